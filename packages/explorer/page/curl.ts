@@ -38,9 +38,21 @@ function formOption(part: FormPart): string {
   return `-F ${quoted(`${part.name}=@"${fileName}"`)}`;
 }
 
-/** Between single quotes a shell takes every character as it is, but a single quote itself. */
+/**
+ * Between single quotes a shell takes every character as it is, but a single quote itself. A terminal takes control characters that are pasted for
+ * its own: the end of a paste is one, and what follows it would be run. The shell makes them when the command runs.
+ */
 function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  return `'${text.replaceAll("'", String.raw`'\''`).replaceAll(CONTROL, printed)}'`;
+}
+
+/** All but tabs and the ends of lines. */
+// eslint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+function printed(character: string): string {
+  const bytes = [...new TextEncoder().encode(character)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`);
+  return `'"$(printf '${bytes.join('')}')"'`;
 }
 
 const SECRET = /password|token|secret/i;

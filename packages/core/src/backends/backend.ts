@@ -1,5 +1,6 @@
 import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { Awaitable } from '../awaitable.ts';
+import type { FieldPath } from '../fields/field-path.ts';
 import type { Condition } from '../language/condition.ts';
 import type { Projection } from '../language/projection.ts';
 import type { Counting, Page, Query, Slice } from '../language/query.ts';
@@ -90,6 +91,16 @@ export interface Backend {
   exists(source: Source, query: Query): Awaitable<boolean>;
   /** The records of a slice as entities that `em` manages. */
   entities(em: EntityManager, query: Query, slice: Slice | undefined, options: EntityOptions): Promise<object[]>;
+  /**
+   * Returns, for values that records were looked up by, what the records of a query have in their place: databases hold texts equal that
+   * JavaScript does not (citext, `nocase`, `inet`). A value without a record is left out.
+   */
+  storedValues(
+    source: Source,
+    query: Query,
+    path: FieldPath,
+    values: readonly unknown[],
+  ): Awaitable<ReadonlyMap<unknown, unknown>>;
   /**
    * Reads the records of relations to many that a projection shows of entities, by one statement for each relation and level,
    * and keeps them for its `readEntity`.

@@ -135,6 +135,24 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     return entities;
   }
 
+  storedValues(
+    source: Source,
+    query: Query,
+    path: FieldPath,
+    values: readonly unknown[],
+  ): Awaitable<ReadonlyMap<unknown, unknown>> {
+    return whenReady(this.#ask(source, query, [path]), (question) => this.readStoredValues(question, path, values));
+  }
+
+  /** By default values are equal if they are the same. */
+  protected readStoredValues(
+    _question: Asked,
+    _path: FieldPath,
+    values: readonly unknown[],
+  ): Awaitable<ReadonlyMap<unknown, unknown>> {
+    return new Map(values.map((value) => [value, value]));
+  }
+
   loadChildren(source: Source, entities: readonly object[], projection: Projection<unknown>): Promise<void> {
     return loadChildren(this.#childrenReader(source, undefined), projection, entities);
   }

@@ -1,6 +1,7 @@
 import type {
   FastifyRequest,
   FastifySchema,
+  onSendHookHandler,
   preValidationAsyncHookHandler,
   preValidationHookHandler,
   RouteOptions,
@@ -46,6 +47,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
     preValidation: [readForm(route) ?? [], beforeValidation(route) ?? []].flat(),
     preHandler: [route.refuseBody ?? [], collectionCheck(plan) ?? []].flat(),
     preSerialization: afterHandler(route),
+    onSend: answerCheck(route),
   };
   return {
     ...chainHooks(own, hooks),
@@ -63,14 +65,12 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
 function afterHandler(route: PlannedRoute): AnswerHook[] {
   const { plan, definition, variesAnswers, tagsAnswers } = route;
   const { preconditions } = definition;
-  const check = statusCheck(route);
   const { action } = plan;
-  if (!isAnswering(action)) return check === undefined ? [] : [check];
+  if (!isAnswering(action)) return [];
   const isWhole = (request: FastifyRequest): boolean => definition.answers?.isWhole(request, action) === true;
   const schemaOf = (request: FastifyRequest): TSchema | undefined => definition.schemas.forAnswer?.(request, action);
   // The tag of a 304 to a HEAD needs the length of the answer as it would be serialized.
   return [
-    check ?? [],
     variesAnswers ? serializeBy(schemaOf) : [],
     tagsAnswers && preconditions ? tagAnswers(preconditions.tagOf, isWhole) : [],
   ].flat();
@@ -79,8 +79,7 @@ function afterHandler(route: PlannedRoute): AnswerHook[] {
 /** Has an answer that is a success serialized by the schema of its request, if there is one; Fastify keeps what it compiles. */
 function serializeBy(schemaOf: (request: FastifyRequest) => TSchema | undefined): AnswerHook {
   return (request, reply, payload, done) => {
-    const isSuccess = reply.statusCode >= 200 && reply.statusCode <= 299;
-    const schema = isSuccess ? schemaOf(request) : undefined;
+    const schema = isSuccess([reply.statusCode]) ? schemaOf(request) : undefined;
     if (schema !== undefined) {
       void reply.serializer(reply.compileSerializationSchema(schema as TSchema & Record<string, unknown>));
     }
@@ -221,16 +220,24 @@ function mediaTypeCheck({ body }: OperationPlan): NonNullable<RouteOptions['preP
   };
 }
 
-/** Sends nothing under a 2xx status that none of the answers declared by status speaks of. */
-function statusCheck({ plan: { operationId }, answers, namesSuccesses }: PlannedRoute): AnswerHook | undefined {
-  const declared = new Set(
-    answers.map(([status]) => Number(status)).filter((status) => status >= 200 && status <= 299),
-  );
+/** Sends nothing under a 2xx status that none of the answers declared by status speaks of, and no body under one that is declared to have none. */
+function answerCheck({ plan: { operationId }, answers, namesSuccesses }: PlannedRoute): onSendHookHandler | undefined {
+  const declared = new Map(answers.map(([status, schema]) => [Number(status), schema] as const).filter(isSuccess));
   if (declared.size < (namesSuccesses ? 1 : 2)) return undefined;
-  const problem = (status: number): ImproperlyConfigured =>
-    new ImproperlyConfigured(`${operationId} answered ${status}, but declares ${[...declared].join(', ')}`);
+  const known = [...declared.keys()].join(', ');
   return (_request, { statusCode }, payload, done) => {
-    if (statusCode < 200 || statusCode > 299 || declared.has(statusCode)) done(null, payload);
-    else done(problem(statusCode));
+    if (!isSuccess([statusCode])) return done(null, payload);
+    const schema = declared.get(statusCode);
+    if (schema === undefined) {
+      return done(new ImproperlyConfigured(`${operationId} answered ${statusCode}, but declares ${known}`));
+    }
+    // Node leaves out what is sent under 204.
+    const hasBody = statusCode !== 204 && payload !== undefined && payload !== null && payload !== '';
+    if (schema !== null || !hasBody) return done(null, payload);
+    done(new ImproperlyConfigured(`${operationId} answered ${statusCode} with a body, but declares it with none`));
   };
+}
+
+function isSuccess([status]: readonly [number, ...unknown[]]): boolean {
+  return status >= 200 && status <= 299;
 }

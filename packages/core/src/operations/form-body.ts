@@ -1,12 +1,13 @@
 import type { Multipart } from '@fastify/multipart';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { finished } from 'node:stream/promises';
-import { HttpError, InvalidUsage, ParseError, PayloadTooLarge } from '../errors.ts';
+import { HttpError, ParseError, PayloadTooLarge } from '../errors.ts';
 import type { FileField } from '../files/file-field.ts';
 import { StagedFile } from '../files/staged-file.ts';
 import { pointerStep } from '../json.ts';
 import type { FormFields } from '../viewset/setup/view-definition.ts';
 import type { AnySchema } from '../schema/json-schema.ts';
+import { invalidInput } from '../schema/error-details.ts';
 import { unreadable } from './reading-error.ts';
 import { isUnsafeName } from '../schema/scan-input.ts';
 import { formReader } from '../schema/text-reader.ts';
@@ -14,6 +15,9 @@ import { formReader } from '../schema/text-reader.ts';
 /** The most fields of one form, and the most files; more are a 413. */
 const MAX_FIELDS = 1000;
 const MAX_FILES = 100;
+
+/** A name that ends in a folder, of which nothing is left without its path. */
+const NO_NAME = /(?:^|[/\\])\.{0,2}$/;
 
 type FormReader = (request: FastifyRequest, reply: FastifyReply) => Promise<Record<string, unknown>>;
 
@@ -32,8 +36,9 @@ export function formReading({ schema, files }: FormFields): FormReader {
     const limits = { fileSize, fieldSize: bodyLimit, fields: MAX_FIELDS, files: MAX_FILES };
     const form = new Form(files, bodyLimit);
     try {
-      for await (const part of request.parts({ limits })) await form.add(part);
-      form.throwIfRepeated();
+      // Of a name that is a path, the parser would leave nothing if it ends in a folder.
+      for await (const part of request.parts({ limits, preservePath: true })) await form.add(part);
+      form.throwIfFaulty();
     } catch (error) {
       await form.discard();
       // The rest of the body is not read.
@@ -53,7 +58,7 @@ class Form {
   readonly #files: ReadonlyMap<string, FileField>;
   readonly #staged = new Map<string, StagedFile>();
   readonly #texts = new Map<string, unknown[]>();
-  readonly #repeated = new Set<string>();
+  readonly #faults = new Map<string, string>();
   #textBytesLeft: number;
 
   constructor(files: ReadonlyMap<string, FileField>, maxTextBytes: number) {
@@ -73,8 +78,10 @@ class Form {
     const field = this.#files.get(name);
     // A browser sends an empty file without a name for an input that nobody has touched.
     const isUntouched = part.filename === undefined || part.filename === '';
-    if (field === undefined || isUntouched || this.#staged.has(name)) {
-      if (this.#staged.has(name)) this.#repeated.add(name);
+    const isNamed = isUntouched || !NO_NAME.test(part.filename);
+    if (field === undefined || isUntouched || !isNamed || this.#staged.has(name)) {
+      if (this.#staged.has(name)) this.#faults.set(name, 'must be one file');
+      else if (field !== undefined && !isNamed) this.#faults.set(name, 'must be a file with a name');
       await finished(part.file.resume());
       return;
     }
@@ -82,11 +89,9 @@ class Form {
     this.#staged.set(name, await StagedFile.stage(field, sent));
   }
 
-  throwIfRepeated(): void {
-    const details = [...this.#repeated].map(
-      (name) => ({ in: 'body', path: pointerStep(name), message: 'must be one file' }) as const,
-    );
-    if (details.length > 0) throw new InvalidUsage('A field must be one file', { details });
+  throwIfFaulty(): void {
+    const problems = [...this.#faults].map(([name, message]) => ({ path: pointerStep(name), message }));
+    if (problems.length > 0) throw invalidInput('body', problems);
   }
 
   body(readers: ReadonlyMap<string, (value: unknown) => unknown>): Record<string, unknown> {

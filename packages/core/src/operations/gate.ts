@@ -40,7 +40,7 @@ function admissionSteps(route: PlannedRoute): Step[] {
   const { definition, parent, plan, scopes } = route;
   const steps: Step[] = [];
   if (plan.permissions.length + scopes.length > 0) steps.push((request) => checkPermissions(route, request));
-  if (parent !== undefined) steps.push((request) => parent.checkKeys(request));
+  if (parent !== undefined) steps.push((request) => void parent.keysOf(request));
   if (plan.detail) steps.push((request) => readPk(definition, request));
   return steps;
 }

@@ -8,12 +8,14 @@ import type { Parent } from '../viewset/visible/parent.ts';
 import { requestFor } from '../viewset/request/request-for.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
 import { SharedLookUps } from '../viewset/request/shared-look-ups.ts';
+import { type PathKey, refusesKey } from '../viewset/visible/refused-values.ts';
 import { SHOWS } from '../viewset/visible/shown-view.ts';
 import { RuleList } from '../throttle/request-limiter.ts';
 import { hasThrottleRate } from '../viewset/viewset.ts';
 import { askView, compileAdmission, type Step } from './gate.ts';
 import type { OperationPlan } from './operation-plan.ts';
 import type { PlannedRoute } from './plan-view.ts';
+import { pathKeys } from './refusals.ts';
 
 /** The operations that a person may ask for at a URL and directly below it. */
 export interface Permitted {
@@ -107,7 +109,7 @@ async function isPermitted(
   { url, values }: { readonly url: string; readonly values: readonly string[] },
   parents: Map<Parent, Promise<void>>,
 ): Promise<boolean> {
-  const { plan, parent, view } = route;
+  const { plan, parent, view, definition } = route;
   if (getCurrentUser(asking) === null && route.needsTokenAt(url.replace(/\/$/, '') + rest)) return false;
   const params = Object.fromEntries(plan.pathParameters.map(({ name }, index) => [name, values[index]!]));
   let dependsOnInput = false;
@@ -121,6 +123,8 @@ async function isPermitted(
   } catch (error) {
     // A value of the program that fits no field is a 500 wherever it is asked.
     if (refusalStatus(error) !== undefined && !(error instanceof FieldValueError)) return false;
+    const keysOf = (): readonly PathKey[] => pathKeys({ meta: view.meta, key: definition.key, parent }, request);
+    if (await refusesKey(request, error, keysOf)) return false;
     // Whoever has looked into a body that is not there cannot tell what it would say to another one.
     if (!dependsOnInput) throw error;
     asking.log.debug({ err: error, operation: plan.operationId }, 'OPTIONS leaves out what depends on the body');

@@ -15,17 +15,17 @@ import {
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { ActionHooks, Words } from '../viewset/setup/action.ts';
 import { isAnswering } from '../viewset/request/answer.ts';
-import { answerToConflict } from '../viewset/writes/conflicts.ts';
 import type { Parent } from '../viewset/visible/parent.ts';
 import { OPERATIONS } from '../viewset/request/operation.ts';
 import type { BodyRefusal, FormFields, OperationSchemas, ViewDefinition } from '../viewset/setup/view-definition.ts';
-import { hasThrottleRate, type OperationHandler, type ViewSet } from '../viewset/viewset.ts';
+import { hasThrottleRate, type ViewSet } from '../viewset/viewset.ts';
 import { declaredRoutes, type DeclaredRoute, JSON_ONLY, type MountedView } from './declared-routes.ts';
 import { headerParameters, sendsTag } from './conditional-requests.ts';
 import { operationIdOf, summaryOf } from './operation-names.ts';
 import type { OperationBody, OperationMethod, OperationParameter, OperationPlan } from './operation-plan.ts';
 import { type DeclaredResponses, operationResponses } from './operation-responses.ts';
 import { querySchema } from './query-body.ts';
+import { answeringRefusals } from './refusals.ts';
 import type { QueryDeclaration } from './query-check.ts';
 
 /** A plan, and the parts of its route that only the request needs. */
@@ -147,7 +147,7 @@ function operationPlan(
   const path = templateOf(pattern);
   const named = { action, variant, method, detail, basename, entity: meta?.className, parent };
   const guarded = parent?.guard(handler, proof) ?? handler;
-  const mayWrite = definition.customized !== undefined && action !== 'list' && action !== 'retrieve';
+  const { key } = definition;
   let responses: OperationPlan['responses'] | undefined;
   return Object.freeze({
     action,
@@ -158,7 +158,7 @@ function operationPlan(
     path,
     pattern,
     detail,
-    pathParameters: pathParametersOf(path, { ...parent?.keySchemas, ...(detail ? { pk: definition.key.schema } : {}) }),
+    pathParameters: pathParametersOf(path, { ...parent?.keySchemas, ...(detail ? { pk: key.schema } : {}) }),
     queryParameters: method === 'QUERY' ? [] : parameters,
     headerParameters: headerParameters(declared),
     body: method === 'QUERY' ? queryBody(parameters) : bodyOf(declared),
@@ -187,22 +187,11 @@ function operationPlan(
       basename,
       description: documentation.description,
       entity: meta?.className,
-      key: definition.key.column?.key,
+      key: key.column?.key,
       fieldWords: documentation.fieldWords ?? {},
     }),
-    handler: mayWrite ? answeringConflicts(guarded) : guarded,
+    handler: definition.customized === undefined ? guarded : answeringRefusals(guarded, { meta, key, parent }),
   });
-}
-
-/** Has a handler of a view of an entity answer a conflict that the view's own write has met, once its transaction has ended. */
-function answeringConflicts(handler: OperationHandler): OperationHandler {
-  return (request, reply) => {
-    const answer = handler(request, reply);
-    if (!(answer instanceof Promise)) return answer;
-    return answer.catch(async (error: unknown) => {
-      throw await answerToConflict(request, error);
-    });
-  };
 }
 
 /** True if the action, or else the view, says that its routes need no token. Nobody else opens a route. */

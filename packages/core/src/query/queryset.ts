@@ -13,6 +13,7 @@ import { type EntityManagerSource, managerOf, readerOf, type Source } from '../b
 import { ImproperlyConfigured } from '../errors.ts';
 import { compare } from '../language/compare.ts';
 import { always, and, asksAll, matching, never, not, type Condition } from '../language/condition.ts';
+import type { FieldPath } from '../fields/field-path.ts';
 import type { Lookups, OrderName } from '../language/lookup-name.ts';
 import { primaryKey } from '../fields/primary-key.ts';
 import { noOrder, Order, orderKey, type OrderKey } from '../language/order.ts';
@@ -213,6 +214,14 @@ export class QuerySet<Entity extends object> {
   find<R>(key: unknown, projection: Projection<R>, column = primaryKey(this.meta)): Awaitable<R | undefined> {
     const asked = compare(column, 'exact', key);
     return this.#backend.find(this.#source, this.#query, asked, projection);
+  }
+
+  /**
+   * What the records have in the place of each value that they were looked up by; see `Backend`.
+   * @internal
+   */
+  storedValues(column: FieldPath, values: readonly unknown[]): Awaitable<ReadonlyMap<unknown, unknown>> {
+    return this.#backend.storedValues(this.#source, this.#query, column, values);
   }
 
   /**

@@ -33,8 +33,7 @@ export function shapeField(meta: EntityMetadata, path: string): ShapeField {
   const { key, steps, property, type, nullable, toMany } = resolved;
   if (toMany) {
     throw new ImproperlyConfigured(
-      `${meta.className}.${path} leads to many records, which a field cannot hold; readShape() shows them by many() in its third argument: ` +
-        `{ ${path.split('.')[0]!}: many(…) }`,
+      `${meta.className}.${path} leads to many records, which a field cannot hold; readShape() shows them by many() in its third argument: ${manyBehind(steps)}`,
     );
   }
   // The other side of a one to one has no column here: the path stands for the key at the end of it.
@@ -59,6 +58,13 @@ export interface Embeddable {
   readonly nullable: boolean;
   /** True if its properties are columns of the entity; false if one column holds it as JSON. */
   readonly inline: boolean;
+}
+
+/** Writes the shape of what a path leads to: many() stands in that of the record that has the relation. */
+function manyBehind([step, ...rest]: readonly EntityProperty[]): string {
+  const relation = step as EntityProperty;
+  const shown = isToMany(relation) ? 'many(…)' : `readShape(${targetOf(relation)!.className}, [], ${manyBehind(rest)})`;
+  return `{ ${relation.name}: ${shown} }`;
 }
 
 /**

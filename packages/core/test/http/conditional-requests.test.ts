@@ -17,6 +17,7 @@ import {
   viewset,
   writeShape,
 } from '../../src/index.ts';
+import { entityTag } from '../../src/entity-tag.ts';
 import { EVERY_DATABASE, forEachDatabase, openSqlite } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
@@ -474,6 +475,65 @@ async function addOne(app: FastifyInstance, url: string): Promise<void> {
     if (answer.statusCode !== 412) throw new Error(`${answer.statusCode} ${answer.body}`);
   }
 }
+
+t.test(
+  'without retrieve, a tag is of the form that an update shows, and never of one that no operation does',
+  async (t) => {
+    const orm = await openSqlite(t, { entities: [Counter, Versioned] });
+    const shown = readShape(Counter, ['id', 'name']);
+    const shapes = {
+      read: { default: readShape(Counter, ['id', 'name', 'owner']), update: shown },
+      write,
+      etags: true,
+    };
+    class UpdatedViewSet extends ModelViewSet(Counter, { ...shapes, operations: ['create', 'update', 'destroy'] }) {}
+    class GuardedViewSet extends ModelViewSet(Counter, {
+      ...shapes,
+      operations: ['update'],
+      permissionClasses: [OfAda],
+    }) {
+      override checkObjectPermissions(request: FastifyRequest, entity: InferEntity<typeof Counter>) {
+        return super.checkObjectPermissions(request, entity);
+      }
+    }
+    class RemovedViewSet extends ModelViewSet(Counter, {
+      read: { default: readShape(Counter, ['id', 'owner']), create: shown },
+      write,
+      etags: true,
+      operations: ['create', 'destroy'],
+    }) {}
+    const router = new Router()
+      .register('updated', UpdatedViewSet)
+      .register('guarded', GuardedViewSet)
+      .register('removed', RemovedViewSet);
+    const app = await testApp(t, orm, [router]);
+    await orm.em.fork().insert(Counter, { name: 'a', owner: 'secret' });
+    const send = (method: 'PATCH' | 'DELETE', url: string, tag: string, payload: object = {}) =>
+      app.inject({ method, url, headers: { 'if-match': tag }, ...(method === 'PATCH' ? { payload } : {}) });
+    const tagOf = (record: object): string => entityTag(JSON.stringify(record));
+    for (const path of ['updated', 'guarded']) {
+      await orm.em.fork().nativeUpdate(Counter, { id: 1 }, { name: 'a', owner: path === 'guarded' ? 'Ada' : 'secret' });
+      const owner = path === 'guarded' ? 'Ada' : 'secret';
+      const guess = await send('PATCH', `/${path}/1`, tagOf({ id: 1, name: 'a', owner }), { name: 'b' });
+      t.equal(guess.statusCode, 412, 'a form that the view shows to nobody');
+      const changed = await send('PATCH', `/${path}/1`, tagOf({ id: 1, name: 'a' }), { name: 'b' });
+      t.equal(changed.statusCode, 200, changed.body);
+      t.equal(changed.headers.etag, tagOf({ id: 1, name: 'b' }));
+      const again = await send('PATCH', `/${path}/1`, changed.headers.etag!, { name: 'c' });
+      t.equal(again.statusCode, 200, again.body);
+      t.equal((await send('PATCH', `/${path}/1`, changed.headers.etag!, { name: 'd' })).statusCode, 412);
+    }
+    const made = await app.inject({ method: 'POST', url: '/updated', payload: { name: 'a' } });
+    t.notOk(made.headers.etag, 'a create that shows another form');
+    for (const record of [
+      { id: 1, owner: 'Ada' },
+      { id: 1, name: 'c' },
+    ]) {
+      t.equal((await send('DELETE', '/removed/1', tagOf(record))).statusCode, 412);
+    }
+    t.equal((await send('DELETE', '/removed/1', '*')).statusCode, 204);
+  },
+);
 
 t.test('a page of another origin reads tags, 304s and 412s', async (t) => {
   const orm = await openSqlite(t, { entities: [Counter, Versioned] });

@@ -21,12 +21,20 @@ const Post = defineEntity({
   name: 'Post',
   properties: { id: p.integer().primary(), title: p.string(), tags: () => p.manyToMany(Tag) },
 });
+const Note = defineEntity({
+  name: 'Note',
+  properties: { id: p.integer().primary(), post: () => p.manyToOne(Post) },
+});
 const ENTITIES = [Tag, Post];
 const read = readShape(Post, ['id', 'title']);
 
 t.test('a relation to many among the fields of readShape() names many(), which shows it', async (t) => {
   t.throws(() => readShape(Post, ['tags'] as never), { message: /^Post\.tags leads to many.*\{ tags: many\(…\) \}/ });
   t.doesNotThrow(() => readShape(Post, ['id'], { tags: many(readShape(Tag, ['id'])) }));
+  t.throws(() => readShape(Note, ['id'], { tags: 'post.tags.name' } as never), {
+    message: /^Note\.post\.tags\.name leads to many.*: \{ post: readShape\(Post, \[\], \{ tags: many\(…\) \}\) \}$/,
+  });
+  t.doesNotThrow(() => readShape(Note, ['id'], { post: readShape(Post, [], { tags: many('tags.name') }) }));
 });
 
 t.test('refs() by a property that is not unique names the ways to one that is', async (t) => {

@@ -3,7 +3,7 @@ import { defineEntity, type InferEntity, type MikroORM, p } from '@mikro-orm/cor
 import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import type { FastifyRequest } from 'fastify';
 import t, { type Test } from 'tap';
-import { many, ModelViewSet, readShape, Router } from '../../src/index.ts';
+import { many, ModelViewSet, readShape, Router, writeShape } from '../../src/index.ts';
 import { administrate, createPostgreSqlDatabase, openSqlite, skipPostgreSql } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
@@ -12,6 +12,7 @@ function entitiesOf(column: string) {
     name: 'Kind',
     properties: {
       code: p.string().columnType(column).primary(),
+      note: p.string().default(''),
       teas: () => p.oneToMany(Tea).mappedBy('kind'),
       tags: () => p.manyToMany(Tag),
     },
@@ -66,9 +67,73 @@ async function checkChildren(t: Test, orm: MikroORM, { Kind, Tea, Tag }: ReturnT
   );
 }
 
+/** Every way by which a request names several records by such keys, each spelt in another way than it is stored. */
+async function checkNames(t: Test, orm: MikroORM, { Kind, Tea, Tag }: ReturnType<typeof entitiesOf>): Promise<void> {
+  const read = readShape(Kind, ['code', 'note'], { tags: many('tags.name') });
+  const write = writeShape(Kind, ['code', 'note', 'tags']);
+  class KindViewSet extends ModelViewSet(Kind, { read, write, bulk: 5 }) {}
+  class TeaViewSet extends ModelViewSet(Tea, {
+    read: readShape(Tea, ['name'], { kind: 'kind.code' }),
+    write: writeShape(Tea, ['name', 'kind']),
+    bulk: 5,
+  }) {}
+  const app = await testApp(t, orm, [new Router().register('kinds', KindViewSet).register('teas', TeaViewSet)]);
+  await orm.em.fork().insert(Tag, { name: 'Cold' });
+
+  const created = await app.inject({
+    method: 'POST',
+    url: '/kinds',
+    payload: { code: 'Red', note: '', tags: ['hOT', 'COLD', 'hot', 'Hot'] },
+  });
+  t.equal(created.statusCode, 201, created.body);
+  t.same(created.json().tags, ['Cold', 'Hot'], 'each once');
+  const unknown = await app.inject({
+    method: 'PATCH',
+    url: '/kinds/red',
+    payload: { tags: ['hOT', 'COLD', 'luke'] },
+  });
+  t.equal(unknown.statusCode, 400);
+  t.same(
+    unknown.json().details.map(({ path }: { path: string }) => path),
+    ['/tags/2'],
+  );
+  const teas = ['BLACK', 'green', 'black'].map((kind) => ({ name: kind, kind }));
+  const bulk = await app.inject({ method: 'POST', url: '/teas', payload: teas });
+  t.equal(bulk.statusCode, 201, bulk.body);
+  t.same(
+    bulk.json().map(({ kind }: { kind: string }) => kind.toLowerCase()),
+    ['black', 'green', 'black'],
+  );
+
+  const changes = ['BLACK', 'rED'].map((code) => ({ code, note: code }));
+  const changed = await app.inject({ method: 'PATCH', url: '/kinds', payload: changes });
+  t.equal(changed.statusCode, 200, changed.body);
+  t.match(changed.json(), [
+    { code: 'Black', note: 'BLACK' },
+    { code: 'Red', note: 'rED' },
+  ]);
+  const twice = await app.inject({
+    method: 'PATCH',
+    url: '/kinds',
+    payload: ['BLACK', 'black', 'red'].map((code) => ({ code, note: '' })),
+  });
+  t.equal(twice.statusCode, 400);
+  t.strictSame(twice.json().details, [{ in: 'body', path: '/1/code', message: 'is named twice' }]);
+  for (const [pk, status] of [
+    ['red,RED', 400],
+    ['red,none', 404],
+    ['rED', 204],
+  ] as const) {
+    const removed = await app.inject({ method: 'DELETE', url: `/kinds?pk=${pk}` });
+    t.equal(removed.statusCode, status, removed.body);
+  }
+}
+
 t.test('on SQLite', async (t) => {
   const entities = entitiesOf('text collate nocase');
-  await checkChildren(t, await openSqlite(t, { entities: Object.values(entities) }), entities);
+  const orm = await openSqlite(t, { entities: Object.values(entities) });
+  await checkChildren(t, orm, entities);
+  await checkNames(t, orm, entities);
 });
 
 t.test('on PostgreSQL', { skip: skipPostgreSql() }, async (t) => {
@@ -79,4 +144,5 @@ t.test('on PostgreSQL', { skip: skipPostgreSql() }, async (t) => {
   t.teardown(() => orm.close(true));
   await orm.schema.create();
   await checkChildren(t, orm, entities);
+  await checkNames(t, orm, entities);
 });

@@ -398,6 +398,18 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     t.strictSame(told, []);
   });
 
+  await t.test('a file that is named as a folder is a 400 that names its field', async (t) => {
+    for (const filename of ['.', '..', 'a/', 'a/..', '..\\..\\.', '/']) {
+      const made = await post(TITLE, { ...SCREEN, filename });
+      t.equal(made.statusCode, 400, filename);
+      t.strictSame(made.json().details, [{ in: 'body', path: '/screen', message: 'must be a file with a name' }]);
+    }
+    const dotted = await post({ ...TITLE, content: 'Dotted' }, { ...SCREEN, filename: 'a/..b' });
+    t.equal(dotted.statusCode, 201, dotted.body);
+    t.equal(dotted.json().screen.name, '..b');
+    t.ok(await settled(async () => (await kept()).temporary.length === 0));
+  });
+
   await t.test('an empty file is a file', async (t) => {
     const made = await post(TITLE, { name: 'manual', content: '', filename: 'empty.txt', type: 'text/plain' });
     t.match(made.json(), { manual: { size: 0 } }, made.body);

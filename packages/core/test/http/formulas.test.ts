@@ -15,8 +15,20 @@ const Author = defineEntity({
       .integer()
       .persist(false)
       .formula((columns) => `(select count(*) from book b where b.author_id = ${columns.id})`),
+    exact: p
+      .decimal()
+      .persist(false)
+      .formula((columns) => `(select count(*) from book b where b.author_id = ${columns.id})`),
+    all: p
+      .integer()
+      .persist(false)
+      .formula(() => '(select count(*) from author)'),
     label: p
       .string()
+      .persist(false)
+      .formula((columns) => `(select count(*) from book b where b.author_id = ${columns.id})`),
+    float: p
+      .float()
       .persist(false)
       .formula((columns) => `(select count(*) from book b where b.author_id = ${columns.id})`),
     average: p
@@ -32,7 +44,12 @@ const Author = defineEntity({
 });
 const Book = defineEntity({
   name: 'Book',
-  properties: { id: p.integer().primary(), pages: p.integer(), author: () => p.manyToOne(Author) },
+  properties: {
+    id: p.integer().primary(),
+    pages: p.integer(),
+    author: () => p.manyToOne(Author),
+    second: () => p.manyToOne(Author).nullable(),
+  },
 });
 
 const read = readShape(Author, ['id', 'name', 'books', 'label', 'average', 'is_read']);
@@ -79,5 +96,54 @@ forEachDatabase(t, { entities: [Author, Book], only: SQL_DATABASES }, async (t, 
       (await app.inject('/plain?sort=books')).json().results.map(({ id }: { id: number }) => id),
       [2, 1],
     );
+  });
+
+  t.test('a filter value may have a fraction, whatever type the formula has', async (t) => {
+    const filterFields = {
+      exact: 'exact',
+      more: 'exact__gt',
+      in: 'exact__in',
+      average: 'average',
+      above: 'float__gt',
+    } as const;
+    class FilteredViewSet extends ModelViewSet(Author, { read: readShape(Author, ['id', 'exact']), filterFields }) {}
+    const filtered = await testApp(t, orm, [new Router().register('filtered', FilteredViewSet)]);
+    for (const [query, ids] of [
+      ['exact=2.00', [1]],
+      ['exact=2', [1]],
+      ['more=1.5', [1]],
+      ['more=2.5', []],
+      ['in=0.0,2.0', [1, 2]],
+      ['average=150.5', [1]],
+      ['above=0.5', [1]],
+    ] as const) {
+      const { statusCode, body } = await filtered.inject(`/filtered?${query}`);
+      t.equal(statusCode, 200, body);
+      const found = JSON.parse(body) as { results: { id: number }[] };
+      t.same(
+        found.results.map(({ id }) => id),
+        ids,
+        query,
+      );
+    }
+  });
+
+  t.test('of a related record that is not there, a formula is NULL, whatever it reads', async (t) => {
+    class SecondViewSet extends ModelViewSet(Book, {
+      read: readShape(Book, ['id'], { all: 'second.all' }),
+      filterFields: { all: 'second__all', none: 'second__all__isnull' },
+    }) {}
+    const seconds = await testApp(t, orm, [new Router().register('seconds', SecondViewSet)]);
+    const list = async (query: string): Promise<unknown> => (await seconds.inject(`/seconds?${query}`)).json().results;
+    const unseen = [
+      { id: 1, all: null },
+      { id: 2, all: null },
+    ];
+    t.strictSame(await list(''), unseen);
+    t.strictSame(await list('all=2'), []);
+    t.strictSame(await list('none=true'), unseen);
+    await orm.em.fork().nativeUpdate(Book, { id: 1 }, { second: 2 });
+    t.strictSame(await list('all=2'), [{ id: 1, all: 2 }]);
+    t.strictSame(await list('none=true'), [{ id: 2, all: null }]);
   });
 });

@@ -1,6 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import fastify from 'fastify';
+import { Readable } from 'node:stream';
 import t from 'tap';
 import { Type } from 'typebox';
 import {
@@ -126,6 +127,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
   t.test('a schema of a response holds for every 2xx status that has none of its own', async (t) => {
     const answer = { title: 'Ash', secret: 'x' };
     const title = Type.Object({ title: Type.String() });
+    const chosen = Type.Object({ as: Type.Optional(Type.String()), status: Type.Optional(Type.Integer()) });
     class BookViewSet extends ModelViewSet(Book, { read, write }) {
       made = action({ response: title }, async (_request, reply) => reply.code(201).send(answer));
       two = action(
@@ -138,6 +140,17 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
       one = action({ responses: { 202: title } }, async (_request, reply) => reply.code(200).send(answer));
       accepted = action({ responses: { 202: title } }, async (_request, reply) => reply.code(202).send(answer));
       empty = action({ responses: { 204: null } }, (_request, reply) => reply.code(200).send(answer as never));
+      none = action({ querystring: chosen, responses: { 200: null, 202: null } }, (request, reply) => {
+        const { as = '', status = 200 } = request.query;
+        const bodies: Record<string, unknown> = {
+          object: answer,
+          text: 'Ash',
+          bytes: Buffer.from('Ash'),
+          stream: Readable.from(['Ash']),
+        };
+        return reply.code(status).send(bodies[as]);
+      });
+      text = action({ responses: { 202: title } }, (_request, reply) => reply.code(200).send('Ash'));
       refuse = action({ response: title }, async (_request, reply) => reply.code(418).send({ ...answer, more: [1] }));
     }
     // A view of its own before it: a route of the application's first view is compiled by Fastify itself.
@@ -160,6 +173,17 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
       t.equal(other.statusCode, 500, 'nor another than the only one that is declared by its status');
       t.notMatch(other.body, /secret|Ash/);
     }
+    t.equal((await app.inject('/books/text')).statusCode, 500, 'a text too');
+    for (const as of ['object', 'text', 'bytes', 'stream']) {
+      for (const query of [`as=${as}`, `as=${as}&status=202`]) {
+        const full = await app.inject(`/books/none?${query}`);
+        t.equal(full.statusCode, 500, `${query}: an answer that is declared to have no body`);
+        t.notMatch(full.body, /secret|Ash/);
+      }
+    }
+    const bare = await app.inject('/books/none');
+    t.equal(bare.statusCode, 200, bare.body);
+    t.equal(bare.body, '');
     t.strictSame(
       (await app.inject('/books/refuse')).json(),
       { ...answer, more: [1] },

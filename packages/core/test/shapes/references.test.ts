@@ -29,12 +29,14 @@ forEachDatabase(t, { entities: [...SPECIMENS, Shelf, Box] }, async (t, orm) => {
   em.create(Box, { id: 2n, label: 'closed', open: false });
   await em.flush();
   const resolved = async <Data extends object>(
-    shape: { resolveReferences(records: readonly RecordData[], find: FindReferred): Promise<Data[]> },
+    shape: {
+      resolveReferences(em: EntityManager, records: readonly RecordData[], find: FindReferred): Promise<Data[]>;
+    },
     em: EntityManager,
     data: object,
   ): Promise<Data> => {
     const find: FindReferred = (reference, condition) => findVisible(em, reference, condition);
-    return (await shape.resolveReferences([{ data, path: '' }], find))[0]!;
+    return (await shape.resolveReferences(em, [{ data, path: '' }], find))[0]!;
   };
   const shapeOf = <Shape extends { entity: unknown; bind(meta: never): unknown }>(shape: Shape) =>
     shape.bind(orm.getMetadata().get(shape.entity as never) as never) as ReturnType<Shape['bind']>;

@@ -3,7 +3,7 @@ import type { Question, RelatedProjection } from '@viewset/core/backend';
 import { collectionName } from '../mikro/collection.ts';
 import type { Document } from '../mikro/mongo-driver.ts';
 import { type Match, matchOf, rootScope, sortingOf } from './match.ts';
-import { runPipeline } from './read-command.ts';
+import { runPipeline } from './command.ts';
 import { plainGetter, rowFields } from './rows.ts';
 import { columnOf } from './column.ts';
 import type { MongoScope } from './scope.ts';

@@ -1,8 +1,9 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { inspect } from 'node:util';
-import { readError } from '@viewset/core/backend';
+import { type Question, readError } from '@viewset/core/backend';
 import { MONGO_ERRORS } from './database-errors.ts';
-import { loggedCommand } from '../mikro/collection.ts';
+import { collectionOf, commandOptions, loggedCommand } from '../mikro/collection.ts';
+import type { Document } from '../mikro/mongo-driver.ts';
 
 /** Runs a command on the collection of an entity. Its error is the one that MikroORM makes of that of the driver. */
 export async function runCommand<Result>(
@@ -17,6 +18,19 @@ export async function runCommand<Result>(
   } catch (error) {
     throw readError(MONGO_ERRORS, em.getPlatform(), error);
   }
+}
+
+/** Runs stages on the collection of an entity. */
+export function runPipeline(
+  { em, purpose }: Pick<Question, 'em' | 'purpose'>,
+  meta: EntityMetadata,
+  pipeline: readonly Document[],
+  options: Document,
+): Promise<Document[]> {
+  const collection = collectionOf(em, meta, purpose);
+  return runCommand(em, meta, 'aggregate', [pipeline], () =>
+    collection.aggregate(pipeline, { ...commandOptions(em), ...options }).toArray(),
+  );
 }
 
 function inText(part: unknown): string {

@@ -24,6 +24,8 @@ export function compileContext(em: EntityManager, related: CompileContext['relat
 
 /** Makes the filter of a condition on the records of a scope: the one walk over its tree. */
 export function conditionFilter(scope: MongoScope, condition: Condition): Document {
+  const found = scope.keys?.filters.get(condition);
+  if (found !== undefined) return found;
   switch (condition.kind) {
     case 'constant':
       return condition.value ? EVERYTHING : NOTHING;
@@ -78,6 +80,17 @@ function compareFilter(scope: MongoScope, compare: Compare, steps = compare.path
   }
   const field = path.isStored === true ? scope.storedColumn(steps, path.property) : scope.column(steps, path.property);
   return comparisonOf(field, path, lookup, value, scope.context.em.getPlatform());
+}
+
+/** Makes the filter of what is left of a condition behind the first relation of its path, on the records that this leads to. */
+export function filterThrough(
+  related: MongoScope,
+  condition: Compare | Extract<Condition, { kind: 'some' }>,
+  steps: readonly EntityProperty[],
+): Document {
+  if (condition.kind === 'compare') return compareFilter(related, condition, steps);
+  const filterOfLast = (last: MongoScope): Document => conditionFilter(last, condition.condition);
+  return steps.length === 0 ? filterOfLast(related) : someFilter(related, steps, filterOfLast);
 }
 
 /** Asks if there is a related record that passes: one is looked up. The last of the relations that lead there is to many. */

@@ -4,11 +4,12 @@ import type { Document } from '../mikro/mongo-driver.ts';
 import { EVERYTHING } from './comparison.ts';
 import { all, compileContext, conditionFilter, discriminatorFilter } from './condition.ts';
 import { columnOf } from './column.ts';
+import type { KeyedQuestion, Ranking } from './keyed-question.ts';
 import { MongoScope } from './scope.ts';
 
 /** Makes a scope of the whole collection of a question. */
-export function rootScope({ em, query, related }: Question): MongoScope {
-  return new MongoScope(compileContext(em, related), query.meta, '');
+export function rootScope({ em, query, related, keys }: KeyedQuestion): MongoScope {
+  return new MongoScope(compileContext(em, related), query.meta, '', { keys });
 }
 
 /** The stages that keep the documents of a question: by their own fields first, then by what has to be looked up. */
@@ -55,8 +56,15 @@ export function sortingOf(scope: MongoScope, order: readonly OrderKey[]): Sortin
   const added: Document = {};
   const sort: Document = {};
   for (const { path, descending } of order) {
-    const field = scope.column(path.steps, path.property);
     const direction = descending ? -1 : 1;
+    const ranking = scope.keys?.rankings.get(path);
+    if (ranking !== undefined) {
+      const rank = `~${scope.context.names.next++}`;
+      added[rank] = rankOf(ranking);
+      sort[rank] = direction;
+      continue;
+    }
+    const field = scope.column(path.steps, path.property);
     if (path.nullable && !Object.hasOwn(sort, field)) {
       const isNull = `~${scope.context.names.next++}`;
       added[isNull] = { $lte: [`$${field}`, null] };
@@ -65,6 +73,17 @@ export function sortingOf(scope: MongoScope, order: readonly OrderKey[]): Sortin
     if (!Object.hasOwn(sort, field)) sort[field] = direction;
   }
   return { added: Object.keys(added).length === 0 ? undefined : added, sort };
+}
+
+/** The place of a record by that of the record that it refers to; behind all others if this has none, as NULL stands in ascending order. */
+function rankOf({ field, keys, ranks }: Ranking): Document {
+  return {
+    $let: {
+      // The server makes a table of a list that is a constant.
+      vars: { index: { $indexOfArray: [{ $literal: keys }, `$${field}`] } },
+      in: { $cond: [{ $lt: ['$$index', 0] }, Infinity, { $arrayElemAt: [{ $literal: ranks }, '$$index'] }] },
+    },
+  };
 }
 
 /** True if a filter says nothing. */

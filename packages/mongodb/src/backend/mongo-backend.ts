@@ -18,9 +18,11 @@ import type { MongoSession } from '../mikro/mongo-driver.ts';
 import { missingIndexes } from '../mikro/indexes.ts';
 import { requireReplicaSet } from '../mikro/server.ts';
 import { isLostRace, spoilTransaction } from '../mikro/session.ts';
+import { readSizes } from './collection-size.ts';
 import { checkFields } from './check-fields.ts';
 import { readChildRows } from './children.ts';
 import { MONGO_ERRORS } from './database-errors.ts';
+import { withRelatedKeys } from './related-keys.ts';
 import { countRows, pageSource, readRows } from './read-command.ts';
 import { lockRecords } from './record-lock.ts';
 import { insertDocument, mayBeReferredTo, removeDocument, updateDocument } from './write-document.ts';
@@ -41,6 +43,7 @@ export class MongoBackend extends ReadingBackend<Question> {
 
   async start(orm: MikroORM): Promise<readonly StartWarning[]> {
     await requireReplicaSet(orm);
+    await readSizes(orm);
     return (await missingIndexes(orm)).map(({ collection, fields }) => ({
       details: { collection, fields },
       message:
@@ -101,7 +104,7 @@ export class MongoBackend extends ReadingBackend<Question> {
     slice: Slice | undefined,
     counting: Counting,
   ): Promise<RowPage> {
-    return readPage(pageSource(question, reading), slice, counting);
+    return readPage(pageSource(await withRelatedKeys(question, true), reading), slice, counting);
   }
 
   protected countRows(question: Question): Promise<number> {

@@ -1,4 +1,3 @@
-import type { EntityMetadata } from '@mikro-orm/core';
 import {
   isSettled,
   NO_COLUMNS,
@@ -11,7 +10,9 @@ import {
 } from '@viewset/core/backend';
 import { collectionName, collectionOf, commandOptions } from '../mikro/collection.ts';
 import type { Document } from '../mikro/mongo-driver.ts';
-import { runCommand } from './command.ts';
+import { runCommand, runPipeline } from './command.ts';
+import type { KeyedQuestion } from './keyed-question.ts';
+import { withRelatedKeys } from './related-keys.ts';
 import { all, filterOf } from './condition.ts';
 import { matchOf, rootScope, saysNothing, sortingOf } from './match.ts';
 import { rowFields, type RowFields } from './rows.ts';
@@ -33,8 +34,8 @@ interface ReadPlan {
 const plans = new QueryMemo<{ ordered?: ReadPlan; unordered?: ReadPlan }>();
 
 /** That of a view's own query is made once. If a filter is on, the plan is another one each time. */
-function planOf(question: Question, select: Select): ReadPlan {
-  if (!isSettled(question)) return makePlan(question, select);
+function planOf(question: KeyedQuestion, select: Select): ReadPlan {
+  if (!isSettled(question) || question.keys !== undefined) return makePlan(question, select);
   const known = plans.get(question.query, select.columns, () => ({}));
   return (known[select.ordered === true ? 'ordered' : 'unordered'] ??= makePlan(question, select));
 }
@@ -50,8 +51,9 @@ function makePlan(question: Question, { columns, entityColumns, ordered }: Selec
 }
 
 /** Reads the rows of a question. */
-export async function readRows(question: Question, select: Select): Promise<unknown[][]> {
+export async function readRows(asked: Question, select: Select): Promise<unknown[][]> {
   const { key, slice, one } = select;
+  const question = key === undefined ? await withRelatedKeys(asked, select.ordered === true) : asked;
   const plan = planOf(question, select);
   const filter = key === undefined ? plan.filter : all([filterOf(question.em, question.query.meta, key), plan.filter]);
   return readBy(question, plan, filter, one === true ? { offset: slice?.offset ?? 0, limit: 1 } : slice);
@@ -102,25 +104,12 @@ function stagesOf({ before, sort, after, fields }: ReadPlan, filter: Document, s
   return stages;
 }
 
-/** Runs stages on the collection of an entity. */
-export function runPipeline(
-  { em, purpose }: Pick<Question, 'em' | 'purpose'>,
-  meta: EntityMetadata,
-  pipeline: readonly Document[],
-  options: Document,
-): Promise<Document[]> {
-  const collection = collectionOf(em, meta, purpose);
-  return runCommand(em, meta, 'aggregate', [pipeline], () =>
-    collection.aggregate(pipeline, { ...commandOptions(em), ...options }).toArray(),
-  );
-}
-
 /** The questions that a page is made of, as commands. */
-export function pageSource(question: Question, { columns, entityColumns }: Reading<unknown>): PageSource {
+export function pageSource(question: KeyedQuestion, { columns, entityColumns }: Reading<unknown>): PageSource {
   const plan = planOf(question, { columns, entityColumns, ordered: true });
   return {
-    // A page that a client has narrowed often shows its number, which would be counted in vain.
-    countsInline: question.query.author === 'view',
+    // A page that a client has narrowed often shows its number, which would be counted in vain. Behind the command that finds keys, no third follows.
+    countsInline: question.query.author === 'view' || question.keys !== undefined,
     rows: (slice, counted) =>
       counted ? readCounted(question, plan, slice) : readBy(question, plan, plan.filter, slice),
     count: () => countBy(question, plan),
@@ -159,7 +148,8 @@ function countStages({ filter, rest }: ReadPlan): Document[] {
 }
 
 /** Counts the records of a question. */
-export async function countRows(question: Question): Promise<number> {
+export async function countRows(asked: Question): Promise<number> {
+  const question = await withRelatedKeys(asked, false);
   return countBy(question, planOf(question, { columns: NO_COLUMNS, entityColumns: 0 }));
 }
 

@@ -4,6 +4,7 @@ import { type RelatedFilters, Scope } from '@viewset/core/backend';
 import { collectionName } from '../mikro/collection.ts';
 import type { Document } from '../mikro/mongo-driver.ts';
 import { columnOf } from './column.ts';
+import type { RelatedKeys } from './keyed-question.ts';
 import { fieldTie } from './tie.ts';
 
 /** The state that the scopes of one command share. */
@@ -30,15 +31,24 @@ export interface Lookup {
 export class MongoScope extends Scope<MongoScope, string> {
   readonly context: CompileContext;
   protected readonly root = '';
+  /** What was found of related records before; undefined below the root of a command. */
+  readonly keys: RelatedKeys | undefined;
   readonly #looked: { stages: Document[]; reads: number };
 
   /**
    * @param prefix the path that leads here from the root of the command, with a dot at its end; empty at the root
-   * @param whole the scope that this is a place apart of
+   * @param options.whole the scope that this is a place apart of
+   * @param options.keys what was found of related records before
    */
-  constructor(context: CompileContext, meta: EntityMetadata, prefix: string, whole?: MongoScope) {
+  constructor(
+    context: CompileContext,
+    meta: EntityMetadata,
+    prefix: string,
+    { whole, keys }: { readonly whole?: MongoScope; readonly keys?: RelatedKeys | undefined } = {},
+  ) {
     super(meta, context.related, prefix, whole);
     this.context = context;
+    this.keys = keys;
     this.#looked = whole === undefined ? { stages: [], reads: 0 } : whole.#looked;
   }
 
@@ -74,7 +84,7 @@ export class MongoScope extends Scope<MongoScope, string> {
   }
 
   protected makeApart(prefix: string): MongoScope {
-    return new MongoScope(this.context, this.meta, prefix, this);
+    return new MongoScope(this.context, this.meta, prefix, { whole: this });
   }
 
   protected columnIn(joined: string, property: EntityProperty): string {

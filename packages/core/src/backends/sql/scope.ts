@@ -6,6 +6,7 @@ import {
   type FormulaTable,
 } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
+import { fieldType } from '../../fields/field-type.ts';
 import type { Condition } from '../../language/condition.ts';
 import type { RelatedFilters } from '../entity-filters.ts';
 import { Scope } from '../scope.ts';
@@ -68,8 +69,13 @@ export class SqlScope extends Scope<SqlScope, Joined> {
     return new SqlScope(this.context, this.meta, this.alias, prefix, this);
   }
 
-  protected columnIn({ alias, meta }: Joined, property: EntityProperty): string {
-    if (property.formula !== undefined) return formulaSql(this.context, meta, alias, property);
+  protected columnIn({ alias, meta, always }: Joined, property: EntityProperty): string {
+    if (property.formula !== undefined) {
+      const sql = formulaSql(this.context, meta, alias, property);
+      // It may read no column of the record, and have a value though there is none.
+      const [key] = meta.getPrimaryProp().fieldNames as [string];
+      return always ? sql : `(case when ${alias}.${quoted(key)} is not null then ${sql} end)`;
+    }
     const [name, ...others] = property.fieldNames;
     if (name !== undefined && others.length === 0) return `${alias}.${quoted(name)}`;
     throw new ImproperlyConfigured(`${meta.className}: "${property.name}" is not kept in one column`);
@@ -146,5 +152,6 @@ function formulaSql(
   };
   const formula = property.formula as (columns: unknown, table: FormulaTable) => unknown;
   const sql = formula(columns, table);
-  return `(${isRaw(sql) ? em.getPlatform().formatQuery(sql.sql, sql.params) : String(sql)})`;
+  const text = `(${isRaw(sql) ? em.getPlatform().formatQuery(sql.sql, sql.params) : String(sql)})`;
+  return plan.dialect.formula(fieldType(property).kind, text);
 }

@@ -1,7 +1,8 @@
 import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../../awaitable.ts';
 import { checkNotGivenUp } from '../../given-up.ts';
-import { fieldPath } from '../../fields/field-path.ts';
+import { fieldPath, type FieldPath } from '../../fields/field-path.ts';
+import { valueReader } from '../../fields/value-reader.ts';
 import type { Condition } from '../../language/condition.ts';
 import type { RelatedProjection } from '../../language/projection.ts';
 import type { Counting, Query, Slice } from '../../language/query.ts';
@@ -17,6 +18,7 @@ import { type EntityPlan, makeEntityPlan } from './entity-plan.ts';
 import { bindChildren, rowsByKey } from './children-statement.ts';
 import { countRows, pageSource } from './page-source.ts';
 import { bindSelect, type SqlQuestion } from './statement.ts';
+import { bindStoredValues, mayHoldEqual, placedValues } from './stored-values-statement.ts';
 import { type Assignment, bindWrite, type Write } from './write-statement.ts';
 
 /** SQLite and PostgreSQL: compiles what the language says to SQL, and runs it. */
@@ -119,6 +121,17 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
     const { statement, values } = bindChildren(question, related, columns, keys);
     const read = this.#dialect.run(question.em, question.purpose, (reader) => reader.rows(statement, values));
     return whenReady(read, (rows) => rowsByKey(related, rows, columns.length, keys));
+  }
+
+  protected override readStoredValues(
+    question: SqlQuestion,
+    path: FieldPath,
+    values: readonly unknown[],
+  ): Awaitable<ReadonlyMap<unknown, unknown>> {
+    if (!mayHoldEqual(path)) return super.readStoredValues(question, path, values);
+    const { statement, values: bound } = bindStoredValues(question, path, values);
+    const read = this.#dialect.run(question.em, question.purpose, (reader) => reader.rows(statement, bound));
+    return whenReady(read, (rows) => placedValues(rows, values, valueReader(path, question.em.getPlatform())));
   }
 
   #write({ em, meta, request }: Omit<RowWrite<unknown>, 'projection'>, write: Write): Awaitable<unknown[][]> {

@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/core';
 import { type TObject, type TSchema, Type } from 'typebox';
 import type { FileFields } from '../../files/file-field.ts';
 import { isRecord } from '../../json.ts';
@@ -112,11 +113,12 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
    * @throws InvalidUsage with a detail for every fault that is known, and for every reference to a record that is not there
    */
   resolveReferences(
+    em: EntityManager,
     records: readonly RecordData[],
     findReferred: FindReferred,
     known: readonly Problem[] = [],
   ): Promise<Data[]> {
-    return resolveReferences(records, this.fields, findReferred, known) as Promise<Data[]>;
+    return resolveReferences(em, records, this.fields, findReferred, known) as Promise<Data[]>;
   }
 }
 

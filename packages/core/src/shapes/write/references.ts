@@ -5,12 +5,21 @@ import { pointerStep } from '../../json.ts';
 import { compare } from '../../language/compare.ts';
 import type { Condition } from '../../language/condition.ts';
 import { QuerySet } from '../../query/queryset.ts';
+import { recordsByValue } from '../../query/records-by-value.ts';
 import { invalidInput } from '../../schema/error-details.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 import type { BoundChildren, BoundField, Reference } from './bound-input.ts';
 
-/** Finds the records of a condition that a reference may lead to, as entities of the request. */
-export type FindReferred = (reference: Reference, condition: Condition) => Promise<readonly object[]>;
+/**
+ * Finds the records of a condition that a reference may lead to, as entities of the request.
+ *
+ * @param mentions the places of the body whose values the condition asks for
+ */
+export type FindReferred = (
+  reference: Reference,
+  condition: Condition,
+  mentions: readonly Mention[],
+) => Promise<readonly object[]>;
 
 /**
  * Finds the records of a condition that the filters of their entity show.
@@ -48,6 +57,7 @@ export interface RecordData {
  * @throws InvalidUsage with a detail for every fault that is known, and for every reference to a record that is not there
  */
 export async function resolveReferences(
+  em: EntityManager,
   records: readonly RecordData[],
   fields: readonly BoundField[],
   findReferred: FindReferred,
@@ -59,17 +69,22 @@ export async function resolveReferences(
   });
   for (const [reference, mentions] of reading.mentions) {
     // One after the other: inside a transaction there is but one connection.
-    const found = await find(reference, mentions, findReferred);
-    const { target, key, held } = reference;
+    const found = await find(em, reference, mentions, findReferred);
+    const { held } = reference;
     for (const { value, path, put } of mentions) {
       const record = found(value);
       if (record !== undefined) put(held === undefined ? record : record[held]);
-      else reading.problems.push({ path, message: `must be the ${key} of an existing ${target.className}` });
+      else reading.problems.push(absentAt(path, reference));
     }
   }
   const problems = [...known, ...reading.problems];
   if (problems.length > 0) throw invalidInput('body', problems);
   return resolved;
+}
+
+/** The fault of a reference to a record that is not there. */
+export function absentAt(path: string, { target, key }: Reference): Problem {
+  return { path, message: `must be the ${key} of an existing ${target.className}` };
 }
 
 /** The children that a loaded collection has, by their keys. */
@@ -79,7 +94,7 @@ export function childrenOf(entity: object, name: string, { key }: BoundChildren)
 }
 
 /** A reference to one record. */
-interface Mention {
+export interface Mention {
   readonly value: unknown;
   readonly path: string;
   readonly put: (found: unknown) => void;
@@ -145,13 +160,19 @@ class ReferenceReading {
 
   #list(reference: Reference, values: readonly unknown[], at: string): unknown[] {
     const list: unknown[] = [];
-    const seen = new Set<string>();
+    const named = new Set<string>();
+    const listed = new Set<unknown>();
+    const put = (found: unknown): void => {
+      // The database may find one record by several texts.
+      if (!listed.has(found)) list.push(found);
+      listed.add(found);
+    };
     for (const [index, value] of values.entries()) {
       const path = `${at}/${index}`;
       const text = keyText(value);
-      if (seen.has(text) || this.#faulty.has(path)) continue;
-      seen.add(text);
-      this.#note(reference, { value, path, put: (found) => list.push(found) });
+      if (named.has(text) || this.#faulty.has(path)) continue;
+      named.add(text);
+      this.#note(reference, { value, path, put });
     }
     return list;
   }
@@ -165,6 +186,7 @@ class ReferenceReading {
 
 /** Looks up all values of one reference by one condition. */
 async function find(
+  em: EntityManager,
   reference: Reference,
   mentions: readonly Mention[],
   findReferred: FindReferred,
@@ -174,9 +196,6 @@ async function find(
   const [only, ...others] = values;
   const path = fieldPath(target, key, '.');
   const condition = others.length === 0 ? compare(path, 'exact', only) : compare(path, 'in', values);
-  const records = (await findReferred(reference, condition)) as readonly Values[];
-  // The database may take two texts for the same: what is found of one value is that of it.
-  if (others.length === 0) return () => records[0];
-  const byKey = new Map(records.map((record) => [keyText(record[key]), record]));
-  return (value) => byKey.get(keyText(value));
+  const records = (await findReferred(reference, condition, mentions)) as readonly Values[];
+  return others.length === 0 ? () => records[0] : recordsByValue(em, target, path, values, records);
 }

@@ -15,6 +15,7 @@ import type { Customized } from '../request/customized.ts';
 import { isPlainColumn } from './plain-column.ts';
 import type { ShapesByName } from './read-shapes.ts';
 import { parametersOf, type RequestState, stateOf } from '../request/request-state.ts';
+import type { Operation } from '../request/operation.ts';
 import type { Selections } from './selections.ts';
 
 /** The hooks of a view that decide its answers. */
@@ -32,6 +33,8 @@ interface AnswerDeclarations {
   readonly meta: EntityMetadata;
   /** The column whose value names a record. */
   readonly key: FieldPath;
+  /** The operations of the view. */
+  readonly operations: readonly Operation[];
   readonly customized: Customized;
   /** Undefined if clients select nothing. */
   readonly selections: Selections | undefined;
@@ -52,6 +55,11 @@ export class Answers {
   readonly #isChosen: boolean;
   /** True if every request is answered by one and the same answer. */
   readonly isOne: boolean;
+  /**
+   * The operation by whose form of a record its tag is made: `retrieve`, or `update` of a view that does not offer it. A form that no operation
+   * shows has none: a client could guess its fields.
+   */
+  readonly taggedBy: 'retrieve' | 'update' | undefined;
   /** Those that clients have selected, by the text of the selection. */
   readonly #selected = new WeakMap<Answer, LruMap<string, Answer>>();
   /** The answer that an override of `represent` makes a record for, while it runs. */
@@ -78,6 +86,9 @@ export class Answers {
     const others = [...shapes.keys()].filter((name) => name !== 'default' && !isAnswering(name));
     this.#alternatives = new Map(others.map((name) => [name, answerOf(name)]));
     const asksRequest = [...made.values()].some(({ forRequest }) => forRequest !== undefined);
+    const { operations } = declarations;
+    const isShown = operations.includes('retrieve') || made.size === 1;
+    this.taggedBy = isShown ? 'retrieve' : operations.includes('update') ? 'update' : undefined;
     this.isOne = made.size === 1 && selections === undefined && !asksRequest;
   }
 
@@ -143,11 +154,20 @@ export class Answers {
     answersOf(request)[operation] = this.#selectedOf(whole, parametersOf(request));
   }
 
-  /** Tells if an operation answers a request with the record as `retrieve` would answer it, whole: that alone has an `ETag`. */
+  /** Returns the answer whose records have tags, whole; undefined if there is none. */
+  tagged(request: FastifyRequest): Answer | undefined {
+    const { taggedBy } = this;
+    if (taggedBy === undefined) return undefined;
+    return this.isOne ? this.#usual[taggedBy] : bound(unselected(this.#decide(request, taggedBy)), request);
+  }
+
+  /** Tells if an operation answers a request with the record in the form that has a tag. */
   isWhole(request: FastifyRequest, operation: AnsweringOperation): boolean {
-    // Nobody knows what an override of retrieve would answer.
-    if (operation !== 'retrieve' && this.#declarations.customized.handles.retrieve) return false;
-    return this.isOne || this.#decide(request, operation) === unselected(this.#decide(request, 'retrieve'));
+    const { taggedBy } = this;
+    if (taggedBy === undefined) return false;
+    // Nobody knows what an override would answer.
+    if (operation !== taggedBy && this.#declarations.customized.handles[taggedBy]) return false;
+    return this.isOne || this.#decide(request, operation) === unselected(this.#decide(request, taggedBy));
   }
 
   #selectedOf(whole: Answer, parameters: QueryParameters): Answer {

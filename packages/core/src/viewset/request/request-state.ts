@@ -4,9 +4,16 @@ import type { CurrentUser } from '../../current-user.ts';
 import { QueryParameters } from '../../parameters.ts';
 import type { PermissionGrant } from '../../permissions/evaluate.ts';
 import type { Answer, AnsweringOperation } from './answer.ts';
-import type { Conflict } from './written-records.ts';
 import { inputAnew, type ReadInput } from './read-input.ts';
 import type { SharedLookUps } from './shared-look-ups.ts';
+
+/** An error of the database that the values of a request have caused. */
+export interface Refusal {
+  /** As the driver threw it, for hooks that catch it. */
+  readonly error: unknown;
+  /** Returns the error to answer with. May ask the database, and so is called once the transaction of the request has ended. */
+  answer(): Promise<unknown>;
+}
 
 /** The values that the steps of one request leave for the later ones. */
 export interface RequestState {
@@ -21,8 +28,8 @@ export interface RequestState {
   parameters: QueryParameters | undefined;
   /** The body, as it was read; undefined if no operation of a view of an entity takes it. */
   input: ReadInput | undefined;
-  /** The last conflict that the request's own writes have met. */
-  conflict: Conflict | undefined;
+  /** The last refusal that a statement of the library's own has met. */
+  refusal: Refusal | undefined;
   /** The record that the request acts on, once it has been looked up, and the transaction that it was read in. */
   object: { readonly entity: object; readonly transaction: unknown } | undefined;
   /** The answers to the request that a view has decided on; undefined before it has. */
@@ -52,7 +59,7 @@ export function stateOf(request: FastifyRequest): RequestState {
     pk: undefined,
     parameters: undefined,
     input: undefined,
-    conflict: undefined,
+    refusal: undefined,
     object: undefined,
     answers: undefined,
     lookUps: undefined,

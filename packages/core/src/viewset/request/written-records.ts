@@ -1,5 +1,4 @@
 import type { EntityMetadata } from '@mikro-orm/core';
-import type { Violation } from '../../backends/database-errors.ts';
 import { isRecord } from '../../json.ts';
 import type { BoundField } from '../../shapes/write/bound-input.ts';
 
@@ -11,14 +10,6 @@ export interface WrittenRecord {
   readonly values: Readonly<Record<string, unknown>>;
   /** The field and the value that name the record that is changed; undefined for a new one. */
   readonly stored: { readonly field: string; readonly value: unknown } | undefined;
-}
-
-/** An error that the database has met in what a request writes of its view's own records. */
-export interface Conflict {
-  /** As the driver threw it, for hooks that catch it. */
-  readonly error: unknown;
-  readonly violation: Violation;
-  readonly records: readonly WrittenRecord[];
 }
 
 /** Lists the record that a body writes, and its children of every level. */

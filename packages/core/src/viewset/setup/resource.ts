@@ -108,7 +108,7 @@ export class Resource implements ViewDefinition {
     const isChosen = customized.choosesShapes;
     const shapes = readShapesOf(options.read, { name, entity, operations, isChosen });
     const selections = makeSelections(name, entity, options);
-    this.answers = new Answers({ view, shapes, orm, meta, key, customized, selections });
+    this.answers = new Answers({ view, shapes, orm, meta, key, operations, customized, selections });
 
     const filled = [...taken, ...(input?.filled ?? [])];
     if (input !== undefined && operations.includes('create')) {

@@ -5,6 +5,7 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import { isUnfiltered } from '../../backends/entity-filters.ts';
 import type { KeyDefinition } from './record-key.ts';
 import { stateOf } from '../request/request-state.ts';
+import type { PathKey } from './refused-values.ts';
 import type { ShownDefinition, ShownView } from './shown-view.ts';
 
 /** The declarations of a view in which others are nested. */
@@ -80,10 +81,14 @@ export class Parent {
     return key;
   }
 
-  /** Throws NotFound if a key of the path, of whatever level, has a bad form. */
-  checkKeys(request: FastifyRequest): void {
-    this.outer?.checkKeys(request);
-    this.keyOf(request);
+  /**
+   * Reads the keys of a request's path, of every level.
+   *
+   * @throws NotFound if one of them has a bad form
+   */
+  keysOf(request: FastifyRequest): PathKey[] {
+    const { meta, key } = this.definition;
+    return [...(this.outer?.keysOf(request) ?? []), { meta, column: key.column, value: this.keyOf(request) }];
   }
 
   /** Finds the record as an entity of `request.em`. Throws NotFound if its view would not show it. */

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { checkNotGivenUp } from '../../given-up.ts';
 import { compare } from '../../language/compare.ts';
-import { keyText } from '../../fields/primary-key.ts';
+import { recordsByValue } from '../../query/records-by-value.ts';
 import { assignValues } from '../../mikro/assign-values.ts';
 import { removeEntity } from '../../mikro/remove-entity.ts';
 import type { WritingDefinition } from './writing-definition.ts';
@@ -9,6 +9,7 @@ import type { AnswerOf } from '../request/answer.ts';
 import type { ResolvedBody } from './input-resolution.ts';
 import type { RecordWrites, WriteHooks } from './record-writes.ts';
 import { inputOf } from '../request/request-state.ts';
+import { lookUpBy } from '../visible/refused-values.ts';
 import { inTransaction } from './transaction.ts';
 import type { VisibleRecords } from '../visible/visible-records.ts';
 
@@ -122,13 +123,20 @@ export class BulkOperations<Entity extends object, Output extends object> {
     keys: readonly unknown[],
     place: 'body' | 'query',
   ): Promise<readonly Entity[]> {
-    const { bulk } = this.#definition;
+    const { bulk, meta } = this.#definition;
     const key = this.#definition.key.column;
-    const found = await this.#records.findAll(request, compare(key, 'in', [...keys]), true);
-    const byKey = new Map(found.map((entity) => [keyText(entity[key.property.name as keyof Entity]), entity]));
-    const missing = new Set(keys.filter((each) => !byKey.has(keyText(each))));
+    const found = await lookUpBy(
+      request,
+      { meta, column: key },
+      keys.map((value) => ({ value })),
+      (refused) => bulk!.absent(keys, new Set(refused.map(({ value }) => value)), place),
+      () => this.#records.findAll(request, compare(key, 'in', [...keys]), true),
+    );
+    const named = await recordsByValue(request.em, meta, key, keys, found);
+    const missing = new Set(keys.filter((each) => named(each) === undefined));
     if (missing.size > 0) throw bulk!.absent(keys, missing, place);
-    const entities = keys.map((each) => byKey.get(keyText(each))!);
+    const entities = keys.map((each) => named(each)!);
+    bulk!.checkDistinct(entities, place);
     for (const entity of entities) await this.#view.checkObjectPermissions(request, entity);
     return entities;
   }

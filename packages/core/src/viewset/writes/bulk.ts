@@ -25,6 +25,7 @@ export const BULK_RULE: OptionRule = [
   (value) => isRecord(value) || POSITIVE[1](value),
 ];
 
+const TWICE = 'names a record twice';
 /** The number of records that a message names. */
 const NAMED_IN_MESSAGE = 10;
 
@@ -130,19 +131,34 @@ export class Bulk {
     const keys = texts.map(parse);
     const wrong = texts.filter((_, index) => keys[index] === undefined);
     if (wrong.length > 0) throw absent('query', wrong, () => '/pk');
-    if (new Set(keys.map(keyText)).size < keys.length) throw refuse('names a record twice');
+    if (new Set(keys.map(keyText)).size < keys.length) throw refuse(TWICE);
     return keys;
   }
 
   /** The error for records that are not there, of which the request names the keys. */
   absent(keys: readonly unknown[], missing: ReadonlySet<unknown>, place: 'body' | 'query'): NotFound {
-    const step = pointerStep(this.#key.property.name);
     const indexes = keys.flatMap((key, index) => (missing.has(key) ? [index] : []));
     return absent(
       place,
       indexes.map((index) => keyText(keys[index])),
-      (nth) => (place === 'query' ? '/pk' : `/${indexes[nth]}${step}`),
+      (nth) => (place === 'query' ? '/pk' : this.#keyPlace(indexes[nth]!)),
     );
+  }
+
+  /** Throws InvalidUsage if the database has found one record by two keys, which are not the same to the letter. */
+  checkDistinct(records: readonly object[], place: 'body' | 'query'): void {
+    const seen = new Set<object>();
+    const twice = records.flatMap((record, index) => (seen.size === seen.add(record).size ? [index] : []));
+    if (twice.length === 0) return;
+    if (place === 'query') throw refuse(TWICE);
+    throw invalidInput(
+      'body',
+      twice.map((index) => ({ path: this.#keyPlace(index), message: 'is named twice' })),
+    );
+  }
+
+  #keyPlace(index: number): string {
+    return `/${index}${pointerStep(this.#key.property.name)}`;
   }
 
   #withKey(schema: TObject): TObject {

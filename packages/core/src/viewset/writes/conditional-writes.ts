@@ -4,6 +4,7 @@ import { PreconditionFailed, PreconditionRequired } from '../../errors.ts';
 import { always, type Condition } from '../../language/condition.ts';
 import type { Seen } from '../../language/projection.ts';
 import { answerOf } from '../answers/answer-of.ts';
+import { type Answer, recordOf } from '../request/answer.ts';
 import { requestApart } from '../request/request-for.ts';
 import { stateOf } from '../request/request-state.ts';
 import type { WritingDefinition } from './writing-definition.ts';
@@ -11,12 +12,13 @@ import type { VisibleRecords } from '../visible/visible-records.ts';
 
 /** The part of a view whose records have entity tags. */
 interface TaggedView {
+  getObject(request: FastifyRequest): Promise<object>;
   retrieve(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
 
 /**
  * The conditions that requests put on the record that they write, by `If-Match` and `If-None-Match`. The tag of a record is that of the
- * record as `retrieve` answers it to the request.
+ * record as `retrieve` answers it to the request, or as `update` does if the view has no `retrieve`.
  */
 export class ConditionalWrites<Entity extends object> {
   readonly #view: TaggedView;
@@ -83,22 +85,32 @@ export class ConditionalWrites<Entity extends object> {
   ): Promise<Pick<Seen<object>, 'unchanged'> | undefined> {
     if (namesAny(header)) return { unchanged: always };
     const { answers, preconditions } = this.#definition;
+    const answer = answers.tagged(request);
+    if (answer === undefined || preconditions === undefined) return undefined;
     // The record was loaded for another answer.
     if (!answers.isOne) stateOf(request).object = undefined;
-    const seen = await this.#retrieve(request, reply);
-    if (seen === undefined || preconditions === undefined) return undefined;
-    const schema: object = answers.of(request, 'retrieve').schema;
-    const text = reply.serializeInput(seen.record, schema as Record<string, unknown>);
+    const seen = await this.#read(request, reply, answer);
+    if (seen === undefined) return undefined;
+    const text = reply.serializeInput(seen.record, answer.schema as unknown as Record<string, unknown>);
     return namesTag(header, preconditions.tagOf(text), comparison) ? seen : undefined;
   }
 
-  /** Reads the record as `retrieve` answers with it; undefined if it answers with none. */
-  async #retrieve(request: FastifyRequest, reply: FastifyReply): Promise<Seen<Record<string, unknown>> | undefined> {
+  /** Reads the record in the form that has a tag; undefined if `retrieve` answers with none. */
+  async #read(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    answer: Answer,
+  ): Promise<Seen<Record<string, unknown>> | undefined> {
     const { answers, customized } = this.#definition;
-    const answer = answers.of(request, 'retrieve');
-    if (customized.handles.retrieve || this.#records.seesEntity(request) || !answer.isPlain) {
+    const isRetrieved = answers.taggedBy === 'retrieve';
+    const isMade = this.#records.seesEntity(request) || !answer.isPlain;
+    if (isRetrieved && (customized.handles.retrieve || isMade)) {
       const record = await answerOf((silent) => this.#view.retrieve(request, silent), reply);
       return record && { record, unchanged: undefined };
+    }
+    if (isMade) {
+      const record = await recordOf(request, answer, await this.#view.getObject(request));
+      return { record: record as Record<string, unknown>, unchanged: undefined };
     }
     return (await this.#records.read(request, answer, answer.seen)) as Seen<Record<string, unknown>>;
   }

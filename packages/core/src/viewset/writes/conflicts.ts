@@ -17,7 +17,7 @@ import type { WrittenRecord } from '../request/written-records.ts';
 
 /**
  * Runs a statement that writes a view's own records. A value that the database refuses there came from the client, so the error is
- * remembered as the request's conflict.
+ * remembered as a refusal of the request's values.
  *
  * @param recordsOf the records that the body writes, the view's own first; asked if the database refuses one
  */
@@ -30,20 +30,24 @@ export async function writeOwn<Result>(
     return await work();
   } catch (error) {
     const violation = violationOf(error);
-    if (violation !== undefined) stateOf(request).conflict = { error, violation, records: recordsOf() };
+    if (violation !== undefined) {
+      const records = recordsOf();
+      stateOf(request).refusal = { error, answer: () => answerToConflict(request, error, violation, records) };
+    }
     throw error;
   }
 }
 
 /**
- * Returns the error to answer a request with: a 409 or 400 that names the fields of the body at fault in the place of the conflict that its
- * own write has met, and any other error as it is. Asked once the transaction of the write has ended: which of several records is at fault,
- * the database does not say, but it can be asked.
+ * Returns a 409 or 400 that names the fields of the body at fault. Which of several records is at fault, the database does not say, but it can
+ * be asked.
  */
-export async function answerToConflict(request: FastifyRequest, error: unknown): Promise<unknown> {
-  const { conflict } = stateOf(request);
-  if (conflict === undefined || conflict.error !== error) return error;
-  const { violation, records } = conflict;
+async function answerToConflict(
+  request: FastifyRequest,
+  error: unknown,
+  violation: Violation,
+  records: readonly WrittenRecord[],
+): Promise<unknown> {
   const { kind, table } = violation;
   const written = records.filter(({ meta }) => table === undefined || table === meta.tableName);
   // A hook may have left other changes to be written along with it. The constraint on a record that others refer to is theirs.

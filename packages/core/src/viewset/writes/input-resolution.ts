@@ -1,6 +1,7 @@
 import type { EntityMetadata, FilterOptions, MikroORM } from '@mikro-orm/core';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { atOnce } from '../../awaitable.ts';
+import { fieldPath } from '../../fields/field-path.ts';
 import type { FileFields } from '../../files/file-field.ts';
 import { StagedFile } from '../../files/staged-file.ts';
 import { filtersPutOn } from '../../mikro/filters.ts';
@@ -10,12 +11,14 @@ import type { PermissionView } from '../../permissions/permission.ts';
 import { backendOf } from '../../query/backend-of.ts';
 import { replacedRelations } from '../../shapes/write/assign-input.ts';
 import type { Reference } from '../../shapes/write/bound-input.ts';
+import { invalidInput } from '../../schema/error-details.ts';
 import { placedAt, type Problem } from '../../schema/scan-input.ts';
-import type { FindReferred, RecordData } from '../../shapes/write/references.ts';
+import { absentAt, type FindReferred, type RecordData } from '../../shapes/write/references.ts';
 import { type FileChanges, fileChangesOf } from '../files/file-changes.ts';
 import { type ReferenceOptions, ReferredRecords } from './referred-records.ts';
 import { faultsIn, type ReadBody } from '../request/read-input.ts';
 import { inputOf } from '../request/request-state.ts';
+import { lookUpBy } from '../visible/refused-values.ts';
 import type { ShownView } from '../visible/shown-view.ts';
 import type { ViewInput } from './view-input.ts';
 
@@ -131,8 +134,15 @@ export class InputResolution {
       rememberMembers(em, changed, new Set(relations));
       await em.populate(changed, [...new Set(relations)] as never[], { filters });
     }
-    const find: FindReferred = (reference, condition) => this.#referred.find(request, reference, condition, filters);
-    const resolved = await write.resolveReferences(records, find, faults);
+    const find: FindReferred = (reference, condition, mentions) =>
+      lookUpBy(
+        request,
+        { meta: reference.target, column: fieldPath(reference.target, reference.key, '.') },
+        mentions,
+        (refused) => invalidInput('body', [...faults, ...refused.map(({ path }) => absentAt(path, reference))]),
+        () => this.#referred.find(request, reference, condition, filters),
+      );
+    const resolved = await write.resolveReferences(em, records, find, faults);
     if (write.files.size === 0) return resolved;
     return Promise.all(resolved.map((data) => this.#storeFiles(request, write.files, data)));
   }

@@ -1,5 +1,6 @@
 import type { EntityManager, MikroORM, Platform } from '@mikro-orm/core';
 import type { Awaitable } from '../../../awaitable.ts';
+import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
 import { customTypeOf } from '../../../fields/field-type.ts';
 import { valueProperty } from '../../../fields/property.ts';
@@ -114,6 +115,8 @@ export abstract class Dialect {
   abstract selected(path: FieldPath, sql: string): string;
   /** A key of an order, with NULLs as `OrderKey` says. */
   abstract ordered(path: FieldPath, sql: string, descending: boolean): string;
+  /** The SQL of a formula as a value of its kind, whatever type the database gives it. */
+  abstract formula(kind: FieldKind, sql: string): string;
   /** The text that locks the rows of one table, named by its alias. */
   abstract lock(alias: string): string;
   /** Runs work for a purpose; everything it reads is of one connection if there is a transaction. */

@@ -85,6 +85,12 @@ export class PostgreSqlDialect extends Dialect {
     return { template: `${COLUMN} = any(${VALUE})`, values: [values.map((value) => this.parameter(path, value))] };
   }
 
+  /** The values that it is compared with take its type: `count(*)` would refuse 2.50. */
+  formula(kind: FieldKind, sql: string): string {
+    const type = FORMULA_TYPES[kind];
+    return type === undefined ? sql : `${sql}::${type}`;
+  }
+
   placesOf(path: FieldPath, values: readonly unknown[]): Comparison {
     const list = values.map((value) => this.parameter(path, value));
     return { template: `array_to_json(array_positions(${VALUE}, ${COLUMN}))::text`, values: [list] };
@@ -107,6 +113,9 @@ export class PostgreSqlDialect extends Dialect {
     return withMicroseconds(text ?? value.toISOString(), value);
   }
 }
+
+/** The types of formulas whose values may have fractions. */
+const FORMULA_TYPES: Readonly<Partial<Record<FieldKind, string>>> = { number: 'float8', decimal: 'numeric' };
 
 /** What PostgreSQL makes of the values of a kind. */
 interface PostgreSqlKind {

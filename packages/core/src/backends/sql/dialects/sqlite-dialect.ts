@@ -68,6 +68,10 @@ export class SqliteDialect extends Dialect {
     return { template: `${COLUMN} in (select value from json_each(${VALUE}))`, values: [this.#list(path, values)] };
   }
 
+  formula(_kind: FieldKind, sql: string): string {
+    return sql;
+  }
+
   /** The collation is that of the operand on the left. */
   placesOf(path: FieldPath, values: readonly unknown[]): Comparison {
     const template = `(select json_group_array(key + 1) from json_each(${VALUE}) where ${COLUMN} = value)`;

@@ -1,0 +1,41 @@
+import type { FieldPath } from '../../fields/field-path.ts';
+import { compare } from '../../language/compare.ts';
+import { COLUMN } from './dialects/comparison.ts';
+import type { Bound } from './dialects/reader.ts';
+import { isPlainText } from './dialects/text-column.ts';
+import { selectionSql } from './selection.ts';
+import { SqlText } from './sql-text.ts';
+import { rootScope, type SqlQuestion, whereText } from './statement.ts';
+
+/** True of a column that may hold values equal whose texts are not: `Tea` and `tea`, 1.0 and 1.00. */
+export function mayHoldEqual(path: FieldPath): boolean {
+  return path.type.kind === 'string' ? !isPlainText(path) : path.type.kind === 'decimal';
+}
+
+/** `select "code", … from "tea" where "code" in (…)`: what is stored, and the places of the values that it is equal to. */
+export function bindStoredValues(
+  { em, plan, related }: SqlQuestion,
+  path: FieldPath,
+  values: readonly unknown[],
+): Bound {
+  const scope = rootScope(em, plan, related);
+  const { template, values: bound } = plan.dialect.placesOf(path, values);
+  const where = whereText(scope, compare(path, 'in', values));
+  const places = template.split(COLUMN).join(scope.column(path.steps, path.property));
+  const text = new SqlText().add(`select ${selectionSql(scope, [path])}, ${places} as places`, bound);
+  text.add(' from ').append(scope.from()).append(where);
+  return { statement: { sql: text.numberValues(plan.dialect), one: false, isShapedByClient: true }, values: text.values };
+}
+
+/** Reads the rows: what is stored for each of the values. */
+export function placedValues(
+  rows: readonly unknown[][],
+  values: readonly unknown[],
+  read: (raw: unknown) => unknown = (raw) => raw,
+): ReadonlyMap<unknown, unknown> {
+  return new Map(
+    rows.flatMap(([raw, places]) =>
+      (JSON.parse(places as string) as number[]).map((place) => [values[place - 1], read(raw)]),
+    ),
+  );
+}

@@ -1,0 +1,25 @@
+import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import type { FieldPath } from '../fields/field-path.ts';
+import { keyText } from '../fields/primary-key.ts';
+import { QuerySet } from './queryset.ts';
+
+/**
+ * Makes the function that returns the record of a value, of records that were looked up by values of a unique column. Of a value
+ * that no record has to the letter, the database says which it is equal to.
+ */
+export async function recordsByValue<Entity extends object>(
+  em: EntityManager,
+  meta: EntityMetadata,
+  column: FieldPath,
+  values: readonly unknown[],
+  records: readonly Entity[],
+): Promise<(value: unknown) => Entity | undefined> {
+  const name = column.property.name as keyof Entity;
+  const byText = new Map(records.map((record) => [keyText(record[name]), record]));
+  const others = values.filter((value) => !byText.has(keyText(value)));
+  const stored =
+    records.length === 0 || others.length === 0
+      ? new Map<unknown, unknown>()
+      : await QuerySet.of(em, meta.class).withFilters(false).storedValues(column, others);
+  return (value) => byText.get(keyText(stored.get(value) ?? value));
+}
