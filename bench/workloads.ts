@@ -45,8 +45,6 @@ export function workloads(kind: DatabaseKind, rows: number, secret: string): Wor
 }
 
 function workloadsOf(rows: number, secret: string): Workload[] {
-  const spread = (index: number): number => 1 + ((index * 7919) % rows);
-  const ids = Array.from({ length: 16 }, (_, index) => spread(index));
   return [
     {
       name: 'list',
@@ -81,6 +79,13 @@ function workloadsOf(rows: number, secret: string): Workload[] {
       target: { cpuToRaw: 1.15, rateToHand: 3 },
       requests: [1, 2, 3, 4].map((page) => get(`/api/baskets?page=${page}`)),
     },
+    ...ofOneRecord(rows, secret),
+  ];
+}
+
+function ofOneRecord(rows: number, secret: string): Workload[] {
+  const ids = Array.from({ length: 16 }, (_, index) => 1 + ((index * 7919) % rows));
+  return [
     {
       name: 'retrieve',
       title: 'retrieve',

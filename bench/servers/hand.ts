@@ -33,6 +33,8 @@ const CONTAINS: Readonly<Record<DatabaseKind, (text: string) => FilterQuery<Prod
 
 const SORT_NAMES = new Set(['id', 'name', 'price', 'stock']);
 
+const RETRIEVE = { params: schemas.PkParams, response: { 200: schemas.ProductShape } };
+
 await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
   const orm = await openOrm(kind, location);
   const { em } = orm;
@@ -54,7 +56,6 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
     const product = await em.findOne(Product, params.pk);
     return product === null ? reply.code(404).send({ error: 'Not found' }) : wrap(product).toObject();
   };
-  const retrieveSchema = { params: schemas.PkParams, response: { 200: schemas.ProductShape } };
 
   app.get<{ Querystring: schemas.ProductsQuery }>(
     '/api/products',
@@ -78,15 +79,20 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
     },
   );
   listBaskets(app, em);
-  app.get<{ Params: schemas.PkParams }>('/api/products/:pk', { schema: retrieveSchema }, retrieve);
+  app.get<{ Params: schemas.PkParams }>('/api/products/:pk', { schema: RETRIEVE }, retrieve);
   app.get<{ Params: schemas.PkParams }>(
     '/api/members/products/:pk',
-    { schema: retrieveSchema, onRequest: authenticate },
+    { schema: RETRIEVE, onRequest: authenticate },
     retrieve,
   );
+  writeRecords(app, em);
+  return { app };
+});
+
+function writeRecords(app: FastifyInstance, em: EntityManager): void {
   app.patch<{ Params: schemas.PkParams; Body: schemas.StockBody }>(
     '/api/stocks/:pk',
-    { schema: { ...retrieveSchema, body: schemas.StockBody } },
+    { schema: { ...RETRIEVE, body: schemas.StockBody } },
     async ({ params, body }, reply) => {
       const product = await em.findOne(Product, params.pk);
       if (product === null) return reply.code(404).send({ error: 'Not found' });
@@ -105,8 +111,7 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
       return serialize(draft);
     },
   );
-  return { app };
-});
+}
 
 function listBaskets(app: FastifyInstance, em: EntityManager): void {
   app.get<{ Querystring: schemas.PageQuery }>(

@@ -14,6 +14,8 @@ declare module 'fastify' {
   }
 }
 
+const RETRIEVE = { params: schemas.PkParams, response: { 200: schemas.ProductShape } };
+
 await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
   const store = openStore(kind, location);
   const app = fastify();
@@ -32,7 +34,6 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
     const product = await store.product(params.pk);
     return product ?? reply.code(404).send({ error: 'Not found' });
   };
-  const retrieveSchema = { params: schemas.PkParams, response: { 200: schemas.ProductShape } };
 
   app.get<{ Querystring: schemas.ProductsQuery }>(
     '/api/products',
@@ -53,29 +54,13 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
     },
   );
   listBaskets(app, store);
-  app.get<{ Params: schemas.PkParams }>('/api/products/:pk', { schema: retrieveSchema }, retrieve);
+  app.get<{ Params: schemas.PkParams }>('/api/products/:pk', { schema: RETRIEVE }, retrieve);
   app.get<{ Params: schemas.PkParams }>(
     '/api/members/products/:pk',
-    { schema: retrieveSchema, onRequest: authenticate },
+    { schema: RETRIEVE, onRequest: authenticate },
     retrieve,
   );
-  app.patch<{ Params: schemas.PkParams; Body: schemas.StockBody }>(
-    '/api/stocks/:pk',
-    { schema: { ...retrieveSchema, body: schemas.StockBody } },
-    async ({ params, body }, reply) => {
-      const product = await store.setStock(params.pk, body.stock);
-      return product ?? reply.code(404).send({ error: 'Not found' });
-    },
-  );
-  app.post<{ Body: schemas.DraftBody }>(
-    '/api/drafts',
-    { schema: { body: schemas.DraftBody, response: { 201: schemas.ProductShape } } },
-    async ({ body }, reply) => {
-      const draft = await store.createDraft(body);
-      reply.code(201).header('location', `/api/drafts/${draft.id}`);
-      return draft;
-    },
-  );
+  writeRecords(app, store);
   return { app };
 });
 
@@ -98,6 +83,26 @@ function listBaskets(app: FastifyInstance, store: Store): void {
       const slice = schemas.sliceOf(query);
       const { count, rows } = await store.baskets(slice);
       return schemas.envelope(count, slice, rows);
+    },
+  );
+}
+
+function writeRecords(app: FastifyInstance, store: Store): void {
+  app.patch<{ Params: schemas.PkParams; Body: schemas.StockBody }>(
+    '/api/stocks/:pk',
+    { schema: { ...RETRIEVE, body: schemas.StockBody } },
+    async ({ params, body }, reply) => {
+      const product = await store.setStock(params.pk, body.stock);
+      return product ?? reply.code(404).send({ error: 'Not found' });
+    },
+  );
+  app.post<{ Body: schemas.DraftBody }>(
+    '/api/drafts',
+    { schema: { body: schemas.DraftBody, response: { 201: schemas.ProductShape } } },
+    async ({ body }, reply) => {
+      const draft = await store.createDraft(body);
+      reply.code(201).header('location', `/api/drafts/${draft.id}`);
+      return draft;
     },
   );
 }

@@ -56,7 +56,7 @@ export class AccountInput {
 
   /** Puts entities in the place of references. Throws InvalidUsage for those that lead nowhere. */
   async resolve(em: EntityManager, data: object): Promise<object> {
-    const [resolved] = await this.#shape.resolveReferences([{ data, path: '' }], ({ target }, condition) =>
+    const [resolved] = await this.#shape.resolveReferences(em, [{ data, path: '' }], ({ target }, condition) =>
       QuerySet.of(em, target.class as EntityName<object>)
         .where(condition)
         .entities(),

@@ -30,9 +30,9 @@ export function refreshRoute({ sessions, cookie, tokens, origins }: RefreshParts
     access: 'anybody',
     async handler(request: FastifyRequest, reply: FastifyReply): Promise<LoggedIn> {
       const given = readRefresh(request.body).refresh_token;
-      if (given === undefined) requireOwnOrigin(request, origins);
       const token = given ?? cookie.read(request);
       if (token === undefined) throw new Unauthorized('A refresh token is required');
+      if (given === undefined) requireOwnOrigin(request, origins);
       const session = await sessions.refresh(request, token);
       const { account } = session;
       request.log.info({ ...securityEvent(request, 'auth.refreshed'), account: account.id }, 'a session was refreshed');

@@ -24,7 +24,10 @@ export function bindStoredValues(
   const places = template.split(COLUMN).join(scope.column(path.steps, path.property));
   const text = new SqlText().add(`select ${selectionSql(scope, [path])}, ${places} as places`, bound);
   text.add(' from ').append(scope.from()).append(where);
-  return { statement: { sql: text.numberValues(plan.dialect), one: false, isShapedByClient: true }, values: text.values };
+  return {
+    statement: { sql: text.numberValues(plan.dialect), one: false, isShapedByClient: true },
+    values: text.values,
+  };
 }
 
 /** Reads the rows: what is stored for each of the values. */
