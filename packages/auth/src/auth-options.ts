@@ -1,28 +1,28 @@
 import { hkdfSync } from 'node:crypto';
 import { checkOptionNames, ImproperlyConfigured, type Store, wrongOption } from '@viewset/core';
-import { MAX_TOKEN_LIFETIME_SECONDS, type TokenOptions } from './access-tokens.ts';
-import type { WrittenFields } from './account-input.ts';
-import type { ShownFields } from './accounts.ts';
-import type { AccountNames, AccountSchema, NamedAccountSchema } from './account-contract.ts';
-import type { ApiKeySchema } from './api-key-contract.ts';
-import type { TwoFactorSchema } from './two-factor-contract.ts';
-import type { Argon2Options } from './argon2-hashing.ts';
-import type { Authenticate, RetrieveUser, StoreUser } from './authentication.ts';
-import { MAX_USER_CACHE_SECONDS, type UserCacheOptions } from './cached-users.ts';
+import { MAX_TOKEN_LIFETIME_SECONDS, type TokenOptions } from './tokens/access-tokens.ts';
+import type { WrittenFields } from './accounts/account-input.ts';
+import type { ShownFields } from './accounts/accounts.ts';
+import type { AccountNames, AccountSchema, NamedAccountSchema } from './accounts/account-contract.ts';
+import type { ApiKeySchema } from './api-keys/api-key-contract.ts';
+import type { TwoFactorSchema } from './two-factors/two-factor-contract.ts';
+import type { Argon2Options } from './passwords/argon2-hashing.ts';
+import type { Authenticate, RetrieveUser, StoreUser } from './tokens/authentication.ts';
+import { MAX_USER_CACHE_SECONDS, type UserCacheOptions } from './accounts/cached-users.ts';
 import {
   emailChangeNotice,
   type EmailChangeNotice,
   type EmailSender,
   verificationEmail,
   type VerificationEmail,
-} from './email-sender.ts';
-import { type OAuthOptions, type ResolvedOAuthOptions, resolveOAuthOptions } from './oauth-options.ts';
-import { NonAuthEndpoints } from './non-auth-endpoints.ts';
-import type { SessionSchema } from './session-contract.ts';
-import type { PasskeySchema } from './passkey-contract.ts';
-import { type PasskeyOptions, resolvePasskeyOptions, type ResolvedPasskeyOptions } from './passkey-options.ts';
-import { PasswordHasher } from './password-hasher.ts';
-import type { PasswordOptions } from './password-rules.ts';
+} from './codes/email-sender.ts';
+import { type OAuthOptions, type ResolvedOAuthOptions, resolveOAuthOptions } from './oauth/oauth-options.ts';
+import { NonAuthEndpoints } from './tokens/non-auth-endpoints.ts';
+import type { SessionSchema } from './sessions/session-contract.ts';
+import type { PasskeySchema } from './passkeys/passkey-contract.ts';
+import { type PasskeyOptions, resolvePasskeyOptions, type ResolvedPasskeyOptions } from './passkeys/passkey-options.ts';
+import { PasswordHasher } from './passwords/password-hasher.ts';
+import type { PasswordOptions } from './passwords/password-rules.ts';
 import {
   AUTH_ROUTE_NAMES,
   type AuthRouteName,
@@ -32,8 +32,14 @@ import {
   ROUTE_OPTIONS,
 } from './routes/route-names.ts';
 import type { AccountDeletion } from './routes/me.ts';
-import { resolveSessionOptions, type ResolvedSessionOptions, type SessionOptions } from './session-options.ts';
-import { checkKeys, checkSecret, TOKEN_ALGORITHMS, type TokenAlgorithm, type TokenKeys } from './signing-keys.ts';
+import { resolveSessionOptions, type ResolvedSessionOptions, type SessionOptions } from './sessions/session-options.ts';
+import {
+  checkKeys,
+  checkSecret,
+  TOKEN_ALGORITHMS,
+  type TokenAlgorithm,
+  type TokenKeys,
+} from './tokens/signing-keys.ts';
 
 /**
  * The options of the `auth` plugin. `account` and `secret` (or `keys` and `codeSecret`) are required, and `mailer`, unless no route

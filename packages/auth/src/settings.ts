@@ -1,5 +1,5 @@
 import { ImproperlyConfigured } from '@viewset/core';
-import { MAX_USER_CACHE_SECONDS } from './cached-users.ts';
+import { MAX_USER_CACHE_SECONDS } from './accounts/cached-users.ts';
 
 /** The settings of authentication that the environment has, ready to be spread into the plugin's options. */
 export interface AuthSettings {

@@ -1,7 +1,7 @@
 import type { MikroORM } from '@mikro-orm/core';
 import type { Store } from '@viewset/core';
-import type { AccountModel } from './account-contract.ts';
-import type { Accounts } from './accounts.ts';
+import type { AccountModel } from './accounts/account-contract.ts';
+import type { Accounts } from './accounts/accounts.ts';
 import type { ResolvedAuthOptions } from './auth-options.ts';
 
 /** What the optional parts of the plugin are made of. */

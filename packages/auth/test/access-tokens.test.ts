@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Unauthorized } from '@viewset/core';
 import t from 'tap';
-import { AccessTokens, AuthorizationHeader, sessionOf, type TokenOptions } from '../src/access-tokens.ts';
+import { AccessTokens, AuthorizationHeader, sessionOf, type TokenOptions } from '../src/tokens/access-tokens.ts';
 import { makeKeys } from './support/keys.ts';
 
 const secret = 'an application secret of 32 bytes';

@@ -1,8 +1,8 @@
 import bcrypt from 'bcrypt';
 import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
-import { AccountSubscriber } from '../src/account-subscriber.ts';
-import { PasswordHasher } from '../src/password-hasher.ts';
+import { AccountSubscriber } from '../src/accounts/account-subscriber.ts';
+import { PasswordHasher } from '../src/passwords/password-hasher.ts';
 import { Account, Role } from './support/entities.ts';
 
 const hasher = new PasswordHasher({ rounds: 4 });

@@ -2,7 +2,7 @@ import { ServiceUnavailable } from '@viewset/core';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { inBcryptQueue } from '../src/bcrypt-queue.ts';
+import { inBcryptQueue } from '../src/passwords/bcrypt-queue.ts';
 
 const limit = Math.max(1, Math.min(3, availableParallelism()));
 

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
-import { AccountUser } from '../src/accounts.ts';
-import { CachedUsers, MAX_CACHED_USERS } from '../src/cached-users.ts';
+import { AccountUser } from '../src/accounts/accounts.ts';
+import { CachedUsers, MAX_CACHED_USERS } from '../src/accounts/cached-users.ts';
 
 const em = {} as EntityManager;
 const request = { reader: em } as FastifyRequest;

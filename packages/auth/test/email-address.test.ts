@@ -1,5 +1,5 @@
 import t from 'tap';
-import { isEmail, normalizeEmail } from '../src/email-address.ts';
+import { isEmail, normalizeEmail } from '../src/accounts/email-address.ts';
 
 t.test('addresses are compared trimmed and in lower case', async (t) => {
   t.equal(normalizeEmail('\t Ann@Example.COM \n'), 'ann@example.com');

@@ -1,7 +1,7 @@
 import { ImproperlyConfigured } from '@viewset/core';
 import fastify from 'fastify';
 import t from 'tap';
-import { NonAuthEndpoints } from '../src/non-auth-endpoints.ts';
+import { NonAuthEndpoints } from '../src/tokens/non-auth-endpoints.ts';
 
 t.test('an exact entry is that path, with or without a trailing slash and a query, by every method', async (t) => {
   const endpoints = new NonAuthEndpoints(['/api/auth/login', '/health/', '/']);

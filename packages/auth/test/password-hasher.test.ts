@@ -1,7 +1,7 @@
 import { ImproperlyConfigured } from '@viewset/core';
 import t from 'tap';
 import * as argon2Library from '@node-rs/argon2';
-import { PasswordHasher } from '../src/password-hasher.ts';
+import { PasswordHasher } from '../src/passwords/password-hasher.ts';
 import { watchComparisons } from './support/comparisons.ts';
 
 const hasher = new PasswordHasher({ rounds: 4 });

@@ -1,6 +1,6 @@
 import { ImproperlyConfigured } from '@viewset/core';
 import t from 'tap';
-import { checkKeys, checkSecret } from '../src/signing-keys.ts';
+import { checkKeys, checkSecret } from '../src/tokens/signing-keys.ts';
 import { makeKeys } from './support/keys.ts';
 
 const rsa = makeKeys({ type: 'rsa', bits: 2048 });

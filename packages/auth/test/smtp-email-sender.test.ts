@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { ImproperlyConfigured } from '@viewset/core';
 import t from 'tap';
-import { LogEmailSender } from '../src/email-sender.ts';
-import { SmtpEmailSender } from '../src/smtp-email-sender.ts';
+import { LogEmailSender } from '../src/codes/email-sender.ts';
+import { SmtpEmailSender } from '../src/codes/smtp-email-sender.ts';
 import { startSmtpServer } from './support/smtp.ts';
 
 const from = 'Shop <shop@example.com>';

@@ -1,6 +1,6 @@
 import { ImproperlyConfigured, MemoryStore } from '@viewset/core';
 import t from 'tap';
-import { CODE_LIFETIME_SECONDS, VerificationCodes } from '../src/verification-codes.ts';
+import { CODE_LIFETIME_SECONDS, VerificationCodes } from '../src/codes/verification-codes.ts';
 
 const ANN = 'ann@example.com';
 const secret = new Uint8Array(32).fill(7);

@@ -1,6 +1,6 @@
 import { MemoryStore, TooManyRequests } from '@viewset/core';
 import t from 'tap';
-import { WrongPasswords } from '../src/wrong-passwords.ts';
+import { WrongPasswords } from '../src/passwords/wrong-passwords.ts';
 
 const ANN = 'ann@example.com';
 const secret = new Uint8Array(32).fill(7);

@@ -1,9 +1,9 @@
 import { InvalidUsage, NotFound, securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { MAX_API_KEY_NAME_LENGTH } from '../api-key-contract.ts';
-import type { ApiKeys } from '../api-keys.ts';
-import { bodyReader } from '../request-body.ts';
+import { MAX_API_KEY_NAME_LENGTH } from '../api-keys/api-key-contract.ts';
+import type { ApiKeys } from '../api-keys/api-keys.ts';
+import { bodyReader } from './request-body.ts';
 import { accountOf, type AuthRoute, NOTHING } from './auth-route.ts';
 
 export interface ApiKeyParts {

@@ -8,9 +8,9 @@ import type {
   resetPasswordBody,
   SEND_BODY,
   SESSION_LOGIN_BODY,
-} from '../request-body.ts';
+} from './request-body.ts';
 import type { MESSAGE } from './auth-route.ts';
-import type { LoggedIn } from './complete-login.ts';
+import type { LoggedIn } from '../login/complete-login.ts';
 import type { REGISTERED } from './register.ts';
 import type { SESSIONS } from './sessions.ts';
 

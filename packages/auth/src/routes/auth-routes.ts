@@ -1,7 +1,7 @@
 import { ERROR_SCHEMA, Forbidden, readJsonOnly } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type ApiKeys, ApiKeyUser } from '../api-keys.ts';
-import type { Passkeys } from '../passkeys.ts';
+import { type ApiKeys, ApiKeyUser } from '../api-keys/api-keys.ts';
+import type { Passkeys } from '../passkeys/passkeys.ts';
 import { type ApiKeyParts, apiKeyRoutes } from './api-keys.ts';
 import type { AuthRoute } from './auth-route.ts';
 import { type ChangeEmailParts, changeEmailRoute } from './change-email.ts';
@@ -18,7 +18,7 @@ import { type OAuthParts, oauthRoutes } from './oauth.ts';
 import { type RegisterParts, registerRoute } from './register.ts';
 import type { AuthRouteName } from './route-names.ts';
 import { type ResetPasswordParts, resetPasswordRoute } from './reset-password.ts';
-import type { CompleteLogin } from './complete-login.ts';
+import type { CompleteLogin } from '../login/complete-login.ts';
 import { type SendParts, sendRoute } from './send-verification-email.ts';
 import { type TwoFactorParts, twoFactorRoutes } from './two-factor.ts';
 import { endSessionRoute, listSessionsRoute } from './sessions.ts';

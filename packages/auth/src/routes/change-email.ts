@@ -1,12 +1,12 @@
 import { securityEvent } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import type { Accounts } from '../accounts.ts';
-import type { CheckPassword } from '../check-password.ts';
-import type { CodeMails } from '../code-mails.ts';
-import type { EmailChangeNotice } from '../email-sender.ts';
-import type { Mails } from '../mails.ts';
-import { CHANGE_EMAIL_BODY, readEmailChange } from '../request-body.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import type { CheckPassword } from '../login/check-password.ts';
+import type { CodeMails } from '../codes/code-mails.ts';
+import type { EmailChangeNotice } from '../codes/email-sender.ts';
+import type { Mails } from '../codes/mails.ts';
+import { CHANGE_EMAIL_BODY, readEmailChange } from './request-body.ts';
 import { type AuthRoute, MESSAGE } from './auth-route.ts';
 
 export interface ChangeEmailParts {

@@ -1,11 +1,11 @@
 import { securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import type { Accounts } from '../accounts.ts';
-import type { DeviceCookies } from '../device-cookies.ts';
-import { CONFIRM_BODY, readCode } from '../request-body.ts';
-import { useCode } from '../use-code.ts';
-import type { VerificationCodes } from '../verification-codes.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import type { DeviceCookies } from '../browsers/device-cookies.ts';
+import { CONFIRM_BODY, readCode } from './request-body.ts';
+import { useCode } from './use-code.ts';
+import type { VerificationCodes } from '../codes/verification-codes.ts';
 import { type AuthRoute, MESSAGE } from './auth-route.ts';
 
 export interface ConfirmEmailParts {

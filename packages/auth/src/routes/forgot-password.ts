@@ -1,10 +1,10 @@
 import { securityEvent } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import type { Accounts } from '../accounts.ts';
-import type { CodeMails } from '../code-mails.ts';
-import type { Mails } from '../mails.ts';
-import { readAddress, SEND_BODY } from '../request-body.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import type { CodeMails } from '../codes/code-mails.ts';
+import type { Mails } from '../codes/mails.ts';
+import { readAddress, SEND_BODY } from './request-body.ts';
 import { type AuthRoute, MESSAGE } from './auth-route.ts';
 
 export interface ForgotPasswordParts {

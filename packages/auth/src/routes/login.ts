@@ -1,9 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
-import { LOGIN_BODY, readCredentials, readRefreshChoice, SESSION_LOGIN_BODY } from '../request-body.ts';
-import type { VerifyLogin } from '../verify-login.ts';
+import { LOGIN_BODY, readCredentials, readRefreshChoice, SESSION_LOGIN_BODY } from './request-body.ts';
+import type { VerifyLogin } from '../login/verify-login.ts';
 import type { AuthRoute } from './auth-route.ts';
-import { ACCESS_TOKEN, type CompleteLogin, LOGGED_IN, type LoginAnswer, SECOND_FACTOR } from './complete-login.ts';
+import {
+  ACCESS_TOKEN,
+  type CompleteLogin,
+  LOGGED_IN,
+  type LoginAnswer,
+  SECOND_FACTOR,
+} from '../login/complete-login.ts';
 import type { SessionParts } from './sessions.ts';
 import type { TwoFactorParts } from './two-factor.ts';
 

@@ -1,10 +1,10 @@
 import { securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { AccountInput } from '../account-input.ts';
-import type { Accounts, ShownFields } from '../accounts.ts';
-import type { CheckPassword } from '../check-password.ts';
-import { DELETE_BODY, readPassword } from '../request-body.ts';
-import type { VerificationCodes } from '../verification-codes.ts';
+import type { AccountInput } from '../accounts/account-input.ts';
+import type { Accounts, ShownFields } from '../accounts/accounts.ts';
+import type { CheckPassword } from '../login/check-password.ts';
+import { DELETE_BODY, readPassword } from './request-body.ts';
+import type { VerificationCodes } from '../codes/verification-codes.ts';
 import { type AuthRoute, NOTHING } from './auth-route.ts';
 import type { SessionParts } from './sessions.ts';
 

@@ -1,11 +1,11 @@
 import { NotFound, securityEvent, ServiceUnavailable, Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { Identities } from '../identities.ts';
-import type { OAuthFlow, OAuthProfile, OAuthProtocol } from '../oauth-profile.ts';
-import type { OAuthFlows } from '../oauth-flows.ts';
+import type { Identities } from '../oauth/identities.ts';
+import type { OAuthFlow, OAuthProfile, OAuthProtocol } from '../oauth/oauth-profile.ts';
+import type { OAuthFlows } from '../oauth/oauth-flows.ts';
 import { type AuthRoute, NOTHING } from './auth-route.ts';
-import type { CompleteLogin } from './complete-login.ts';
+import type { CompleteLogin } from '../login/complete-login.ts';
 
 export interface OAuthParts {
   readonly flows: OAuthFlows;

@@ -1,14 +1,14 @@
 import { Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { Accounts } from '../accounts.ts';
-import { loginBrowser, rememberLoginBrowser } from '../login-browser.ts';
-import { refuseDisabled } from '../login-failures.ts';
-import { ASSERTION } from '../passkey-answers.ts';
-import type { Passkeys } from '../passkeys.ts';
-import { bodyReader, RefreshChoice } from '../request-body.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { loginBrowser, rememberLoginBrowser } from '../passkeys/login-browser.ts';
+import { refuseDisabled } from '../login/login-failures.ts';
+import { ASSERTION } from '../passkeys/passkey-answers.ts';
+import type { Passkeys } from '../passkeys/passkeys.ts';
+import { bodyReader, RefreshChoice } from './request-body.ts';
 import type { AuthRoute } from './auth-route.ts';
-import { ACCESS_TOKEN, type CompleteLogin, LOGGED_IN, type LoginAnswer } from './complete-login.ts';
+import { ACCESS_TOKEN, type CompleteLogin, LOGGED_IN, type LoginAnswer } from '../login/complete-login.ts';
 import type { SessionParts } from './sessions.ts';
 import { REQUEST_OPTIONS } from './webauthn-options.ts';
 

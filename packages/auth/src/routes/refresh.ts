@@ -1,10 +1,10 @@
 import { securityEvent, Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type AccessTokens, claimsOf } from '../access-tokens.ts';
-import { requireOwnOrigin } from '../own-origin.ts';
-import { readRefresh, REFRESH_BODY } from '../request-body.ts';
+import { type AccessTokens, claimsOf } from '../tokens/access-tokens.ts';
+import { requireOwnOrigin } from '../browsers/own-origin.ts';
+import { readRefresh, REFRESH_BODY } from './request-body.ts';
 import type { AuthRoute } from './auth-route.ts';
-import { LOGGED_IN, type LoggedIn } from './complete-login.ts';
+import { LOGGED_IN, type LoggedIn } from '../login/complete-login.ts';
 import type { SessionParts } from './sessions.ts';
 
 export interface RefreshParts extends SessionParts {

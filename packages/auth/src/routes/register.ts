@@ -1,12 +1,12 @@
 import { InvalidUsageCollector, securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, Type } from 'typebox';
-import type { AccountInput } from '../account-input.ts';
-import type { Accounts } from '../accounts.ts';
-import type { PasswordRules } from '../password-rules.ts';
-import { accountReader, readCode, registerBody } from '../request-body.ts';
-import { useCode } from '../use-code.ts';
-import type { VerificationCodes } from '../verification-codes.ts';
+import type { AccountInput } from '../accounts/account-input.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import type { PasswordRules } from '../passwords/password-rules.ts';
+import { accountReader, readCode, registerBody } from './request-body.ts';
+import { useCode } from './use-code.ts';
+import type { VerificationCodes } from '../codes/verification-codes.ts';
 import type { AuthRoute } from './auth-route.ts';
 
 export interface RegisterParts {

@@ -1,11 +1,11 @@
 import { inTransaction, securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Accounts } from '../accounts.ts';
-import type { PasswordHasher } from '../password-hasher.ts';
-import type { PasswordRules } from '../password-rules.ts';
-import { passwordResetReader, readCode, resetPasswordBody, wrongCode } from '../request-body.ts';
-import { useCode } from '../use-code.ts';
-import type { VerificationCodes } from '../verification-codes.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import type { PasswordHasher } from '../passwords/password-hasher.ts';
+import type { PasswordRules } from '../passwords/password-rules.ts';
+import { passwordResetReader, readCode, resetPasswordBody, wrongCode } from './request-body.ts';
+import { useCode } from './use-code.ts';
+import type { VerificationCodes } from '../codes/verification-codes.ts';
 import { type AuthRoute, NOTHING } from './auth-route.ts';
 import type { SessionParts } from './sessions.ts';
 

@@ -1,8 +1,8 @@
 import { securityEvent } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import type { CodeMails } from '../code-mails.ts';
-import { readAddress, SEND_BODY } from '../request-body.ts';
+import type { CodeMails } from '../codes/code-mails.ts';
+import { readAddress, SEND_BODY } from './request-body.ts';
 import { type AuthRoute, MESSAGE } from './auth-route.ts';
 
 export interface SendParts {

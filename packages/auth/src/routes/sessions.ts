@@ -1,8 +1,8 @@
 import { NotFound, securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import type { RefreshCookie } from '../refresh-cookie.ts';
-import type { Sessions } from '../sessions.ts';
+import type { RefreshCookie } from '../sessions/refresh-cookie.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import { accountOf, type AuthRoute, NOTHING } from './auth-route.ts';
 
 export interface SessionParts {

@@ -1,17 +1,17 @@
 import { InvalidUsage, securityEvent, Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import type { Accounts } from '../accounts.ts';
-import type { CheckPassword } from '../check-password.ts';
-import type { LoginAttempt, LoginAttempts } from '../login-attempts.ts';
-import { ASSERTION } from '../passkey-answers.ts';
-import type { PasskeyPurpose, Passkeys } from '../passkeys.ts';
-import { bodyReader } from '../request-body.ts';
-import { totpUri } from '../totp.ts';
-import type { TwoFactors, UsedFactor } from '../two-factors.ts';
-import type { WrongPasswords } from '../wrong-passwords.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import type { CheckPassword } from '../login/check-password.ts';
+import type { LoginAttempt, LoginAttempts } from '../two-factors/login-attempts.ts';
+import { ASSERTION } from '../passkeys/passkey-answers.ts';
+import type { PasskeyPurpose, Passkeys } from '../passkeys/passkeys.ts';
+import { bodyReader } from './request-body.ts';
+import { totpUri } from '../two-factors/totp.ts';
+import type { TwoFactors, UsedFactor } from '../two-factors/two-factors.ts';
+import type { WrongPasswords } from '../passwords/wrong-passwords.ts';
 import { type AuthRoute, NOTHING } from './auth-route.ts';
-import { type CompleteLogin, LOGGED_IN } from './complete-login.ts';
+import { type CompleteLogin, LOGGED_IN } from '../login/complete-login.ts';
 import { REQUEST_OPTIONS } from './webauthn-options.ts';
 
 export interface TwoFactorParts {

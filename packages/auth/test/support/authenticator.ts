@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
-import type { Assertion, NewCredential } from '../../src/passkey-answers.ts';
+import type { Assertion, NewCredential } from '../../src/passkeys/passkey-answers.ts';
 
 /** What an answer differs in from a good one. */
 export interface Tampering {

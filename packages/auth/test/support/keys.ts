@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyPairKeyObjectResult } from 'node:crypto';
-import type { TokenKeys } from '../../src/signing-keys.ts';
+import type { TokenKeys } from '../../src/tokens/signing-keys.ts';
 
 export type KeyKind = { type: 'rsa'; bits: number } | { type: 'ec'; curve: string } | { type: 'ed25519' };
 

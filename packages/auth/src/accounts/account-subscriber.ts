@@ -1,0 +1,130 @@
+import {
+  type EntityName,
+  type EventManager,
+  type EventSubscriber,
+  type FlushEventArgs,
+  type MikroORM,
+  ChangeSetType,
+  Utils,
+} from '@mikro-orm/core';
+import { checkOptionNames, InvalidUsage, wrongOption } from '@viewset/core';
+import type {
+  AccountFields,
+  AccountModel,
+  AccountNames,
+  AccountSchema,
+  NamedAccountSchema,
+} from './account-contract.ts';
+import { normalizeEmail } from './email-address.ts';
+import { TOO_MANY_BYTES } from '../passwords/password-field.ts';
+import { PasswordHasher } from '../passwords/password-hasher.ts';
+
+/** The hash that stands in an account's `password`, put there by us: whatever else stands there is a password. */
+const hashes = new WeakMap<object, string>();
+
+/** Says that the password of an account is the hash of one already, which is not to be hashed again. */
+export function markHashed(account: object, hash: string): void {
+  hashes.set(account, hash);
+}
+
+type SubscribedNames = Pick<AccountNames, 'email' | 'password'>;
+
+/**
+ * Keeps what must hold of every account that goes through the unit of work, whoever saves it: the password is stored
+ * as a bcrypt hash, the address trimmed and in lower case. What looks like a hash is hashed like any other password; a
+ * hash that is already stored is left alone. A password above 72 bytes of UTF-8 is InvalidUsage, a 400 at `/password`. `em.nativeInsert`, `em.nativeUpdate` and `em.upsert` pass it by.
+ *
+ * The plugin registers one with the ORM that it finds, however many applications share it. Give one to `MikroORM.init` yourself where accounts are made
+ * without the plugin, as in a seeder; both at once do no harm.
+ *
+ * @example
+ * const subscribers = [new AccountSubscriber(Account, new PasswordHasher())];
+ * const orm = await MikroORM.init({ dbName: 'shop.sqlite', entities: [Account, Role], subscribers });
+ * const em = orm.em.fork();
+ * em.create(Account, { email: ' Ann@Example.com ', password: 'correct horse', name: 'Ann' });
+ * await em.flush(); // insert … values ('ann@example.com', '$2b$12$…', 'Ann')
+ */
+export class AccountSubscriber implements EventSubscriber<AccountFields> {
+  readonly #account: EntityName<AccountFields>;
+  readonly #className: string;
+  readonly #hasher: PasswordHasher;
+  readonly #names: Required<SubscribedNames>;
+
+  /** @param fields the entity's own names of the two properties */
+  constructor(account: AccountSchema | NamedAccountSchema, hasher: PasswordHasher, fields: SubscribedNames = {}) {
+    if (account === undefined || account === null) {
+      throw wrongOption('AccountSubscriber', 'account', 'the entity of accounts', account);
+    }
+    if (!(hasher instanceof PasswordHasher)) {
+      throw wrongOption('AccountSubscriber', 'hasher', 'a PasswordHasher', hasher);
+    }
+    this.#account = account as EntityName<AccountFields>;
+    this.#className = Utils.className(this.#account);
+    this.#hasher = hasher;
+    checkOptionNames('AccountSubscriber', fields, ['email', 'password']);
+    this.#names = { email: 'email', password: 'password', ...fields };
+  }
+
+  /** Tells @viewset/core that writes of other entities need no flush for this one's sake. */
+  readonly flushesOfOthers = false;
+
+  getSubscribedEntities(): EntityName<AccountFields>[] {
+    return [this.#account];
+  }
+
+  /** Runs when the changes are known and before their transaction begins, so that no lock is held while bcrypt works. */
+  async onFlush({ uow }: FlushEventArgs): Promise<void> {
+    const saves = uow
+      .getChangeSets()
+      .filter(({ type }) => type !== ChangeSetType.DELETE && type !== ChangeSetType.DELETE_EARLY);
+    const accounts = saves.filter(
+      ({ meta }) => meta.className === this.#className || meta.root.className === this.#className,
+    );
+    await Promise.all(
+      accounts.map(async (save) => {
+        const account = save.entity as Record<string, unknown>;
+        const payload = save.payload as Record<string, unknown>;
+        const { email, password } = this.#names;
+        const [address, text] = [payload[email], payload[password]];
+        if (typeof address === 'string') payload[email] = account[email] = normalizeEmail(address);
+        if (typeof text === 'string') payload[password] = account[password] = await this.#hashOf(account, text);
+      }),
+    );
+  }
+
+  /** A flush that failed may be tried again: the hash that it left in the account is not hashed once more. */
+  async #hashOf(account: object, password: string): Promise<string> {
+    const known = hashes.get(account);
+    if (known !== undefined && known === password) return known;
+    const hash = await this.#hasher.hash(password).catch((error: unknown) => refuse(error, this.#names.password));
+    hashes.set(account, hash);
+    return hash;
+  }
+}
+
+/** A password came from a client, whatever write shape took it in. */
+function refuse(error: unknown, field: string): never {
+  if (!(error instanceof RangeError)) throw error;
+  const details = [{ in: 'body', path: `/${field}`, message: TOO_MANY_BYTES }] as const;
+  throw new InvalidUsage(`The password ${TOO_MANY_BYTES}`, { details, cause: error });
+}
+
+/** An ORM has no way to remove a subscriber, and may outlive many applications. */
+const hashers = new WeakMap<EventManager, WeakMap<object, PasswordHasher>>();
+
+/**
+ * Registers an AccountSubscriber with the ORM, once, and answers its hasher: that of the first application. The others
+ * are to compare with the same, since a decoy of another cost would tell unknown accounts from known ones.
+ */
+export function sharedHasher(orm: MikroORM, { meta, names }: AccountModel, hasher: PasswordHasher): PasswordHasher {
+  const events = orm.em.getEventManager();
+  const known = hashers.get(events) ?? new WeakMap<object, PasswordHasher>();
+  hashers.set(events, known);
+  const shared = known.get(meta);
+  if (shared !== undefined) return shared;
+  events.registerSubscriber(
+    new AccountSubscriber(meta.class, hasher, { email: names.email, password: names.password }),
+  );
+  known.set(meta, hasher);
+  return hasher;
+}

@@ -1,0 +1,398 @@
+import {
+  type EntityManager,
+  type EntityName,
+  ForeignKeyConstraintViolationException,
+  UniqueConstraintViolationException,
+} from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import {
+  InvalidUsage,
+  inTransaction,
+  many,
+  type Projection,
+  QuerySet,
+  type ReadShape,
+  readShape,
+  RecordFinder,
+  requireUser,
+  TargetObjectAlreadyExist,
+  Unauthorized,
+} from '@viewset/core';
+import type { TokenAccount } from '../tokens/access-tokens.ts';
+import { type AccountEntity, type AccountModel, knownAccount, ownFields, type RoleFields } from './account-contract.ts';
+import type { AccountInput } from './account-input.ts';
+import { markHashed } from './account-subscriber.ts';
+import type { PasswordHasher } from '../passwords/password-hasher.ts';
+
+/**
+ * The user who is logged in, as `request.user` has it: the account and its role, read afresh for each request (frozen and reused
+ * for so long with `userCacheSeconds`), without the password and apart from any unit of work. Where a query or a new
+ * record needs the account, give it `user.id`.
+ *
+ * Tell the types about it once in the application; with a `retrieveUser` of your own, name what that answers with.
+ *
+ * @example
+ * declare module '@viewset/core' {
+ *   interface ViewsetTypes { user: AccountUser }
+ * }
+ */
+export class AccountUser {
+  readonly id: number;
+  readonly email: string;
+  readonly name: string;
+  /** Always true: a disabled account is nobody. */
+  readonly is_active: boolean;
+  readonly role: Readonly<RoleFields> | null;
+  /** All roles, `role` first; only if the account has `roles`. */
+  readonly roles?: readonly Readonly<RoleFields>[];
+  /** The names of the permissions that the roles carry together, each once; only if roles have `permissions`. */
+  readonly permissions?: readonly string[];
+
+  constructor({ id, email, name, is_active, role, roles, permissions }: AccountUser) {
+    this.id = id;
+    this.email = email;
+    this.name = name;
+    this.is_active = is_active;
+    this.role = role;
+    if (roles !== undefined) this.roles = roles;
+    if (permissions !== undefined) this.permissions = permissions;
+  }
+}
+
+/** The user of an application that shows the fields of a read shape too: those of AccountUser come first. */
+export type UserOf<Shape extends { readonly output?: object }> = AccountUser &
+  Omit<NonNullable<Shape['output']>, keyof AccountUser>;
+
+/** A read shape of the account. */
+export type ShownFields = Pick<ReadShape<object, object>, 'schema' | 'bind'>;
+
+/** The fields that a registration gives an account. */
+export interface NewAccount {
+  readonly email: string;
+  readonly password: string;
+  readonly name: string;
+  /** The application's own fields of the body. */
+  readonly own?: object;
+}
+
+/** What is known of the account whose password changes. */
+interface KnownPassword {
+  readonly id: number;
+  readonly email: string;
+  /** The hash that it has. */
+  readonly password?: string;
+}
+
+/** An account that logs in, and the hash of its password if a password was asked for. */
+export interface LoginAccount extends TokenAccount {
+  readonly password?: string | undefined;
+}
+
+/** An account and its role, as one row, with its further roles. */
+export interface AccountRow extends Pick<AccountUser, 'id' | 'email' | 'name' | 'is_active'> {
+  readonly role_id: number | null;
+  readonly role_name: string | null;
+  readonly role_permissions?: unknown;
+  readonly further_roles?: readonly RoleRow[];
+}
+
+export interface RoleRow extends RoleFields {
+  readonly permissions?: unknown;
+}
+
+/** @param shown what the application shows of its users beside */
+export function userOf(row: AccountRow, shown?: object): AccountUser {
+  const { id, email, name, is_active, role_id, role_name, role_permissions, further_roles } = row;
+  const role = role_id === null || role_name === null ? null : { id: role_id, name: role_name };
+  const further = (further_roles ?? []).filter((each) => each.id !== role_id);
+  const lists = [role_permissions, ...further.map(({ permissions }) => permissions)];
+  const roles = [...(role === null ? [] : [role]), ...further.map((each) => ({ id: each.id, name: each.name }))];
+  const fields = {
+    id,
+    email,
+    name,
+    is_active,
+    role,
+    ...(further_roles && { roles }),
+    ...('role_permissions' in row && { permissions: [...new Set(lists.flatMap(namesIn))] }),
+  };
+  return Object.assign(new AccountUser(fields), shown, fields);
+}
+
+/** A JSON column may hold anything. */
+function namesIn(permissions: unknown): string[] {
+  return Array.isArray(permissions) ? permissions.filter((name) => typeof name === 'string') : [];
+}
+
+/** Where a read shape finds the fields of an AccountRow. `prefix`: `account.` for the shape of a record that refers to the account. */
+export function userFields({ names, hasPermissions }: AccountModel, prefix = ''): Readonly<Record<string, string>> {
+  const role = prefix + names.role;
+  return {
+    id: `${prefix}id`,
+    email: prefix + names.email,
+    name: prefix + names.name,
+    is_active: prefix + names.is_active,
+    role_id: `${role}.id`,
+    role_name: `${role}.name`,
+    ...(hasPermissions && { role_permissions: `${role}.permissions` }),
+  };
+}
+
+/** The read shape of the further roles of an account, as `further_roles`; undefined if accounts have none. */
+export function furtherRoles({ account, role, hasRoles, hasPermissions }: AccountModel): AnyShape | undefined {
+  if (!hasRoles) return undefined;
+  const names = ['id', 'name', ...(hasPermissions ? ['permissions'] : [])];
+  const shape: AnyShape = readShape(role as EntityName<object>, names as never[]);
+  const further = { further_roles: many(shape, { from: 'roles' as never }) };
+  return readShape(account as EntityName<object>, [], further as never);
+}
+
+type AnyShape = ReadShape<object, object>;
+
+/** Read shapes of the account. */
+export interface AccountShapes {
+  /** What users show beside the fields of AccountUser. */
+  readonly users?: ShownFields | undefined;
+  /** What `/me` shows. */
+  readonly me?: ShownFields | undefined;
+}
+
+const MAX_INT4 = 2 ** 31 - 1;
+/** Every query that authentication makes of accounts. */
+export class Accounts {
+  readonly #model: AccountModel;
+  readonly #defaultRole: string;
+  readonly #hasher: PasswordHasher;
+  readonly #maxId: number;
+  readonly #active: RecordFinder<AccountEntity, AccountUser>;
+  readonly #ids: Projection<{ readonly id: number }>;
+  /** Undefined if the option `me` is off. */
+  readonly #shown: RecordFinder<AccountEntity, object> | undefined;
+
+  /** @param em the ORM's global entity manager */
+  constructor(
+    model: AccountModel,
+    defaultRole: string,
+    hasher: PasswordHasher,
+    em: EntityManager,
+    { users, me }: AccountShapes = {},
+  ) {
+    this.#model = model;
+    this.#hasher = hasher;
+    this.#defaultRole = defaultRole;
+    const { meta } = model;
+    this.#maxId = /big/i.test(meta.properties.id.columnTypes[0] ?? '') ? Number.MAX_SAFE_INTEGER : MAX_INT4;
+    const platform = em.getPlatform();
+    this.#ids = readShape(model.account, ['id']).bind(meta, platform);
+    const alone: AnyShape = readShape(model.account as EntityName<object>, [], userFields(model) as never);
+    const further = furtherRoles(model);
+    const row = (further === undefined ? alone : alone.and(further)) as ReadShape<object, AccountRow>;
+    const active = this.#all(em).filter(this.#named({ is_active: true }));
+    this.#active = new RecordFinder(active, userProjection(row.bind(meta, platform), users?.bind(meta, platform)));
+    this.#shown = me && new RecordFinder<AccountEntity, object>(active, me.bind(meta, platform));
+  }
+
+  /** Finds the account of a token, in one query; null if there is none, or it is disabled. */
+  async user(request: FastifyRequest, id: unknown): Promise<AccountUser | null> {
+    return this.#isId(id) ? ((await this.#active.find(request, id)) ?? null) : null;
+  }
+
+  /** @param email normalized */
+  byEmail(em: EntityManager, email: string): Promise<AccountEntity | undefined> {
+    return this.#one(this.#all(em).filter(this.#named({ email })));
+  }
+
+  /** Finds an account with its role loaded, also one that is disabled. */
+  async byId(em: EntityManager, id: number): Promise<AccountEntity | undefined> {
+    return this.#isId(id) ? this.#one(this.#all(em).filter({ id })) : undefined;
+  }
+
+  /** Finds the id of the active account of a normalized address, by a statement that costs the same if there is none. */
+  async activeId(em: EntityManager, email: string): Promise<number | undefined> {
+    const found = await this.#all(em)
+      .filter(this.#named({ email, is_active: true }))
+      .first(this.#ids);
+    return found?.id;
+  }
+
+  /** Finds the account of whoever is logged in. Throws Unauthorized if nobody is, or the account is gone or disabled by now. */
+  async ofRequest(request: FastifyRequest): Promise<AccountEntity> {
+    const { id } = requireUser(request);
+    const active = this.#all(request.em).filter(this.#named({ is_active: true }));
+    const account = this.#isId(id) ? await this.#one(active.filter({ id })) : undefined;
+    if (account === undefined) throw new Unauthorized();
+    return account;
+  }
+
+  /** Throws InvalidUsage if the address has an account. */
+  async requireUnregistered(em: EntityManager, email: string): Promise<void> {
+    if (await this.#all(em).filter(this.#named({ email })).exists()) throw taken('email');
+  }
+
+  /**
+   * Sets `last_login` and nothing else. False if the account is gone or disabled by now, or has another password than the one that is
+   * known.
+   */
+  recordLogin(em: EntityManager, { id, password }: LoginAccount): Promise<boolean> {
+    const known = password === undefined ? { id } : { id, password };
+    return this.#update(em, { ...known, is_active: true }, { last_login: new Date() });
+  }
+
+  /** Stores another hash of the same password, unless the password has been changed meanwhile. */
+  async replaceHash(em: EntityManager, { id, password }: AccountEntity, hash: string): Promise<void> {
+    await this.#update(em, { id, password }, { password: hash });
+  }
+
+  /**
+   * Stores the hash of a new password. False if the account is not as it is known any more, or is disabled by now: of many changes of a
+   * known password at once, one is made.
+   */
+  changePassword(em: EntityManager, known: KnownPassword, hash: string): Promise<boolean> {
+    return this.#update(em, { ...known, is_active: true }, { password: hash });
+  }
+
+  /**
+   * Gives the account another address, unless it has got one meanwhile. Throws InvalidUsage if the address has an account, and
+   * Unauthorized if the account is gone or disabled by now.
+   */
+  async changeEmail(em: EntityManager, { id, email }: AccountEntity, address: string): Promise<void> {
+    try {
+      if (await this.#update(em, { id, email, is_active: true }, { email: address })) return;
+    } catch (error) {
+      throw this.#isTaken(error) ? taken('new_email', error) : error;
+    }
+    throw new Unauthorized();
+  }
+
+  /** Returns what `/me` shows of the account of whoever is logged in. Throws Unauthorized if it is gone or disabled by now. */
+  async shown(request: FastifyRequest): Promise<object> {
+    const { id } = requireUser(request);
+    const record = this.#isId(id) ? await this.#shown?.find(request, id) : undefined;
+    if (record === undefined) throw new Unauthorized();
+    return record;
+  }
+
+  /** Stores what the owner of the account sent of it. Throws TargetObjectAlreadyExist for a value that another account has. */
+  async change(request: FastifyRequest, input: AccountInput, data: object): Promise<void> {
+    try {
+      await inTransaction(request, async () => {
+        const account = await this.#locked(request);
+        const { em } = request;
+        em.assign(account, (await input.resolve(em, data)) as never);
+        await em.flush();
+      });
+    } catch (error) {
+      throw input.conflictOf(error, data);
+    }
+  }
+
+  /**
+   * Deletes the account of whoever is logged in. Throws Unauthorized if it is gone by now, or has another password, and
+   * TargetObjectAlreadyExist if records refer to it.
+   *
+   * @param around a step of the same transaction, which has to call the function that it gets
+   */
+  async delete(
+    request: FastifyRequest,
+    { password }: AccountEntity,
+    around: (remove: () => Promise<void>) => Promise<unknown>,
+  ): Promise<void> {
+    try {
+      await inTransaction(request, async () => {
+        const account = await this.#locked(request);
+        if (knownAccount(this.#model, account).password !== password) throw new Unauthorized();
+        await around(() => request.em.remove(account).flush());
+      });
+    } catch (error) {
+      if (!(error instanceof ForeignKeyConstraintViolationException)) throw error;
+      throw new TargetObjectAlreadyExist('Other records refer to the account', { cause: error });
+    }
+  }
+
+  /** Throws InvalidUsage if somebody else was faster with the address. */
+  async create(
+    request: FastifyRequest,
+    { email, password, name, own = {} }: NewAccount,
+    input?: AccountInput,
+  ): Promise<AccountEntity> {
+    // Before the transaction, so that no connection waits for bcrypt.
+    const hash = await this.#hasher.hash(password);
+    try {
+      return await inTransaction(request, async () => {
+        const { em } = request;
+        const role = await QuerySet.of(em, this.#model.role).filter({ name: this.#defaultRole }).entity();
+        const fields = ownFields(this.#model, { email, password: hash, name, is_active: true, role: role ?? null });
+        const more = await input?.resolve(em, own);
+        const account = em.create(this.#model.account, { ...more, ...fields } as never);
+        markHashed(account, hash);
+        await em.persist(account).flush();
+        return knownAccount(this.#model, account);
+      });
+    } catch (error) {
+      if (this.#isTaken(error)) throw taken('email', error);
+      throw input === undefined ? error : input.conflictOf(error, own);
+    }
+  }
+
+  /** Not every integer fits the column, and a database refuses to compare with one that does not. */
+  #isId(value: unknown): value is number {
+    return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= this.#maxId;
+  }
+
+  /** Finds the account of whoever is logged in as an entity, which nobody else changes until the transaction ends. */
+  async #locked(request: FastifyRequest): Promise<AccountEntity> {
+    const { id } = requireUser(request);
+    const active = this.#all(request.em).filter(this.#named({ is_active: true }));
+    const account = this.#isId(id) ? await active.filter({ id }).entity({ lock: true }) : undefined;
+    if (account === undefined) throw new Unauthorized();
+    return account;
+  }
+
+  #all(em: EntityManager): QuerySet<AccountEntity> {
+    return QuerySet.of(em, this.#model.account);
+  }
+
+  async #one(accounts: QuerySet<AccountEntity>): Promise<AccountEntity | undefined> {
+    const account = await accounts.entity({ populate: [this.#model.names.role] });
+    return account && knownAccount(this.#model, account);
+  }
+
+  /** Names fields as the entity does. */
+  #named(fields: Partial<AccountEntity>): never {
+    return ownFields(this.#model, fields) as never;
+  }
+
+  async #update(em: EntityManager, where: Partial<AccountEntity>, data: Partial<AccountEntity>): Promise<boolean> {
+    return (await em.nativeUpdate(this.#model.account, this.#named(where), this.#named(data))) > 0;
+  }
+
+  #isTaken(error: unknown): error is UniqueConstraintViolationException {
+    if (!(error instanceof UniqueConstraintViolationException)) return false;
+    const { fieldNames } = this.#model.meta.properties[this.#model.names.email as 'email'];
+    return fieldNames.some((column) => error.message.includes(column));
+  }
+}
+
+/** Makes users of rows that hold an account, its roles, and what the application shows of it. */
+function userProjection(account: Projection<AccountRow>, shown?: Projection<object>): Projection<AccountUser> {
+  const width = account.paths.length;
+  const related = [...(account.related ?? []), ...(shown?.related ?? [])];
+  const ownRelated = account.related?.length ?? 0;
+  return {
+    paths: [...account.paths, ...(shown?.paths ?? [])],
+    ...(related.length > 0 && { related }),
+    readRow: (row, children = []) =>
+      userOf(
+        account.readRow(row, children.slice(0, ownRelated)),
+        shown?.readRow(row.slice(width), children.slice(ownRelated)),
+      ),
+    readEntity: (entity) => userOf(account.readEntity(entity), shown?.readEntity(entity)),
+    populate: [...account.populate, ...(shown?.populate ?? [])],
+  };
+}
+
+/** @param field the field of the body that has the address */
+function taken(field: string, cause?: unknown): InvalidUsage {
+  const details = [{ in: 'body', path: `/${field}`, message: 'is already registered' }] as const;
+  return new InvalidUsage('The e-mail address is already registered', { details, cause });
+}

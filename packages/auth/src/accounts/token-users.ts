@@ -1,0 +1,56 @@
+import type { FastifyRequest } from 'fastify';
+import { sessionOf } from '../tokens/access-tokens.ts';
+import type { AccountUser } from './accounts.ts';
+import type { AuthPayload, RetrieveUser } from '../tokens/authentication.ts';
+import type { UserSource } from './cached-users.ts';
+
+type Payload = AuthPayload | null | undefined;
+
+/**
+ * Finds the users of payloads. A token that names a session is as good as the session: one query then reads the session
+ * together with its account.
+ */
+export class TokenUsers {
+  readonly #accounts: UserSource;
+  readonly #sessions: UserSource | undefined;
+  readonly #current = new WeakMap<FastifyRequest, string>();
+
+  /** @param sessions finds users by their session; undefined if sessions are off */
+  constructor(accounts: UserSource, sessions: UserSource | undefined) {
+    this.#accounts = accounts;
+    this.#sessions = sessions;
+  }
+
+  find(request: FastifyRequest, payload: Payload): AccountUser | null | Promise<AccountUser | null> {
+    const session = this.#sessionOf(payload);
+    if (session === undefined) return this.#accounts.user(request, payload?.user_id);
+    return this.#ofSession(request, session, payload?.user_id);
+  }
+
+  /** The user of an id, whatever the session. */
+  byId(request: FastifyRequest, id: unknown): AccountUser | null | Promise<AccountUser | null> {
+    return this.#accounts.user(request, id);
+  }
+
+  /** Has users whom the application finds come in only as long as the session of their token lives. */
+  whileSessionLives(retrieveUser: RetrieveUser): RetrieveUser {
+    return async (request, payload) => {
+      const hasEnded = this.#sessionOf(payload) !== undefined && (await this.find(request, payload)) === null;
+      return hasEnded ? null : retrieveUser(request, payload);
+    };
+  }
+
+  /** The session of the token that a request came with; undefined if the application authenticates by something else. */
+  readonly currentSession = (request: FastifyRequest): string | undefined => this.#current.get(request);
+
+  #sessionOf(payload: Payload): string | undefined {
+    return this.#sessions === undefined || !payload ? undefined : sessionOf(payload);
+  }
+
+  async #ofSession(request: FastifyRequest, session: string, id: unknown): Promise<AccountUser | null> {
+    const user = await this.#sessions!.user(request, session);
+    if (user === null || user.id !== id) return null;
+    this.#current.set(request, session);
+    return user;
+  }
+}

@@ -1,0 +1,185 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { EntityManager, MikroORM } from '@mikro-orm/core';
+import { inTransaction, QuerySet, readShape, RecordFinder } from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import { type Accounts, AccountUser } from '../accounts/accounts.ts';
+import { API_KEY_ID_LENGTH, type ApiKeyEntity, type ApiKeyModel, checkApiKey } from './api-key-contract.ts';
+import type { Wiring } from '../wiring.ts';
+
+/** `last_used_at` is written at most once in this time. */
+const USE_GRAIN_MS = 60_000;
+const SECRET_BYTES = 32;
+
+/** What a request's API key is, and what it may do. */
+export interface UsedApiKey {
+  readonly id: string;
+  /** The permissions that the key is limited to; null: those of its account. */
+  readonly scopes: readonly string[] | null;
+}
+
+/**
+ * The user of a request that was sent with an API key. With scopes, `permissions` are those that both the account and the key
+ * have, and there are no roles.
+ */
+export class ApiKeyUser extends AccountUser {
+  readonly api_key: UsedApiKey;
+
+  /** Every other field of the user stays, those of the application's read shape among them. */
+  constructor(user: AccountUser, key: UsedApiKey) {
+    super(user);
+    const { scopes } = key;
+    const permissions = user.permissions?.filter((name) => scopes?.includes(name)) ?? [];
+    Object.assign(this, user, scopes !== null && { role: null, roles: [], permissions });
+    this.api_key = key;
+  }
+}
+
+/** An API key as a request sends it. */
+export class ApiKeyPayload {
+  readonly [claim: string]: unknown;
+  readonly id: string;
+  readonly hash: string;
+
+  constructor(id: string, secret: string) {
+    this.id = id;
+    this.hash = hashOf(secret);
+  }
+}
+
+/** An API key as its owner sees it. */
+export interface ShownApiKey {
+  readonly id: string;
+  readonly prefix: string;
+  readonly name: string;
+  readonly scopes: readonly string[] | null;
+  readonly expires_at: string | null;
+  readonly last_used_at: string | null;
+  readonly created_at: string;
+}
+
+export interface NewApiKey {
+  readonly name: string;
+  readonly scopes: readonly string[] | null;
+  readonly expiresAt: Date | null;
+}
+
+interface ApiKeyRow {
+  readonly id: string;
+  readonly hash: string;
+  readonly scopes: unknown;
+  readonly expires_at: string | null;
+  readonly last_used_at: string | null;
+  readonly account_id: number;
+}
+
+/**
+ * Every query about API keys. A key is `<prefix>_<id>_<secret>`. Its row is found by the id, and stores the SHA-256 of the secret,
+ * which is 256 random bits, so that nothing slower is needed.
+ */
+export class ApiKeys {
+  readonly #model: ApiKeyModel;
+  readonly #accounts: Accounts;
+  readonly #em: EntityManager;
+  readonly #prefix: string;
+  readonly #pattern: RegExp;
+  readonly #keys: RecordFinder<ApiKeyEntity, ApiKeyRow>;
+
+  constructor(orm: MikroORM, model: ApiKeyModel, accounts: Accounts, prefix: string) {
+    this.#model = model;
+    this.#accounts = accounts;
+    this.#em = orm.em;
+    this.#prefix = prefix;
+    this.#pattern = new RegExp(`^${prefix}_([0-9a-f]{${API_KEY_ID_LENGTH}})_([\\w-]{43})$`);
+    const shape = readShape(model.entity, ['id', 'hash', 'expires_at', 'last_used_at'], {
+      scopes: 'scopes' as 'hash',
+      account_id: 'account.id',
+    });
+    const keys = QuerySet.of(orm.em, model.entity);
+    this.#keys = new RecordFinder(keys, shape.bind(model.meta, orm.em.getPlatform()));
+  }
+
+  /** Reads a bearer token as an API key; undefined if it is none. */
+  payload(token: string): ApiKeyPayload | undefined {
+    const [, id, secret] = this.#pattern.exec(token) ?? [];
+    return id === undefined || secret === undefined ? undefined : new ApiKeyPayload(id, secret);
+  }
+
+  /** Finds the user of a key: the key by one query, the user by another; null if it was revoked or has expired, or its account may not come in. */
+  async user(request: FastifyRequest, { id, hash }: ApiKeyPayload): Promise<ApiKeyUser | null> {
+    const row = await this.#keys.find(request, id);
+    if (row === undefined || !timingSafeEqual(Buffer.from(hash), Buffer.from(row.hash))) return null;
+    if (row.expires_at !== null && Date.parse(row.expires_at) <= Date.now()) return null;
+    const user = await this.#accounts.user(request, row.account_id);
+    if (user === null) return null;
+    await this.#noteUse(request, row);
+    return new ApiKeyUser(user, { id, scopes: scopesIn(row.scopes) });
+  }
+
+  /** Makes a key. The text is not stored anywhere. */
+  async create(request: FastifyRequest, accountId: number, fields: NewApiKey): Promise<ShownApiKey & { key: string }> {
+    const id = randomBytes(API_KEY_ID_LENGTH / 2).toString('hex');
+    const secret = randomBytes(SECRET_BYTES).toString('base64url');
+    const { name, scopes, expiresAt } = fields;
+    const data = { id, account: accountId, name, scopes, expires_at: expiresAt, hash: hashOf(secret) };
+    const created = await inTransaction(request, async () => {
+      const { em } = request;
+      const key = em.create(this.#model.entity, { ...data, last_used_at: null, created_at: new Date() } as never);
+      await em.persist(key).flush();
+      return key;
+    });
+    return { ...this.#shown(created), key: `${this.#prefix}_${id}_${secret}` };
+  }
+
+  /** The keys of an account, the newest first. */
+  async list(request: FastifyRequest, accountId: number): Promise<ShownApiKey[]> {
+    const keys = await QuerySet.of(request.em, this.#model.entity)
+      .filter({ account__id: accountId })
+      .orderBy('-created_at')
+      .entities();
+    return keys.map((key) => this.#shown(key));
+  }
+
+  /** Revokes a key. False if the account has no such key. */
+  async remove(request: FastifyRequest, accountId: number, id: string): Promise<boolean> {
+    return (await request.em.nativeDelete(this.#model.entity, { id, account: accountId })) > 0;
+  }
+
+  #shown({ id, name, scopes, expires_at, last_used_at, created_at }: ApiKeyEntity): ShownApiKey {
+    return {
+      id,
+      prefix: `${this.#prefix}_${id}`,
+      name,
+      scopes: scopesIn(scopes),
+      expires_at: expires_at?.toISOString() ?? null,
+      last_used_at: last_used_at?.toISOString() ?? null,
+      created_at: created_at.toISOString(),
+    };
+  }
+
+  /** A request succeeds without it too. */
+  async #noteUse(request: FastifyRequest, { id, last_used_at }: ApiKeyRow): Promise<void> {
+    const now = Date.now();
+    if (last_used_at !== null && Date.parse(last_used_at) > now - USE_GRAIN_MS) return;
+    const isDue = { $or: [{ last_used_at: null }, { last_used_at: { $lte: new Date(now - USE_GRAIN_MS) } }] };
+    try {
+      await this.#em.fork().nativeUpdate(this.#model.entity, { id, ...isDue }, { last_used_at: new Date(now) });
+    } catch (error) {
+      request.log.warn({ err: error, api_key: id }, 'the use of an API key could not be noted');
+    }
+  }
+}
+
+/** Undefined: API keys are off. */
+export function apiKeysOf({ orm, model, accounts, options: { apiKeys } }: Wiring): ApiKeys | undefined {
+  return apiKeys && new ApiKeys(orm, checkApiKey(orm, apiKeys.entity, model), accounts, apiKeys.prefix);
+}
+
+function hashOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('base64url');
+}
+
+/** A key whose scopes cannot be read may do nothing. */
+function scopesIn(scopes: unknown): readonly string[] | null {
+  if (scopes === null || scopes === undefined) return null;
+  return Array.isArray(scopes) ? scopes.filter((name) => typeof name === 'string') : [];
+}

@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto';
+import { UniqueConstraintViolationException } from '@mikro-orm/core';
+import { InvalidUsage, inTransaction, QuerySet } from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import type { AccountEntity } from '../accounts/account-contract.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { isEmail, normalizeEmail } from '../accounts/email-address.ts';
+import type { IdentityModel } from './identity-contract.ts';
+import type { OAuthProfile } from './oauth-profile.ts';
+
+const MAX_NAME_LENGTH = 100;
+
+/** The account of a profile, and how it came to it. */
+export interface IdentifiedAccount {
+  readonly account: AccountEntity;
+  readonly how: 'known' | 'linked' | 'registered';
+}
+
+/** Finds and links the accounts of people who log in by other services. */
+export class Identities {
+  readonly #model: IdentityModel;
+  readonly #accounts: Accounts;
+  readonly #registers: boolean;
+
+  constructor(model: IdentityModel, accounts: Accounts, registers: boolean) {
+    this.#model = model;
+    this.#accounts = accounts;
+    this.#registers = registers;
+  }
+
+  /**
+   * Finds the account that a profile is linked to; else links the account of its verified address, which is made if there is none.
+   * Undefined if there is no such account.
+   */
+  async accountOf(
+    request: FastifyRequest,
+    provider: string,
+    profile: OAuthProfile,
+  ): Promise<IdentifiedAccount | undefined> {
+    const known = await this.#known(request, provider, profile.subject);
+    if (known !== undefined) return { account: known, how: 'known' };
+    const email = normalizeEmail(profile.verifiedEmail ?? '');
+    if (!isEmail(email)) return undefined;
+    try {
+      return await this.#link(request, provider, profile, email);
+    } catch (error) {
+      // Another request of the same person was faster.
+      if (!(error instanceof UniqueConstraintViolationException || error instanceof InvalidUsage)) throw error;
+      const account = await this.#known(request, provider, profile.subject);
+      if (account === undefined) throw error;
+      return { account, how: 'known' };
+    }
+  }
+
+  async #known({ em }: FastifyRequest, provider: string, subject: string): Promise<AccountEntity | undefined> {
+    const identity = await QuerySet.of(em.fork(), this.#model.entity).filter({ provider, subject }).entity();
+    return identity && this.#accounts.byId(em, identity.account.id);
+  }
+
+  async #link(
+    request: FastifyRequest,
+    provider: string,
+    { subject, name }: OAuthProfile,
+    email: string,
+  ): Promise<IdentifiedAccount | undefined> {
+    const existing = await this.#accounts.byEmail(request.em, email);
+    if (existing === undefined && !this.#registers) return undefined;
+    const account = existing ?? (await this.#register(request, email, name));
+    await inTransaction(request, async () => {
+      const { em } = request;
+      const fields = { account: account.id, provider, subject };
+      await em.persist(em.create(this.#model.entity, fields as never)).flush();
+    });
+    return { account, how: existing === undefined ? 'registered' : 'linked' };
+  }
+
+  /** Nobody knows the password; its owner may set another one by the route for forgotten ones. */
+  #register(request: FastifyRequest, email: string, name: string | undefined): Promise<AccountEntity> {
+    const password = randomBytes(32).toString('base64url');
+    const shown = (name ?? '').replaceAll('\0', '').trim() || email.slice(0, email.indexOf('@'));
+    return this.#accounts.create(request, {
+      email,
+      password,
+      name: Array.from(shown).slice(0, MAX_NAME_LENGTH).join(''),
+    });
+  }
+}

@@ -1,0 +1,71 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { type Store, Unauthorized } from '@viewset/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Cookie, readCookies, setCookie } from '../browsers/cookies.ts';
+import type { OAuthFlow } from './oauth-profile.ts';
+import type { SecretBox } from '../two-factors/secret-box.ts';
+
+/** So long may a person take at the service. */
+const LIFETIME_SECONDS = 600;
+const SUBJECT = 'oauth flow';
+
+/**
+ * Logins by another service that have begun. A flow lies encrypted in a cookie, so that only the browser that began it can end it, and
+ * the store has it end once.
+ */
+export class OAuthFlows {
+  readonly #store: Store;
+  readonly #box: SecretBox;
+  readonly #key: Uint8Array;
+  readonly #cookie: Cookie;
+
+  /** @param path the path of the routes, to which the cookie is sent */
+  constructor(store: Store, box: SecretBox, key: Uint8Array, path: string) {
+    this.#store = store;
+    this.#box = box;
+    this.#key = key;
+    // The callback is a navigation that another site begins: a strict cookie would not come with it.
+    this.#cookie = { name: 'oauth_state', path, sameSite: 'Lax' };
+  }
+
+  async begin(request: FastifyRequest, reply: FastifyReply, provider: string, redirectUri: string): Promise<OAuthFlow> {
+    const [state, nonce, verifier] = [randomText(), randomText(), randomText()];
+    const expiresAt = Date.now() + LIFETIME_SECONDS * 1000;
+    const flow = { provider, state, nonce, verifier, redirectUri, expiresAt };
+    await this.#store.put(this.#keyOf(flow), provider, LIFETIME_SECONDS * 1000);
+    setCookie(request, reply, this.#cookie, this.#box.seal(JSON.stringify(flow), SUBJECT), LIFETIME_SECONDS);
+    return flow;
+  }
+
+  /**
+   * Ends the flow that a callback answers to. Throws Unauthorized for a callback of another browser, another flow or another
+   * provider, and for one that comes late or again.
+   */
+  async end(request: FastifyRequest, reply: FastifyReply, provider: string): Promise<OAuthFlow> {
+    const { state } = request.query as { readonly state?: unknown };
+    const flow = readCookies(request, this.#cookie.name)
+      .map((sealed) => this.#read(sealed))
+      .find((each) => each?.provider === provider && each.state === state);
+    const isTimely = flow !== undefined && flow.expiresAt > Date.now();
+    if (!isTimely || (await this.#store.take(this.#keyOf(flow), provider, 1)).outcome !== 'matched') throw isOver();
+    setCookie(request, reply, this.#cookie, '', 0);
+    return flow;
+  }
+
+  #read(sealed: string): OAuthFlow | undefined {
+    const text = this.#box.open(sealed, SUBJECT);
+    return text === undefined ? undefined : (JSON.parse(text) as OAuthFlow);
+  }
+
+  #keyOf({ state }: OAuthFlow): string {
+    return `auth:oauth:${createHmac('sha256', this.#key).update(state).digest('base64url')}`;
+  }
+}
+
+function randomText(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+function isOver(): Unauthorized {
+  return new Unauthorized('The login is over, or was begun elsewhere: begin it again', { event: 'auth.oauth_failed' });
+}

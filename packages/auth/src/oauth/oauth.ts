@@ -1,0 +1,41 @@
+import { ImproperlyConfigured } from '@viewset/core';
+import { GithubProtocol } from './github-protocol.ts';
+import { Identities } from './identities.ts';
+import { checkIdentity } from './identity-contract.ts';
+import { OAuthFlows } from './oauth-flows.ts';
+import type { ResolvedProvider } from './oauth-options.ts';
+import type { OAuthProtocol } from './oauth-profile.ts';
+import { type OpenidClient, OpenidProtocol } from './openid-protocol.ts';
+import type { OAuthParts } from '../routes/oauth.ts';
+import { SecretBox } from '../two-factors/secret-box.ts';
+import type { Wiring } from '../wiring.ts';
+
+/** Undefined: logins by other services are off. Throws ImproperlyConfigured if `openid-client` is not installed. */
+export async function oauthParts(
+  { orm, model, accounts, store, options: { oauth, keyFor, urlPrefix } }: Wiring,
+  scopePrefix: string,
+): Promise<OAuthParts | undefined> {
+  if (oauth === undefined) return undefined;
+  const client = await loadOpenidClient();
+  const path = `${scopePrefix}${urlPrefix}/oauth`;
+  const box = new SecretBox(keyFor('oauth cookies'));
+  const protocolOf = (provider: ResolvedProvider): OAuthProtocol =>
+    provider.kind === 'github' ? new GithubProtocol(client, provider) : new OpenidProtocol(client, provider);
+  return {
+    flows: new OAuthFlows(store, box, keyFor('oauth states'), path),
+    identities: new Identities(checkIdentity(orm, oauth.identity, model), accounts, oauth.register),
+    protocols: new Map(oauth.providers.map((provider) => [provider.name, protocolOf(provider)])),
+    origin: oauth.origin,
+    path,
+  };
+}
+
+/** An optional peer, which only those need who use it. */
+async function loadOpenidClient(): Promise<OpenidClient> {
+  try {
+    return await import('openid-client');
+  } catch (cause) {
+    const message = 'auth: option "oauth" needs the package openid-client: npm install openid-client@6';
+    throw new ImproperlyConfigured(message, { cause });
+  }
+}

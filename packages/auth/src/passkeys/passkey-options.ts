@@ -1,0 +1,61 @@
+import { checkOptionNames, ImproperlyConfigured, wrongOption } from '@viewset/core';
+import { isOrigin } from '../browsers/own-origin.ts';
+import type { PasskeySchema } from './passkey-contract.ts';
+import type { RelyingPartyOptions } from './relying-party.ts';
+import { isOptions } from '../sessions/session-options.ts';
+
+/** The option `passkeys` in full. */
+export interface PasskeyOptions {
+  /** The entity of passkeys; see PasskeyFields for what it needs. */
+  readonly entity: PasskeySchema;
+  /** The name of the application, which browsers show. Default: `rpId`. */
+  readonly rpName?: string;
+  /**
+   * The domain that passkeys are good for, such as `example.com`: its pages and those of its subdomains can use them. Passkeys are lost if it
+   * changes. Give it in production. Default: the host of each request, and the pages of this host alone.
+   */
+  readonly rpId?: string;
+  /** The origins whose pages may use passkeys, with `rpId`. Default: `https://<rpId>`. */
+  readonly origins?: readonly string[];
+}
+
+/** The option with its defaults, checked. */
+export interface ResolvedPasskeyOptions {
+  readonly entity: PasskeySchema;
+  readonly relyingParty: RelyingPartyOptions;
+}
+
+const OPTION_NAMES: readonly (keyof PasskeyOptions)[] = ['entity', 'rpName', 'rpId', 'origins'];
+
+/** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
+export function resolvePasskeyOptions(given: PasskeySchema | PasskeyOptions): ResolvedPasskeyOptions {
+  const options = isOptions<PasskeyOptions>(given) ? given : { entity: given };
+  checkOptionNames('auth: option "passkeys"', options, OPTION_NAMES);
+  const { entity, rpName: name, rpId: id, origins } = options;
+  if (entity === undefined || entity === null) throw wrong('entity', 'the entity of passkeys', entity);
+  if (name !== undefined && (typeof name !== 'string' || name === '')) throw wrong('rpName', 'a name', name);
+  if (id === undefined) {
+    if (origins === undefined) return { entity, relyingParty: { name, site: undefined } };
+    throw new ImproperlyConfigured('auth: option "passkeys": the option "origins" needs "rpId"');
+  }
+  if (!isDomain(id)) throw wrong('rpId', 'a domain, such as "example.com"', id);
+  return { entity, relyingParty: { name, site: { id, origins: resolveOrigins(id, origins) } } };
+}
+
+/** Browsers know domains in lower case, and no addresses. */
+function isDomain(text: unknown): text is string {
+  return typeof text === 'string' && /[a-z]/.test(text) && isOrigin(`https://${text}`) && !text.includes(':');
+}
+
+/** A browser uses the passkeys of a domain on its pages and on those of its subdomains. */
+function resolveOrigins(id: string, origins: readonly string[] = [`https://${id}`]): readonly string[] {
+  const isUsable = (origin: unknown): origin is string =>
+    isOrigin(origin) && `.${new URL(origin).hostname}`.endsWith(`.${id}`);
+  const given: unknown[] = Array.isArray(origins) ? origins : [];
+  if (given.length > 0 && given.every(isUsable)) return Object.freeze([...given]);
+  throw wrong('origins', `a list of origins of ${id}, such as ["https://${id}"]`, origins);
+}
+
+function wrong(name: keyof PasskeyOptions, expected: string, came: unknown): ImproperlyConfigured {
+  return wrongOption('auth: option "passkeys"', name, expected, came);
+}

@@ -1,0 +1,35 @@
+import type { FastifyRequest } from 'fastify';
+import { isLoopback } from '../browsers/cookies.ts';
+
+export interface RelyingPartyOptions {
+  /** Undefined: the id. */
+  readonly name: string | undefined;
+  /** Undefined: the host of each request. */
+  readonly site: PasskeySite | undefined;
+}
+
+/** Where passkeys can be used. */
+export interface PasskeySite {
+  /** The domain. */
+  readonly id: string;
+  /** The origins of the pages. */
+  readonly origins: readonly string[];
+}
+
+export interface RelyingParty extends PasskeySite {
+  readonly name: string;
+}
+
+/** What WebAuthn calls the side that asks for passkeys: the application, as the browser that sends a request knows it. */
+export function relyingPartyOf(request: FastifyRequest, { name, site }: RelyingPartyOptions): RelyingParty {
+  // Both come from the host: a host of somebody else's choice goes with passkeys of that host alone, of which there are none.
+  const { id, origins } = site ?? { id: request.hostname, origins: ownOrigins(request) };
+  return { id, origins, name: name ?? id };
+}
+
+/** Browsers have passkeys on pages of HTTPS, and on this machine by HTTP too. */
+function ownOrigins({ host, hostname }: FastifyRequest): string[] {
+  const schemes = isLoopback(hostname) ? ['https', 'http'] : ['https'];
+  const addresses = schemes.map((scheme) => `${scheme}://${host}`);
+  return addresses.filter((address) => URL.canParse(address)).map((address) => new URL(address).origin);
+}

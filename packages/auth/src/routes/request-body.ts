@@ -1,0 +1,117 @@
+import { compileValidator, InvalidUsage, ParseError } from '@viewset/core';
+import { type Static, type TSchema, Type } from 'typebox';
+import { isEmail, MAX_EMAIL_LENGTH, normalizeEmail } from '../accounts/email-address.ts';
+import { normalizePassword } from '../passwords/password-hasher.ts';
+import type { PasswordRules } from '../passwords/password-rules.ts';
+
+const MAX_NAME_LENGTH = 100;
+
+const email = Type.String({ format: 'email', maxLength: MAX_EMAIL_LENGTH });
+const name = { minLength: 1, maxLength: MAX_NAME_LENGTH };
+/** No body may have a NUL character. A reader refuses it by itself, with a better message. */
+const withoutNul = { pattern: '^[^\\u0000]*$' };
+const password = Type.String(withoutNul);
+const code = Type.String({ pattern: '^[0-9]{6}$' });
+
+/** The bodies as they are documented; the readers below check them, in the order that the specification gives. */
+export const LOGIN_BODY = Type.Object({ email, password });
+export const SEND_BODY = Type.Object({ email });
+export const CONFIRM_BODY = Type.Object({ code });
+export const DELETE_BODY = Type.Object({ password });
+export const CHANGE_EMAIL_BODY = Type.Object({ new_email: email, password });
+
+/** The bodies with a new password, as documented. */
+export const registerBody = ({ documented }: PasswordRules) =>
+  Type.Object({ email, password: documented, name: Type.String({ ...name, ...withoutNul }), code });
+export const changePasswordBody = ({ documented }: PasswordRules) =>
+  Type.Object({ current_password: password, new_password: documented });
+export const resetPasswordBody = ({ documented }: PasswordRules) =>
+  Type.Object({ email, code, new_password: documented });
+const choice = { description: 'Where the refresh token goes: into a cookie, which is the default, or into the answer' };
+export const RefreshChoice = Type.Optional(Type.Enum(['cookie', 'body'], choice));
+/** With sessions. */
+export const SESSION_LOGIN_BODY = Type.Object({ ...LOGIN_BODY.properties, refresh: RefreshChoice });
+export const REFRESH_BODY = Type.Object({ refresh_token: Type.Optional(Type.String()) });
+
+/** A refinement sees values of any type; what is no text is told so, and only so. */
+const Email = Type.Refine(
+  Type.String(),
+  (text: unknown) => typeof text !== 'string' || isEmail(text),
+  () => `must be an e-mail address of at most ${MAX_EMAIL_LENGTH} characters`,
+);
+const Credential = Type.Optional(Type.Union([Type.String(), Type.Null()]));
+
+type Normalize = (text: string) => string;
+
+/**
+ * The readers of the routes' bodies. Each throws InvalidUsage with every offending field in its details, and
+ * ParseError if there is no body. Addresses come out trimmed and in lower case, the password of a new account normalized.
+ */
+export const readCredentials = bodyReader(Type.Object({ email: Credential, password: Credential }), {
+  email: normalizeEmail,
+});
+/** The Account write shape of the specification. */
+export const accountReader = ({ field }: PasswordRules) =>
+  bodyReader(Type.Object({ email: Email, password: field, name: Type.String(name) }), {
+    email: normalizeEmail,
+    password: normalizePassword,
+  });
+export const readAddress = bodyReader(Type.Object({ email: Email }), { email: normalizeEmail });
+export const passwordChangeReader = ({ field }: PasswordRules) =>
+  bodyReader(Type.Object({ current_password: Type.String(), new_password: field }), {
+    new_password: normalizePassword,
+  });
+export const passwordResetReader = ({ field }: PasswordRules) =>
+  bodyReader(Type.Object({ email: Email, new_password: field }), {
+    email: normalizeEmail,
+    new_password: normalizePassword,
+  });
+export const readEmailChange = bodyReader(Type.Object({ new_email: Email, password: Type.String() }), {
+  new_email: normalizeEmail,
+});
+export const readPassword = bodyReader(Type.Object({ password: Type.String() }), {});
+
+export const readRefreshChoice = bodyReader(Type.Object({ refresh: RefreshChoice }), {});
+
+const readRefreshToken = bodyReader(REFRESH_BODY, {});
+
+/** A refresh by the cookie needs no body. */
+export function readRefresh(body: unknown): Static<typeof REFRESH_BODY> {
+  return readRefreshToken(body ?? {});
+}
+
+const readCodeField = bodyReader(Type.Object({ code: Type.String({ minLength: 1 }) }), {});
+
+/** The verification code: asked for only after the rest of the body is in order. */
+export function readCode(body: unknown, event: string): string {
+  if ((body as { code?: unknown } | null)?.code === null) throw wrongCode('is required', event);
+  return readCodeField(body).code;
+}
+
+/** @param event the security event of a code that is wrong */
+export function wrongCode(message: string, event: string): InvalidUsage {
+  const details = [{ in: 'body', path: '/code', message }] as const;
+  return new InvalidUsage(`The verification code ${message}`, { details, event });
+}
+
+/** Makes a reader that normalizes fields before it checks the body: their lengths are those of what is stored. */
+export function bodyReader<Schema extends TSchema>(
+  schema: Schema,
+  normal: Readonly<Record<string, Normalize>>,
+): (body: unknown) => Static<Schema> {
+  const validate = compileValidator(schema, 'body');
+  return (body) => {
+    if (body === undefined) throw new ParseError('A JSON body is required');
+    return validate(withNormalFields(body, normal)) as Static<Schema>;
+  };
+}
+
+function withNormalFields(body: unknown, normal: Readonly<Record<string, Normalize>>): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  const fields: Record<string, unknown> = { ...body };
+  for (const [field, normalize] of Object.entries(normal)) {
+    const text = fields[field];
+    if (typeof text === 'string') fields[field] = normalize(text);
+  }
+  return fields;
+}

@@ -1,0 +1,50 @@
+import type { FastifyRequest } from 'fastify';
+import { wrongCode } from './request-body.ts';
+import type { TakenCode, VerificationCodes } from '../codes/verification-codes.ts';
+
+/** A code that came with a request. */
+export interface SentCode {
+  /** What the code is kept by: an address, or what `issue` was given in its place. */
+  readonly key: string;
+  readonly code: string;
+  /** True if the code has a note. */
+  readonly isNoted?: boolean;
+  /** The security event of a wrong code. */
+  readonly event: string;
+}
+
+/**
+ * Does what a code allows. The code is taken before anything else happens: of many requests with one code a single one goes
+ * on, and without the code nothing is learned. If the work fails, the code is put back as it was.
+ *
+ * @param work gets the note of the code
+ * @throws InvalidUsage for a wrong code
+ */
+export async function useCode<Result>(
+  request: FastifyRequest,
+  codes: VerificationCodes,
+  { key, code, isNoted = false, event }: SentCode,
+  work: (note: string) => Promise<Result>,
+): Promise<Result> {
+  const taken = isNoted ? await codes.takeNoted(key, code) : await codes.take(key, code);
+  if (taken === undefined) throw wrongCode('is wrong or has expired', event);
+  try {
+    return await work(taken.note);
+  } catch (error) {
+    await restore(request, codes, { key, code, taken });
+    throw error;
+  }
+}
+
+/** The client hears of the failure of the work; of the loss of the code too, only the log. */
+async function restore(
+  request: FastifyRequest,
+  codes: VerificationCodes,
+  { key, code, taken }: { key: string; code: string; taken: TakenCode },
+): Promise<void> {
+  try {
+    await codes.restore(key, code, taken);
+  } catch (error) {
+    request.log.warn({ err: error }, 'a verification code could not be put back after its use had failed');
+  }
+}

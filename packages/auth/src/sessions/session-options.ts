@@ -1,0 +1,81 @@
+import { checkOptionNames, wrongOption } from '@viewset/core';
+import { isOrigin } from '../browsers/own-origin.ts';
+import type { SessionSchema } from './session-contract.ts';
+import type { SessionTimes } from './sessions.ts';
+
+/** The option `sessions` in full. Times are whole seconds. */
+export interface SessionOptions {
+  /** The entity of sessions; see SessionFields for what it needs. */
+  readonly entity: SessionSchema;
+  /** A session that is not refreshed for so long ends. Default: 2,592,000, 30 days. */
+  readonly lifetimeSeconds?: number;
+  /** A session ends so long after its login, however often it is refreshed. Default: 31,536,000, a year. */
+  readonly maxLifetimeSeconds?: number;
+  /** The refresh token that was used last gives the same successor again for so long, 0 to 60: two tabs may refresh at once. Default: 10. */
+  readonly graceSeconds?: number;
+  /**
+   * Further origins whose pages may refresh by the cookie, such as `https://app.example.com` for an API on
+   * `https://api.example.com`. The server's own origin always may. Default: none.
+   */
+  readonly origins?: readonly string[];
+}
+
+/** The option with its defaults, checked. */
+export interface ResolvedSessionOptions extends SessionTimes {
+  readonly entity: SessionSchema;
+  readonly origins: ReadonlySet<string>;
+}
+
+const OPTION_NAMES: readonly (keyof SessionOptions)[] = [
+  'entity',
+  'lifetimeSeconds',
+  'maxLifetimeSeconds',
+  'graceSeconds',
+  'origins',
+];
+const DAY = 86_400;
+/** Longer than any session is wanted, and within every column of dates. */
+const LONGEST = 100 * 365 * DAY;
+const MAX_GRACE = 60;
+
+/** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
+export function resolveSessionOptions(given: SessionSchema | SessionOptions): ResolvedSessionOptions {
+  const options = isOptions<SessionOptions>(given) ? given : { entity: given };
+  checkOptionNames('auth: option "sessions"', options, OPTION_NAMES);
+  const { entity, origins = [] } = options;
+  if (entity === undefined || entity === null) throw wrong('entity', 'the entity of sessions', entity);
+  const lifetimeSeconds = seconds(options, 'lifetimeSeconds', 30 * DAY, 1, LONGEST);
+  return Object.freeze({
+    entity,
+    lifetimeSeconds,
+    maxLifetimeSeconds: seconds(options, 'maxLifetimeSeconds', Math.max(365 * DAY, lifetimeSeconds), 1, LONGEST),
+    graceSeconds: seconds(options, 'graceSeconds', 10, 0, MAX_GRACE),
+    origins: resolveOrigins(origins),
+  });
+}
+
+/** An entity is a class or an instance of MikroORM's. */
+export function isOptions<Options extends object>(given: Options | object): given is Options {
+  return typeof given === 'object' && (given === null || Object.getPrototypeOf(given) === Object.prototype);
+}
+
+function seconds(
+  options: SessionOptions,
+  name: 'lifetimeSeconds' | 'maxLifetimeSeconds' | 'graceSeconds',
+  byDefault: number,
+  least: number,
+  most: number,
+): number {
+  const value = options[name] ?? byDefault;
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw wrong(name, `a whole number of seconds from ${least} to ${most}`, value);
+}
+
+function resolveOrigins(origins: readonly string[]): ReadonlySet<string> {
+  if (Array.isArray(origins) && (origins as readonly unknown[]).every(isOrigin)) return new Set(origins);
+  throw wrong('origins', 'a list of origins, such as ["https://app.example.com"]', origins);
+}
+
+function wrong(name: keyof SessionOptions, expected: string, came: unknown): Error {
+  return wrongOption('auth: option "sessions"', name, expected, came);
+}

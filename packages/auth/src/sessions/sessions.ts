@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import type { EntityManager } from '@mikro-orm/core';
+import { securityEvent, Unauthorized } from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import type { TokenAccount } from '../tokens/access-tokens.ts';
+import { type AccountUser, userOf } from '../accounts/accounts.ts';
+import type { RefreshTokens } from './refresh-tokens.ts';
+import { MAX_IP_LENGTH, MAX_USER_AGENT_LENGTH, type SessionFields } from './session-contract.ts';
+import type { ListedSession, SessionRecords, SessionRow } from './session-records.ts';
+
+/** The times of sessions, in whole seconds. */
+export interface SessionTimes {
+  /** A session that is not refreshed for so long ends. */
+  readonly lifetimeSeconds: number;
+  /** A session ends so long after its login, however often it is refreshed. */
+  readonly maxLifetimeSeconds: number;
+  /** A used refresh token gives its successor once more for so long. */
+  readonly graceSeconds: number;
+}
+
+/** A session that was started or refreshed. */
+export interface OpenSession {
+  readonly id: string;
+  readonly refreshToken: string;
+  readonly expiresAt: Date;
+}
+
+/** So often a process removes sessions that have expired, whosoever they are, and so many at once. */
+const SWEEP_INTERVAL_MS = 60_000;
+const SWEEP_SIZE = 100;
+
+/**
+ * The sessions of accounts. A session ends with its row, so that access tokens of it are refused from then on in every process.
+ */
+export class Sessions {
+  readonly #records: SessionRecords;
+  readonly #tokens: RefreshTokens;
+  readonly #times: SessionTimes;
+  #nextSweep = 0;
+
+  constructor(records: SessionRecords, tokens: RefreshTokens, times: SessionTimes) {
+    this.#records = records;
+    this.#tokens = tokens;
+    this.#times = times;
+  }
+
+  async start(request: FastifyRequest, account: TokenAccount): Promise<OpenSession> {
+    const id = randomUUID();
+    const refreshToken = this.#tokens.first(id);
+    const now = new Date();
+    const fields = this.#fields(request, refreshToken, now, now);
+    await this.#records.create(request.em, account.id, { id, created_at: now, ...fields });
+    await this.#removeExpired(request, account.id);
+    return { id, refreshToken, expiresAt: fields.expires_at };
+  }
+
+  /**
+   * Uses a refresh token up and returns its successor. For a few seconds of grace the token that was used last gives the same
+   * successor again, since two tabs of a browser may refresh at once. Any other token that was used before ends the session.
+   * Throws Unauthorized for every token that is not good.
+   */
+  async refresh(request: FastifyRequest, token: string): Promise<OpenSession & { readonly account: AccountUser }> {
+    const id = this.#tokens.sessionOf(token);
+    if (id === undefined) throw refused();
+    const refreshToken = this.#tokens.successor(token);
+    const row = await this.#records.find(request, id);
+    if (row === undefined) throw refused();
+    const fields = this.#fields(request, refreshToken, new Date(), new Date(row.created_at));
+    if (await this.#records.rotate(request.em, id, this.#tokens.hash(token), fields)) {
+      await this.#removeExpired(request);
+      return { id, refreshToken, expiresAt: fields.expires_at, account: userOf(row) };
+    }
+    // Another request was faster with the same token, the token was used before, or the session has ended meanwhile.
+    const refreshed = await this.#records.findByToken(request, id, fields.token_hash);
+    if (refreshed !== undefined && this.#isInGrace(refreshed)) {
+      return { id, refreshToken, expiresAt: new Date(refreshed.expires_at), account: userOf(refreshed) };
+    }
+    if (await this.end(request.em, row.id, id)) {
+      const event = { ...securityEvent(request, 'auth.refresh_reused'), account: row.id };
+      request.log.warn(event, 'a used refresh token came back: its session has ended');
+    }
+    throw refused();
+  }
+
+  list(request: FastifyRequest, accountId: number): Promise<ListedSession[]> {
+    return this.#records.list(request, accountId);
+  }
+
+  /** Ends one session. False if the account has no such session. */
+  end(em: EntityManager, accountId: number, sessionId: string): Promise<boolean> {
+    return this.#records.delete(em, accountId, sessionId);
+  }
+
+  /** Ends every session of an account, save one. */
+  endAll(
+    em: EntityManager,
+    accountId: number,
+    { except }: { readonly except?: string | undefined } = {},
+  ): Promise<void> {
+    return this.#records.deleteAll(em, accountId, except);
+  }
+
+  #fields(
+    request: FastifyRequest,
+    refreshToken: string,
+    now: Date,
+    begun: Date,
+  ): Omit<SessionFields, 'id' | 'created_at'> {
+    const { lifetimeSeconds, maxLifetimeSeconds } = this.#times;
+    const idle = now.getTime() + lifetimeSeconds * 1000;
+    const longest = begun.getTime() + maxLifetimeSeconds * 1000;
+    return {
+      token_hash: this.#tokens.hash(refreshToken),
+      last_used_at: now,
+      expires_at: new Date(Math.min(idle, longest)),
+      ip: request.ip.slice(0, MAX_IP_LENGTH),
+      user_agent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT_LENGTH) ?? null,
+    };
+  }
+
+  #isInGrace({ last_used_at }: SessionRow): boolean {
+    return Date.now() - Date.parse(last_used_at) <= this.#times.graceSeconds * 1000;
+  }
+
+  /** Removes sessions that have expired: those of the account, and now and then some of all accounts. Logins succeed without it. */
+  async #removeExpired(request: FastifyRequest, accountId?: number): Promise<void> {
+    try {
+      if (accountId !== undefined) await this.#records.deleteExpiredOf(request.em, accountId);
+      const now = performance.now();
+      if (now < this.#nextSweep) return;
+      this.#nextSweep = now + SWEEP_INTERVAL_MS;
+      await this.#records.deleteExpired(request, SWEEP_SIZE);
+    } catch (error) {
+      request.log.warn({ err: error }, 'sessions that have expired could not be removed');
+    }
+  }
+}
+
+function refused(): Unauthorized {
+  return new Unauthorized('The refresh token is not valid; log in again', { event: 'auth.refresh_refused' });
+}

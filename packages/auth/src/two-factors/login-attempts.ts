@@ -1,0 +1,65 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Store } from '@viewset/core';
+import type { LoginChoices } from '../login/complete-login.ts';
+
+/** So long may it take to send the second factor. */
+const LIFETIME_MS = 300_000;
+const MAX_WRONG = 5;
+/** What the store keeps of an attempt that goes on. */
+const OPEN = 'open';
+
+/** A login that waits for its second factor. */
+export interface LoginAttempt {
+  readonly id: string;
+  readonly account: number;
+  readonly choices: LoginChoices;
+}
+
+/**
+ * Logins that wait for their second factor. A token names the attempt: it is signed, good for five minutes and for one login, and
+ * ends with the fifth wrong code, in every process that shares the store.
+ */
+export class LoginAttempts {
+  readonly #store: Store;
+  readonly #key: Uint8Array;
+
+  constructor(store: Store, key: Uint8Array) {
+    this.#store = store;
+    this.#key = key;
+  }
+
+  /** Begins an attempt, and returns its token. */
+  async begin(account: number, choices: LoginChoices): Promise<string> {
+    const attempt: LoginAttempt = { id: randomBytes(16).toString('base64url'), account, choices };
+    await this.#store.put(keyOf(attempt), OPEN, LIFETIME_MS);
+    const content = Buffer.from(JSON.stringify(attempt)).toString('base64url');
+    return `${content}.${this.#sign(content)}`;
+  }
+
+  /** Reads a token of ours, whether or not its attempt goes on; undefined if it is none. */
+  read(token: string): LoginAttempt | undefined {
+    const [content = '', signature = '', ...rest] = token.split('.');
+    const expected = Buffer.from(this.#sign(content));
+    const given = Buffer.from(signature);
+    const isOurs = rest.length === 0 && given.length === expected.length && timingSafeEqual(given, expected);
+    return isOurs ? (JSON.parse(Buffer.from(content, 'base64url').toString()) as LoginAttempt) : undefined;
+  }
+
+  /** Counts a wrong code. */
+  async countWrong(attempt: LoginAttempt): Promise<void> {
+    await this.#store.take(keyOf(attempt), 'wrong', MAX_WRONG);
+  }
+
+  /** Ends the attempt with a right code. False if it is over. */
+  async finish(attempt: LoginAttempt): Promise<boolean> {
+    return (await this.#store.take(keyOf(attempt), OPEN, MAX_WRONG)).outcome === 'matched';
+  }
+
+  #sign(content: string): string {
+    return createHmac('sha256', this.#key).update(content).digest('base64url');
+  }
+}
+
+function keyOf({ id }: LoginAttempt): string {
+  return `auth:login-attempt:${id}`;
+}

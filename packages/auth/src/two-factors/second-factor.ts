@@ -1,0 +1,41 @@
+import { securityEvent } from '@viewset/core';
+import type { CompleteLogin } from '../login/complete-login.ts';
+import type { TwoFactorParts } from '../routes/two-factor.ts';
+import { LoginAttempts } from './login-attempts.ts';
+import { RecoveryCodes } from './recovery-codes.ts';
+import { SecretBox } from './secret-box.ts';
+import { checkTwoFactor } from './two-factor-contract.ts';
+import { TwoFactors } from './two-factors.ts';
+import type { Wiring } from '../wiring.ts';
+import { WrongPasswords } from '../passwords/wrong-passwords.ts';
+
+/** Ends a login unless the account has two factors: it then answers the token by which the second one is sent. */
+export function askingSecondFactor(
+  completeLogin: CompleteLogin,
+  { twoFactors, attempts }: TwoFactorParts,
+): CompleteLogin {
+  return async (request, reply, account, choices = {}) => {
+    if (!(await twoFactors.isOn(request.em, account.id))) return completeLogin(request, reply, account, choices);
+    const event = { ...securityEvent(request, 'auth.two_factor_asked'), account: account.id };
+    request.log.info(event, 'a login needs a second factor');
+    return { two_factor_token: await attempts.begin(account.id, choices) };
+  };
+}
+
+/** Undefined: two factors are off. */
+export function twoFactorParts({
+  orm,
+  model,
+  store,
+  options: { twoFactor, keyFor },
+}: Wiring): TwoFactorParts | undefined {
+  if (twoFactor === undefined) return undefined;
+  const box = new SecretBox(keyFor('secrets of second factors'));
+  const recoveryCodes = new RecoveryCodes(keyFor('recovery codes'));
+  return {
+    twoFactors: new TwoFactors(checkTwoFactor(orm, twoFactor.entity, model), box, recoveryCodes),
+    attempts: new LoginAttempts(store, keyFor('login attempts')),
+    wrongCodes: new WrongPasswords(store, keyFor('wrong second factors')),
+    issuer: twoFactor.issuer,
+  };
+}
