@@ -57,7 +57,7 @@ export interface AuthApi {
  * The sessions of an account for `createClient`, below the routes of authentication.
  *
  * @example
- * const api = createClient<ApiOf<Api> & { 'auth/sessions': SessionsApi }>({ url: 'https://shop.example/api', token: () => session.token });
+ * const api = createClient<ApiOf<Api> & { 'auth/sessions': SessionsApi }>({ token: () => session.token, url });
  * const others = (await api['auth/sessions'].list()).filter(({ current }) => !current);
  * await api['auth/sessions'].destroy(others[0]!.id);
  */
