@@ -1,5 +1,5 @@
 export { auth, type AuthInstance } from './auth.ts';
-export type { AuthApi, SessionsApi } from './routes/auth-api.ts';
+export type { ApiKeysApi, AuthApi, MeApi, SecondFactorApi, SessionsApi, TwoFactorApi } from './routes/auth-api.ts';
 export type { AuthRouteName } from './routes/route-names.ts';
 export type { CompleteLogin, LoginAnswer, LoginChoices } from './login/complete-login.ts';
 export type { VerifyLogin } from './login/verify-login.ts';

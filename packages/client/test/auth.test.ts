@@ -1,9 +1,19 @@
 /** The routes of `@viewset/auth` by the client, from the first request of a program on. */
-import { IsAuthenticated, ModelViewSet, readShape, Router, serverOptions, viewset } from '@viewset/core';
+import { IsAuthenticated, ModelViewSet, readShape, Router, serverOptions, viewset, writeShape } from '@viewset/core';
 import { fastify } from 'fastify';
 import t from 'tap';
-import { auth, type AuthApi, type SessionsApi } from '../../auth/src/index.ts';
-import { Account, Role, Session } from '../../auth/test/support/entities.ts';
+import {
+  type ApiKeysApi,
+  auth,
+  type AuthApi,
+  type LoginAnswer,
+  type MeApi,
+  type SecondFactorApi,
+  type SessionsApi,
+  type TwoFactorApi,
+} from '../../auth/src/index.ts';
+import { Account, ApiKey, Role, Session, TwoFactor } from '../../auth/test/support/entities.ts';
+import { codeOf } from '../../auth/test/support/totp-code.ts';
 import { openSqlite } from '../../core/test/support/databases.ts';
 import { type ApiOf, type ClientOptions, createClient } from '../src/index.ts';
 import { refreshByCookie } from '../src/refresh-by-cookie.ts';
@@ -119,4 +129,60 @@ t.test('with sessions the client refreshes by itself', async (t) => {
   const [own] = await phone['auth/sessions'].list({}, { token });
   await phone['auth/sessions'].destroy(own!.id, { token });
   t.match(await phone.auth.logoutAll.post.safe(undefined, { token }), { ok: false, status: 401 });
+});
+
+t.test('the own account, two factors and API keys', async (t) => {
+  const orm = await openSqlite(t, { entities: [Account, ApiKey, Role, TwoFactor] });
+  const app = fastify(serverOptions());
+  t.teardown(() => app.close());
+  await app.register(viewset, { orm });
+  await app.register(auth, {
+    account: Account,
+    secret: 's'.repeat(32),
+    bcryptRounds: 4,
+    urlPrefix: '/api/auth',
+    mailer: { send: async () => {} },
+    twoFactor: { entity: TwoFactor, issuer: 'Shop' },
+    apiKeys: ApiKey,
+    me: { write: writeShape(Account, ['name']) },
+  });
+  await app.register(newRouter().plugin);
+  const em = orm.em.fork();
+  const account = { email: 'ada@example.com', password: 'correct horse' };
+  await em.persist(em.create(Account, { ...account, name: 'Ada' } as never)).flush();
+
+  interface Me {
+    readonly id: number;
+    readonly name: string;
+  }
+  type Api = ApiOf<RoleApi> & {
+    auth: AuthApi<LoginAnswer> & MeApi<Me>;
+    'auth/login': SecondFactorApi;
+    'auth/two-factor': TwoFactorApi;
+    'auth/api-keys': ApiKeysApi;
+  };
+  const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/api`;
+  const session = { token: '' };
+  const api = createClient<Api>({ url, token: () => session.token });
+  const first = await api.auth.login.post(account, { token: null });
+  t.ok(first.access_token, 'there is no second factor yet');
+  session.token = first.access_token!;
+  t.equal((await api.auth.me.patch({ name: 'Ada King' })).name, 'Ada King');
+  t.equal((await api.auth.me()).name, 'Ada King');
+
+  const { key } = await api['auth/api-keys'].create({ name: 'backup' });
+  await api.roles.list({}, { token: key });
+  const [listed] = await api['auth/api-keys'].list();
+  await api['auth/api-keys'].destroy(listed!.id);
+  t.match(await api.roles.list.safe({}, { token: key }), { ok: false, status: 401 });
+
+  const { secret } = await api.auth.twoFactor.post();
+  const { recovery_codes } = await api['auth/two-factor'].confirm.post({ code: codeOf(secret) });
+  const { two_factor_token } = await api.auth.login.post(account, { token: null });
+  const [code, other] = recovery_codes as [string, string];
+  session.token = (await api['auth/login'].twoFactor.post({ two_factor_token: two_factor_token!, code })).access_token;
+  await api.auth.twoFactor.delete({ password: account.password, code: other });
+  t.match(await api.auth.login.post(account, { token: null }), { access_token: String });
+  await api.auth.me.delete({ password: account.password });
+  t.match(await api.auth.me.safe(), { ok: false, status: 401 });
 });

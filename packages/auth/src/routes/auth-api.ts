@@ -3,16 +3,25 @@ import type {
   CHANGE_EMAIL_BODY,
   changePasswordBody,
   CONFIRM_BODY,
+  DELETE_BODY,
   REFRESH_BODY,
   registerBody,
   resetPasswordBody,
   SEND_BODY,
   SESSION_LOGIN_BODY,
 } from './request-body.ts';
+import type { API_KEY_BODY, API_KEYS, NEW_API_KEY } from './api-keys.ts';
 import type { MESSAGE } from './auth-route.ts';
 import type { LoggedIn } from '../login/complete-login.ts';
 import type { REGISTERED } from './register.ts';
 import type { SESSIONS } from './sessions.ts';
+import type {
+  NO_TWO_FACTOR_BODY,
+  RECOVERY_CODES,
+  SECOND_FACTOR_BODY,
+  TWO_FACTOR,
+  TWO_FACTOR_BODY,
+} from './two-factor.ts';
 
 type None = Record<never, never>;
 
@@ -33,14 +42,14 @@ interface Post<Body, Data> {
 /**
  * The routes of authentication for `createClient` of `@viewset/client`, by their place below the address of the client: with
  * `urlPrefix` `/api/auth` and the address `https://shop.example/api`, that is `auth`. Those that an option switches on are there with
- * the option.
+ * the option. With `twoFactor`, a login may answer otherwise: write `AuthApi<LoginAnswer>`. With `me`, add `MeApi`.
  *
  * @example
  * const api = createClient<ApiOf<Api> & { auth: AuthApi }>({ url: 'https://shop.example/api', token: () => session.token });
  * session.token = (await api.auth.login.post({ email, password })).access_token;
  */
-export interface AuthApi {
-  readonly login: Post<Static<typeof SESSION_LOGIN_BODY>, LoggedIn>;
+export interface AuthApi<Answer = LoggedIn> {
+  readonly login: Post<Static<typeof SESSION_LOGIN_BODY>, Answer>;
   readonly register: Post<Static<ReturnType<typeof registerBody>>, Static<typeof REGISTERED>>;
   readonly sendVerificationEmail: Post<Static<typeof SEND_BODY>, Static<typeof MESSAGE>>;
   readonly refresh: Post<Static<typeof REFRESH_BODY> | undefined, LoggedIn>;
@@ -51,6 +60,61 @@ export interface AuthApi {
   readonly resetPassword: Post<Static<ReturnType<typeof resetPasswordBody>>, undefined>;
   readonly changeEmail: Post<Static<typeof CHANGE_EMAIL_BODY>, Static<typeof MESSAGE>>;
   readonly confirmEmail: Post<Static<typeof CONFIRM_BODY>, Static<typeof MESSAGE>>;
+  readonly twoFactor: Post<undefined, Static<typeof TWO_FACTOR>> & {
+    readonly delete: Route<false, Static<typeof NO_TWO_FACTOR_BODY>, undefined>;
+  };
+}
+
+/**
+ * The routes of the own account for `createClient`: what its read shape shows, and what its write shape takes.
+ *
+ * @example
+ * const api = createClient<ApiOf<Api> & { auth: AuthApi & MeApi<{ id: number; name: string }> }>({ token: () => session.token, url });
+ * await api.auth.me.patch({ name: 'Ada' });
+ */
+export interface MeApi<Me extends object, Changes extends object = Partial<Me>> {
+  readonly me: {
+    readonly get: Route<false, undefined, Me>;
+    readonly patch: Route<false, Changes, Me>;
+    readonly delete: Route<false, Static<typeof DELETE_BODY>, undefined>;
+  };
+}
+
+/**
+ * The second step of a login for `createClient`, below `login` of the routes of authentication.
+ *
+ * @example
+ * const api = createClient<{ auth: AuthApi<LoginAnswer>; 'auth/login': SecondFactorApi }>({ url });
+ * const { two_factor_token } = await api.auth.login.post({ email, password });
+ * if (two_factor_token !== undefined) await api['auth/login'].twoFactor.post({ two_factor_token, code: '123456' });
+ */
+export interface SecondFactorApi {
+  readonly twoFactor: Post<Static<typeof SECOND_FACTOR_BODY>, LoggedIn>;
+}
+
+/**
+ * The confirmation of two factors for `createClient`, below `two-factor` of the routes of authentication.
+ *
+ * @example
+ * const api = createClient<{ auth: AuthApi; 'auth/two-factor': TwoFactorApi }>({ token: () => session.token, url });
+ * const { uri } = await api.auth.twoFactor.post();   // shown as a QR code
+ * const { recovery_codes } = await api['auth/two-factor'].confirm.post({ code: '123456' });
+ */
+export interface TwoFactorApi {
+  readonly confirm: Post<Static<typeof TWO_FACTOR_BODY>, Static<typeof RECOVERY_CODES>>;
+}
+
+/**
+ * The API keys of an account for `createClient`, below the routes of authentication.
+ *
+ * @example
+ * const api = createClient<{ 'auth/api-keys': ApiKeysApi }>({ token: () => session.token, url });
+ * const { key } = await api['auth/api-keys'].create({ name: 'backup' });   // shown once
+ */
+export interface ApiKeysApi {
+  readonly list: Route<false, undefined, Static<typeof API_KEYS>>;
+  readonly create: Route<false, Static<typeof API_KEY_BODY>, Static<typeof NEW_API_KEY>>;
+  readonly destroy: Route<true, undefined, undefined>;
 }
 
 /**

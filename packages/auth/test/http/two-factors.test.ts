@@ -3,20 +3,14 @@ import { MemoryStore, serverOptions, viewset } from '@viewset/core';
 import fastify from 'fastify';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TOTP } from 'otpauth';
 import t from 'tap';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
 import { auth } from '../../src/index.ts';
 import { type Answer, MailBox, PASSWORD, SECRET, startApp } from '../support/app.ts';
 import { Account, ApiKey, Role, TwoFactor } from '../support/entities.ts';
+import { codeOf, STEP_MS } from '../support/totp-code.ts';
 
 const entities = [Account, Role, TwoFactor, ApiKey];
-const STEP_MS = 30_000;
-
-/** The code of an authenticator app, so many steps from now. */
-function codeOf(secret: string, steps = 0): string {
-  return new TOTP({ secret }).generate({ timestamp: Date.now() + steps * STEP_MS });
-}
 
 /** Waits for the next time step if this one ends within seconds. */
 async function awayFromStep(): Promise<void> {
