@@ -21,7 +21,7 @@ import type {
   SECOND_FACTOR_BODY,
   TWO_FACTOR,
   TWO_FACTOR_BODY,
-} from './two-factor.ts';
+} from './two-factor-bodies.ts';
 
 type None = Record<never, never>;
 
@@ -109,7 +109,7 @@ export interface TwoFactorApi {
  *
  * @example
  * const api = createClient<{ 'auth/api-keys': ApiKeysApi }>({ token: () => session.token, url });
- * const { key } = await api['auth/api-keys'].create({ name: 'backup' });   // shown once
+ * const created = await api['auth/api-keys'].create({ name: 'backup' });   // `created.key` is shown once
  */
 export interface ApiKeysApi {
   readonly list: Route<false, undefined, Static<typeof API_KEYS>>;

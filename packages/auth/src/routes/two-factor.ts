@@ -9,6 +9,14 @@ import type { PasskeyPurpose, Passkeys } from '../passkeys/passkeys.ts';
 import { bodyReader } from './request-body.ts';
 import { totpUri } from '../two-factors/totp.ts';
 import type { TwoFactors, UsedFactor } from '../two-factors/two-factors.ts';
+import {
+  NO_TWO_FACTOR_BODY,
+  RECOVERY_CODES,
+  SECOND_FACTOR_BODY,
+  SecondFactorCode,
+  TWO_FACTOR,
+  TWO_FACTOR_BODY,
+} from './two-factor-bodies.ts';
 import type { WrongPasswords } from '../passwords/wrong-passwords.ts';
 import { type AuthRoute, NOTHING } from './auth-route.ts';
 import { type CompleteLogin, LOGGED_IN } from '../login/complete-login.ts';
@@ -32,14 +40,6 @@ export interface TwoFactorRouteParts extends TwoFactorParts {
   readonly passkeys: Passkeys | undefined;
 }
 
-const Code = Type.String({ minLength: 1, maxLength: 100, description: 'Six digits, or a recovery code' });
-
-export const TWO_FACTOR_BODY = Type.Object({ code: Type.String({ minLength: 1, maxLength: 100 }) });
-export const NO_TWO_FACTOR_BODY = Type.Object({ password: Type.String(), code: Code });
-export const SECOND_FACTOR_BODY = Type.Object({ two_factor_token: Type.String(), code: Code });
-export const TWO_FACTOR = Type.Object({ secret: Type.String(), uri: Type.String() });
-export const RECOVERY_CODES = Type.Object({ recovery_codes: Type.Array(Type.String()) });
-
 const readCode = bodyReader(TWO_FACTOR_BODY, {});
 const readRemoval = bodyReader(NO_TWO_FACTOR_BODY, {});
 const readSecondFactor = bodyReader(SECOND_FACTOR_BODY, {});
@@ -48,7 +48,7 @@ const readSecondFactor = bodyReader(SECOND_FACTOR_BODY, {});
 export const SECOND_FACTOR_OPTIONS_BODY = Type.Object({ two_factor_token: Type.String() });
 export const CODE_OR_PASSKEY_BODY = Type.Object({
   two_factor_token: Type.String(),
-  code: Type.Optional(Code),
+  code: Type.Optional(SecondFactorCode),
   passkey: Type.Optional(ASSERTION),
 });
 const readOptionsBody = bodyReader(SECOND_FACTOR_OPTIONS_BODY, {});
