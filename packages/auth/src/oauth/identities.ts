@@ -9,6 +9,8 @@ import type { IdentityModel } from './identity-contract.ts';
 import type { OAuthProfile } from './oauth-profile.ts';
 
 const MAX_NAME_LENGTH = 100;
+/** Another request of the same person may be faster with the account, and then with the identity. */
+const MAX_ATTEMPTS = 3;
 
 /** The account of a profile, and how it came to it. */
 export interface IdentifiedAccount {
@@ -37,18 +39,16 @@ export class Identities {
     provider: string,
     profile: OAuthProfile,
   ): Promise<IdentifiedAccount | undefined> {
-    const known = await this.#known(request, provider, profile.subject);
-    if (known !== undefined) return { account: known, how: 'known' };
-    const email = normalizeEmail(profile.verifiedEmail ?? '');
-    if (!isEmail(email)) return undefined;
-    try {
-      return await this.#link(request, provider, profile, email);
-    } catch (error) {
-      // Another request of the same person was faster.
-      if (!(error instanceof UniqueConstraintViolationException || error instanceof InvalidUsage)) throw error;
-      const account = await this.#known(request, provider, profile.subject);
-      if (account === undefined) throw error;
-      return { account, how: 'known' };
+    for (let attempt = 1; ; attempt++) {
+      const known = await this.#known(request, provider, profile.subject);
+      if (known !== undefined) return { account: known, how: 'known' };
+      const email = normalizeEmail(profile.verifiedEmail ?? '');
+      if (!isEmail(email)) return undefined;
+      try {
+        return await this.#link(request, provider, profile, email);
+      } catch (error) {
+        if (attempt === MAX_ATTEMPTS || !isLostRace(error)) throw error;
+      }
     }
   }
 
@@ -84,4 +84,9 @@ export class Identities {
       name: Array.from(shown).slice(0, MAX_NAME_LENGTH).join(''),
     });
   }
+}
+
+/** True if another request has made the account or the identity first. */
+function isLostRace(error: unknown): boolean {
+  return error instanceof UniqueConstraintViolationException || error instanceof InvalidUsage;
 }
