@@ -56,13 +56,8 @@ export function admitRequests(app: FastifyInstance, options: ResolvedOptions, th
   app.addHook('onRoute', (route) => {
     const { handler } = route;
     route.handler = function observed(request: Admitted, reply) {
-      const admitted = request[IN_FLIGHT];
-      // A form may still be coming in, for a handler that reads it itself.
-      if (admitted && !inFlight.endBody(admitted)) {
-        refuse(reply);
-        return reply;
-      }
       const work: unknown = handler.call(this, request, reply);
+      const admitted = request[IN_FLIGHT];
       if (admitted) inFlight.beginWork(admitted, work);
       return work;
     };
@@ -77,12 +72,17 @@ function waitForBodies(app: FastifyInstance, inFlight: RequestsInFlight, refuse:
     if (slowest !== undefined) sendSafely(slowest.reply, SLOW_REQUEST);
     done();
   });
-  app.addHook('preValidation', (request: Admitted, reply, done) => {
+  const endBody = (request: Admitted, reply: FastifyReply, done: () => void): void => {
     const admitted = request[IN_FLIGHT];
+    if (admitted && !inFlight.endBody(admitted)) refuse(reply);
+    else done();
+  };
+  app.addHook('preValidation', (request: Admitted, reply, done) => {
     // A form with files is read by a hook of its route.
-    if (!admitted || isBodyToCome(request.raw) || inFlight.endBody(admitted)) done();
-    else refuse(reply);
+    if (isBodyToCome(request.raw)) done();
+    else endBody(request, reply, done);
   });
+  app.addHook('preHandler', endBody);
 }
 
 function isBodyToCome({ complete, headers }: IncomingMessage): boolean {
