@@ -5,8 +5,10 @@ import type { Document, MongoCollection } from './mongo-driver.ts';
 const CONNECTION_LOST =
   /^Mongo(?:Network|NetworkTimeout|ServerSelection|OperationTimeout|WaitQueueTimeout|PoolCleared|PoolClearedOnNetwork|PoolClosed|TopologyClosed|NotConnected|ServerClosed|ClientClosed|ExpiredSession)Error$/;
 
-export function isConnectionLost({ name }: Error): boolean {
-  return CONNECTION_LOST.test(name);
+export function isConnectionLost(error: Error): boolean {
+  // The driver wraps the error of a write of several documents.
+  const { errorResponse } = error as { readonly errorResponse?: { readonly name?: unknown } };
+  return [error.name, errorResponse?.name].some((name) => typeof name === 'string' && CONNECTION_LOST.test(name));
 }
 
 /** The code of a command that took longer than it may (`timeoutMS`). */
