@@ -1,4 +1,3 @@
-import { hkdfSync } from 'node:crypto';
 import { checkOptionNames, ImproperlyConfigured, type Store, wrongOption } from '@viewset/core';
 import { MAX_TOKEN_LIFETIME_SECONDS, type TokenOptions } from './tokens/access-tokens.ts';
 import type { WrittenFields } from './accounts/account-input.ts';
@@ -40,6 +39,8 @@ import {
   type TokenAlgorithm,
   type TokenKeys,
 } from './tokens/signing-keys.ts';
+import { resolveEntityOption } from './accounts/entity-option.ts';
+import { deriveKey } from './secrets/keyed-hash.ts';
 
 /**
  * The options of the `auth` plugin. `account` and `secret` (or `keys` and `codeSecret`) are required, and `mailer`, unless no route
@@ -185,11 +186,8 @@ export interface ResolvedAuthOptions {
   /** Undefined only if no route sends mail. */
   readonly mailer: EmailSender | undefined;
   readonly store: Store | undefined;
-  readonly codeKey: Uint8Array;
   /** Derives the key of a purpose. */
   readonly keyFor: (purpose: string) => Uint8Array;
-  readonly refreshKey: Uint8Array;
-  readonly deviceKey: Uint8Array;
   readonly hasher: PasswordHasher;
   readonly defaultRole: string;
   readonly permissions: readonly string[] | undefined;
@@ -285,10 +283,7 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     ),
     mailer: options.mailer,
     store: options.store,
-    codeKey: deriveKey(options, 'verification codes'),
-    keyFor: (purpose: string) => deriveKey(options, purpose),
-    refreshKey: deriveKey(options, 'refresh tokens'),
-    deviceKey: deriveKey(options, 'device cookies'),
+    keyFor: resolveKeys(options),
     hasher: new PasswordHasher({ rounds: options.bcryptRounds, argon2: options.argon2 }),
     defaultRole,
     permissions,
@@ -332,10 +327,11 @@ function resolveUserCache({ userCacheSeconds: seconds = 0, clock }: AuthOptions)
   return seconds === 0 ? undefined : { seconds, clock: clock ?? (() => performance.now()) };
 }
 
-/** No two purposes share a key: of one secret, each has what HKDF (RFC 5869) makes of it. */
-function deriveKey({ secret, codeSecret }: AuthOptions, purpose: string): Uint8Array {
+/** Returns what derives the key of a purpose. */
+function resolveKeys({ secret, codeSecret }: AuthOptions): ResolvedAuthOptions['keyFor'] {
   const [option, given] = codeSecret === undefined ? ['secret', secret] : ['codeSecret', codeSecret];
-  return new Uint8Array(hkdfSync('sha256', checkSecret(option, given), '', `viewset ${purpose}`, 32));
+  const checked = checkSecret(option, given);
+  return (purpose) => deriveKey(checked, purpose);
 }
 
 /** The characters of a scheme are those of RFC 9110 that no regular expression gives a meaning. */
@@ -368,8 +364,7 @@ function resolveApiKeys({ apiKeys, ...options }: AuthOptions): Required<ApiKeyOp
   if (apiKeys === undefined) return undefined;
   const step = KEYLESS_STEPS.find((name) => options[name] !== undefined);
   if (step !== undefined) throw new ImproperlyConfigured(`auth: option "apiKeys" needs the default of "${step}"`);
-  const given = isEntityOption(apiKeys) ? apiKeys : { entity: apiKeys };
-  checkOptionNames('auth: option "apiKeys"', given, ['entity', 'prefix']);
+  const given = resolveEntityOption<ApiKeyOptions>('apiKeys', apiKeys, ['entity', 'prefix'], 'API keys');
   const { entity, prefix = 'key' } = given;
   if (typeof prefix === 'string' && /^[a-z][a-z0-9]{0,19}$/i.test(prefix)) return { entity, prefix };
   throw wrong('apiKeys', 'an entity, or { entity, prefix } with a prefix of letters and digits', prefix);
@@ -377,16 +372,10 @@ function resolveApiKeys({ apiKeys, ...options }: AuthOptions): Required<ApiKeyOp
 
 function resolveTwoFactor({ twoFactor }: AuthOptions): TwoFactorOptions | undefined {
   if (twoFactor === undefined) return undefined;
-  const given: TwoFactorOptions = isEntityOption(twoFactor) ? twoFactor : { entity: twoFactor };
-  checkOptionNames('auth: option "twoFactor"', given, ['entity', 'issuer']);
+  const given = resolveEntityOption<TwoFactorOptions>('twoFactor', twoFactor, ['entity', 'issuer'], 'second factors');
   const { issuer } = given;
   if (issuer === undefined || (typeof issuer === 'string' && /^[^:]+$/.test(issuer))) return given;
   throw wrong('twoFactor', 'an entity, or { entity, issuer } with an issuer without a colon', issuer);
-}
-
-/** Tells an object with an entity from an entity. */
-function isEntityOption(given: object): given is { readonly entity: object } {
-  return typeof given === 'object' && given !== null && 'entity' in given;
 }
 
 function checkMailer({ mailer }: AuthOptions, routes: ReadonlySet<AuthRouteName>): void {

@@ -86,9 +86,10 @@ export const auth = fp(
     const store = options.store ?? ownStore(app);
     const wiring = { orm, model, accounts, store, options };
     const apiKeys = apiKeysOf(wiring);
-    const codes = new VerificationCodes(store, options.codeKey);
-    const wrongPasswords = new WrongPasswords(store, options.codeKey);
-    const devices = new DeviceCookies(options.deviceKey);
+    const codeKey = options.keyFor('verification codes');
+    const codes = new VerificationCodes(store, codeKey);
+    const wrongPasswords = new WrongPasswords(store, codeKey);
+    const devices = new DeviceCookies(options.keyFor('device cookies'));
     const sessions = records && sessionParts(options, app.prefix, records, users);
     const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords, devices });
     const twoFactor = twoFactorParts(wiring);
@@ -201,7 +202,7 @@ function sessionParts(
   records: SessionRecords,
   { currentSession }: TokenUsers,
 ): SessionParts {
-  const sessions = new Sessions(records, new RefreshTokens(options.refreshKey), options.sessions!);
+  const sessions = new Sessions(records, new RefreshTokens(options.keyFor('refresh tokens')), options.sessions!);
   return { sessions, cookie: new RefreshCookie(scopePrefix + options.urlPrefix), currentSession };
 }
 

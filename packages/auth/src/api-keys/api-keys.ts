@@ -1,10 +1,11 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash as hashText, randomBytes } from 'node:crypto';
 import type { EntityManager, MikroORM } from '@mikro-orm/core';
 import { inTransaction, QuerySet, readShape, RecordFinder } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { type Accounts, AccountUser } from '../accounts/accounts.ts';
 import { API_KEY_ID_LENGTH, type ApiKeyEntity, type ApiKeyModel, checkApiKey } from './api-key-contract.ts';
 import type { Wiring } from '../wiring.ts';
+import { isSameText } from '../secrets/keyed-hash.ts';
 
 /** `last_used_at` is written at most once in this time. */
 const USE_GRAIN_MS = 60_000;
@@ -107,7 +108,7 @@ export class ApiKeys {
   /** Finds the user of a key: the key by one query, the user by another; null if it was revoked or has expired, or its account may not come in. */
   async user(request: FastifyRequest, { id, hash }: ApiKeyPayload): Promise<ApiKeyUser | null> {
     const row = await this.#keys.find(request, id);
-    if (row === undefined || !timingSafeEqual(Buffer.from(hash), Buffer.from(row.hash))) return null;
+    if (row === undefined || !isSameText(hash, row.hash)) return null;
     if (row.expires_at !== null && Date.parse(row.expires_at) <= Date.now()) return null;
     const user = await this.#accounts.user(request, row.account_id);
     if (user === null) return null;
@@ -175,7 +176,7 @@ export function apiKeysOf({ orm, model, accounts, options: { apiKeys } }: Wiring
 }
 
 function hashOf(secret: string): string {
-  return createHash('sha256').update(secret).digest('base64url');
+  return hashText('sha256', secret, 'base64url');
 }
 
 /** A key whose scopes cannot be read may do nothing. */

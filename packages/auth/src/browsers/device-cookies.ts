@@ -1,6 +1,7 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hostCookie, readCookies, setCookie } from './cookies.ts';
+import { isSameText, keyedHash } from '../secrets/keyed-hash.ts';
 
 const NAME = 'device';
 /** So many accounts a browser is known to, the last ones. */
@@ -50,11 +51,11 @@ export class DeviceCookies {
   }
 
   #hasProof({ id, proofs }: Device, address: string): boolean {
-    const genuine = Buffer.from(this.#proof(id, address));
-    return proofs.some((proof) => timingSafeEqual(genuine, Buffer.from(proof)));
+    const genuine = this.#proof(id, address);
+    return proofs.some((proof) => isSameText(proof, genuine));
   }
 
   #proof(device: string, address: string): string {
-    return createHmac('sha256', this.#key).update(`${device}\n${address}`).digest('base64url');
+    return keyedHash(this.#key, `${device}\n${address}`);
   }
 }

@@ -1,6 +1,7 @@
-import { createHmac, randomInt } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import { type Store, TooManyRequests, wrongOption } from '@viewset/core';
-import { SealedText } from './sealed-text.ts';
+import { deriveKey, keyedHash } from '../secrets/keyed-hash.ts';
+import { SecretBox } from '../secrets/secret-box.ts';
 
 /** The lifetime of a code, and the span in which sends are counted, in seconds. */
 export const CODE_LIFETIME_SECONDS = 600;
@@ -34,7 +35,7 @@ export class VerificationCodes {
   readonly purpose: string;
   readonly #store: Store;
   readonly #secret: Uint8Array;
-  readonly #notes: SealedText;
+  readonly #notes: SecretBox;
   /** In front of what is hashed; registrations have none. */
   readonly #prefix: string;
 
@@ -49,7 +50,7 @@ export class VerificationCodes {
     this.purpose = purpose;
     this.#store = store;
     this.#secret = secret;
-    this.#notes = new SealedText(secret);
+    this.#notes = new SecretBox(deriveKey(secret, 'notes of codes'));
     this.#prefix = purpose === REGISTRATION ? '' : `${purpose}:`;
   }
 
@@ -80,7 +81,7 @@ export class VerificationCodes {
    */
   async issue(address: string, note = ''): Promise<string> {
     const code = String(randomInt(1_000_000)).padStart(6, '0');
-    const value = this.#hash(address, code) + this.#sealed(note);
+    const value = this.#hash(address, code) + this.#sealed(address, note);
     await this.#store.put(this.#key(address), value, CODE_LIFETIME_SECONDS * 1000);
     return code;
   }
@@ -112,19 +113,19 @@ export class VerificationCodes {
   /** Puts a code back that was taken for something that then failed, unless a newer one has come in between. */
   async restore(address: string, code: string, { ttlMs, tries, note }: TakenCode): Promise<void> {
     if (ttlMs <= 0) return;
-    const value = this.#hash(address, code) + this.#sealed(note);
+    const value = this.#hash(address, code) + this.#sealed(address, note);
     await this.#store.put(this.#key(address), value, ttlMs, { onlyIfAbsent: true, tries });
   }
 
   async #take(address: string, code: string, sealed: string): Promise<TakenCode | undefined> {
     const taken = await this.#store.take(this.#key(address), this.#hash(address, code) + sealed, MAX_TRIES);
-    if (taken.outcome !== 'matched') return undefined;
-    const note = sealed === '' ? '' : this.#notes.open(sealed.slice(1));
+    const note = sealed === '' ? '' : this.#notes.open(sealed.slice(1), this.#key(address));
+    if (taken.outcome !== 'matched' || note === undefined) return undefined;
     return { ttlMs: taken.ttlMs, tries: taken.tries, note };
   }
 
-  #sealed(note: string): string {
-    return note === '' ? '' : `.${this.#notes.seal(note)}`;
+  #sealed(address: string, note: string): string {
+    return note === '' ? '' : `.${this.#notes.seal(note, this.#key(address))}`;
   }
 
   #sends(address: string): string {
@@ -140,6 +141,6 @@ export class VerificationCodes {
   }
 
   #hmac(text: string): string {
-    return createHmac('sha256', this.#secret).update(text).digest('base64url');
+    return keyedHash(this.#secret, text);
   }
 }

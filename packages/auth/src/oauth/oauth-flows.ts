@@ -1,9 +1,10 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { type Store, Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Cookie, readCookies, setCookie } from '../browsers/cookies.ts';
 import type { OAuthFlow } from './oauth-profile.ts';
-import type { SecretBox } from '../two-factors/secret-box.ts';
+import type { SecretBox } from '../secrets/secret-box.ts';
+import { keyedHash } from '../secrets/keyed-hash.ts';
 
 /** So long may a person take at the service. */
 const LIFETIME_SECONDS = 600;
@@ -58,7 +59,7 @@ export class OAuthFlows {
   }
 
   #keyOf({ state }: OAuthFlow): string {
-    return `auth:oauth:${createHmac('sha256', this.#key).update(state).digest('base64url')}`;
+    return `auth:oauth:${keyedHash(this.#key, state)}`;
   }
 }
 

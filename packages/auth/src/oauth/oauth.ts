@@ -7,7 +7,7 @@ import type { ResolvedProvider } from './oauth-options.ts';
 import type { OAuthProtocol } from './oauth-profile.ts';
 import { type OpenidClient, OpenidProtocol } from './openid-protocol.ts';
 import type { OAuthParts } from '../routes/oauth.ts';
-import { SecretBox } from '../two-factors/secret-box.ts';
+import { SecretBox } from '../secrets/secret-box.ts';
 import type { Wiring } from '../wiring.ts';
 
 /** Undefined: logins by other services are off. Throws ImproperlyConfigured if `openid-client` is not installed. */

@@ -1,5 +1,6 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { type Store, TooManyRequests } from '@viewset/core';
+import { keyedHash } from '../secrets/keyed-hash.ts';
 
 export const CHALLENGE_LIFETIME_MS = 300_000;
 /** So many challenges a client gets within that time. */
@@ -42,6 +43,6 @@ export class PasskeyChallenges {
   }
 
   #hmac(text: string): string {
-    return createHmac('sha256', this.#key).update(text).digest('base64url');
+    return keyedHash(this.#key, text);
   }
 }

@@ -1,8 +1,8 @@
-import { checkOptionNames, ImproperlyConfigured, wrongOption } from '@viewset/core';
+import { ImproperlyConfigured, wrongOption } from '@viewset/core';
+import { resolveEntityOption } from '../accounts/entity-option.ts';
 import { isOrigin } from '../browsers/own-origin.ts';
 import type { PasskeySchema } from './passkey-contract.ts';
 import type { RelyingPartyOptions } from './relying-party.ts';
-import { isOptions } from '../sessions/session-options.ts';
 
 /** The option `passkeys` in full. */
 export interface PasskeyOptions {
@@ -29,10 +29,8 @@ const OPTION_NAMES: readonly (keyof PasskeyOptions)[] = ['entity', 'rpName', 'rp
 
 /** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
 export function resolvePasskeyOptions(given: PasskeySchema | PasskeyOptions): ResolvedPasskeyOptions {
-  const options = isOptions<PasskeyOptions>(given) ? given : { entity: given };
-  checkOptionNames('auth: option "passkeys"', options, OPTION_NAMES);
+  const options = resolveEntityOption<PasskeyOptions>('passkeys', given, OPTION_NAMES, 'passkeys');
   const { entity, rpName: name, rpId: id, origins } = options;
-  if (entity === undefined || entity === null) throw wrong('entity', 'the entity of passkeys', entity);
   if (name !== undefined && (typeof name !== 'string' || name === '')) throw wrong('rpName', 'a name', name);
   if (id === undefined) {
     if (origins === undefined) return { entity, relyingParty: { name, site: undefined } };

@@ -1,5 +1,5 @@
-import { createHmac } from 'node:crypto';
 import { type Store, TooManyRequests } from '@viewset/core';
+import { keyedHash } from '../secrets/keyed-hash.ts';
 
 /** This many wrong passwords for one address within the window hold it. */
 const MAX_WRONG = 10;
@@ -62,7 +62,7 @@ export class WrongPasswords {
   }
 
   #key(kind: string, subject: string): string {
-    return `auth:${kind}:${createHmac('sha256', this.#secret).update(subject).digest('base64url')}`;
+    return `auth:${kind}:${keyedHash(this.#secret, subject)}`;
   }
 }
 

@@ -1,4 +1,5 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
+import { isSameText, keyedHash } from '../secrets/keyed-hash.ts';
 
 /**
  * Refresh tokens: `<session id>.<secret>.<proof>`. The first secret of a session is random. Each further one follows from the
@@ -26,14 +27,12 @@ export class RefreshTokens {
   sessionOf(token: string): string | undefined {
     const [sessionId, secret, ...rest] = token.split('.');
     if (sessionId === undefined || secret === undefined || rest.length !== 1) return undefined;
-    const genuine = Buffer.from(this.#withProof(sessionId, secret));
-    const given = Buffer.from(token);
-    return genuine.length === given.length && timingSafeEqual(genuine, given) ? sessionId : undefined;
+    return isSameText(token, this.#withProof(sessionId, secret)) ? sessionId : undefined;
   }
 
   /** What the database keeps of a token. */
   hash(token: string): string {
-    return createHash('sha256').update(token).digest('base64url');
+    return hash('sha256', token, 'base64url');
   }
 
   #withProof(sessionId: string, secret: string): string {
@@ -41,6 +40,6 @@ export class RefreshTokens {
   }
 
   #hmac(purpose: string, text: string): string {
-    return createHmac('sha256', this.#key).update(`${purpose}\n${text}`).digest('base64url');
+    return keyedHash(this.#key, `${purpose}\n${text}`);
   }
 }

@@ -1,4 +1,5 @@
-import { checkOptionNames, wrongOption } from '@viewset/core';
+import { wrongOption } from '@viewset/core';
+import { resolveEntityOption } from '../accounts/entity-option.ts';
 import { isOrigin } from '../browsers/own-origin.ts';
 import type { SessionSchema } from './session-contract.ts';
 import type { SessionTimes } from './sessions.ts';
@@ -40,10 +41,8 @@ const MAX_GRACE = 60;
 
 /** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
 export function resolveSessionOptions(given: SessionSchema | SessionOptions): ResolvedSessionOptions {
-  const options = isOptions<SessionOptions>(given) ? given : { entity: given };
-  checkOptionNames('auth: option "sessions"', options, OPTION_NAMES);
+  const options = resolveEntityOption<SessionOptions>('sessions', given, OPTION_NAMES, 'sessions');
   const { entity, origins = [] } = options;
-  if (entity === undefined || entity === null) throw wrong('entity', 'the entity of sessions', entity);
   const lifetimeSeconds = seconds(options, 'lifetimeSeconds', 30 * DAY, 1, LONGEST);
   return Object.freeze({
     entity,
@@ -52,11 +51,6 @@ export function resolveSessionOptions(given: SessionSchema | SessionOptions): Re
     graceSeconds: seconds(options, 'graceSeconds', 10, 0, MAX_GRACE),
     origins: resolveOrigins(origins),
   });
-}
-
-/** An entity is a class or an instance of MikroORM's. */
-export function isOptions<Options extends object>(given: Options | object): given is Options {
-  return typeof given === 'object' && (given === null || Object.getPrototypeOf(given) === Object.prototype);
 }
 
 function seconds(

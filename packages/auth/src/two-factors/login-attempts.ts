@@ -1,6 +1,7 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Store } from '@viewset/core';
 import type { LoginChoices } from '../login/complete-login.ts';
+import { isSameText, keyedHash } from '../secrets/keyed-hash.ts';
 
 /** So long may it take to send the second factor. */
 const LIFETIME_MS = 300_000;
@@ -39,9 +40,7 @@ export class LoginAttempts {
   /** Reads a token of ours, whether or not its attempt goes on; undefined if it is none. */
   read(token: string): LoginAttempt | undefined {
     const [content = '', signature = '', ...rest] = token.split('.');
-    const expected = Buffer.from(this.#sign(content));
-    const given = Buffer.from(signature);
-    const isOurs = rest.length === 0 && given.length === expected.length && timingSafeEqual(given, expected);
+    const isOurs = rest.length === 0 && isSameText(signature, this.#sign(content));
     return isOurs ? (JSON.parse(Buffer.from(content, 'base64url').toString()) as LoginAttempt) : undefined;
   }
 
@@ -56,7 +55,7 @@ export class LoginAttempts {
   }
 
   #sign(content: string): string {
-    return createHmac('sha256', this.#key).update(content).digest('base64url');
+    return keyedHash(this.#key, content);
   }
 }
 

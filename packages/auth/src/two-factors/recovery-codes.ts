@@ -1,4 +1,5 @@
-import { createHmac, randomInt } from 'node:crypto';
+import { randomInt } from 'node:crypto';
+import { keyedHash } from '../secrets/keyed-hash.ts';
 
 const COUNT = 10;
 const LENGTH = 10;
@@ -37,6 +38,6 @@ export class RecoveryCodes {
 
   #hash(account: number, code: string): string {
     const text = code.toLowerCase().replaceAll(/[\s-]/g, '');
-    return createHmac('sha256', this.#key).update(`${account}\n${text}`).digest('base64url');
+    return keyedHash(this.#key, `${account}\n${text}`);
   }
 }

@@ -3,7 +3,7 @@ import type { CompleteLogin } from '../login/complete-login.ts';
 import type { TwoFactorParts } from '../routes/two-factor.ts';
 import { LoginAttempts } from './login-attempts.ts';
 import { RecoveryCodes } from './recovery-codes.ts';
-import { SecretBox } from './secret-box.ts';
+import { SecretBox } from '../secrets/secret-box.ts';
 import { checkTwoFactor } from './two-factor-contract.ts';
 import { TwoFactors } from './two-factors.ts';
 import type { Wiring } from '../wiring.ts';

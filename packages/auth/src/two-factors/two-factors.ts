@@ -2,7 +2,7 @@ import { type EntityManager, UniqueConstraintViolationException } from '@mikro-o
 import { inTransaction, QuerySet, TargetObjectAlreadyExist } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { RecoveryCodes } from './recovery-codes.ts';
-import type { SecretBox } from './secret-box.ts';
+import type { SecretBox } from '../secrets/secret-box.ts';
 import { isTotpCode, makeTotpSecret, totpStepOf } from './totp.ts';
 import type { TwoFactorEntity, TwoFactorModel } from './two-factor-contract.ts';
 

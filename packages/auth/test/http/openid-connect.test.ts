@@ -5,7 +5,7 @@ import { hkdfSync } from 'node:crypto';
 import t from 'tap';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
 import { auth } from '../../src/index.ts';
-import { SecretBox } from '../../src/two-factors/secret-box.ts';
+import { SecretBox } from '../../src/secrets/secret-box.ts';
 import { MailBox, SECRET, startApp } from '../support/app.ts';
 import { Account, Identity, Role, Session, TwoFactor } from '../support/entities.ts';
 import { CLIENT, Navigator, TestGithub, TestProvider } from '../support/openid.ts';
