@@ -8,6 +8,7 @@ import {
 import { ImproperlyConfigured, ParseError, QuerySet, TargetObjectAlreadyExist, type WriteShape } from '@viewset/core';
 import type { TObject } from 'typebox';
 import type { AccountModel } from './account-contract.ts';
+import { isTakenValue } from './taken-value.ts';
 
 /** A write shape of the account. */
 export type WrittenFields = Pick<WriteShape<object, object>, 'bind'>;
@@ -70,10 +71,7 @@ export class AccountInput {
       return new TargetObjectAlreadyExist('The account refers to a record that is gone', { cause: error });
     }
     if (!(error instanceof UniqueConstraintViolationException)) return error;
-    const taken = this.#meta.props.filter(
-      ({ name, fieldNames }) =>
-        name in data && (fieldNames ?? []).some((column) => new RegExp(`\\b${column}\\b`).test(error.message)),
-    );
+    const taken = this.#meta.props.filter((property) => property.name in data && isTakenValue(error, property));
     const details = taken.map(({ name }) => ({ in: 'body', path: `/${name}`, message: 'is taken' }) as const);
     return new TargetObjectAlreadyExist('Another account has this value already', { details, cause: error });
   }

@@ -1,9 +1,4 @@
-import {
-  type EntityManager,
-  type EntityName,
-  ForeignKeyConstraintViolationException,
-  UniqueConstraintViolationException,
-} from '@mikro-orm/core';
+import { type EntityManager, type EntityName, ForeignKeyConstraintViolationException } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import {
   InvalidUsage,
@@ -22,6 +17,7 @@ import type { TokenAccount } from '../tokens/access-tokens.ts';
 import { type AccountEntity, type AccountModel, knownAccount, ownFields, type RoleFields } from './account-contract.ts';
 import type { AccountInput } from './account-input.ts';
 import { markHashed } from './account-subscriber.ts';
+import { isTakenValue } from './taken-value.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
 
 /**
@@ -366,10 +362,8 @@ export class Accounts {
     return (await em.nativeUpdate(this.#model.account, this.#named(where), this.#named(data))) > 0;
   }
 
-  #isTaken(error: unknown): error is UniqueConstraintViolationException {
-    if (!(error instanceof UniqueConstraintViolationException)) return false;
-    const { fieldNames } = this.#model.meta.properties[this.#model.names.email as 'email'];
-    return fieldNames.some((column) => error.message.includes(column));
+  #isTaken(error: unknown): boolean {
+    return isTakenValue(error, this.#model.meta.properties[this.#model.names.email as 'email']);
   }
 }
 
