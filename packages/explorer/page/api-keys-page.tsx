@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { AccountCard } from './account-card.tsx';
 import { AccountForm } from './account-form.tsx';
-import type { Api, Operation } from './api-model.ts';
-import { Refusal, send, sentenceOf } from './exchanges.ts';
+import { type Api, type Operation, pathFor } from './api-model.ts';
+import { send } from './exchanges.ts';
 import { notice } from './notice.tsx';
 import { isList, type Row, rowsOf, textOf } from './records.ts';
 import { RelativeTime } from './relative-time.tsx';
@@ -70,50 +71,42 @@ interface KeyCardProps {
 function KeyCard({ row, destroy, reload }: KeyCardProps): JSX.Element {
   const name = textOf(row['name']);
   const [isAsking, setAsking] = useState(false);
-  const [fault, setFault] = useState('');
   const revoke = async (): Promise<void> => {
     setAsking(false);
-    try {
-      await send({
-        operation: destroy!,
-        url: destroy!.path.replace(/\{[^{}]+\}/, encodeURIComponent(textOf(row['id']))),
-      });
-      notice.set(texts.apiKeyDestroyed(name));
-      reload();
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      setFault(sentenceOf(error));
-    }
+    await send({ operation: destroy!, url: pathFor(destroy!, row['id']) });
+    notice.set(texts.apiKeyDestroyed(name));
+    reload();
   };
+  const title = (
+    <>
+      <bdi>{name}</bdi> <code>{textOf(row['prefix'])}…</code>
+    </>
+  );
   return (
-    <li class="card">
-      <div>
-        <p class="card-title">
-          <bdi>{name}</bdi> <code>{textOf(row['prefix'])}…</code>
-        </p>
-        <KeyFacts row={row} />
-        {fault !== '' && (
-          <p class="fault" role="alert">
-            {fault}
-          </p>
-        )}
-      </div>
-      {destroy !== undefined && (
-        <button type="button" aria-label={texts.destroyApiKeyOf(name)} onClick={() => setAsking(true)}>
-          {texts.destroyApiKey}
-        </button>
+    <AccountCard
+      title={title}
+      action={(run) => (
+        <>
+          {destroy !== undefined && (
+            <button type="button" aria-label={texts.destroyApiKeyOf(name)} onClick={() => setAsking(true)}>
+              {texts.destroyApiKey}
+            </button>
+          )}
+          {isAsking && (
+            <Question
+              title={texts.destroyApiKeyQuestion(name)}
+              confirmLabel={texts.destroyApiKey}
+              onCancel={() => setAsking(false)}
+              onConfirm={() => void run(revoke)}
+            >
+              <p>{texts.destroyApiKeyHint}</p>
+            </Question>
+          )}
+        </>
       )}
-      {isAsking && (
-        <Question
-          title={texts.destroyApiKeyQuestion(name)}
-          confirmLabel={texts.destroyApiKey}
-          onCancel={() => setAsking(false)}
-          onConfirm={() => void revoke()}
-        >
-          <p>{texts.destroyApiKeyHint}</p>
-        </Question>
-      )}
-    </li>
+    >
+      <KeyFacts row={row} />
+    </AccountCard>
   );
 }
 

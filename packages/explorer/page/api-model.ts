@@ -251,6 +251,11 @@ export function fillPath(template: string, path: string): string {
     .join('/');
 }
 
+/** Fills the one parameter of the path of an operation. */
+export function pathFor({ path }: Operation, key: unknown): string {
+  return path.replace(/\{[^{}]+\}/, encodeURIComponent(textOf(key)));
+}
+
 /** Returns the path of a record of a collection; undefined if no URL can name it: `..` is the collection above. */
 export function recordPathOf(resource: Resource, collectionPath: string, key: unknown): string | undefined {
   const step = textOf(key);

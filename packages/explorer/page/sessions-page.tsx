@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Api, Operation } from './api-model.ts';
+import { AccountCard } from './account-card.tsx';
+import { type Api, type Operation, pathFor } from './api-model.ts';
 import { deviceName } from './device-name.ts';
-import { Refusal, send, sentenceOf } from './exchanges.ts';
+import { send } from './exchanges.ts';
 import { endSession, leave } from './logins.ts';
 import { notice } from './notice.tsx';
 import { isList, type Row, rowsOf, textOf } from './records.ts';
@@ -61,41 +62,35 @@ function SessionCard({ row, end, reload }: SessionCardProps): JSX.Element {
   const userAgent = textOf(row['user_agent']);
   const device = deviceName(userAgent);
   const isCurrent = row['current'] === true;
-  const [fault, setFault] = useState('');
   const endOne = async (): Promise<void> => {
     const { token } = session.get();
-    try {
-      await send({ operation: end!, url: end!.path.replace(/\{[^{}]+\}/, encodeURIComponent(textOf(row['id']))) });
-      if (isCurrent) return leave(token, texts.loggedOut);
-      notice.set(texts.sessionEnded(device));
-      reload();
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      setFault(sentenceOf(error));
-    }
+    await send({ operation: end!, url: pathFor(end!, row['id']) });
+    if (isCurrent) return leave(token, texts.loggedOut);
+    notice.set(texts.sessionEnded(device));
+    reload();
   };
+  const title = (
+    <>
+      <bdi>{device}</bdi>
+      {isCurrent && <span class="badge">{texts.thisSession}</span>}
+    </>
+  );
   return (
-    <li class="card">
-      <div>
-        <p class="card-title" title={userAgent}>
-          <bdi>{device}</bdi>
-          {isCurrent && <span class="badge">{texts.thisSession}</span>}
-        </p>
-        <p class="hint">
-          {texts.lastUsed} <RelativeTime time={textOf(row['last_used_at'])} /> · {texts.since}{' '}
-          <RelativeTime time={textOf(row['created_at'])} /> · <bdi>{textOf(row['ip'])}</bdi>
-        </p>
-        {fault !== '' && (
-          <p class="fault" role="alert">
-            {fault}
-          </p>
-        )}
-      </div>
-      {end !== undefined && (
-        <button type="button" aria-label={texts.endSessionOf(device)} onClick={() => void endOne()}>
-          {texts.endSession}
-        </button>
-      )}
-    </li>
+    <AccountCard
+      title={title}
+      hint={userAgent}
+      action={(run) =>
+        end !== undefined && (
+          <button type="button" aria-label={texts.endSessionOf(device)} onClick={() => void run(endOne)}>
+            {texts.endSession}
+          </button>
+        )
+      }
+    >
+      <p class="hint">
+        {texts.lastUsed} <RelativeTime time={textOf(row['last_used_at'])} /> · {texts.since}{' '}
+        <RelativeTime time={textOf(row['created_at'])} /> · <bdi>{textOf(row['ip'])}</bdi>
+      </p>
+    </AccountCard>
   );
 }
