@@ -6,16 +6,12 @@ import t from 'tap';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
 import { auth, HasPermission } from '../../src/index.ts';
 import { MailBox, PASSWORD, SECRET, startApp, type TestApp } from '../support/app.ts';
-import { Account as PlainAccount, ApiKey as PlainApiKey, Role as PlainRole } from '../support/entities.ts';
-
-const Role = defineEntity({
-  name: 'Role',
-  properties: {
-    id: p.integer().primary(),
-    name: p.string().length(50).unique(),
-    permissions: p.json<readonly string[]>().nullable(),
-  },
-});
+import {
+  Account as PlainAccount,
+  ApiKey as PlainApiKey,
+  PermissionRole as Role,
+  Role as PlainRole,
+} from '../support/entities.ts';
 
 const Account = defineEntity({
   name: 'Account',

@@ -94,3 +94,13 @@ export const Identity = defineEntity({
   uniques: [{ properties: ['provider', 'subject'] }],
 });
 export type Identity = InferEntity<typeof Identity>;
+
+/** A role that carries permissions. */
+export const PermissionRole = defineEntity({
+  name: 'Role',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(50).unique(),
+    permissions: p.json<readonly string[]>().nullable(),
+  },
+});
