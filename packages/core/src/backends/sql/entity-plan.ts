@@ -46,7 +46,7 @@ export function makeEntityPlan(
     hasConstraints,
     selects: new QueryMemo(),
     writes: new WeakMap(),
-    // Some entities that are only read have a key of several columns.
+    // A view that is only read may have no key.
     get key() {
       return (key ??= [primaryKey(meta)]);
     },
