@@ -79,7 +79,7 @@ function afterHandler(route: PlannedRoute): AnswerHook[] {
 /** Has an answer that is a success serialized by the schema of its request, if there is one; Fastify keeps what it compiles. */
 function serializeBy(schemaOf: (request: FastifyRequest) => TSchema | undefined): AnswerHook {
   return (request, reply, payload, done) => {
-    const schema = isSuccess([reply.statusCode]) ? schemaOf(request) : undefined;
+    const schema = isSuccess(reply.statusCode) ? schemaOf(request) : undefined;
     if (schema !== undefined) {
       void reply.serializer(reply.compileSerializationSchema(schema as TSchema & Record<string, unknown>));
     }
@@ -222,11 +222,13 @@ function mediaTypeCheck({ body }: OperationPlan): NonNullable<RouteOptions['preP
 
 /** Sends nothing under a 2xx status that none of the answers declared by status speaks of, and no body under one that is declared to have none. */
 function answerCheck({ plan: { operationId }, answers, namesSuccesses }: PlannedRoute): onSendHookHandler | undefined {
-  const declared = new Map(answers.map(([status, schema]) => [Number(status), schema] as const).filter(isSuccess));
+  const declared = new Map(
+    answers.map(([status, schema]) => [Number(status), schema] as const).filter(([status]) => isSuccess(status)),
+  );
   if (declared.size < (namesSuccesses ? 1 : 2)) return undefined;
   const known = [...declared.keys()].join(', ');
   return (_request, { statusCode }, payload, done) => {
-    if (!isSuccess([statusCode])) return done(null, payload);
+    if (!isSuccess(statusCode)) return done(null, payload);
     const schema = declared.get(statusCode);
     if (schema === undefined) {
       return done(new ImproperlyConfigured(`${operationId} answered ${statusCode}, but declares ${known}`));
@@ -238,6 +240,6 @@ function answerCheck({ plan: { operationId }, answers, namesSuccesses }: Planned
   };
 }
 
-function isSuccess([status]: readonly [number, ...unknown[]]): boolean {
+function isSuccess(status: number): boolean {
   return status >= 200 && status <= 299;
 }
