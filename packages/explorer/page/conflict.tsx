@@ -9,6 +9,7 @@ import { type Described, describe, propertiesOf } from './schema.ts';
 import { texts } from '../src/texts.ts';
 import { Value } from './value.tsx';
 import { humanized } from './words.ts';
+import { isSame } from './same-value.ts';
 
 /** The value of a field that stays: one's own, or that of somebody else. */
 export type Choice = 'mine' | 'theirs';
@@ -40,10 +41,6 @@ export function conflictOf(before: Row, changes: Values, were: Values, are: Valu
 /** Tells if somebody has still to choose between two values of a field. */
 export function isUndecided(conflict: Conflict | undefined): boolean {
   return Object.values(conflict?.fields ?? {}).some(({ choice }) => choice === undefined);
-}
-
-function isSame(value: unknown, other: unknown): boolean {
-  return JSON.stringify(value) === JSON.stringify(other);
 }
 
 /** The fields that somebody else has changed, as they were and as they are. */

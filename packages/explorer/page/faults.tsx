@@ -4,6 +4,7 @@ import { askForLogin } from './login-question.ts';
 import { session } from './session.ts';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
+import { stepsOf } from './json-pointer.ts';
 
 /** Says what is wrong with a form as a whole, and with what has no field. What is wrong with a field stands there. */
 export function Faults({
@@ -19,7 +20,7 @@ export function Faults({
 }): JSX.Element {
   const { token } = useStore(session);
   const { status, details, retrySeconds } = refusal;
-  const isBeside = ({ path }: Detail): boolean => shown.includes(unescaped(path.split('/')[1] ?? ''));
+  const isBeside = ({ path }: Detail): boolean => shown.includes(stepsOf(path)[0] ?? '');
   const others = details.filter((detail) => !isBeside(detail));
   return (
     <div class="faults" role="alert" tabIndex={-1}>
@@ -57,8 +58,4 @@ function summaryOf({ status, details, message }: Refusal, beside: number): strin
   if (status === 412) return `${texts.problemOf(status)}.`;
   // Of a wrong body the server's own sentence lists the same.
   return beside > 0 || (status === 400 && details.length > 0) ? texts.faults(details.length) : message;
-}
-
-function unescaped(step: string): string {
-  return step.replaceAll('~1', '/').replaceAll('~0', '~');
 }

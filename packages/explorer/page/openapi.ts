@@ -1,3 +1,5 @@
+import { valueAt } from './json-pointer.ts';
+
 /** A JSON Schema as the document of a Viewset application has it; only what the page reads. */
 export interface Schema {
   readonly $ref?: string;
@@ -77,9 +79,7 @@ export function follow<Value extends object>(document: ApiDocument, value: Value
   for (let count = 0; count < MAX_REFERENCES; count++) {
     const { $ref } = (current ?? {}) as { $ref?: string };
     if ($ref === undefined) return (current ?? {}) as Value;
-    const steps = $ref.split('/').slice(1);
-    const names = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-    current = names.reduce<unknown>((node, name) => (node as Record<string, unknown> | undefined)?.[name], document);
+    current = valueAt(document, $ref);
   }
   return {} as Value;
 }

@@ -12,6 +12,8 @@ import { isRow } from './records.ts';
 import { describe, initialValue, propertiesOf } from './schema.ts';
 import { texts } from '../src/texts.ts';
 import { useSlow } from './use-slow.ts';
+import { valueAt } from './json-pointer.ts';
+import { isSame } from './same-value.ts';
 
 interface SchemaFormProps {
   readonly api: Api;
@@ -195,15 +197,6 @@ function outstanding(refusal: Refusal, refused: Values, values: Values): Refusal
   return left.length === 0 ? undefined : new Refusal(status, code, message, left, retrySeconds);
 }
 
-/** The value at a place, as RFC 6901 names it. */
-function valueAt(values: Values, pointer: string): unknown {
-  const steps = pointer.split('/').slice(1);
-  return steps.reduce<unknown>(
-    (value, step) => (value as Values | undefined | null)?.[step.replaceAll('~1', '/').replaceAll('~0', '~')],
-    values,
-  );
-}
-
 /** Sends what a form holds, once at a time, and keeps the refusal; whoever is at the keyboard is then led to the first fault. */
 function useSubmit(form: RefObject<HTMLFormElement | null>, values: Values) {
   const [refusal, setRefused] = useState<Refused>();
@@ -238,10 +231,6 @@ function useSubmit(form: RefObject<HTMLFormElement | null>, values: Values) {
 /** The values that are others than those that a form began with. */
 function editsOf(initial: Values, values: Values): Values {
   return Object.fromEntries(Object.entries(values).filter(([name, value]) => !isSame(value, initial[name])));
-}
-
-function isSame(value: unknown, other: unknown): boolean {
-  return value === other || (!(value instanceof File) && JSON.stringify(value) === JSON.stringify(other));
 }
 
 /** What JSON can say of values: their files stay aside. */

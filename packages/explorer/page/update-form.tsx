@@ -11,6 +11,7 @@ import { bodyOf } from './request-body.ts';
 import { propertiesOf, writable } from './schema.ts';
 import { SchemaForm } from './schema-form.tsx';
 import { texts } from '../src/texts.ts';
+import { isSame } from './same-value.ts';
 
 interface UpdateProps {
   readonly api: Api;
@@ -166,8 +167,6 @@ export function valuesOf(api: Api, { body }: Operation, row: Row): Values {
 }
 
 export function changesOf(before: Values, after: Values): Values {
-  const entries = Object.entries(after).filter(
-    ([name, value]) => value instanceof File || JSON.stringify(value) !== JSON.stringify(before[name]),
-  );
+  const entries = Object.entries(after).filter(([name, value]) => !isSame(value, before[name]));
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
