@@ -20,6 +20,7 @@ export type {
   SearchField,
   UpdateInputOf,
 } from './viewset/setup/model-viewset-options.ts';
+export type { EnvelopeOption } from './viewset/answers/envelope.ts';
 export type { ReadShapes } from './viewset/answers/read-shapes.ts';
 export type { AnsweringOperation } from './viewset/request/answer.ts';
 export type { Operation } from './viewset/request/operation.ts';
@@ -124,6 +125,8 @@ export { Paginator, type PageSizes, type PaginatorClass, type PaginatorOptions }
 export { type Exchange, type PageLinks, sendLinks } from './pagination/link-header.ts';
 export { CountedPagination, LimitOffsetPagination, PageNumberPagination } from './pagination/counted-pagination.ts';
 export { CursorPagination, type CursorEnvelope } from './pagination/cursor-pagination.ts';
+export type { MemberNames } from './pagination/page-names.ts';
+export type { CountedSettings, PaginatorSettings, PaginatorWith } from './pagination/paginator-with.ts';
 export { PaginatedResult, type PageEnvelope, type PaginatedResultOptions } from './pagination/paginated-result.ts';
 
 export {

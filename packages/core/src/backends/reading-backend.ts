@@ -12,6 +12,7 @@ import { checkEntity } from './check-entity.ts';
 import type { DatabaseErrors } from './database-errors.ts';
 import { type Visible, withFilters } from './entity-filters.ts';
 import { hydrationOf } from './hydration.ts';
+import type { JoinedChildren, RecordWithChildren } from './joined-children.ts';
 import type { RowPage } from './page.ts';
 import { NO_COLUMNS, type Question, type Select } from './question.ts';
 import { childrenByOwner, loadChildren, type ReadChildren, type Reading, readingOf, type RowsRead } from './reading.ts';
@@ -41,6 +42,13 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   /** Adds to a question what this kind of database needs to know to answer it. */
   protected abstract questionOf(visible: Visible, query: Query): Asked;
   protected abstract readRows(question: Asked, select: Select): Awaitable<unknown[][]>;
+  /** Reads a record together with its children of one relation, by one command; undefined if there is no such record. */
+  protected abstract readJoined(
+    question: Asked,
+    columns: readonly FieldPath[],
+    key: Condition,
+    joined: JoinedChildren<Asked>,
+  ): Awaitable<RecordWithChildren | undefined>;
   protected abstract readPage(
     question: Asked,
     reading: Reading<unknown>,
@@ -83,6 +91,8 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   ): Awaitable<Record | undefined> {
     if (asksNothing(query, undefined, key)) return undefined;
     const reading = readingOf(query, projection);
+    const joined = projection.related?.find((related) => related.joined);
+    if (joined !== undefined) return this.#findJoined(source, query, key, reading, joined);
     const { columns, entityColumns } = reading;
     const records = this.#records(source, query, reading, { columns, entityColumns, key, one: true });
     return whenReady(records, ([record]) => record);
@@ -163,6 +173,34 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     );
   }
 
+  /** Finds a record together with its children of one relation. */
+  #findJoined<Record>(
+    source: Source,
+    query: Query,
+    key: Condition,
+    reading: Reading<Record>,
+    related: RelatedProjection,
+  ): Awaitable<Record | undefined> {
+    const { columns } = reading;
+    const ofChildren = this.#childrenOf(related, query.filters);
+    return whenReady(this.#ask(source, query, columns), (question) =>
+      whenReady(this.#ask(source, ofChildren.query, ofChildren.reading.columns), (asked) => {
+        const joined = { related, question: asked, columns: ofChildren.reading.columns };
+        return whenReady(this.readJoined(question, columns, key, joined), (found) => {
+          if (found === undefined) return undefined;
+          const readOthers = this.#childrenReader(source, query.filters);
+          const readChildren: ReadChildren = (one, keys) => {
+            if (one !== related) return readOthers(one, keys);
+            const children = ofChildren.reading.recordsOf(this.#rowsRead(asked, source, found.children));
+            return whenReady(children, (records) => new Map([[keys[0], records]]));
+          };
+          const records = reading.recordsOf({ em: question.em, rows: [found.row], readChildren });
+          return whenReady(records, ([record]) => record);
+        });
+      }),
+    );
+  }
+
   /** Asks about the records of a query that may be seen. */
   #ask(source: Source, query: Query, paths: readonly FieldPath[]): Awaitable<Asked> {
     return whenReady(withFilters(source, query, paths), (visible) => this.questionOf(visible, query));
@@ -172,13 +210,19 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     return { em, rows, readChildren: this.#childrenReader(source, query.filters) };
   }
 
+  #childrenOf(
+    { relation, projection, query }: RelatedProjection,
+    ofQuery: Query['filters'],
+  ): { readonly query: Query; readonly reading: Reading<unknown> } {
+    const filters = relationFilters(relation, ofQuery);
+    const asked = filters === undefined ? query : { ...query, filters };
+    return { query: asked, reading: readingOf(asked, projection) };
+  }
+
   /** Makes the reading of children for the records of a query that asks for some filters: its children are asked for them too. */
   #childrenReader(source: Source, ofQuery: Query['filters']): ReadChildren {
     return (related, keys) => {
-      const { relation, projection } = related;
-      const filters = relationFilters(relation, ofQuery);
-      const query = filters === undefined ? related.query : { ...related.query, filters };
-      const reading = readingOf(query, projection);
+      const { query, reading } = this.#childrenOf(related, ofQuery);
       return whenReady(this.#ask(source, query, reading.columns), (question) =>
         whenReady(this.readChildRows(question, related, reading, keys), (rows) =>
           whenReady(reading.recordsOf(this.#rowsRead(question, source, rows)), (children) =>

@@ -52,6 +52,19 @@ export interface RelatedProjection {
   readonly limit: number | undefined;
   /** Makes a child of its row. */
   readonly projection: ShapeProjection<unknown>;
+  /** True if `find` reads them by the statement that finds the record. Default: false. */
+  readonly joined?: boolean;
+}
+
+/**
+ * A projection whose children of one relation `find` reads by the statement of the record itself: of the first one that has no limit. A
+ * database sends the record's columns with each child, so that it fits few children. Those of further relations have a statement each.
+ */
+export function withJoinedChildren<Record>(base: Projection<Record>): Projection<Record> {
+  const { related = [] } = base;
+  const first = related.find(({ limit, projection }) => limit === undefined && projection.ofEntities !== true);
+  if (first === undefined || base.ofEntities === true) return base;
+  return { ...base, related: related.map((one) => (one === first ? { ...one, joined: true } : one)) };
 }
 
 /** A projection whose records are made of entities, loaded as the given one needs them. */

@@ -261,12 +261,13 @@ export abstract class ModelViewSetBase<
     if (paginator === null) throw new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`);
     if (queryset.isSliced) throw slicedError(this.name, 'what paginate() gets', 'the paginator');
     const answer = this.#answer(request, 'list');
-    return paginator.paginate(
+    const page = await paginator.paginate(
       byAuthor(queryset, answer),
       answer.records,
       parametersOf(request),
       reply && { request, reply },
     );
+    return paginator.pageNames.apply(page);
   }
 
   /**

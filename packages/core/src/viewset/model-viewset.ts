@@ -54,6 +54,8 @@ export interface DeclaredView<Entity, Options> {
   /** True if clients leave fields out by `fields`. */
   readonly fields: Or<Option<Options, 'fields'>, 'expand' extends keyof Options ? true : false>;
   readonly operations: OperationOf<Options>;
+  /** The members in which records stand. */
+  readonly envelope: Option<Options, 'envelope'>;
   readonly input: WithExtra<InputOf<Option<Options, 'write'>>, Option<Options, 'extra'>>;
   readonly update: WithExtra<UpdateInputOf<Option<Options, 'write'>>, Option<Options, 'extra'>>;
   /** The operations that can be done to several records at once. */

@@ -6,7 +6,7 @@ import { isPlainText } from './dialects/text-column.ts';
 import { selectionSql } from './selection.ts';
 import { SqlText } from './sql-text.ts';
 import { orderSql, type SqlQuestion, rootScope, whereText } from './statement.ts';
-import { tieSql } from './tie-sql.ts';
+import { tiedFrom, tieSql } from './tie-sql.ts';
 
 /**
  * `select …, "author_id" as owner from "book" where "author_id" = any($1) order by …`: the children of several records, each with
@@ -71,7 +71,7 @@ function writeChildren(
   const named = places === undefined ? dialect.selected(owner, column) : places.template.split(COLUMN).join(column);
   shown.push(`${named} as owner`);
   if (limit !== undefined) shown.push(`row_number() over (partition by ${column}${order}) as place`);
-  const text = new SqlText().add(`select ${shown.join(', ')} from ${tie.from}`, places?.values).append(scope.from());
+  const text = new SqlText().add(`select ${shown.join(', ')} from `, places?.values).append(tiedFrom(tie, scope));
   text.add('', isOwner.values).append(where);
   const sql = limit === undefined ? text.add(order) : firstOfEach(text, columns.length, limit);
   const statement = { sql: sql.numberValues(dialect), one: false, isShapedByClient: isOwner.values.length > 1 };

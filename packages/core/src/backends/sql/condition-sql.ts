@@ -12,7 +12,7 @@ import { keysetSql } from './keyset-sql.ts';
 import { matchingSql } from './matching-sql.ts';
 import { nextAlias, SqlScope } from './scope.ts';
 import { SqlText, writeChain } from './sql-text.ts';
-import { tieSql } from './tie-sql.ts';
+import { tiedFrom, tieSql } from './tie-sql.ts';
 
 /** Writes a condition on the records of a scope, and the values that it binds: the one walk over its tree. */
 export function writeCondition(out: SqlText, scope: SqlScope, condition: Condition): void {
@@ -112,7 +112,8 @@ function writeSome(
   const meta = step.targetMeta as EntityMetadata;
   const owner = scope.join(steps.slice(0, -1)).alias;
   const inner = new SqlScope(context, meta, nextAlias(context), `${scope.keyOf(steps)}.`);
-  const { from, on, columns, ownerColumns } = tieSql(inner, step);
+  const tie = tieSql(inner, step);
+  const { on, columns, ownerColumns } = tie;
   const tied = columns.map((column, index) => `${column} = ${owner}.${quoted(ownerColumns[index] ?? '')}`);
   const where = new SqlText().add([...tied, ...(on === undefined ? [] : [on])].join(' and '));
   const discriminator = discriminatorSql(context.em, meta, inner.alias);
@@ -125,5 +126,5 @@ function writeSome(
   }
   where.add(' and (');
   write(where, inner);
-  out.add(`exists (select 1 from ${from}`).append(inner.from()).add(' where ').append(where).add('))');
+  out.add('exists (select 1 from ').append(tiedFrom(tie, inner)).add(' where ').append(where).add('))');
 }

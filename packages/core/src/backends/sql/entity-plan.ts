@@ -16,10 +16,19 @@ export interface EntityPlan {
   readonly hasConstraints: boolean;
   /** The selects of the queries that come again, as `bindSelect` has written them. */
   readonly selects: QueryMemo<Bound[]>;
+  /** The statements that find a record with children, as `bindJoined` has written them. */
+  readonly joins: QueryMemo<KnownJoin>;
   /** The last writes whose text is known, by the columns that they return. */
   readonly writes: WeakMap<readonly FieldPath[], KnownWrite[]>;
   /** The column of the primary key. */
   readonly key: readonly FieldPath[];
+}
+
+/** A statement that finds a record with children, for a key whose values stand between those of the join and those of the condition. */
+export interface KnownJoin {
+  readonly statement: Statement;
+  readonly before: readonly unknown[];
+  readonly behind: readonly unknown[];
 }
 
 /** A statement that writes, and all that its text depends on. */
@@ -45,6 +54,7 @@ export function makeEntityPlan(
     schema,
     hasConstraints,
     selects: new QueryMemo(),
+    joins: new QueryMemo(),
     writes: new WeakMap(),
     // A view that is only read may have no key.
     get key() {

@@ -8,11 +8,12 @@ import type { SqlScope } from './scope.ts';
  * Writes the columns of a select, `t0."id" as c0, …`: each has a name of its own, whatever it is called in its table. Without a
  * column it is `1`.
  *
+ * @param first the number in the name of the first column
  * @throws ImproperlyConfigured for a path through a relation to many
  */
-export function selectionSql(scope: SqlScope, paths: readonly FieldPath[]): string {
+export function selectionSql(scope: SqlScope, paths: readonly FieldPath[], first = 0): string {
   if (paths.length === 0) return '1';
-  return paths.map((path, index) => `${columnSql(scope, path)} as c${index}`).join(', ');
+  return paths.map((path, index) => `${columnSql(scope, path)} as c${first + index}`).join(', ');
 }
 
 function columnSql(scope: SqlScope, path: FieldPath): string {

@@ -46,7 +46,7 @@ export function bindSelect(question: SqlQuestion, select: SqlSelect): Bound {
 }
 
 /** The values of a key; undefined for one that is asked in other words, such as NULL. */
-function keyValues({ dialect }: EntityPlan, key: Condition): readonly unknown[] | undefined {
+export function keyValues({ dialect }: EntityPlan, key: Condition): readonly unknown[] | undefined {
   if (key.kind !== 'compare' || key.lookup !== 'exact') return undefined;
   return dialect.compare(key.path, key.lookup, key.value).values;
 }
@@ -111,20 +111,25 @@ function countText({ context, meta }: SqlScope, condition: Condition): SqlText {
   return new SqlText().add('select count(*) from ').append(scope.from()).append(where);
 }
 
-/** Writes the condition of the records of a select, with what must hold besides: `tied`, and the entity's own table. */
-export function whereText(scope: SqlScope, condition: Condition, tied: readonly string[] = []): SqlText {
+/** Writes the condition of the records of a select, ` where …`; nothing if all of them are asked for. */
+export function whereText(scope: SqlScope, condition: Condition, tied?: readonly string[]): SqlText {
+  const written = conditionText(scope, condition, tied);
+  return written.sql === '' ? written : new SqlText().add(' where ').append(written);
+}
+
+/** Writes the condition of records, with what must hold besides: `tied`, and the entity's own table. */
+export function conditionText(scope: SqlScope, condition: Condition, tied: readonly string[] = []): SqlText {
   const { em, plan } = scope.context;
   const required = [...tied, ...requiredSql(scope)];
   const discriminator = discriminatorSql(em, scope.meta, scope.alias);
   if (discriminator !== undefined) required.push(discriminator);
-  const where = new SqlText();
-  if (isAlways(condition)) return required.length === 0 ? where : where.add(` where ${required.join(' and ')}`);
+  if (isAlways(condition)) return new SqlText().add(required.join(' and '));
   const written = new SqlText();
   writeCondition(written, scope, condition);
   if (plan.dialect.guard !== undefined && written.values.length > UNGUARDED_VALUES) required.push(plan.dialect.guard);
-  if (required.length === 0) return where.add(' where ').append(written);
-  return where
-    .add(` where ${required.join(' and ')} and (`)
+  if (required.length === 0) return written;
+  return new SqlText()
+    .add(`${required.join(' and ')} and (`)
     .append(written)
     .add(')');
 }

@@ -36,6 +36,7 @@ import type { WriteShape } from '../../shapes/write/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../../throttle/rate-limit-rule.ts';
 import { BULK_RULE, type BulkOption } from '../writes/bulk.ts';
 import type { Problems } from '../writes/problems.ts';
+import { ENVELOPE_RULE, type EnvelopeOption } from '../answers/envelope.ts';
 import type { OneShape, ReadShapes } from '../answers/read-shapes.ts';
 import type { AnsweringOperation } from '../request/answer.ts';
 import { type ExportFormat, EXPORTS } from '../../exports/list-export.ts';
@@ -258,6 +259,12 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    */
   readonly validate?: Dependent;
   /**
+   * The members in which records stand: `{ one: 'article', many: 'articles', count: 'articlesCount' }` has bodies and answers of one record as
+   * `{ "article": { … } }`, and lists as `{ "articles": [ … ], "articlesCount": 3 }`. Default: a record stands by itself, and lists have
+   * the form of the paginator.
+   */
+  readonly envelope?: EnvelopeOption;
+  /**
    * The greatest number of records that a request may write at once: a POST of an array, a PATCH of an array of objects with
    * their keys, a `DELETE …?pk=1,2,3`; all are written or none. One number for the operations that the view has, or `{ create,
    * update, destroy }` for those named. Default: none, one record a request.
@@ -381,6 +388,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
     (value) => isPlainRecord(value) && Object.values(value).every((each) => typeof each === 'function'),
   ],
   validate: FUNCTION,
+  envelope: ENVELOPE_RULE,
   bulk: BULK_RULE,
   referencePermissions: ['lists of permission classes by field', isPlainRecord],
   referenceViews: ['view classes by field', isPlainRecord],
