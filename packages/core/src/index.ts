@@ -81,6 +81,7 @@ export { QueryParameters, invalidParameter, type ParameterDeclaration } from './
 export { computed, type Computed } from './shapes/read/read-field.ts';
 export { many, type ManyFromOptions, type ManyOptions } from './shapes/read/many.ts';
 export type { Many } from './shapes/read/many-field.ts';
+export { count, exists, type RelatedConditions, type RelatedValue } from './shapes/read/related-value.ts';
 export { readShape, type ReadShape } from './shapes/read/read-shape.ts';
 export { writeShape, type WriteShape } from './shapes/write/write-shape.ts';
 export { nested, type Nested, refs, type Refs } from './shapes/write/to-many-input.ts';
