@@ -22,11 +22,23 @@ const UserSchema = defineEntity({
     role: () => p.manyToOne(Role).nullable(),
     isActive: p.boolean().default(true),
     lastLogin: p.datetime(3).nullable(),
-    followers: () => p.manyToMany(User),
+    followers: () => p.oneToMany(Follow).mappedBy('followed'),
   },
 });
 export class User extends UserSchema.class {}
 UserSchema.setClass(User);
+
+const FollowSchema = defineEntity({
+  name: 'Follow',
+  properties: {
+    id: p.integer().primary(),
+    followed: () => p.manyToOne(User).deleteRule('cascade'),
+    follower: () => p.manyToOne(User).index().deleteRule('cascade'),
+  },
+  uniques: [{ properties: ['followed', 'follower'] }],
+});
+export class Follow extends FollowSchema.class {}
+FollowSchema.setClass(Follow);
 
 const TagSchema = defineEntity({
   name: 'Tag',
@@ -46,13 +58,25 @@ const ArticleSchema = defineEntity({
     createdAt: p.datetime(3).onCreate(now).index(),
     updatedAt: p.datetime(3).onCreate(now).onUpdate(now),
     author: () => p.manyToOne(User).index().deleteRule('cascade'),
-    tags: () => p.manyToMany(Tag),
-    favoritedBy: () => p.manyToMany(User),
+    tagList: () => p.manyToMany(Tag),
+    favorites: () => p.oneToMany(Favorite).mappedBy('article'),
     comments: () => p.oneToMany(Comment).mappedBy('article'),
   },
 });
 export class Article extends ArticleSchema.class {}
 ArticleSchema.setClass(Article);
+
+const FavoriteSchema = defineEntity({
+  name: 'Favorite',
+  properties: {
+    id: p.integer().primary(),
+    article: () => p.manyToOne(Article).deleteRule('cascade'),
+    user: () => p.manyToOne(User).index().deleteRule('cascade'),
+  },
+  uniques: [{ properties: ['article', 'user'] }],
+});
+export class Favorite extends FavoriteSchema.class {}
+FavoriteSchema.setClass(Favorite);
 
 const CommentSchema = defineEntity({
   name: 'Comment',
@@ -68,4 +92,4 @@ const CommentSchema = defineEntity({
 export class Comment extends CommentSchema.class {}
 CommentSchema.setClass(Comment);
 
-export const ENTITIES = [Role, User, Tag, Article, Comment];
+export const ENTITIES = [Role, User, Follow, Tag, Article, Favorite, Comment];
