@@ -46,6 +46,7 @@ export {
   type EmailChangeNotice,
   type EmailSender,
   type EmailText,
+  type PasswordChangeNotice,
   type VerificationEmail,
 } from './codes/email-sender.ts';
 export { SmtpEmailSender, type SmtpOptions } from './codes/smtp-email-sender.ts';
