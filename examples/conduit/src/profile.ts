@@ -1,9 +1,13 @@
 import { action, exists, IsAuthenticated, IsSafeMethodOnly, ModelViewSet, readShape } from '@viewset/core';
 import { Type } from 'typebox';
-import { User } from './entities.ts';
-import { me } from './user.ts';
+import { Follow, User } from './entities.ts';
+import { tie } from './tie.ts';
+import { currentId } from './user.ts';
 
-export const profile = readShape(User, ['username', 'bio', 'image'], { following: exists('followers', me) });
+/** A user as others see one. */
+export const profile = readShape(User, ['username', 'bio', 'image'], {
+  following: exists('followers', (request) => ({ follower: currentId(request) })),
+});
 
 export class ProfileViewSet extends ModelViewSet(User, {
   read: profile,
@@ -11,14 +15,18 @@ export class ProfileViewSet extends ModelViewSet(User, {
   operations: ['retrieve'],
   envelope: { one: 'profile' },
   allowAnonymous: true,
-  permissionClasses: [IsSafeMethodOnly.or(IsAuthenticated)],
 }) {
   follow = action(
-    { methods: ['post', 'delete'], detail: true, response: Type.Object({ profile: profile.schema }) },
+    {
+      methods: ['post', 'delete'],
+      detail: true,
+      permissionClasses: [IsAuthenticated],
+      response: Type.Object({ profile: profile.schema }),
+    },
     async (request) => {
-      const { followers } = await this.getObject(request);
-      await setMember(followers, request);
-      return { profile: await this.retrieve(request) };
+      const followed = await this.getObject(request);
+      await tie(request, Follow, { followed, follower: request.user.id });
+      return { profile: await this.represent(followed, request) };
     },
   );
 }

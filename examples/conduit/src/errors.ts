@@ -1,0 +1,17 @@
+import { type FormatError, InvalidUsage, TargetObjectAlreadyExist } from '@viewset/core';
+import { Type } from 'typebox';
+
+/** `{ "errors": { "title": ["is required"] } }`. */
+export const ERRORS = Type.Object({ errors: Type.Record(Type.String(), Type.Array(Type.String())) });
+
+/** Faults of a request are a 422, each under the name of its field. */
+export const formatError: FormatError = (error) => {
+  const errors: Record<string, string[]> = {};
+  for (const { path, message } of error.details ?? []) {
+    const field = path.split('/').at(-1) || 'body';
+    (errors[field] ??= []).push(message);
+  }
+  if (error.details === undefined) errors['body'] = [error.message];
+  const isFault = error instanceof InvalidUsage || error instanceof TargetObjectAlreadyExist;
+  return { status: isFault ? 422 : error.statusCode, body: { errors } };
+};

@@ -1,0 +1,2 @@
+import { ModelViewSet, readShape } from '@viewset/core';
+import { Tag } from './entities.ts';
