@@ -16,7 +16,7 @@ import { type AnsweringView, Answers } from '../answers/answers.ts';
 import { Envelope } from '../answers/envelope.ts';
 import { Bulk } from '../writes/bulk.ts';
 import { Customized } from '../request/customized.ts';
-import { checkCreatable } from './creatable.ts';
+import { checkCreatable, checkCreatedReferences } from './creatable.ts';
 import { fileActions, type FileRecord } from './file-actions.ts';
 import { sentFiles } from '../files/file-links.ts';
 import { InputResolution, type InputView } from '../writes/input-resolution.ts';
@@ -115,6 +115,9 @@ export class Resource implements ViewDefinition {
     this.envelope = new Envelope(name, options.envelope);
 
     const filled = [...taken, ...(input?.filled ?? [])];
+    for (const shape of [input?.create, input?.update]) {
+      if (shape !== undefined) checkCreatedReferences(name, orm, shape.references);
+    }
     if (input !== undefined && operations.includes('create')) {
       checkCreatable({ name, orm, meta, input: input.create, customized, filled });
     }
