@@ -7,6 +7,7 @@ import { fastify, type FastifyInstance } from 'fastify';
 import { User } from './entities.ts';
 import { ERRORS, formatError } from './errors.ts';
 import { conduitRouter } from './router.ts';
+import { tagRoutes } from './tag.ts';
 
 declare module '@viewset/core' {
   interface ViewsetTypes {
@@ -47,5 +48,6 @@ export async function buildApp({ orm, secret, bcryptRounds = 12, logger = false 
     bcryptRounds,
   });
   await app.register(conduitRouter().plugin);
+  await app.register(tagRoutes);
   return app;
 }
