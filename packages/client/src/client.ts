@@ -68,7 +68,12 @@ export type Resource<Routes> = {
 
 /** A route of whose records a client chooses the fields. */
 interface SelectingRoute extends Route {
-  readonly selects: { readonly record: unknown; readonly expandable: object; readonly fields: PropertyKey };
+  readonly selects: {
+    readonly record: unknown;
+    readonly member: PropertyKey;
+    readonly expandable: object;
+    readonly fields: PropertyKey;
+  };
 }
 
 type Names<Name> = (Name & string) | readonly (Name & string)[];
@@ -137,15 +142,15 @@ type SelectedRoute<R extends SelectingRoute, Expand, Fields> = Omit<R, 'data'> &
 };
 
 /** The answer of a route with the chosen fields in the place of its records. */
-type Selected<R extends SelectingRoute, Expand, Fields> = R extends { readonly record: unknown }
-  ? InPage<R['data'], SelectedRecord<R['selects'], Expand, Fields>>
-  : SelectedRecord<R['selects'], Expand, Fields>;
+type Selected<R extends SelectingRoute, Expand, Fields> = [R['selects']['member']] extends [never]
+  ? InPlace<R['data'], SelectedRecord<R['selects'], Expand, Fields>>
+  : {
+      readonly [Name in keyof R['data']]: Name extends R['selects']['member']
+        ? InPlace<R['data'][Name], SelectedRecord<R['selects'], Expand, Fields>>
+        : R['data'][Name];
+    };
 
-type InPage<Page, Item> = Page extends readonly unknown[]
-  ? Item[]
-  : Page extends { readonly results: unknown }
-    ? { readonly [Name in keyof Page]: Name extends 'results' ? Item[] : Page[Name] }
-    : Page;
+type InPlace<Data, Item> = Data extends readonly unknown[] ? Item[] : Item;
 
 type SelectedRecord<Of extends SelectingRoute['selects'], Expand, Fields> = [Fields] extends [never]
   ? Expanded<Of, Expand>
@@ -316,7 +321,7 @@ type EachArguments<List extends ListRoute, Chosen = unknown> = List['paging'] ex
     : [
         query: EachQuery<List> & Chosen,
         options: CallOptions & {
-          /** The names of the paginator's parameters, which are not the usual ones. */
+          /** The names of the paginator's parameters and of the members of its pages, which are not the usual ones. */
           readonly paging: List['paging'];
         },
       ];

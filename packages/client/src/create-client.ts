@@ -12,8 +12,8 @@ interface Place {
   readonly collection: string;
   /** Behind the collection or the record. */
   readonly suffix: string;
-  /** True: needs a key. Undefined: an action, which is about one record if its first argument is a key. */
-  readonly detail?: boolean;
+  /** True: needs a key. Undefined: a collection, or an action, which is about one record if its first argument is a key. */
+  readonly detail?: true | undefined;
   /** True: the body of the answer is left to be read. */
   readonly isStreamed?: boolean;
 }
@@ -24,18 +24,18 @@ interface Called {
   safe(...args: unknown[]): Promise<unknown>;
 }
 
-const LIST = { name: 'list', method: 'GET', detail: false, suffix: '' } as const;
+const LIST = { name: 'list', method: 'GET', suffix: '' } as const;
 
-const OPERATIONS: Readonly<Record<string, readonly [method: string, detail: boolean]>> = {
-  list: ['GET', false],
-  create: ['POST', false],
+const OPERATIONS: Readonly<Record<string, readonly [method: string, detail?: true]>> = {
+  list: ['GET'],
+  create: ['POST'],
   retrieve: ['GET', true],
   replace: ['PUT', true],
   update: ['PATCH', true],
   destroy: ['DELETE', true],
-  createMany: ['POST', false],
-  updateMany: ['PATCH', false],
-  destroyMany: ['DELETE', false],
+  createMany: ['POST'],
+  updateMany: ['PATCH'],
+  destroyMany: ['DELETE'],
 };
 
 /**

@@ -19,6 +19,7 @@ export { foldCase } from './language/fold-case.ts';
 
 export type { RelatedProjection } from './language/projection.ts';
 export type { Query, Slice } from './language/query.ts';
+export { countedRecords, isRelatedPath, type RelatedPath } from './language/related-path.ts';
 
 export { PreciseDate } from './fields/calendar.ts';
 export { customTypeOf, fieldType } from './fields/field-type.ts';

@@ -1,8 +1,10 @@
 import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
+import { compare } from '../language/compare.ts';
 import { asksForOne, type Condition } from '../language/condition.ts';
 import { primaryKey } from '../fields/primary-key.ts';
+import { noOrder } from '../language/order.ts';
 import type { Projection, RelatedProjection } from '../language/projection.ts';
 import { asksNothing, type Counting, type Page, type Query, type Slice } from '../language/query.ts';
 import { dispatchOnLoad } from '../mikro/entities.ts';
@@ -15,8 +17,16 @@ import { hydrationOf } from './hydration.ts';
 import type { JoinedChildren, RecordWithChildren } from './joined-children.ts';
 import type { RowPage } from './page.ts';
 import { NO_COLUMNS, type Question, type Select } from './question.ts';
-import { childrenByOwner, loadChildren, type ReadChildren, type Reading, readingOf, type RowsRead } from './reading.ts';
-import type { Source } from './source.ts';
+import {
+  childrenByOwner,
+  loadRelated,
+  type ReadChildren,
+  type Reading,
+  readingOf,
+  type ReadTold,
+  type RowsRead,
+} from './reading.ts';
+import { managerOf, type Source } from './source.ts';
 
 /**
  * The part of a backend that is the same on every database: asks about the records that may be seen, and makes records and
@@ -163,8 +173,8 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     return new Map(values.map((value) => [value, value]));
   }
 
-  loadChildren(source: Source, entities: readonly object[], projection: Projection<unknown>): Promise<void> {
-    return loadChildren(this.#childrenReader(source, undefined), projection, entities);
+  loadRelated(source: Source, entities: readonly object[], projection: Projection<unknown>): Promise<void> {
+    return loadRelated(this.#relatedReaders(managerOf(source), source, undefined), projection, entities);
   }
 
   #records<Record>(source: Source, query: Query, reading: Reading<Record>, select: Select): Awaitable<Record[]> {
@@ -188,13 +198,13 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
         const joined = { related, question: asked, columns: ofChildren.reading.columns };
         return whenReady(this.readJoined(question, columns, key, joined), (found) => {
           if (found === undefined) return undefined;
-          const readOthers = this.#childrenReader(source, query.filters);
+          const read = this.#rowsRead(question, source, [found.row]);
           const readChildren: ReadChildren = (one, keys) => {
-            if (one !== related) return readOthers(one, keys);
+            if (one !== related) return read.readChildren(one, keys);
             const children = ofChildren.reading.recordsOf(this.#rowsRead(asked, source, found.children));
             return whenReady(children, (records) => new Map([[keys[0], records]]));
           };
-          const records = reading.recordsOf({ em: question.em, rows: [found.row], readChildren });
+          const records = reading.recordsOf({ ...read, readChildren });
           return whenReady(records, ([record]) => record);
         });
       }),
@@ -207,7 +217,25 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   }
 
   #rowsRead({ em, query }: Question, source: Source, rows: readonly unknown[][]): RowsRead {
-    return { em, rows, readChildren: this.#childrenReader(source, query.filters) };
+    return { rows, ...this.#relatedReaders(em, source, query.filters) };
+  }
+
+  #relatedReaders(em: EntityManager, source: Source, filters: Query['filters']): Omit<RowsRead, 'rows'> {
+    return { em, readChildren: this.#childrenReader(source, filters), readTold: this.#toldReader(source, filters) };
+  }
+
+  /** Makes the reading of what related records tell of entities, which no filter hides any more. */
+  #toldReader(source: Source, filters: Query['filters']): ReadTold {
+    return (told, keys) => {
+      const { root: meta } = told[0]!.related;
+      const key = primaryKey(meta);
+      const condition = compare(key, 'in', keys);
+      const query: Query = { meta, condition, order: noOrder(meta), author: 'code', filters, isLoaded: true };
+      const columns = [...told, key];
+      return whenReady(this.#ask(source, query, columns), (question) =>
+        this.readRows(question, { columns, entityColumns: 0 }),
+      );
+    };
   }
 
   #childrenOf(

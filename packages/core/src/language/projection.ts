@@ -1,9 +1,11 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import type { FieldPath } from '../fields/field-path.ts';
-import { entityReader, populateFor } from '../mikro/entity-reader.ts';
+import { populateFor } from '../mikro/entity-reader.ts';
 import { type Condition, unchanged } from './condition.ts';
+import { readerOfEntity } from './kept-values.ts';
 import type { OrderKey } from './order.ts';
 import type { Query } from './query.ts';
+import type { RelatedPath } from './related-path.ts';
 
 /** The columns that a query reads of each record, and the making of a record of them. */
 export interface Projection<Record> {
@@ -11,12 +13,14 @@ export interface Projection<Record> {
   readonly paths: readonly FieldPath[];
   /** The relations to many that each record shows; left out if there are none. */
   readonly related?: readonly RelatedProjection[];
+  /** Those of `paths` whose values no entity holds, because related records tell them; left out if there are none. */
+  readonly told?: readonly RelatedPath[];
   /**
    * Makes a record of a row, which holds what the driver gave for each path (see `valueReader`). `children` are the record's
    * own: a list for each of `related`.
    */
   readRow(row: readonly unknown[], children?: Children): Record;
-  /** Makes the same record of an entity whose `populate` is loaded, and the children by `keepChildren`. `row`: see `ofEntities`. */
+  /** Makes the same record of an entity whose `populate` is loaded, and the children by `keepChildren`, what is told by `keepValue`. `row`: see `ofEntities`. */
   readEntity(entity: object, row?: readonly unknown[]): Record;
   /** The relations that readEntity needs loaded. */
   readonly populate: readonly string[];
@@ -120,7 +124,7 @@ export function withUnchanged<Record>(base: Projection<Record>): Projection<Seen
  */
 export function orderValues(keys: readonly OrderKey[]): Projection<readonly OrderValue[]> {
   const paths = keys.map(({ path }) => path);
-  const readers = paths.map(entityReader);
+  const readers = paths.map(readerOfEntity);
   return {
     paths,
     readRow: (row) => row.map(orderValue),

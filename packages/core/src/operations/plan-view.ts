@@ -162,6 +162,8 @@ function operationPlan(
     queryParameters: method === 'QUERY' ? [] : parameters,
     headerParameters: headerParameters(declared),
     body: method === 'QUERY' ? queryBody(parameters) : bodyOf(declared),
+    envelope: declared.envelope,
+    pageMembers: declared.pageMembers ?? {},
     readShapes: declared.readShapes ?? [],
     get responses() {
       return (responses ??= responsesOf(this));

@@ -4,7 +4,7 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import { primaryKey } from '../../fields/primary-key.ts';
 import { discriminatorOf } from '../discriminator.ts';
 import { QueryMemo } from '../query-memo.ts';
-import type { Bound, Statement } from './dialects/reader.ts';
+import type { Statement } from './dialects/reader.ts';
 
 /** The facts that all queries of one entity in one schema of one ORM share, and the selects that come again. */
 export interface EntityPlan {
@@ -15,17 +15,17 @@ export interface EntityPlan {
   /** True if the database itself sees to it that foreign keys lead somewhere. */
   readonly hasConstraints: boolean;
   /** The selects of the queries that come again, as `bindSelect` has written them. */
-  readonly selects: QueryMemo<Bound[]>;
+  readonly selects: QueryMemo<KnownSelect[]>;
   /** The statements that find a record with children, as `bindJoined` has written them. */
-  readonly joins: QueryMemo<KnownJoin>;
+  readonly joins: QueryMemo<KnownSelect>;
   /** The last writes whose text is known, by the columns that they return. */
   readonly writes: WeakMap<readonly FieldPath[], KnownWrite[]>;
   /** The column of the primary key. */
   readonly key: readonly FieldPath[];
 }
 
-/** A statement that finds a record with children, for a key whose values stand between those of the join and those of the condition. */
-export interface KnownJoin {
+/** A statement that reads, and the values around those that change from call to call. */
+export interface KnownSelect {
   readonly statement: Statement;
   readonly before: readonly unknown[];
   readonly behind: readonly unknown[];

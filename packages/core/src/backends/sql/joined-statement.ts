@@ -26,8 +26,8 @@ export function bindJoined(
     return { statement, values: text.values };
   }
   const known = plan.joins.get(query, columns, () => {
-    const { text, statement, width } = writeJoined(question, columns, key, joined);
-    return { statement, before: text.values.slice(0, width), behind: text.values.slice(width + asked.length) };
+    const { text, statement, before } = writeJoined(question, columns, key, joined);
+    return { statement, before: text.values.slice(0, before), behind: text.values.slice(before + asked.length) };
   });
   return { statement: known.statement, values: [...known.before, ...asked, ...known.behind] };
 }
@@ -36,7 +36,7 @@ interface Written {
   readonly text: SqlText;
   readonly statement: Statement;
   /** The number of values in front of those of the key. */
-  readonly width: number;
+  readonly before: number;
 }
 
 function writeJoined(
@@ -59,13 +59,10 @@ function writeJoined(
   const isOwned = `${String(tied[0])} = ${owner}`;
   const where = whereText(scope, and(key, condition));
   const isChild = conditionText(inner, ofChildren.condition, [on ?? isOwned]);
-  const selected = [
-    selectionSql(scope, columns),
-    ...(shown.length === 0 ? [] : [selectionSql(inner, shown, columns.length)]),
-    `${inner.column([], inner.meta.getPrimaryProp())} as child`,
-  ];
   const order = orderSql(inner, ofChildren.query.order.total);
-  const text = new SqlText().add(`select ${selected.join(', ')} from `).append(scope.from());
+  const text = new SqlText().add('select ').append(selectionSql(scope, columns)).add(', ');
+  if (shown.length > 0) text.append(selectionSql(inner, shown, columns.length)).add(', ');
+  text.add(`${inner.column([], inner.meta.getPrimaryProp())} as child from `).append(scope.from());
   if (between !== undefined) text.add(` left join ${between} on ${isOwned}`);
   const children = inner.from();
   text
@@ -73,10 +70,10 @@ function writeJoined(
     .append(children)
     .add(inner.isJoined ? ')' : '');
   text.add(' on ').append(isChild);
-  const width = text.values.length;
-  text.append(where).add(order);
+  const before = text.values.length;
+  text.append(where).append(order);
   const sql = text.numberValues(plan.dialect);
-  return { text, width, statement: { sql, one: false, isShapedByClient: query.author === 'client' } };
+  return { text, before, statement: { sql, one: false, isShapedByClient: query.author === 'client' } };
 }
 
 /** Makes the record and its children of the rows; undefined if there are none. */
