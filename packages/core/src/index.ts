@@ -136,6 +136,7 @@ export {
   type PermissionView,
   type UserPermissionClass,
 } from './permissions/permission.ts';
+export { IsOwner } from './permissions/is-owner.ts';
 export { scoped } from './permissions/scoped.ts';
 export { AllowAny, IsAuthenticated, IsRoleAdminUser, IsSafeMethodOnly } from './permissions/built-in-permissions.ts';
 
