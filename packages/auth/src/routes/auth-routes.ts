@@ -1,4 +1,4 @@
-import { ERROR_SCHEMA, Forbidden, readJsonOnly } from '@viewset/core';
+import { Forbidden, readJsonOnly } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type ApiKeys, ApiKeyUser } from '../api-keys/api-keys.ts';
 import type { Passkeys } from '../passkeys/passkeys.ts';
@@ -100,8 +100,8 @@ function mount(scope: FastifyInstance, urlPrefix: string, route: AuthRoute): voi
   const { name: _name, method, path, status, answer, errors, access, takesApiKeys, handler, ...documented } = route;
   const url = `${urlPrefix}/${path}`;
   scope.viewset.routeNames.add(`auth-${path.replaceAll(/[/:]+/g, '-')}`, scope.prefix + url);
-  const refusals = Object.fromEntries(errors.map((error) => [error, ERROR_SCHEMA]));
-  const schema = { tags: ['auth'], ...documented, response: { [status]: answer, ...refusals } };
+  const refusals = scope.viewset.errorResponses(errors);
+  const schema = { tags: ['auth'], ...documented, response: { ...refusals, [status]: answer } };
   const config = access === 'anybody' ? { public: true } : {};
   const onRequest = access === 'token' && takesApiKeys !== true ? [refuseApiKeys] : [];
   scope.route({ method, url, schema, config, bodyLimit: BODY_LIMIT, onRequest, handler });
