@@ -36,7 +36,7 @@ export {
   type Words,
 } from './viewset/setup/action.ts';
 
-export { ERROR_SCHEMA } from './operations/operation-responses.ts';
+export { ERROR_SCHEMA, type FormatError, type FormattedError } from './error-format.ts';
 export type { OperationParameter, OperationPlan, OperationResponse } from './operations/operation-plan.ts';
 
 export {

@@ -1,4 +1,4 @@
-import { ERROR_SCHEMA, Forbidden, readJsonOnly } from '@viewset/core';
+import { Forbidden, readJsonOnly } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type ApiKeys, ApiKeyUser } from '../api-keys/api-keys.ts';
@@ -113,10 +113,10 @@ function mount(scope: FastifyInstance, urlPrefix: string, route: AuthRoute): voi
   } = route;
   const url = `${urlPrefix}/${path}`;
   scope.viewset.routeNames.add(`auth-${path.replaceAll(/[/:]+/g, '-')}`, scope.prefix + url);
-  const refusals = Object.fromEntries(errors.map((error) => [error, ERROR_SCHEMA]));
+  const refusals = scope.viewset.errorResponses(errors);
   const headers = { 'Set-Cookie': Type.String({ description: cookies ?? '' }) };
   const success = cookies === undefined ? answer : { ...answer, headers };
-  const schema = { tags: ['auth'], ...documented, response: { [status]: success, ...refusals } };
+  const schema = { tags: ['auth'], ...documented, response: { ...refusals, [status]: success } };
   const config = access === 'anybody' ? { public: true } : {};
   const onRequest = access === 'token' && takesApiKeys !== true ? [refuseApiKeys] : [];
   scope.route({ method, url, schema, config, bodyLimit: BODY_LIMIT, onRequest, handler });
