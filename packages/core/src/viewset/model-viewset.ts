@@ -6,6 +6,7 @@ import { checkOptions, wrongOption } from '../options.ts';
 import type { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { ReadOutput } from '../shapes/read/read-shape.ts';
 import type { PropertyValue, ToWire } from '../shapes/wire-value.ts';
+import type { SentBody } from '../shapes/write/write-input.ts';
 import { ModelViewSetBase, type ViewTypes } from './model-viewset-base.ts';
 import type { AnsweringOperation } from './request/answer.ts';
 import {
@@ -54,8 +55,8 @@ export interface DeclaredView<Entity, Options> {
   /** True if clients leave fields out by `fields`. */
   readonly fields: Or<Option<Options, 'fields'>, 'expand' extends keyof Options ? true : false>;
   readonly operations: OperationOf<Options>;
-  readonly input: WithExtra<InputOf<Option<Options, 'write'>>, Option<Options, 'extra'>>;
-  readonly update: WithExtra<UpdateInputOf<Option<Options, 'write'>>, Option<Options, 'extra'>>;
+  readonly input: WithExtra<SentBody<InputOf<Option<Options, 'write'>>>, Option<Options, 'extra'>>;
+  readonly update: WithExtra<SentBody<UpdateInputOf<Option<Options, 'write'>>>, Option<Options, 'extra'>>;
   /** The operations that can be done to several records at once. */
   readonly bulk: BulkOf<Option<Options, 'bulk'>>;
   /** The part of a record that names it among several. */

@@ -43,14 +43,15 @@ function checkChildren(creation: Omit<Creation, 'meta' | 'filled'>, { fields }: 
   }
 }
 
-function checkStorable({ name, orm, meta, input: { schema }, filled }: Creation): void {
+function checkStorable({ name, orm, meta, input: { schema, fields }, filled }: Creation): void {
   // Without its own check MikroORM leaves it to the database, and so to its triggers.
   if (!orm.config.get('validateRequired')) return;
   if (hasOwnCode(meta) || isHeard(orm.em.getEventManager(), meta, 'create')) return;
-  const sent = new Set([...(schema.required ?? []), ...filled]);
-  for (const [field, { default: value }] of Object.entries<{ default?: unknown }>(schema.properties)) {
-    if (value !== undefined) sent.add(field);
-  }
+  const isSent = (field: string): boolean => {
+    const { default: value } = schema.properties[field] as { default?: unknown };
+    return value !== undefined || (schema.required ?? []).includes(field);
+  };
+  const sent = new Set([...fields.filter(({ sentAs }) => isSent(sentAs)).map((field) => field.name), ...filled]);
   const missing = meta.props.filter((property) => !sent.has(property.name) && needsValue(meta, property));
   if (missing.length === 0) return;
   const listed = missing.map((property) => `"${property.name}"`).join(', ');

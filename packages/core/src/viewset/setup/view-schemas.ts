@@ -47,7 +47,7 @@ export class ViewSchemas implements SchemaSource {
     return {
       ...schemas,
       body: json,
-      form: form && { schema: form, files: input.files },
+      form: form && { schema: form, files: input.filesIn(mode) },
       readBody: (body) => oneBody(input.read(body, mode)),
       refuseBody: this.#refusalOf(operation),
       ...(operation === 'create' && bulk?.limit('create') !== undefined && withArrays(schemas, input, bulk)),
