@@ -84,6 +84,7 @@ export type { Many } from './shapes/read/many-field.ts';
 export { count, exists, type RelatedConditions, type RelatedValue } from './shapes/read/related-value.ts';
 export { readShape, type ReadShape } from './shapes/read/read-shape.ts';
 export { writeShape, type WriteShape } from './shapes/write/write-shape.ts';
+export { field, type Renamed } from './shapes/write/renamed-field.ts';
 export { nested, type Nested, refs, type Refs } from './shapes/write/to-many-input.ts';
 export type { ExportFormat } from './exports/list-export.ts';
 export { requireTransactions } from './mikro/transactions.ts';

@@ -58,9 +58,9 @@ export class ViewInput {
   readonly update: BoundWriteShape<object>;
   /** The fields that a body may have. */
   readonly fields: readonly string[];
-  /** The fields that are files. */
+  /** The files, by the names of their properties. */
   readonly files: FileFields;
-  /** The fields that the view sets on create. */
+  /** The properties that the view sets on create. */
   readonly filled: readonly string[];
   readonly #options: InputOptions;
   readonly #fills: Readonly<Record<string, FillOf>>;
@@ -90,7 +90,7 @@ export class ViewInput {
     this.create = bind(isPair(write) ? 'write.create' : 'write', create);
     this.update = update === create ? this.create : bind('write.update', update);
     this.files = new Map([...this.create.files, ...this.update.files]);
-    const shaped = [this.create, this.update].flatMap((shape) => shape.fields.map((field) => field.name));
+    const shaped = [this.create, this.update].flatMap((shape) => shape.fields.map((field) => field.sentAs));
     const further = Object.keys(extra?.properties ?? {});
     const twice = further.find((field) => shaped.includes(field) || field in meta.properties);
     if (twice !== undefined) {
@@ -120,6 +120,12 @@ export class ViewInput {
     if (extra === undefined) return document;
     const { json, form } = document;
     return { json: joined(json, extra), ...(form !== undefined && { form: joined(form, extra) }) };
+  }
+
+  /** The files of a body, by the names of its fields. */
+  filesIn(mode: BodyMode): FileFields {
+    const { fields } = this.#shapeOf(mode);
+    return new Map(fields.flatMap(({ sentAs, file }) => (file === undefined ? [] : [[sentAs, file]])));
   }
 
   /** True if more than the schemas may find faults in a body of a kind: rules of the view, or the look-up of other records. */
@@ -191,7 +197,7 @@ export class ViewInput {
     const { fields } = record === undefined ? this.create : this.update;
     const wrong = fieldsOf(problems);
     const own = fields.filter(
-      ({ name, reference, children, file }) => !(wrong.has(name) || (reference ?? children ?? file)),
+      ({ sentAs, reference, children, file }) => !(wrong.has(sentAs) || (reference ?? children ?? file)),
     );
     const source = (name: string): Values | undefined => (Object.hasOwn(body, name) ? body : record);
     return Object.fromEntries(own.map(({ name }) => [name, source(name)?.[name]]));
