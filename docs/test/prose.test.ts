@@ -24,7 +24,6 @@ const PLAIN_WORDS: ReadonlyMap<RegExp, string> = new Map([
 const OLD_PAGES = new Set([
   'docs/architecture.md',
   'docs/authentication.md',
-  'docs/security-events.md',
   'packages/auth/README.md',
 ]);
 
