@@ -21,11 +21,7 @@ const PLAIN_WORDS: ReadonlyMap<RegExp, string> = new Map([
 ]);
 
 /** Pages that are still to be rewritten. */
-const OLD_PAGES = new Set([
-  'docs/architecture.md',
-  'docs/authentication.md',
-  'packages/auth/README.md',
-]);
+const OLD_PAGES = new Set(['docs/authentication.md', 'packages/auth/README.md']);
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const pages = globSync(['README.md', 'docs/*.md', 'packages/*/README.md', 'examples/*/README.md'], { cwd: root });
