@@ -48,6 +48,7 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['nested route of a parent', ['/nested-routes']],
   ['export as csv', ['/exports']],
   ['write several records at once', ['/bulk']],
+  ['envelope of a record', ['/envelopes']],
   ['install', ['/#install-and-run-it', '/guide', '/typescript']],
   ['validate several fields together', ['/write-shapes']],
 ];

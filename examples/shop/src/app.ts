@@ -1,5 +1,5 @@
 import helmet from '@fastify/helmet';
-import { auth, LogEmailSender, SmtpEmailSender, type AccountUser } from '@viewset/auth';
+import { auth, keepAdministrator, LogEmailSender, SmtpEmailSender, type AccountUser } from '@viewset/auth';
 import {
   addVary,
   HealthRegistry,
@@ -14,7 +14,6 @@ import { explorer, prefersHtml } from '@viewset/explorer';
 import { openapi, type OpenapiOptions } from '@viewset/openapi';
 import { logOptions, logRequests, tellRoutes } from '@viewset/terminal';
 import { fastify, type FastifyInstance } from 'fastify';
-import { keepAdministrator } from './administrators.ts';
 import { openDatabase } from './database.ts';
 import { Account } from './entities/account.ts';
 import { ApiKey } from './entities/api-key.ts';
@@ -103,7 +102,7 @@ export async function buildApp(
     codeSecret: settings.secretKey,
     bcryptRounds: settings.bcryptRounds,
     passwords: {},
-    me: { write: writeShape(Account, ['name']), delete: keepAdministrator },
+    me: { write: writeShape(Account, ['name']), delete: keepAdministrator(Account) },
     store,
     mailer: mailer(settings, app),
   });

@@ -105,18 +105,22 @@ export class ApiError<Status extends number = number, Body = unknown> extends Er
 
 /** Makes the error of an answer that is not a success, or that cannot be read. */
 export function errorOfAnswer(request: string, { status, headers }: Response, text: string): ApiError {
-  const body = jsonOr(text);
-  const { error, code } = (typeof body === 'object' && body !== null ? body : {}) as Partial<ErrorBody>;
-  const isOurs = typeof error === 'string' && typeof code === 'string';
-  const unexpected = { message: `The answer (${status}) is none of this API`, code: 'unexpected_answer' };
-  return new ApiError({ status, request, body, headers, ...(isOurs ? { message: error, code } : unexpected) });
+  const body = text === '' ? undefined : (parsed(text) ?? { data: text }).data;
+  const { error, code } = Object(body) as Partial<ErrorBody>;
+  // An API may have another form of errors, of which the body alone tells.
+  const isUsual = typeof error === 'string' && typeof code === 'string';
+  const said = isUsual
+    ? { message: error, code }
+    : { message: `${request} answered ${status}`, code: 'unexpected_answer' };
+  return new ApiError({ status, request, body, headers, ...said });
 }
 
-function jsonOr(text: string): unknown {
+/** Reads JSON; undefined if a text is none. */
+export function parsed(text: string): { readonly data: unknown } | undefined {
   try {
-    return text === '' ? undefined : (JSON.parse(text) as unknown);
+    return { data: JSON.parse(text) as unknown };
   } catch {
-    return text;
+    return undefined;
   }
 }
 

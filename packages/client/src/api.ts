@@ -1,5 +1,4 @@
-import type { ErrorBody } from './api-error.ts';
-import type { ListOf, ListParameters } from './list.ts';
+import type { ListOf, ListParameters, ManyOf } from './list.ts';
 
 /**
  * The routes of an API by the paths of its views, in plain types: of a router that chains `register()`, or of an object
@@ -20,7 +19,7 @@ export interface Route {
   readonly query: object;
   readonly body: unknown;
   readonly data: unknown;
-  /** Bodies of errors that are not the usual one, by status. */
+  /** Bodies of errors that are not the usual one, by status; unknown: the usual one. */
   readonly errors: object;
 }
 
@@ -57,7 +56,7 @@ type BelowParent<Routes> = {
 };
 
 interface MayMiss {
-  readonly errors: { readonly 404: ErrorBody };
+  readonly errors: { readonly 404: unknown };
 }
 
 type AllRoutes<View, D extends Declarations> = OperationRoutes<View, D> & ActionRoutes<Instance<View>, D>;
@@ -82,6 +81,8 @@ export interface Declarations {
   readonly input: unknown;
   readonly update: unknown;
   readonly operations: string;
+  /** The members in which records stand; never if they stand by themselves. */
+  readonly envelope: unknown;
   /** The operations that can be done to several records at once. */
   readonly bulk: string;
   /** The part of a record that names it among several. */
@@ -108,37 +109,57 @@ interface Of<Detail extends boolean, Body, Data> {
   readonly errors: None;
 }
 
-/** A route that writes several records, and answers with those of a type; undefined: with none. */
-interface OfMany<Body, Output, Errors> {
+/** A route that writes several records. */
+interface OfMany<Body, Data, Errors> {
   readonly detail: false;
   readonly query: None;
-  readonly body: readonly Body[];
-  readonly data: Output extends undefined ? undefined : Output[];
+  readonly body: Body;
+  readonly data: Data;
   readonly errors: Errors;
-  readonly record: Output;
 }
+
+/** A body or an answer in the member that an envelope names; by itself if it names none. */
+type In<Member, Data> = [Member] extends [never] ? Data : { readonly [Name in Member & string]: Data };
+
+/** The name that an envelope has for one record; never if it has none. */
+type OneOf<D extends Declarations> = [D['envelope']] extends [never]
+  ? never
+  : D['envelope'] extends { readonly one: infer One extends string }
+    ? One
+    : never;
 
 /** The five operations, `update` as two: a PUT replaces a record, a PATCH updates it; and those on several records at once. */
 interface Operations<D extends Declarations> {
-  readonly list: ListOf<D> & Selecting<D, D['outputs']['list']>;
-  readonly retrieve: Of<true, undefined, D['outputs']['retrieve']> & Selecting<D, D['outputs']['retrieve']>;
-  readonly create: Of<false, D['input'], D['outputs']['create']> & Selecting<D, D['outputs']['create']>;
-  readonly replace: Of<true, D['update'], D['outputs']['update']> & Selecting<D, D['outputs']['update']>;
-  readonly update: Of<true, Partial<D['update']>, D['outputs']['update']> & Selecting<D, D['outputs']['update']>;
+  readonly list: ListOf<D> & Selecting<D, D['outputs']['list'], ListOf<D>['resultsName']>;
+  readonly retrieve: Of<true, undefined, Answered<D, 'retrieve'>> & SelectingOne<D, 'retrieve'>;
+  readonly create: Of<false, In<OneOf<D>, D['input']>, Answered<D, 'create'>> & SelectingOne<D, 'create'>;
+  readonly replace: Of<true, In<OneOf<D>, D['update']>, Answered<D, 'update'>> & SelectingOne<D, 'update'>;
+  readonly update: Of<true, In<OneOf<D>, Partial<D['update']>>, Answered<D, 'update'>> & SelectingOne<D, 'update'>;
   readonly destroy: Of<true, undefined, undefined>;
-  readonly createMany: OfMany<D['input'], D['outputs']['create'], None> & Selecting<D, D['outputs']['create']>;
-  readonly updateMany: OfMany<D['key'] & Partial<D['update']>, D['outputs']['update'], MayMiss['errors']> &
-    Selecting<D, D['outputs']['update']>;
+  readonly createMany: OfMany<In<ManyOf<D>, readonly D['input'][]>, AnsweredMany<D, 'create'>, None> &
+    Selecting<D, D['outputs']['create'], ManyOf<D>>;
+  readonly updateMany: OfMany<
+    In<ManyOf<D>, readonly (D['key'] & Partial<D['update']>)[]>,
+    AnsweredMany<D, 'update'>,
+    MayMiss['errors']
+  > &
+    Selecting<D, D['outputs']['update'], ManyOf<D>>;
   // The type is written out, because declaration files of `describeApi` cannot name one that is not public.
-  readonly destroyMany: OfMany<string | number | bigint, undefined, MayMiss['errors']>;
+  readonly destroyMany: OfMany<readonly (string | number | bigint)[], undefined, MayMiss['errors']>;
 }
 
+type Answered<D extends Declarations, Name extends keyof D['outputs']> = In<OneOf<D>, D['outputs'][Name]>;
+type AnsweredMany<D extends Declarations, Name extends keyof D['outputs']> = In<ManyOf<D>, D['outputs'][Name][]>;
+type SelectingOne<D extends Declarations, Name extends keyof D['outputs']> = Selecting<D, D['outputs'][Name], OneOf<D>>;
+
 /** The fields that a client may choose of the records of a route; nothing if it may not. */
-type Selecting<D extends Declarations, Output> = [keyof D['expandable'] | (D['fields'] & true)] extends [never]
+type Selecting<D extends Declarations, Output, Member> = [keyof D['expandable'] | (D['fields'] & true)] extends [never]
   ? unknown
   : {
       readonly selects: {
         readonly record: Output;
+        /** The member of the answer that has the records; never if they stand by themselves. */
+        readonly member: Member;
         readonly expandable: D['expandable'];
         readonly fields: D['fields'] extends true ? keyof Output | keyof D['expandable'] : never;
       };

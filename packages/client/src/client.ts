@@ -4,9 +4,9 @@ import type { CallOptions, WriteRecordOptions } from './options.ts';
 import type { Key } from './url.ts';
 
 /** The calls of an API, by the paths of its views: `api.products`, `api['shops/products']`, `api.authors(7).books`. */
-export type Client<Api> = Api extends RouterWithoutViews
+export type Client<Api, Errors = ErrorBody> = Api extends RouterWithoutViews
   ? 'the type of this router has no views: chain its register() calls'
-  : ClientOf<ApiOf<Api>>;
+  : ClientOf<ApiOf<Api>, Errors>;
 
 /** A router whose `register()` calls were not chained: what they return knows the views, and was dropped. */
 interface RouterWithoutViews {
@@ -16,20 +16,35 @@ interface RouterWithoutViews {
   readonly '~views'?: undefined;
 }
 
-type ClientOf<Views> = {
-  readonly [Path in keyof Views as Path extends `${string}/:${string}` ? never : Path]: Resource<Views[Path]> &
-    Below<Views, NestedPath<Views>, Path>;
+type ClientOf<Views, Errors> = {
+  readonly [Path in keyof Views as Path extends `${string}/:${string}` ? never : Path]: Resource<
+    WithErrors<Views[Path], Errors>
+  > &
+    Below<Views, NestedPath<Views>, Path, Errors>;
 };
+
+/** The routes of a view whose errors have another body than the usual one. */
+type WithErrors<Routes, Errors> = [ErrorBody] extends [Errors]
+  ? Routes
+  : {
+      readonly [Name in keyof Routes]: Routes[Name] extends Route
+        ? Routes[Name] & Formatted<Errors>
+        : { readonly [Method in keyof Routes[Name]]: Routes[Name][Method] & Formatted<Errors> };
+    };
+
+interface Formatted<Errors> {
+  readonly errors: { readonly usual: Errors };
+}
 
 /** The paths of all views that are nested in others: those alone are looked through for each view. */
 type NestedPath<Views> = Extract<keyof Views, `${string}/:${string}`>;
 
 /** The views that are nested in another one, of one record of it. */
-type Below<Views, Nested extends keyof Views, Parent> = [PathBelow<Nested, Parent>] extends [never]
+type Below<Views, Nested extends keyof Views, Parent, Errors> = [PathBelow<Nested, Parent>] extends [never]
   ? unknown
   : (key: Key) => {
-      readonly [Path in PathBelow<Nested, Parent> as LastPart<Path>]: Resource<Views[Path]> &
-        Below<Views, Nested, Path>;
+      readonly [Path in PathBelow<Nested, Parent> as LastPart<Path>]: Resource<WithErrors<Views[Path], Errors>> &
+        Below<Views, Nested, Path, Errors>;
     };
 
 /** The path of every view that is nested in another one, and in none that is nested there itself. */
@@ -68,7 +83,12 @@ export type Resource<Routes> = {
 
 /** A route of whose records a client chooses the fields. */
 interface SelectingRoute extends Route {
-  readonly selects: { readonly record: unknown; readonly expandable: object; readonly fields: PropertyKey };
+  readonly selects: {
+    readonly record: unknown;
+    readonly member: PropertyKey;
+    readonly expandable: object;
+    readonly fields: PropertyKey;
+  };
 }
 
 type Names<Name> = (Name & string) | readonly (Name & string)[];
@@ -137,15 +157,15 @@ type SelectedRoute<R extends SelectingRoute, Expand, Fields> = Omit<R, 'data'> &
 };
 
 /** The answer of a route with the chosen fields in the place of its records. */
-type Selected<R extends SelectingRoute, Expand, Fields> = R extends { readonly record: unknown }
-  ? InPage<R['data'], SelectedRecord<R['selects'], Expand, Fields>>
-  : SelectedRecord<R['selects'], Expand, Fields>;
+type Selected<R extends SelectingRoute, Expand, Fields> = [R['selects']['member']] extends [never]
+  ? InPlace<R['data'], SelectedRecord<R['selects'], Expand, Fields>>
+  : {
+      readonly [Name in keyof R['data']]: Name extends R['selects']['member']
+        ? InPlace<R['data'][Name], SelectedRecord<R['selects'], Expand, Fields>>
+        : R['data'][Name];
+    };
 
-type InPage<Page, Item> = Page extends readonly unknown[]
-  ? Item[]
-  : Page extends { readonly results: unknown }
-    ? { readonly [Name in keyof Page]: Name extends 'results' ? Item[] : Page[Name] }
-    : Page;
+type InPlace<Data, Item> = Data extends readonly unknown[] ? Item[] : Item;
 
 type SelectedRecord<Of extends SelectingRoute['selects'], Expand, Fields> = [Fields] extends [never]
   ? Expanded<Of, Expand>
@@ -249,9 +269,18 @@ type Failure<Status, Bodies> = Status extends number
   ? {
       readonly ok: false;
       readonly status: Status;
-      readonly error: ApiError<Status, Status extends keyof Bodies ? Bodies[Status] : ErrorBody>;
+      readonly error: ApiError<Status, ErrorOf<Status, Bodies>>;
     }
   : never;
+
+/** The body of an error: that of its status if the route has one, else the usual one of the API. */
+type ErrorOf<Status, Bodies> = Status extends keyof Bodies
+  ? unknown extends Bodies[Status]
+    ? UsualError<Bodies>
+    : Bodies[Status]
+  : UsualError<Bodies>;
+
+type UsualError<Bodies> = Bodies extends { readonly usual: infer Errors } ? Errors : ErrorBody;
 
 /** The errors of the library on a route, by its kind; 0: no answer came; 502 and 504 are of machines between. */
 type StatusOf<R extends Route, Kind> =
@@ -316,7 +345,7 @@ type EachArguments<List extends ListRoute, Chosen = unknown> = List['paging'] ex
     : [
         query: EachQuery<List> & Chosen,
         options: CallOptions & {
-          /** The names of the paginator's parameters, which are not the usual ones. */
+          /** The names of the paginator's parameters and of the members of its pages, which are not the usual ones. */
           readonly paging: List['paging'];
         },
       ];

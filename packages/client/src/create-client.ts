@@ -1,4 +1,4 @@
-import { ApiError } from './api-error.ts';
+import { ApiError, type ErrorBody } from './api-error.ts';
 import type { Client } from './client.ts';
 import { each } from './each.ts';
 import type { CallOptions, ClientOptions } from './options.ts';
@@ -12,8 +12,8 @@ interface Place {
   readonly collection: string;
   /** Behind the collection or the record. */
   readonly suffix: string;
-  /** True: needs a key. Undefined: an action, which is about one record if its first argument is a key. */
-  readonly detail?: boolean;
+  /** True: needs a key. Undefined: a collection, or an action, which is about one record if its first argument is a key. */
+  readonly detail?: true | undefined;
   /** True: the body of the answer is left to be read. */
   readonly isStreamed?: boolean;
 }
@@ -24,34 +24,36 @@ interface Called {
   safe(...args: unknown[]): Promise<unknown>;
 }
 
-const LIST = { name: 'list', method: 'GET', detail: false, suffix: '' } as const;
+const LIST = { name: 'list', method: 'GET', suffix: '' } as const;
 
-const OPERATIONS: Readonly<Record<string, readonly [method: string, detail: boolean]>> = {
-  list: ['GET', false],
-  create: ['POST', false],
+const OPERATIONS: Readonly<Record<string, readonly [method: string, detail?: true]>> = {
+  list: ['GET'],
+  create: ['POST'],
   retrieve: ['GET', true],
   replace: ['PUT', true],
   update: ['PATCH', true],
   destroy: ['DELETE', true],
-  createMany: ['POST', false],
-  updateMany: ['PATCH', false],
-  destroyMany: ['DELETE', false],
+  createMany: ['POST'],
+  updateMany: ['PATCH'],
+  destroyMany: ['DELETE'],
 };
 
 /**
  * Makes the client of an API. It knows nothing of the server at run time: paths follow from the names, and the type
  * `Api`, which is `typeof router` on the server, says which names there are.
  *
+ * If the server has a `formatError`, `Errors` is the type of its bodies: `createClient<Api, { errors: Record<string, string[]> }>(…)`.
+ *
  * @example
  * const api = createClient<Api>({ token: () => session.token, url: 'https://shop.example/api' });
  * const page = await api.products.list({ search: 'tea', min_price: 5, sort: '-price' });
  * // GET https://shop.example/api/products?search=tea&min_price=5&sort=-price
  */
-export function createClient<Api>(options: ClientOptions): Client<Api> {
+export function createClient<Api, Errors = ErrorBody>(options: ClientOptions): Client<Api, Errors> {
   const send = createSend(options);
   const url = options.url.replace(/\/+$/, '');
   const actionPath = options.actionPath ?? kebabCase;
-  return views(send, url, actionPath) as Client<Api>;
+  return views(send, url, actionPath) as Client<Api, Errors>;
 }
 
 type ActionPath = (name: string) => string;

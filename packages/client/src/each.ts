@@ -1,21 +1,19 @@
 import type { CallOptions } from './options.ts';
 
-/** The parts of a page that lead to the next one. */
-interface AnyPage {
-  readonly next: boolean;
-  readonly next_cursor?: string | null;
-  readonly results: readonly unknown[];
-}
+type Page = Readonly<Record<string, unknown>>;
 
-/** The names of a paginator's parameters. */
+/** The names of a paginator's parameters, and of the members of its pages. */
 interface PagingNames {
   readonly pageSize?: string;
   readonly page?: string;
   readonly cursor?: string;
   readonly offset?: string;
+  readonly results?: string;
+  readonly next?: string;
+  readonly next_cursor?: string;
 }
 
-type List = (query: object, options: CallOptions) => Promise<AnyPage | readonly unknown[]>;
+type List = (query: object, options: CallOptions) => Promise<unknown>;
 type Each = (
   query?: { readonly pageSize?: number },
   options?: CallOptions & { readonly paging?: PagingNames },
@@ -27,17 +25,29 @@ type Each = (
  */
 export function each(list: List): Each {
   return async function* walk({ pageSize, ...narrowing } = {}, { paging = {}, ...options } = {}) {
-    const { pageSize: sizeName = 'page_size', page: pageName = 'page', cursor = 'cursor', offset } = paging;
+    const {
+      pageSize: sizeName = 'page_size',
+      page: pageName = 'page',
+      cursor = 'cursor',
+      next_cursor = 'next_cursor',
+      results = 'results',
+      next = 'next',
+      offset,
+    } = paging;
     let seen = 0;
     let place: object = {};
     for (let number = 2; ; number++) {
-      const page = await list({ ...narrowing, [sizeName]: pageSize, ...place }, options);
-      if (!('results' in page)) return yield* page;
-      yield* page.results;
-      if (!page.next || page.results.length === 0) return;
-      seen += page.results.length;
-      if (page.next_cursor !== undefined) place = { [cursor]: page.next_cursor };
-      else place = offset === undefined ? { [pageName]: number } : { [offset]: seen };
+      const page = (await list({ ...narrowing, [sizeName]: pageSize, ...place }, options)) as Page;
+      // A list without pages.
+      if (Array.isArray(page)) return yield* page as unknown[];
+      const records = page[results] as unknown[];
+      yield* records;
+      seen += records.length;
+      const after = page[next_cursor];
+      // If pages tell nothing, an empty one ends the list.
+      if (!(page[next] ?? after !== null) || !records.length) return;
+      if (after !== undefined) place = { [cursor]: after };
+      else place = offset ? { [offset]: seen } : { [pageName]: number };
     }
   };
 }

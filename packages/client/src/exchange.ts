@@ -1,4 +1,4 @@
-import { type ApiError, errorOfAnswer, unanswered } from './api-error.ts';
+import { type ApiError, errorOfAnswer, parsed, unanswered } from './api-error.ts';
 import type { AnswerText, KeptAnswers } from './kept-answers.ts';
 import type { ClientOptions, WriteRecordOptions } from './options.ts';
 import type { MaybeToken } from './tokens.ts';
@@ -46,11 +46,11 @@ export function createExchange(client: ClientOptions, kept: KeptAnswers): Exchan
         token,
         known?.etag ?? undefined,
       ),
-      signal: AbortSignal.any(signals.filter((signal) => signal !== undefined)),
+      signal: AbortSignal.any(signals.filter((signal) => !!signal)),
       ...bodyOf(body),
     };
     const { fetch = client.fetch ?? globalThis.fetch, timeoutMs = client.timeoutMs ?? 30_000 } = options;
-    const timer = setTimeout(() => limit.abort(new DOMException('No answer in time', 'TimeoutError')), timeoutMs);
+    const timer = setTimeout(() => limit.abort(new DOMException('No answer came in time', 'TimeoutError')), timeoutMs);
     let response: Response;
     let text: string;
     try {
@@ -104,14 +104,23 @@ function headersOf(
   return headers;
 }
 
-/** Makes a form of a record with files, which JSON cannot hold. Lists and objects are JSON in it, and null is an empty text. */
+/**
+ * Makes a form of a record with files, which JSON cannot hold. Lists and objects are JSON in it, and null is an empty text. A form has no
+ * envelope.
+ */
 function withFiles(body: unknown): unknown {
-  if (isRaw(body) || !Object.values(body ?? {}).some((value) => value instanceof Blob)) return body;
+  const record = [body, ...partsOf(body)].find((part) => partsOf(part).some((value) => value instanceof Blob));
+  if (record === undefined) return body;
   const form = new FormData();
-  for (const [name, value] of Object.entries(body as object)) {
+  for (const [name, value] of Object.entries(record as object)) {
     if (value !== undefined) form.append(name, value instanceof Blob ? value : textOf(value ?? ''));
   }
   return form;
+}
+
+/** Lists what stands in a body of JSON. */
+function partsOf(body: unknown): unknown[] {
+  return isRaw(body) ? [] : Object.values(body ?? {});
 }
 
 function isRaw(body: unknown): boolean {
@@ -134,9 +143,5 @@ function nameOf({ method, url }: ApiRequest): string {
 function dataOf({ isAction }: ApiRequest, { text, type }: AnswerText): { readonly data: unknown } | undefined {
   if (text === '') return { data: undefined };
   if (type?.includes('json') === false) return isAction ? { data: text } : undefined;
-  try {
-    return { data: JSON.parse(text) as unknown };
-  } catch {
-    return undefined;
-  }
+  return parsed(text);
 }

@@ -8,9 +8,11 @@ export interface ListOf<D extends Declarations> {
   readonly data: Paging<D>['page'];
   readonly errors: Record<never, never>;
   readonly record: D['outputs']['list'];
+  /** The member of a page that has the records; never if a list is an array. */
+  readonly resultsName: Paging<D>['results'];
   /** The parameters that narrow and order, without those of pages. */
   readonly narrowing: Narrowing<D>;
-  /** The names of the parameters of pages, for `each`; undefined if they are the usual ones of page numbers or cursors. */
+  /** The names of the parameters and members of pages, for `each`; undefined if they are the usual ones of page numbers or cursors. */
   readonly paging: Paging<D>['names'];
   /** The forms in which the list can be exported. */
   readonly exports: D['exports'];
@@ -145,50 +147,130 @@ type Between<Field extends string> = readonly [LogicValue, Var<Field>, LogicValu
 
 /** The page of a paginator, its parameters, and the names by which `each` walks over the pages if they are not the usual ones. */
 type Paging<D extends Declarations> = D['pagination'] extends null
-  ? { readonly page: D['outputs']['list'][]; readonly parameters: None; readonly names: null }
+  ? Whole<D['outputs']['list'], ManyOf<D>, CountNameOf<D['envelope']>>
   : D['pagination'] extends new (...args: never) => infer Paginator
-    ? PagingBy<Paginator, D['outputs']['list'], D['count']>
+    ? PagingBy<Paginator, D>
     : UnknownPaging;
+
+/** A list without pages: an array, or one in the members that an envelope names. */
+type Whole<Item, Many, Count> = [Many] extends [never]
+  ? { readonly page: Item[]; readonly parameters: None; readonly names: null; readonly results: never }
+  : {
+      readonly page: { readonly [Name in Many & string]: Item[] } & { readonly [Name in Count & string]: number };
+      readonly parameters: None;
+      readonly names: never;
+      readonly results: Many;
+    };
 
 interface UnknownPaging {
   readonly page: unknown;
   readonly parameters: None;
   readonly names: never;
+  readonly results: 'results';
 }
 
-type PagingBy<Paginator, Item, Count> = Paginator extends {
+/** The name that an envelope has for several records; never if it has none. */
+export type ManyOf<D extends Declarations> = [D['envelope']] extends [never]
+  ? never
+  : D['envelope'] extends { readonly many: infer Many extends string }
+    ? Many
+    : never;
+
+type CountNameOf<Envelope> = Envelope extends { readonly count: infer Count extends string } ? Count : never;
+
+type PagingBy<Paginator, D extends Declarations> = Paginator extends {
   readonly pageParameter: infer Page extends string;
   readonly pageSizeParameter: infer Size extends string;
 }
-  ? {
-      readonly page: Counted<Item, CountOf<Paginator, Count>>;
-      readonly parameters: Numbers<Named<Page, 'page'> | Named<Size, 'page_size'>>;
-      readonly names: Names<{ readonly page: Named<Page, 'page'>; readonly pageSize: Named<Size, 'page_size'> }>;
-    }
+  ? NamedPaging<
+      Paginator,
+      D,
+      CountedPage<Paginator, D>,
+      { readonly page: Named<Page, 'page'>; readonly pageSize: Named<Size, 'page_size'> },
+      Numbers<Named<Page, 'page'> | Named<Size, 'page_size'>>
+    >
   : Paginator extends {
         readonly limitParameter: infer Limit extends string;
         readonly offsetParameter: infer Offset extends string;
       }
-    ? {
-        readonly page: Counted<Item, CountOf<Paginator, Count>>;
-        readonly parameters: Numbers<Named<Limit, 'limit'> | Named<Offset, 'offset'>>;
-        readonly names: { readonly offset: Named<Offset, 'offset'>; readonly pageSize: Named<Limit, 'limit'> };
-      }
+    ? NamedPaging<
+        Paginator,
+        D,
+        CountedPage<Paginator, D>,
+        { readonly offset: Named<Offset, 'offset'>; readonly pageSize: Named<Limit, 'limit'> },
+        Numbers<Named<Limit, 'limit'> | Named<Offset, 'offset'>>
+      >
     : Paginator extends {
           readonly cursorParameter: infer Cursor extends string;
           readonly pageSizeParameter: infer Size extends string;
         }
-      ? {
-          readonly page: ByCursor<Item>;
-          readonly parameters: Numbers<Named<Size, 'page_size'>> & {
-            readonly [Name in Named<Cursor, 'cursor'>]?: string | undefined;
-          };
-          readonly names: Names<{
-            readonly cursor: Named<Cursor, 'cursor'>;
-            readonly pageSize: Named<Size, 'page_size'>;
-          }>;
-        }
+      ? NamedPaging<
+          Paginator,
+          D,
+          ByCursor<D['outputs']['list']>,
+          { readonly cursor: Named<Cursor, 'cursor'>; readonly pageSize: Named<Size, 'page_size'> },
+          Numbers<Named<Size, 'page_size'>> & { readonly [Name in Named<Cursor, 'cursor'>]?: string | undefined }
+        >
       : UnknownPaging;
+
+type CountedPage<Paginator, D extends Declarations> = Counted<D['outputs']['list'], CountOf<Paginator, D['count']>>;
+
+/** The pages of a paginator, by the names of a view's envelope and of its own. */
+interface NamedPaging<Paginator, D extends Declarations, Page, Parameters, Query> {
+  readonly page: HasUsualMembers<Paginator, D> extends true
+    ? Page
+    : { readonly [Member in keyof Page as MemberName<Paginator, D, Member>]: Page[Member] };
+  readonly parameters: Query;
+  readonly names: HasUsualMembers<Paginator, D> extends true
+    ? Names<Parameters>
+    : EachNames<Paginator, D, keyof Page> & (Names<Parameters> extends undefined ? unknown : Parameters);
+  readonly results: MemberName<Paginator, D, 'results'>;
+}
+
+/** The names of members that lead `each` from one page to the next. */
+type EachNames<Paginator, D extends Declarations, Members> = {
+  readonly [
+    Member in Members & ('results' | 'next' | 'next_cursor') as MemberName<Paginator, D, Member> extends never
+      ? never
+      : Member
+  ]: MemberName<Paginator, D, Member>;
+};
+
+type HasUsualMembers<Paginator, D extends Declarations> = [ManyOf<D>] extends [never]
+  ? Paginator extends { readonly memberNames: infer Own }
+    ? None extends Own
+      ? true
+      : false
+    : true
+  : false;
+
+/** The name of a member of a page: the envelope's, else the paginator's, else its usual one if there is no envelope; never if it is left out. */
+type MemberName<Paginator, D extends Declarations, Member> = Member extends 'results'
+  ? [ManyOf<D>] extends [never]
+    ? NameBy<Paginator, D, Member>
+    : ManyOf<D>
+  : Member extends 'count'
+    ? [CountNameOf<D['envelope']>] extends [never]
+      ? NameBy<Paginator, D, Member>
+      : CountNameOf<D['envelope']>
+    : NameBy<Paginator, D, Member>;
+
+type NameBy<Paginator, D extends Declarations, Member> = [OwnName<Paginator, Member>] extends [null]
+  ? never
+  : [OwnName<Paginator, Member>] extends [string]
+    ? OwnName<Paginator, Member>
+    : [ManyOf<D>] extends [never]
+      ? Member
+      : Extract<Member, 'next_cursor' | 'previous_cursor'>;
+
+/** The name that a paginator itself has for a member; null: it leaves the member out; undefined: it says nothing. */
+type OwnName<Paginator, Member> = Paginator extends { readonly memberNames: infer Own }
+  ? Member extends keyof Own
+    ? undefined extends Own[Member]
+      ? undefined
+      : Own[Member]
+    : undefined
+  : undefined;
 
 type Numbers<Name extends string> = { readonly [Key in Name]?: number | undefined };
 

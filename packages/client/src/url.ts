@@ -38,7 +38,7 @@ export function queryEntries(parameters: object, commas: boolean): QueryEntries 
   return Object.entries(parameters).flatMap(([name, value]: [string, unknown]): QueryEntries => {
     if (value === undefined || value === null) return [];
     if (!Array.isArray(value)) return [[name, textOf(value)]];
-    if (value.length === 0) throw new TypeError(`"${name}" is an empty list, which servers take for no filter`);
+    if (value.length === 0) throw new TypeError(`"${name}" is an empty list`);
     const texts = value.map(textOf);
     if (!commas) return texts.map((text) => [name, text]);
     const split = texts.find((text) => text.includes(','));

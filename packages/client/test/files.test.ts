@@ -31,3 +31,17 @@ t.test('a record with a file is sent as a form, and any other as JSON', async (t
   t.strictSame(types, ['multipart/form-data', 'multipart/form-data', 'application/json']);
   await t.rejects(api.tickets.create({ title: '', screen }), { code: 'invalid_usage' });
 });
+
+t.test('the fields of a form stand beside each other, and its answer in the envelope', async (t) => {
+  const api = createClient<Api>({ url: `${await startTickets(t)}/api` });
+  const screen = new File(['hello'], 'hello.txt', { type: 'text/plain' });
+  const { ticket } = await api.enveloped.create({ ticket: { title: '12', screen } });
+  t.match(ticket, { title: '12', screen: { name: 'hello.txt', size: 5 } });
+  t.match(await api.enveloped.update(ticket.id, { ticket: { title: '13' } }), { ticket: { title: '13' } });
+  const refused = await api.enveloped.create.safe({ ticket: { title: 'x'.repeat(300), weight: 0.5, screen } });
+  t.match(
+    refused,
+    { status: 400, error: { details: [{ path: '/title' }, { path: '/weight' }] } },
+    'places are those of the form',
+  );
+});

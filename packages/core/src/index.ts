@@ -20,6 +20,7 @@ export type {
   SearchField,
   UpdateInputOf,
 } from './viewset/setup/model-viewset-options.ts';
+export type { EnvelopeOption } from './viewset/answers/envelope.ts';
 export type { ReadShapes } from './viewset/answers/read-shapes.ts';
 export type { AnsweringOperation } from './viewset/request/answer.ts';
 export type { Operation } from './viewset/request/operation.ts';
@@ -35,7 +36,7 @@ export {
   type Words,
 } from './viewset/setup/action.ts';
 
-export { ERROR_SCHEMA } from './operations/operation-responses.ts';
+export { ERROR_SCHEMA, type FormatError, type FormattedError } from './error-format.ts';
 export type { OperationParameter, OperationPlan, OperationResponse } from './operations/operation-plan.ts';
 
 export {
@@ -80,6 +81,7 @@ export { QueryParameters, invalidParameter, type ParameterDeclaration } from './
 export { computed, type Computed } from './shapes/read/read-field.ts';
 export { many, type ManyFromOptions, type ManyOptions } from './shapes/read/many.ts';
 export type { Many } from './shapes/read/many-field.ts';
+export { count, exists, type RelatedConditions, type RelatedValue } from './shapes/read/related-value.ts';
 export { readShape, type ReadShape } from './shapes/read/read-shape.ts';
 export { writeShape, type WriteShape } from './shapes/write/write-shape.ts';
 export { nested, type Nested, refs, type Refs } from './shapes/write/to-many-input.ts';
@@ -124,6 +126,8 @@ export { Paginator, type PageSizes, type PaginatorClass, type PaginatorOptions }
 export { type Exchange, type PageLinks, sendLinks } from './pagination/link-header.ts';
 export { CountedPagination, LimitOffsetPagination, PageNumberPagination } from './pagination/counted-pagination.ts';
 export { CursorPagination, type CursorEnvelope } from './pagination/cursor-pagination.ts';
+export type { MemberNames } from './pagination/page-names.ts';
+export type { CountedSettings, PaginatorSettings, PaginatorWith } from './pagination/paginator-with.ts';
 export { PaginatedResult, type PageEnvelope, type PaginatedResultOptions } from './pagination/paginated-result.ts';
 
 export {
@@ -132,6 +136,7 @@ export {
   type PermissionView,
   type UserPermissionClass,
 } from './permissions/permission.ts';
+export { IsOwner } from './permissions/is-owner.ts';
 export { scoped } from './permissions/scoped.ts';
 export { AllowAny, IsAuthenticated, IsRoleAdminUser, IsSafeMethodOnly } from './permissions/built-in-permissions.ts';
 

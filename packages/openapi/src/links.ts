@@ -1,4 +1,5 @@
 import type { OperationPlan } from '@viewset/core';
+import { insideOf } from './envelope.ts';
 import { isObject, type JsonObject } from './json-schema.ts';
 
 /** The plans of a document by the paths of the records that they stand at or below, without the parameter of the key: `/api/books`. */
@@ -16,11 +17,13 @@ export function plansByPath(plans: readonly OperationPlan[]): PlansByPath {
  * @returns OpenAPI's links of an answer, by the operationIds that they lead to; undefined if there are none
  */
 export function linksOf(
-  { action, path, view }: OperationPlan,
+  { action, path, view, envelope }: OperationPlan,
   schema: unknown,
   plans: PlansByPath,
 ): JsonObject | undefined {
-  const pointer = action === 'list' || action === 'create' ? keyPointer(schema, view.key) : undefined;
+  const inside = insideOf(schema, envelope);
+  const found = action === 'list' || action === 'create' ? keyPointer(inside, view.key) : undefined;
+  const pointer = inside === schema ? found : within(`/${envelope}`, found);
   if (pointer === undefined) return undefined;
   const above = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, `$request.path.${name}`]);
   const links = (plans.get(path) ?? []).flatMap(({ path: target, operationId }) => {

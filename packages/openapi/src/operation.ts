@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { TSchema } from 'typebox';
 import type { OperationParameter, OperationPlan, OperationResponse } from '@viewset/core';
+import { changeInside, insideOf } from './envelope.ts';
 import { documentSchema, isObject, type JsonObject, jsonValue, requestSchema } from './json-schema.ts';
 import { linksOf, type PlansByPath } from './links.ts';
 import { capitalized } from './words.ts';
@@ -35,7 +36,8 @@ export function describeOperation(plan: OperationPlan, needsToken: boolean, plan
 }
 
 /** Says what no keyword of OpenAPI does, for programs that make pages or clients of the document. */
-function describeView({ view, action, variant, detail, permissions }: OperationPlan): JsonObject {
+function describeView(plan: OperationPlan): JsonObject {
+  const { view, action, variant, detail, permissions, envelope, pageMembers } = plan;
   const { basename, entity, key } = view;
   return {
     view: basename,
@@ -44,17 +46,20 @@ function describeView({ view, action, variant, detail, permissions }: OperationP
     detail,
     ...(entity === undefined ? {} : { entity }),
     ...(key === undefined ? {} : { key }),
+    ...(envelope === undefined ? {} : { envelope }),
+    ...(Object.keys(pageMembers).length === 0 ? {} : { pageMembers }),
     permissions: permissions.map((permission) => permission.constructor.name),
   };
 }
 
 function mapResponses(plan: OperationPlan, plans: PlansByPath): JsonObject {
-  const { responses, documentation, view } = plan;
+  const { responses, documentation, view, envelope } = plan;
   const described = Object.entries(responses).map(([status, response]) => {
     const schema = answerSchema(response);
     const links = Number(status) < 300 ? linksOf(plan, schema, plans) : undefined;
     const example = jsonValue(documentation.examples.responses?.[Number(status)]);
-    const answer = describeResponse(response, withWords(schema, view.fieldWords), example);
+    const worded = changeInside(schema, envelope, (inside) => withWords(inside, view.fieldWords));
+    const answer = describeResponse(response, worded, example);
     return [status, { ...answer, ...(links === undefined ? {} : { links }) }];
   });
   return Object.fromEntries(described) as JsonObject;
@@ -144,11 +149,14 @@ function examplesOf(examples: unknown): JsonObject {
   return { examples: Object.fromEntries(examples.map((value: unknown, index) => [`example${index + 1}`, { value }])) };
 }
 
-function describeBody({ body, documentation, view }: OperationPlan): JsonObject {
+function describeBody({ body, documentation, view, envelope }: OperationPlan): JsonObject {
+  const worded = (schema: unknown): unknown => withWords(schema, view.fieldWords);
   const { schema: json, form, required, contentTypes } = body!;
   const example = jsonValue(documentation.examples.body);
   // No JSON has a file: where one is required, a form alone can be right.
-  const sent = needsFile(form, json) ? contentTypes.filter((type) => type !== 'application/json') : contentTypes;
+  const sent = needsFile(form, insideOf(json, envelope))
+    ? contentTypes.filter((type) => type !== 'application/json')
+    : contentTypes;
   const content = sent.map((type) => {
     const isForm = form !== undefined && type !== 'application/json';
     const schema = isForm ? form : json;
@@ -158,7 +166,13 @@ function describeBody({ body, documentation, view }: OperationPlan): JsonObject 
       {
         ...(schema === undefined
           ? {}
-          : { schema: withWords(requestSchema(withBytes(documentSchema(schema))), view.fieldWords) }),
+          : {
+              schema: changeInside(
+                requestSchema(withBytes(documentSchema(schema))),
+                isForm ? undefined : envelope,
+                worded,
+              ),
+            }),
         ...(example === undefined || isForm ? {} : { example }),
         ...encoding,
       },

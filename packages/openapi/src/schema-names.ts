@@ -1,4 +1,5 @@
 import type { OperationPlan } from '@viewset/core';
+import { insideOf } from './envelope.ts';
 import { isObject, type JsonObject } from './json-schema.ts';
 import type { NamedSchema } from './shared-components.ts';
 import { pascalCase } from './words.ts';
@@ -16,7 +17,8 @@ const ONE = /^(?:retrieve|create|replace|update|destroy)(?=[A-Z])/;
  * Names the schemas of views: `Product` (read), `ProductInput` (created and replaced; `ProductReplacement` if a PUT takes
  * something else), `ProductPatch` (updated; `ProductBulkPatch` if by an array), `ProductPage` (listed), after the entity of a view, or, if two views of it differ,
  * after its path. Further read shapes are `ProductListItem`, `ProductDetail`, `ProductCreated` and `ProductUpdated` by their
- * operation, or have the name that the view gives them, `ProductStaff`. A schema that has a `title` like the name of a type has
+ * operation, or have the name that the view gives them, `ProductStaff`. The envelopes of a view are `ProductEnvelope`, `ProductInputEnvelope` and
+ * `ProductPatchEnvelope`. A schema that has a `title` like the name of a type has
  * that name: `Error`.
  */
 export function schemaNames(paths: JsonObject, operations: readonly DescribedOperation[]): NamedSchema[] {
@@ -38,7 +40,7 @@ interface Wanted {
 }
 
 function ownSchemas({ plan, operation }: DescribedOperation): Wanted[] {
-  const { action, view } = plan;
+  const { action, view, envelope } = plan;
   if (!['list', 'create', 'retrieve', 'update'].includes(action) || view.entity === undefined) return [];
   const named = (schema: unknown, ...suffixes: readonly string[]): Wanted[] =>
     isObject(schema) && isObject(schema['properties'])
@@ -46,14 +48,24 @@ function ownSchemas({ plan, operation }: DescribedOperation): Wanted[] {
       : [];
   const responses = operation['responses'] as JsonObject;
   const answer = schemaOf(responses[action === 'create' ? 201 : 200]);
-  const record = action === 'list' ? itemOf(answer) : oneOf(answer);
+  const record = action === 'list' ? itemOf(answer) : oneOf(insideOf(answer, envelope));
+  // An envelope of several records is that of its operation.
+  const enveloped = (whole: unknown, ...names: readonly string[]): Wanted[] =>
+    envelope === undefined || !isOne(plan) ? [] : named(whole, ...names.map((name) => `${name}Envelope`));
   const records = recordsIn(record, plan.readShapes).flatMap(([shape, schema]) => named(schema, suffixOf(shape)));
   if (action === 'list') return [...records, ...named(answer, 'Page')];
-  const body = oneOf(schemaOf(operation['requestBody']));
+  const sent = schemaOf(operation['requestBody']);
+  const body = oneOf(insideOf(sent, envelope));
   const suffixes = bodySuffixes(plan);
   const form = schemaOf(operation['requestBody'], 'multipart/form-data');
   const ofForms = suffixes.map((suffix) => `${suffix.replace('Input', '')}Form`);
-  return [...records, ...named(body, ...suffixes), ...named(form, ...ofForms)];
+  const envelopes = [...enveloped(answer, ''), ...enveloped(sent, ...suffixes)];
+  return [...records, ...named(body, ...suffixes), ...named(form, ...ofForms), ...envelopes];
+}
+
+/** Tells if an operation is about one record. */
+function isOne({ action, detail, variant }: OperationPlan): boolean {
+  return detail || (action === 'create' && variant === undefined);
 }
 
 function bodySuffixes({ method, detail }: OperationPlan): readonly string[] {

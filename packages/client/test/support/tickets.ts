@@ -28,14 +28,17 @@ const store: FileStore = {
 };
 
 /** Records with files. */
-class TicketViewSet extends ModelViewSet(Ticket, {
+const shapes = {
   read: readShape(Ticket, ['id', 'title', 'weight', 'tags', 'screen']),
   write: writeShape(Ticket, ['title', 'weight', 'tags'], {
     screen: file({ store, maxBytes: 5_000_000, types: ['text/plain'] }),
   }),
-}) {}
+};
+class TicketViewSet extends ModelViewSet(Ticket, shapes) {}
+class EnvelopedViewSet extends ModelViewSet(Ticket, { ...shapes, envelope: { one: 'ticket' } }) {}
 
-const ticketRouter = () => new Router({ prefix: 'api' }).register('tickets', TicketViewSet);
+const ticketRouter = () =>
+  new Router({ prefix: 'api' }).register('tickets', TicketViewSet).register('enveloped', EnvelopedViewSet);
 
 export type Api = ReturnType<typeof ticketRouter>;
 

@@ -58,6 +58,9 @@ export interface DeclaredRoute {
   readonly variant?: OperationPlan['variant'];
   readonly urlName: string;
   readonly options: { readonly [Option in keyof ActionOptions]?: ActionOptions[Option] | undefined };
+  /** See `OperationPlan`. */
+  readonly envelope?: string | undefined;
+  readonly pageMembers?: OperationPlan['pageMembers'] | undefined;
   /** The answers as documents have them, if requests may be answered in more than one way. */
   readonly documented?: OperationSchemas['documented'];
   readonly readShapes?: readonly string[] | undefined;
@@ -147,6 +150,8 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
         description: descriptions?.[operation],
         examples: examples?.[operation],
       },
+      envelope: operation === 'list' || operation === 'destroy' ? undefined : definition.envelope?.one,
+      pageMembers: operation === 'list' ? definition.lists?.pageMembers : undefined,
       documented,
       readShapes,
       answerParameters: isAnswering(operation) ? definition.answers?.parametersOf(operation) : undefined,
@@ -178,6 +183,7 @@ function declaredExports({ definition }: MountedView, operations: readonly Decla
         variant: format,
         urlName: `list-${format}`,
         options: { responses: { 200: schema }, listParameters: true },
+        pageMembers: undefined,
         documented: undefined,
         readShapes: undefined,
       },
@@ -225,6 +231,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       variant,
       urlName: variant ?? 'list',
       options: { body, responses: response, querystring },
+      envelope: operation === 'destroy' ? undefined : definition.envelope?.many,
       documented,
       readShapes,
       answerParameters: isAnswering(operation) ? definition.answers?.parametersOf(operation) : undefined,

@@ -7,12 +7,16 @@ import type {
   RouteOptions,
 } from 'fastify';
 import type { TSchema } from 'typebox';
-import { runHook, whenReady } from '../awaitable.ts';
+import { type Awaitable, runHook, settle, whenReady } from '../awaitable.ts';
 import { HttpError, ImproperlyConfigured, ParseError, UnsupportedMediaType } from '../errors.ts';
+import { isRecord } from '../json.ts';
 import { mayHaveBody } from '../methods.ts';
+import type { Envelope } from '../viewset/answers/envelope.ts';
 import type { ActionHooks } from '../viewset/setup/action.ts';
 import { isAnswering } from '../viewset/request/answer.ts';
+import { placedError } from '../viewset/request/placed-error.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
+import type { OperationHandler } from '../viewset/viewset.ts';
 import { type AnswerHook, collectionCheck, tagAnswers } from './conditional-requests.ts';
 import { formReading } from './form-body.ts';
 import { compileGate } from './gate.ts';
@@ -40,12 +44,15 @@ export interface RouteScope {
 
 /** Derives a route's options from its plan. */
 export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptions {
-  const { plan, hooks, query } = route;
+  const { plan, hooks } = route;
   const own: OwnHooks = {
     onRequest: compileGate(route),
     preParsing: scope.readsOtherTypes && mayHaveBody(plan.method) ? mediaTypeCheck(plan) : undefined,
     preValidation: [readForm(route) ?? [], beforeValidation(route) ?? []].flat(),
-    preHandler: [route.refuseBody ?? [], collectionCheck(plan) ?? []].flat(),
+    preHandler: [
+      route.refuseBody === undefined ? [] : placedInEnvelope(route.refuseBody),
+      collectionCheck(plan) ?? [],
+    ].flat(),
     preSerialization: afterHandler(route),
     onSend: answerCheck(route),
   };
@@ -57,20 +64,50 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
     ...(plan.bodyLimit === undefined ? {} : { bodyLimit: plan.bodyLimit }),
     schema: fastifySchema(route, scope),
     validatorCompiler: validatorCompiler(route),
-    handler: query.ofBody === undefined ? plan.handler : placedInBody(plan.handler),
+    handler: handlerOf(route),
+  };
+}
+
+/** Makes the handler, whose errors name places in the request as it was sent. */
+function handlerOf({ plan, query, readBody }: PlannedRoute): OperationHandler {
+  if (query.ofBody !== undefined) return placedInBody(plan.handler);
+  return readBody === undefined ? plan.handler : placedInEnvelope(plan.handler);
+}
+
+/** Makes a step of a request tell of the body as it was sent, with the envelope that was read away. */
+function placedInEnvelope<Arguments extends readonly [FastifyRequest, ...unknown[]], Result>(
+  step: (...given: Arguments) => Awaitable<Result>,
+): (...given: Arguments) => Awaitable<Result> {
+  return (...given) =>
+    settle<Result, Result>(
+      () => step(...given),
+      (result) => result,
+      (error) => {
+        throw placedError(error, stateOf(given[0]).input?.path);
+      },
+    );
+}
+
+/** Puts the records of an answer that is a success into the members that the view's envelope names. A page has its names already. */
+function envelop(envelope: Envelope, isList: boolean): AnswerHook {
+  return (_request, { statusCode }, payload, done) => {
+    if (!isSuccess(statusCode)) return done(null, payload);
+    if (Array.isArray(payload)) return done(null, isList ? envelope.wrapWhole(payload) : envelope.wrapMany(payload));
+    done(null, isList || !isRecord(payload) ? payload : envelope.wrapOne(payload));
   };
 }
 
 /** Lists the hooks that see an answer before it is serialized. */
 function afterHandler(route: PlannedRoute): AnswerHook[] {
   const { plan, definition, variesAnswers, tagsAnswers } = route;
-  const { preconditions } = definition;
+  const { preconditions, envelope } = definition;
   const { action } = plan;
   if (!isAnswering(action)) return [];
   const isWhole = (request: FastifyRequest): boolean => definition.answers?.isWhole(request, action) === true;
   const schemaOf = (request: FastifyRequest): TSchema | undefined => definition.schemas.forAnswer?.(request, action);
   // The tag of a 304 to a HEAD needs the length of the answer as it would be serialized.
   return [
+    envelope?.isUsed === true ? envelop(envelope, action === 'list') : [],
     variesAnswers ? serializeBy(schemaOf) : [],
     tagsAnswers && preconditions ? tagAnswers(preconditions.tagOf, isWhole) : [],
   ].flat();
@@ -186,7 +223,13 @@ function readForm({ form }: PlannedRoute): preValidationAsyncHookHandler | undef
 }
 
 /** Checks the query string, refuses a missing body, and reads that of an operation. */
-function beforeValidation({ plan, definition, query, readBody }: PlannedRoute): preValidationHookHandler | undefined {
+function beforeValidation({
+  plan,
+  definition,
+  query,
+  readBody,
+  form,
+}: PlannedRoute): preValidationHookHandler | undefined {
   const needsBody = plan.body?.required === true;
   const declared = (query.ofBody ?? plan.queryParameters).map(({ name }) => name);
   const check = compileQueryCheck(query, declared, definition.lists?.check.bind(definition.lists));
@@ -195,7 +238,7 @@ function beforeValidation({ plan, definition, query, readBody }: PlannedRoute): 
   if (!needsBody && checkQuery === undefined) return undefined;
   const read = (request: FastifyRequest): void => {
     if (readBody === undefined) return;
-    const input = readBody(request.body);
+    const input = readBody(request.body, form !== undefined && request.isMultipart());
     stateOf(request).input = input;
     request.body = input.value;
   };

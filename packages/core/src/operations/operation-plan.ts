@@ -96,6 +96,10 @@ export interface OperationPlan {
   readonly headerParameters: readonly OperationParameter[];
   /** Undefined if the operation declares none. */
   readonly body: OperationBody | undefined;
+  /** The member in which the body and the answer of the operation stand; undefined if they stand by themselves. A form has no envelope. */
+  readonly envelope: string | undefined;
+  /** The members of the page that the operation answers with whose names are not the usual ones, by those; null: left out. */
+  readonly pageMembers: Readonly<Record<string, string | null>>;
   /**
    * The names of the read shapes that the records of its answer can have: `default`, an operation's name, or one that the
    * view chooses by itself. If there are several, the schema of a record is the union of theirs, in this order.

@@ -7,6 +7,7 @@ import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { type Exchange, type PageLinks, sendLinks } from './link-header.ts';
 import { pageEnvelope, type PageEnvelope, PaginatedResult } from './paginated-result.ts';
+import { type CountedSettings, type PaginatorWith, paginatorWith } from './paginator-with.ts';
 import { integerDeclaration, integerParameter, Paginator, type PaginatorOptions } from './paginator.ts';
 
 /** The base of paginators whose envelope is `{ count, next, previous, results }`: knows the ways to count. */
@@ -31,12 +32,14 @@ export abstract class CountedPagination extends Paginator {
   }
 
   /**
-   * The way of counting in force: the view's if it names one, else the class's.
+   * The way of counting in force: the view's if it names one, else the class's. A count that neither a page nor a link shows is
+   * not asked for.
    *
    * @throws ImproperlyConfigured on first use, which is at registration, when a subclass names another
    */
   protected get counting(): Counting {
-    return this.#checkCounting(this.options.count ?? this.count);
+    const isShown = this.links || this.pageNames.of('count') !== undefined;
+    return this.#checkCounting(this.options.count ?? (isShown ? this.count : 'none'));
   }
 
   #checkCounting(counting: Counting): Counting {
@@ -44,6 +47,9 @@ export abstract class CountedPagination extends Paginator {
     throw wrongOption(this.owner, 'count', `one of ${COUNTINGS.join(', ')}`, counting);
   }
 }
+
+/** The fields that hold the names of parameters. */
+const NUMBER_FIELDS = { page: 'pageParameter', page_size: 'pageSizeParameter' } as const;
 
 /**
  * Pages by number, from 1: `?page=2&page_size=20`. The default paginator.
@@ -57,6 +63,22 @@ export abstract class CountedPagination extends Paginator {
  * // {"count":50,"next":false,"previous":true,"results":[ 10 records ]}
  */
 export class PageNumberPagination extends CountedPagination {
+  /**
+   * Makes this paginator with other names, sizes and settings, without a subclass. `names` has those of the parameters and of the
+   * members of a page.
+   *
+   * @throws ImproperlyConfigured for a name that the paginator does not have
+   * @example
+   * const pagination = PageNumberPagination.with({ names: { page: 'p', results: 'items', previous: null }, pageSize: 20 });
+   * // GET /products?p=2
+   * // {"count":50,"next":true,"items":[ 20 records ]}
+   */
+  static with<const Settings extends CountedSettings<'page' | 'page_size'>>(
+    settings: Settings,
+  ): PaginatorWith<PageNumberPagination, Settings, typeof NUMBER_FIELDS> {
+    return paginatorWith(this, settings, NUMBER_FIELDS) as never;
+  }
+
   /** The name of the query parameter that holds the number of the page. */
   readonly pageParameter: string = 'page';
   /** The name of the query parameter that holds the size of the page. */
@@ -103,6 +125,9 @@ export class PageNumberPagination extends CountedPagination {
   }
 }
 
+/** The fields that hold the names of parameters. */
+const OFFSET_FIELDS = { limit: 'limitParameter', offset: 'offsetParameter' } as const;
+
 /**
  * Pages by place: `?limit=20&offset=40` skips 40 records and takes 20.
  *
@@ -115,6 +140,24 @@ export class PageNumberPagination extends CountedPagination {
  * // {"count":50,"next":false,"previous":true,"results":[ 10 records ]}
  */
 export class LimitOffsetPagination extends CountedPagination {
+  /**
+   * Makes this paginator with other names, sizes and settings, without a subclass. `names` has those of the parameters and of the
+   * members of a page.
+   *
+   * @throws ImproperlyConfigured for a name that the paginator does not have
+   * @example
+   * const pagination = LimitOffsetPagination.with({
+   *   names: { limit: 'take', offset: 'skip', results: 'items', count: 'total', next: null, previous: null },
+   * });
+   * // GET /products?take=20&skip=40
+   * // {"total":50,"items":[ 10 records ]}
+   */
+  static with<const Settings extends CountedSettings<'limit' | 'offset'>>(
+    settings: Settings,
+  ): PaginatorWith<LimitOffsetPagination, Settings, typeof OFFSET_FIELDS> {
+    return paginatorWith(this, settings, OFFSET_FIELDS) as never;
+  }
+
   /** The name of the query parameter that holds how many records to take. */
   readonly limitParameter: string = 'limit';
   /** The name of the query parameter that holds how many records to skip. */

@@ -9,6 +9,7 @@ import type { QuerySet } from '../query/queryset.ts';
 import { CursorCodec, type Cursor } from './cursor-codec.ts';
 import { type Exchange, type PageLinks, sendLinks } from './link-header.ts';
 import { Paginator, type PaginatorOptions } from './paginator.ts';
+import { type PaginatorSettings, type PaginatorWith, paginatorWith } from './paginator-with.ts';
 
 /** The body of a list that is paged by cursor. */
 export interface CursorEnvelope<Item> {
@@ -20,6 +21,9 @@ export interface CursorEnvelope<Item> {
   readonly previous_cursor: string | null;
   readonly results: Item[];
 }
+
+/** The fields that hold the names of parameters. */
+const CURSOR_FIELDS = { cursor: 'cursorParameter', page_size: 'pageSizeParameter' } as const;
 
 /**
  * Pages by place in the order (keyset): `?cursor=…&page_size=20`. A page costs the same however deep it is, and records
@@ -37,6 +41,22 @@ export interface CursorEnvelope<Item> {
  * // GET /events?sort=-created_at&page_size=20&cursor=q83v…
  */
 export class CursorPagination extends Paginator {
+  /**
+   * Makes this paginator with other names, sizes and settings, without a subclass. `names` has those of the parameters and of the
+   * members of a page.
+   *
+   * @throws ImproperlyConfigured for a name that the paginator does not have
+   * @example
+   * const pagination = CursorPagination.with({ names: { cursor: 'after', next_cursor: 'endCursor', previous_cursor: null } });
+   * // GET /events?after=q83v…
+   * // {"next":true,"previous":true,"endCursor":"x1Rk…","results":[ 10 records ]}
+   */
+  static with<const Settings extends PaginatorSettings<'cursor' | 'page_size'>>(
+    settings: Settings,
+  ): PaginatorWith<CursorPagination, Settings, typeof CURSOR_FIELDS> {
+    return paginatorWith(this, settings, CURSOR_FIELDS) as never;
+  }
+
   /** The name of the query parameter that holds the cursor. */
   readonly cursorParameter: string = 'cursor';
   /** The name of the query parameter that holds the size of the page. */

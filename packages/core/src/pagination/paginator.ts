@@ -6,6 +6,7 @@ import type { Counting } from '../language/query.ts';
 import type { Projection } from '../language/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { type Exchange, LINK_HEADERS } from './link-header.ts';
+import { type ListEnvelope, type MemberNames, PageNames } from './page-names.ts';
 
 /** The pages that a view declares, and its place. */
 export interface PaginatorOptions {
@@ -19,6 +20,8 @@ export interface PaginatorOptions {
   readonly maxPageSize?: number | undefined;
   /** The way to count the records in all: `exact`, `estimated` or `none`. Default: the paginator's own, exact. */
   readonly count?: Counting | undefined;
+  /** The names of the view's option `envelope` for its lists. */
+  readonly envelope?: ListEnvelope | undefined;
   /** Encrypts cursors, at least 32 bytes. Needed by CursorPagination alone. */
   readonly secret?: string | Uint8Array | undefined;
 }
@@ -56,8 +59,14 @@ export abstract class Paginator {
    * as far as they are known. Read by the built-in paginators. Default: false.
    */
   readonly links: boolean = false;
+  /**
+   * Other names for the members of a page, by their usual ones; null leaves a member out. `paginate` and `envelope` use the usual
+   * names. The library renames what they return. `with()` of a built-in paginator sets them. Default: none.
+   */
+  readonly memberNames: MemberNames = {};
   protected readonly options: PaginatorOptions;
   #sizes: PageSizes | undefined;
+  #pageNames: PageNames | undefined;
 
   constructor(options: PaginatorOptions = {}) {
     this.options = options;
@@ -96,6 +105,15 @@ export abstract class Paginator {
    * already, so that one answer names every offending parameter. Default: nothing.
    */
   check(_parameters: QueryParameters): void {}
+
+  /**
+   * The names of the members of a page in force: by the view's envelope and by `memberNames`.
+   *
+   * @throws ImproperlyConfigured on first use, which is at registration, if two members have one name
+   */
+  get pageNames(): PageNames {
+    return (this.#pageNames ??= new PageNames(this.owner, this.memberNames, this.options.envelope));
+  }
 
   /** The subject of a message: the view if it is known, and the paginator. */
   protected get owner(): string {

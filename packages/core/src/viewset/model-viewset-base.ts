@@ -261,12 +261,13 @@ export abstract class ModelViewSetBase<
     if (paginator === null) throw new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`);
     if (queryset.isSliced) throw slicedError(this.name, 'what paginate() gets', 'the paginator');
     const answer = this.#answer(request, 'list');
-    return paginator.paginate(
+    const page = await paginator.paginate(
       byAuthor(queryset, answer),
       answer.records,
       parametersOf(request),
       reply && { request, reply },
     );
+    return paginator.pageNames.apply(page);
   }
 
   /**
@@ -282,7 +283,7 @@ export abstract class ModelViewSetBase<
 
   /**
    * Reads the records of relations to many that the read shape shows of entities (`many()`), for `represent`: by one statement
-   * for each relation and level, however many entities there are. When the view itself calls `represent`, it has done so.
+   * for each relation and level, however many entities there are. One more reads all values of `exists()` and `count()`. When the view itself calls `represent`, it has done so.
    * Later changes need another call.
    *
    * Within a transaction, such as that of an action of one record under POST, the changes of `request.em` are flushed first. Outside of one nothing is
@@ -301,7 +302,7 @@ export abstract class ModelViewSetBase<
     const { em } = request;
     if (em.isInTransaction()) await em.flush();
     else if (hasPendingRelations(em)) throw notFlushed(`${this.name}: loadRelated()`);
-    return backendOf(request).loadChildren(request, entities, this.#resource.answers.current(request).projection);
+    return backendOf(request).loadRelated(request, entities, this.#resource.answers.current(request).projection);
   }
 
   /**

@@ -5,6 +5,7 @@ import type { PrimaryKeyName } from '../mikro/entities.ts';
 import { checkOptions, wrongOption } from '../options.ts';
 import type { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { ReadOutput } from '../shapes/read/read-shape.ts';
+import type { RelatedValue } from '../shapes/read/related-value.ts';
 import type { PropertyValue, ToWire } from '../shapes/wire-value.ts';
 import { ModelViewSetBase, type ViewTypes } from './model-viewset-base.ts';
 import type { AnsweringOperation } from './request/answer.ts';
@@ -54,6 +55,8 @@ export interface DeclaredView<Entity, Options> {
   /** True if clients leave fields out by `fields`. */
   readonly fields: Or<Option<Options, 'fields'>, 'expand' extends keyof Options ? true : false>;
   readonly operations: OperationOf<Options>;
+  /** The members in which records stand. */
+  readonly envelope: Option<Options, 'envelope'>;
   readonly input: WithExtra<InputOf<Option<Options, 'write'>>, Option<Options, 'extra'>>;
   readonly update: WithExtra<UpdateInputOf<Option<Options, 'write'>>, Option<Options, 'extra'>>;
   /** The operations that can be done to several records at once. */
@@ -81,8 +84,24 @@ type NamedBy<Entity, Name> = {
 };
 
 type FilterValues<Entity, Filters> = {
-  readonly [Parameter in keyof Filters]: LookupValue<Entity, Filters[Parameter] & string>;
+  readonly [Parameter in keyof Filters]: Filters[Parameter] extends string
+    ? LookupValue<Entity, Filters[Parameter]>
+    : ValueOf<Filters[Parameter]>;
 };
+
+/** The value of a filter by what related records tell. */
+type ValueOf<Filter> =
+  Filter extends RelatedValue<never, infer Value>
+    ? Value
+    : Filter extends readonly [RelatedValue<never, infer Value>, infer Lookup]
+      ? Lookup extends 'isnull'
+        ? boolean
+        : Lookup extends 'in'
+          ? readonly Value[]
+          : Lookup extends 'range'
+            ? readonly [Value, Value]
+            : Value
+      : never;
 
 /** Fits no view class whose `represent` adds fields that its read shape does not declare: they would not be sent. */
 export type SendsAll<View> = View extends {

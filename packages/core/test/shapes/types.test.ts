@@ -2,10 +2,12 @@ import type { InferEntity } from '@mikro-orm/core';
 import t from 'tap';
 import { Type, type TObject } from 'typebox';
 import { computed } from '../../src/shapes/read/read-field.ts';
+import { count, exists } from '../../src/shapes/read/related-value.ts';
 import { readShape, toReadShape, type ReadShape } from '../../src/shapes/read/read-shape.ts';
 import type { ResolvedData, WritableSchema } from '../../src/shapes/write/write-input.ts';
 import { toWriteShape, writeShape, type WriteShape } from '../../src/shapes/write/write-shape.ts';
 import { nested, refs } from '../../src/shapes/write/to-many-input.ts';
+import { ModelViewSet } from '../../src/viewset/model-viewset.ts';
 import { Author, Book, Chapter } from '../support/shelves.ts';
 import { Country, Maker, Specimen } from './specimens.ts';
 
@@ -271,4 +273,33 @@ t.test('what a write shape takes in of relations to many is inferred', async () 
   t.throws(() => writeShape(Author, ['name'], { books: nested(chapter) }));
   // @ts-expect-error -- no relation to many
   t.throws(() => writeShape(Book, [], { author: refs('author') }));
+});
+
+t.test('what related records tell is inferred, by ways and lookups that there are', async () => {
+  const read = readShape(Book, ['title'], {
+    tagged: exists('tags', () => ({ name: 'tea' })),
+    tags: count('tags'),
+    chapters_with_tea: count('chapters', { tags__name: 'tea' }),
+  });
+  same<OutputOf<typeof read>, { title: string; tagged: boolean; tags: number; chapters_with_tea: number }>(true);
+  const chapter = readShape(Chapter, ['heading'], { siblings: count('book.chapters', { heading__ne: 'One' }) });
+  same<OutputOf<typeof chapter>, { heading: string; siblings: number }>(true);
+  readShape(Book, [], { tagged: exists('tags', () => null) });
+  // @ts-expect-error -- a misspelt relation
+  t.throws(() => readShape(Book, [], { tagged: exists('tgas') }));
+  // @ts-expect-error -- no relation to many
+  t.throws(() => readShape(Book, [], { tagged: count('author') }));
+  // @ts-expect-error -- a misspelt field of the related entity
+  readShape(Book, [], { tagged: exists('tags', { nmae: 'tea' }) });
+  // @ts-expect-error -- a value of another type
+  readShape(Book, [], { tagged: exists('tags', () => ({ name: 5 })) });
+  ModelViewSet(Book, {
+    read,
+    filterFields: { tagged: exists('tags', () => ({ name: 'tea' })), min_tags: [count('tags'), 'gte'], title: 'title' },
+    orderingFields: { tags: count('tags') },
+  });
+  // @ts-expect-error -- a boolean has no order
+  ModelViewSet(Book, { read, filterFields: { tagged: [exists('tags'), 'gte'] } });
+  // @ts-expect-error -- a relation of another entity
+  ModelViewSet(Book, { read, orderingFields: { tags: count('books') } });
 });

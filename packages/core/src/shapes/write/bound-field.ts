@@ -142,6 +142,7 @@ function bindColumn(
     key: naturalKey ?? held,
     held: property.mapToPk === true ? held : undefined,
     isMany: false,
+    creates: false,
   };
   return { nullable, rule, bounds, reference };
 }
@@ -199,7 +200,7 @@ function bindToMany(
   const key = source.key ?? keyName(target);
   const value = shapeField(target, key);
   checkUnique(target, value.property);
-  const reference = { target, key, held: undefined, isMany: true };
+  const reference = { target, key, held: undefined, isMany: true, creates: source.create };
   return { nullable: false, rule: columnRule(value), reference, maxItems: source.max };
 }
 

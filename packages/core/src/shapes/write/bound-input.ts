@@ -46,6 +46,8 @@ export interface Reference {
   readonly held: string | undefined;
   /** True if the value is a list. */
   readonly isMany: boolean;
+  /** True if a record that is not there is created. */
+  readonly creates: boolean;
 }
 
 /** The children that a field of a body writes. */

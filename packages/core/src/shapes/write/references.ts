@@ -21,6 +21,13 @@ export type FindReferred = (
   mentions: readonly Mention[],
 ) => Promise<readonly object[]>;
 
+/** The records that the references of a body lead to. */
+export interface Referred {
+  readonly find: FindReferred;
+  /** Creates those of some values of the field that a reference names which do not exist. */
+  readonly create: (reference: Reference, values: readonly unknown[]) => Promise<void>;
+}
+
 /**
  * Finds the records of a condition that the filters of their entity show.
  *
@@ -51,7 +58,8 @@ export interface RecordData {
 
 /**
  * Puts the related entities in the place of what the client sent for them: one query for each reference of the shape, however
- * many values it has, those of children and of all records among them. A record that is not found is answered like one that is not there.
+ * many values it has, those of children and of all records among them. A record that is not found is answered like one that is not there, or
+ * created if the reference says so. Nothing is created as long as a fault is known.
  *
  * @param known the faults of the records that are known already: nothing is asked of the values at their places
  * @throws InvalidUsage with a detail for every fault that is known, and for every reference to a record that is not there
@@ -60,7 +68,7 @@ export async function resolveReferences(
   em: EntityManager,
   records: readonly RecordData[],
   fields: readonly BoundField[],
-  findReferred: FindReferred,
+  referred: Referred,
   known: readonly Problem[],
 ): Promise<object[]> {
   const reading = new ReferenceReading(known);
@@ -69,8 +77,15 @@ export async function resolveReferences(
   });
   for (const [reference, mentions] of reading.mentions) {
     // One after the other: inside a transaction there is but one connection.
-    const found = await find(em, reference, mentions, findReferred);
-    const { held } = reference;
+    let found = await find(em, reference, mentions, referred.find);
+    const { held, creates } = reference;
+    const unknown = creates ? mentions.filter(({ value }) => found(value) === undefined) : [];
+    if (unknown.length > 0) {
+      if (known.length + reading.problems.length > 0) continue;
+      const values = unknown.map(({ value }) => value);
+      await referred.create(reference, values);
+      found = await find(em, reference, mentions, referred.find);
+    }
     for (const { value, path, put } of mentions) {
       const record = found(value);
       if (record !== undefined) put(held === undefined ? record : record[held]);

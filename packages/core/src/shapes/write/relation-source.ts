@@ -15,7 +15,7 @@ export type RelationSource =
   /** A related record, by a unique field of it. */
   | { readonly kind: 'one'; readonly key: string }
   /** Any number of related records, by a unique field of theirs; undefined: by the primary key. */
-  | { readonly kind: 'refs'; readonly key: string | undefined; readonly max: number }
+  | { readonly kind: 'refs'; readonly key: string | undefined; readonly max: number; readonly create: boolean }
   /** The children of the record. */
   | { readonly kind: 'nested'; readonly nested: Nested<object, object> }
   /** No relation, but a file of the record. */
@@ -32,14 +32,20 @@ export type RelationSources = ReadonlyMap<string, RelationSource>;
 export function relationSource(meta: EntityMetadata, name: string, source: unknown): RelationSource | undefined {
   if (typeof source === 'string') return { kind: 'one', key: keyOf(meta, name, source) };
   if (source instanceof Refs) {
-    const { path, max } = source as Refs;
-    return { kind: 'refs', key: path === name ? undefined : keyOf(meta, name, path), max };
+    const { path, max, create } = source as Refs;
+    const key = path === name ? undefined : keyOf(meta, name, path);
+    if (create && key === undefined) {
+      throw new ImproperlyConfigured(
+        `${meta.className}: refs('${path}') with "create" has to name a unique field, refs('${path}.<field>'): records are not created by their keys`,
+      );
+    }
+    return { kind: 'refs', key, max, create };
   }
   if (source instanceof FileField) return { kind: 'file', field: source };
   if (source instanceof Nested) return { kind: 'nested', nested: source as Nested<object, object> };
   const property = meta.properties[name as never] as EntityProperty | undefined;
   if (source !== undefined || property === undefined || !isToMany(property)) return undefined;
-  return { kind: 'refs', key: undefined, max: DEFAULT_MAX_REFERENCES };
+  return { kind: 'refs', key: undefined, max: DEFAULT_MAX_REFERENCES, create: false };
 }
 
 /** Returns the `name` of `role.name`. @throws ImproperlyConfigured if the path is not the field's own relation and one field of it */

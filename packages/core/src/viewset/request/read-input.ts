@@ -22,6 +22,8 @@ export interface ReadInput {
   readonly bodies: readonly ReadBody[];
   /** The faults of an array that are not those of one of its bodies. */
   readonly faults: readonly Problem[];
+  /** The JSON pointer to the value in the body as it was sent: to the member that the view's envelope names. */
+  readonly path?: string;
 }
 
 const NOTHING: object = Object.freeze({});

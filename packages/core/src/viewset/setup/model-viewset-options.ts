@@ -13,29 +13,20 @@ import type {
 import type { FilterClass } from '../../filters/filter.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { isPlainRecord, isRecord } from '../../json.ts';
-import {
-  ANYTHING,
-  BOOLEAN,
-  isListOf,
-  FUNCTION,
-  LIST,
-  NAMES,
-  type OptionRule,
-  TEXT,
-  TEXTS,
-  TEXTS_BY_NAME,
-} from '../../options.ts';
+import { ANYTHING, BOOLEAN, isListOf, FUNCTION, LIST, NAMES, type OptionRule, TEXT, TEXTS } from '../../options.ts';
 import type { PaginatorClass } from '../../pagination/paginator.ts';
 import type { PermissionClass } from '../../permissions/permission.ts';
 import type { Counting } from '../../language/query.ts';
 import type { LookupName, OrderName } from '../../language/lookup-name.ts';
 import type { ExtraFields, ReadShape } from '../../shapes/read/read-shape.ts';
+import { RelatedValue, type ValueLookup } from '../../shapes/read/related-value.ts';
 import type { NamedSchema, ObjectSchema, StaticObject } from '../../shapes/schema-object.ts';
 import type { NullOf, PropertyValue } from '../../shapes/wire-value.ts';
 import type { WriteShape } from '../../shapes/write/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../../throttle/rate-limit-rule.ts';
 import { BULK_RULE, type BulkOption } from '../writes/bulk.ts';
 import type { Problems } from '../writes/problems.ts';
+import { ENVELOPE_RULE, type EnvelopeOption } from '../answers/envelope.ts';
 import type { OneShape, ReadShapes } from '../answers/read-shapes.ts';
 import type { AnsweringOperation } from '../request/answer.ts';
 import { type ExportFormat, EXPORTS } from '../../exports/list-export.ts';
@@ -53,7 +44,7 @@ type TextPath<Entity> = PathOf<Entity, '__', 3, 'text'> | PathOf<Entity, '__', 2
 export type JsonLogicField<Entity> = PathOf<Entity, '.'> | PathOf<Entity, '.', 2, 'any', 'many'>;
 
 /** Query parameter → lookup. */
-export type FilterFields<Entity> = Readonly<Record<string, LookupName<Entity>>>;
+export type FilterFields<Entity> = Readonly<Record<string, LookupName<Entity> | ValueLookup<Entity>>>;
 
 /** A schema written by hand, each of whose properties has to be a property of the entity. */
 type OwnNames<Shape, Names> = Shape extends ObjectSchema
@@ -258,6 +249,12 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    */
   readonly validate?: Dependent;
   /**
+   * The members in which records stand: `{ one: 'article', many: 'articles', count: 'articlesCount' }` has bodies and answers of one record as
+   * `{ "article": { … } }`, and lists as `{ "articles": [ … ], "articlesCount": 3 }`. Default: a record stands by itself, and lists have
+   * the form of the paginator.
+   */
+  readonly envelope?: EnvelopeOption;
+  /**
    * The greatest number of records that a request may write at once: a POST of an array, a PATCH of an array of objects with
    * their keys, a `DELETE …?pk=1,2,3`; all are written or none. One number for the operations that the view has, or `{ create,
    * update, destroy }` for those named. Default: none, one record a request.
@@ -284,12 +281,12 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   readonly operations?: readonly Operation[];
   /** Fields that `?search=` looks in. */
   readonly searchFields?: readonly SearchField<Entity>[];
-  /** Query parameter → lookup: `{ min_price: 'price__gte' }`. */
+  /** Query parameter → lookup, `{ min_price: 'price__gte' }`, or `exists(…)`, `count(…)`, `[count(…), 'gte']`. */
   readonly filterFields?: FilterFields<Entity>;
   /** Fields that `?filter=` (JSON Logic) may name. Default: those that `filterFields` reaches. */
   readonly jsonLogicFields?: readonly JsonLogicField<Entity>[];
-  /** Sort name → field: `?sort=-price`. */
-  readonly orderingFields?: Readonly<Record<string, PathOf<Entity, '__'>>>;
+  /** Sort name → field, or `exists(…)`, `count(…)`: `?sort=-price`. */
+  readonly orderingFields?: Readonly<Record<string, PathOf<Entity, '__'> | RelatedValue<Entity, boolean | number>>>;
   /** The order of a list whose request names none. Default: the primary key, ascending. */
   readonly ordering?: readonly OrderName<Entity>[];
   /** Filter classes, applied in order. Default: the plugin's, which is `DEFAULT_FILTERS`. */
@@ -366,8 +363,13 @@ export interface AnyModelOptions extends ModelViewSetOptions<object> {
 
 const byParameter = (what: string): OptionRule => [
   `an object of ${what} by the names that clients use, such as { title: 'title' }`,
-  TEXTS_BY_NAME[1],
+  (value) => isPlainRecord(value) && Object.values(value).every(isFilterOrOrder),
 ];
+
+/** A name, or a value that related records tell; behind one, a lookup. */
+function isFilterOrOrder(value: unknown): boolean {
+  return TEXT[1](value) || value instanceof RelatedValue || (Array.isArray(value) && value.length === 2);
+}
 
 /** The values that the options may have; what fits the entity is judged when the view is registered. */
 export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionRule>> = {
@@ -381,6 +383,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
     (value) => isPlainRecord(value) && Object.values(value).every((each) => typeof each === 'function'),
   ],
   validate: FUNCTION,
+  envelope: ENVELOPE_RULE,
   bulk: BULK_RULE,
   referencePermissions: ['lists of permission classes by field', isPlainRecord],
   referenceViews: ['view classes by field', isPlainRecord],

@@ -10,12 +10,14 @@ import { type Filter, type FilterClass, resolveOption } from '../../filters/filt
 import { InvalidUsageCollector } from '../../invalid-usage-collector.ts';
 import { orderKey } from '../../language/order.ts';
 import { checkValues, LIST } from '../../options.ts';
+import { PageNames } from '../../pagination/page-names.ts';
 import type { Paginator, PaginatorClass } from '../../pagination/paginator.ts';
 import { invalidParameter, type ParameterDeclaration } from '../../parameters.ts';
 import type { QuerySet } from '../../query/queryset.ts';
 import type { IsShown } from '../../shapes/read/shown-paths.ts';
 import { type ExportFormat, ListExport } from '../../exports/list-export.ts';
 import { LIST_RULES } from './list-options.ts';
+import type { Envelope } from '../answers/envelope.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
 import { parametersOf } from '../request/request-state.ts';
 import type { Operation } from '../request/operation.ts';
@@ -32,6 +34,7 @@ interface ListDeclarations {
   readonly answerParameters: readonly ParameterDeclaration[];
   readonly context: ViewContext;
   readonly isShown: IsShown;
+  readonly envelope: Envelope;
 }
 
 /** The lists of a view: in which order records come, how they are narrowed, paged and exported, and by which parameters. */
@@ -39,6 +42,7 @@ export class RecordLists implements ListDefinition {
   /** All records in the view's order, to be read with the entity manager of a request. */
   readonly records: QuerySet<object>;
   readonly paginator: Paginator | null;
+  readonly pageMembers: ListDefinition['pageMembers'];
   /** Undefined if lists are sent as JSON alone. */
   readonly export: ListExport | undefined;
   readonly parameters: readonly ParameterDeclaration[];
@@ -46,11 +50,13 @@ export class RecordLists implements ListDefinition {
   readonly takesQuery: boolean;
   readonly #filters: readonly Filter[];
 
-  constructor({ name, records, options, operations, answerParameters, context, isShown }: ListDeclarations) {
+  constructor(declarations: ListDeclarations) {
+    const { name, records, options, operations, answerParameters, context, isShown, envelope } = declarations;
     checkValues(name, options, LIST_RULES);
     this.#filters = makeFilters(name, records.meta, options, context.defaults.filters, isShown);
     this.export = makeExport(options);
-    this.paginator = makePaginator(name, options, context);
+    this.paginator = makePaginator(name, options, context, envelope);
+    this.pageMembers = (this.paginator?.pageNames ?? new PageNames(name, {}, envelope.list)).changed;
     this.records = applyOrdering(name, records, options).by('view');
     this.takesQuery = takesQuery(name, options, operations);
     this.parameters = declaredParameters(name, answerParameters, this.#filters, this.paginator);
@@ -193,7 +199,12 @@ function makeFilters(
   return (options.filters ?? defaults).map((FilterClass) => new FilterClass(target));
 }
 
-function makePaginator(name: string, options: AnyModelOptions, { defaults, path }: ViewContext): Paginator | null {
+function makePaginator(
+  name: string,
+  options: AnyModelOptions,
+  { defaults, path }: ViewContext,
+  envelope: Envelope,
+): Paginator | null {
   const Pagination: PaginatorClass | null = options.pagination === undefined ? defaults.pagination : options.pagination;
   const { pageSize, maxPageSize, count } = options;
   if (Pagination === null) {
@@ -204,7 +215,8 @@ function makePaginator(name: string, options: AnyModelOptions, { defaults, path 
       `${name}: option "${unread}" has no effect, since the application has no pagination`,
     );
   }
-  return new Pagination({ name, path, pageSize, maxPageSize, count, secret: defaults.secret });
+  const { list } = envelope;
+  return new Pagination({ name, path, pageSize, maxPageSize, count, envelope: list, secret: defaults.secret });
 }
 
 /** Gathers the parameters that the view's filters and paginator read; no two of them may read the same. */

@@ -2,6 +2,7 @@ import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
 import type { TagOf } from '../../entity-tag.ts';
+import type { ErrorFormat } from '../../error-format.ts';
 import type { FileFields } from '../../files/file-field.ts';
 import type { FilterClass } from '../../filters/filter.ts';
 import type { ParameterDeclaration } from '../../parameters.ts';
@@ -14,6 +15,7 @@ import type { ExportFormat } from '../../exports/list-export.ts';
 import type { Parent } from '../visible/parent.ts';
 import type { AnsweringOperation } from '../request/answer.ts';
 import type { Answers } from '../answers/answers.ts';
+import type { Envelope } from '../answers/envelope.ts';
 import type { Operation, WriteOperation } from '../request/operation.ts';
 import type { ReadInput } from '../request/read-input.ts';
 import type { KeyDefinition } from '../visible/record-key.ts';
@@ -31,6 +33,8 @@ export interface ViewDefaults {
   readonly hasThrottleRate: boolean;
   /** Encrypts cursors; undefined if the application gave none. */
   readonly secret: string | undefined;
+  /** Writes errors. */
+  readonly errorFormat: ErrorFormat;
   /** Makes the entity tags of records. */
   readonly tagOf: TagOf;
 }
@@ -67,8 +71,8 @@ export interface OperationSchemas {
   readonly documented?: Readonly<Record<number, TSchema | null>> | undefined;
   /** The names of the read shapes that the answers can have, in the order of `documented`. */
   readonly readShapes?: readonly string[];
-  /** Reads the body; throws InvalidUsage. */
-  readonly readBody?: (body: unknown) => ReadInput;
+  /** Reads the body, which has no envelope if it came as a form; throws InvalidUsage. */
+  readonly readBody?: (body: unknown, isForm: boolean) => ReadInput;
   /** Throws the faults that came with a body if no operation of the library's own gets it; undefined if one always does. */
   readonly refuseBody?: BodyRefusal | undefined;
   /** The body as a form; undefined if it holds no file. */
@@ -86,6 +90,8 @@ export interface BulkSchemas extends OperationSchemas {
 export interface ListDefinition {
   /** The query parameters that they take. */
   readonly parameters: readonly ParameterDeclaration[];
+  /** The members of a list that have another name, or none, by their usual names, for documents. */
+  readonly pageMembers: Readonly<Record<string, string | null>>;
   /** True if a list may be asked for by QUERY too, its parameters in the body. */
   readonly takesQuery: boolean;
   /** The headers of the view's own list, by their names in lower case, for documents. */
@@ -125,6 +131,8 @@ export interface ViewDefinition {
   /** Tells why requests may need a transaction of the library's for an operation that writes; no reason if one statement is all that they write. */
   transactionReasons?(operation: WriteOperation): readonly string[];
   readonly schemas: SchemaSource;
+  /** The members in which bodies and answers stand; undefined if the view has no entity. */
+  readonly envelope?: Envelope;
   /** The answers to requests; undefined if the view has no entity. */
   readonly answers?: Answers;
   /** Finds the views that the declarations name, once all are registered. Throws ImproperlyConfigured if one is not. */

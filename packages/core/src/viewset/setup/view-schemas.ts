@@ -1,12 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
+import type { Envelope, TakenBodies } from '../answers/envelope.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
 import type { AnsweringOperation } from '../request/answer.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Bulk } from '../writes/bulk.ts';
 import type { Customized } from '../request/customized.ts';
 import type { InputResolution } from '../writes/input-resolution.ts';
-import { oneBody } from '../request/read-input.ts';
+import { placedError } from '../request/placed-error.ts';
+import { oneBody, type ReadInput } from '../request/read-input.ts';
 import type { RecordKey } from '../visible/record-key.ts';
 import type { RecordLists } from './record-lists.ts';
 import type { WriteOperation, Operation } from '../request/operation.ts';
@@ -18,6 +20,7 @@ import type { ViewInput } from '../writes/view-input.ts';
 interface SchemaParts {
   readonly key: RecordKey;
   readonly answers: Answers;
+  readonly envelope: Envelope;
   readonly lists: RecordLists;
   readonly input: ViewInput | undefined;
   readonly bulk: Bulk | undefined;
@@ -28,9 +31,8 @@ interface SchemaParts {
 /** The schemas of a view's operations: of what they take, and of what they answer with. */
 export class ViewSchemas implements SchemaSource {
   readonly #parts: SchemaParts;
-  /** The schemas of lists by those of their records. */
-  readonly #lists = new WeakMap<TSchema, TSchema>();
-  readonly #arrays = new WeakMap<TSchema, TSchema>();
+  /** The schemas of pages by those of their records. */
+  readonly #pages = new WeakMap<TSchema, TSchema>();
 
   constructor(parts: SchemaParts) {
     this.#parts = parts;
@@ -41,28 +43,28 @@ export class ViewSchemas implements SchemaSource {
     const status = operation === 'create' ? 201 : 200;
     const schemas = this.#answersWith(operation, status, (record) => this.#sent(operation, record));
     if (operation === 'list' || operation === 'retrieve') return schemas;
-    const { bulk } = this.#parts;
+    const { bulk, envelope } = this.#parts;
     const input = this.#parts.input!;
     const { json, form } = input.documented(mode);
     return {
       ...schemas,
-      body: json,
+      body: envelope.bodyOfOne(json),
       form: form && { schema: form, files: input.files },
-      readBody: (body) => oneBody(input.read(body, mode)),
+      readBody: this.#reading({ one: true, several: false }, (body) => oneBody(input.read(body, mode))),
       refuseBody: this.#refusalOf(operation),
-      ...(operation === 'create' && bulk?.limit('create') !== undefined && withArrays(schemas, input, bulk)),
+      ...(operation === 'create' && bulk?.limit('create') !== undefined && this.#withArrays(schemas, input, bulk)),
     };
   }
 
   forBulk(operation: WriteOperation): BulkSchemas | undefined {
-    const { bulk, key } = this.#parts;
+    const { bulk, key, envelope } = this.#parts;
     const limit = bulk?.limit(operation);
     if (bulk === undefined || limit === undefined) return undefined;
     if (operation !== 'destroy') {
       return {
-        ...this.#answersWith(operation, operation === 'create' ? 201 : 200, (record) => this.#array(record)),
-        body: bulk.documented(operation),
-        readBody: (body) => bulk.read(body, operation),
+        ...this.#answersWith(operation, operation === 'create' ? 201 : 200, (record) => envelope.schemaOfMany(record)),
+        body: envelope.bodyOfMany(bulk.documented(operation)),
+        readBody: this.#reading({ one: false, several: true }, (body) => bulk.read(body, operation)),
         refuseBody: this.#refusalOf(operation),
       };
     }
@@ -79,9 +81,9 @@ export class ViewSchemas implements SchemaSource {
 
   /** Returns the schema of the answer to a request; undefined if it is that of the route. */
   forAnswer(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined {
-    const { answers, bulk } = this.#parts;
+    const { answers, bulk, envelope } = this.#parts;
     const { schema } = answers.of(request, operation);
-    if (bulk !== undefined && Array.isArray(request.body)) return this.#array(schema);
+    if (bulk !== undefined && Array.isArray(request.body)) return envelope.schemaOfMany(schema);
     return schema === answers.defaultFor(operation).schema ? undefined : this.#sent(operation, schema);
   }
 
@@ -115,26 +117,39 @@ export class ViewSchemas implements SchemaSource {
     };
   }
 
-  /** Returns the schema of an array of records of a schema: the same object for the same schema. */
-  #array(record: TSchema): TSchema {
-    const array = this.#arrays.get(record) ?? Type.Array(record);
-    this.#arrays.set(record, array);
-    return array;
-  }
-
   /** Returns the schema of an operation's answer with records of a schema: the same object for the same schema. */
   #sent(operation: AnsweringOperation, record: TSchema): TSchema {
-    if (operation !== 'list') return record;
-    const list = this.#lists.get(record) ?? this.#parts.lists.paginator?.envelope(record) ?? Type.Array(record);
-    this.#lists.set(record, list);
-    return list;
+    const { envelope, lists } = this.#parts;
+    if (operation !== 'list') return envelope.schemaOfOne(record);
+    const { paginator } = lists;
+    if (paginator === null) return envelope.schemaOfWhole(record);
+    const page = this.#pages.get(record) ?? paginator.pageNames.applyToSchema(paginator.envelope(record));
+    this.#pages.set(record, page);
+    return page;
   }
-}
 
-/** Makes the schemas of a POST that takes an array too, which documents have apart, and which is answered with another schema. */
-function withArrays({ response, documented }: OperationSchemas, input: ViewInput, bulk: Bulk): OperationSchemas {
-  return {
-    readBody: (body) => (Array.isArray(body) ? bulk.read(body, 'create') : oneBody(input.read(body, 'create'))),
-    documented: documented ?? response,
-  };
+  /** Makes the schemas of a POST that takes an array too, which documents have apart, and which is answered with another schema. */
+  #withArrays({ response, documented }: OperationSchemas, input: ViewInput, bulk: Bulk): OperationSchemas {
+    const read = (body: unknown, isSeveral: boolean): ReadInput =>
+      isSeveral ? bulk.read(body, 'create') : oneBody(input.read(body, 'create'));
+    return { readBody: this.#reading({ one: true, several: true }, read), documented: documented ?? response };
+  }
+
+  /** Makes the reading of a body of that without an envelope. A form is a list of fields, and has none. */
+  #reading(
+    takes: TakenBodies,
+    read: (body: unknown, isSeveral: boolean) => ReadInput,
+  ): NonNullable<OperationSchemas['readBody']> {
+    const { envelope } = this.#parts;
+    return (sent, isForm) => {
+      const { body, path, isSeveral } = isForm
+        ? { body: sent, path: '', isSeveral: false }
+        : envelope.open(sent, takes);
+      try {
+        return { ...read(body, isSeveral), path };
+      } catch (error) {
+        throw placedError(error, path);
+      }
+    };
+  }
 }

@@ -146,6 +146,6 @@ export class Parent {
 
 /** Tells if a list or a page shows a record; an answer of another form tells nothing. */
 function hasRecords(answer: unknown): boolean {
-  const records = Array.isArray(answer) ? answer : (answer as { results?: unknown } | null | undefined)?.results;
-  return Array.isArray(records) && records.length > 0;
+  const records = Array.isArray(answer) ? answer : Object.values(answer ?? {}).find(Array.isArray);
+  return records !== undefined && records.length > 0;
 }

@@ -84,14 +84,15 @@ export class ConditionalWrites<Entity extends object> {
     comparison: TagComparison,
   ): Promise<Pick<Seen<object>, 'unchanged'> | undefined> {
     if (namesAny(header)) return { unchanged: always };
-    const { answers, preconditions } = this.#definition;
+    const { answers, envelope, preconditions } = this.#definition;
     const answer = answers.tagged(request);
     if (answer === undefined || preconditions === undefined) return undefined;
     // The record was loaded for another answer.
     if (!answers.isOne) stateOf(request).object = undefined;
     const seen = await this.#read(request, reply, answer);
     if (seen === undefined) return undefined;
-    const text = reply.serializeInput(seen.record, answer.schema as unknown as Record<string, unknown>);
+    const schema = envelope.schemaOfOne(answer.schema) as unknown as Record<string, unknown>;
+    const text = reply.serializeInput(envelope.wrapOne(seen.record), schema);
     return namesTag(header, preconditions.tagOf(text), comparison) ? seen : undefined;
   }
 

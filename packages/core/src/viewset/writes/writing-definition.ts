@@ -2,6 +2,7 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import type { TagOf } from '../../entity-tag.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Answers } from '../answers/answers.ts';
+import type { Envelope } from '../answers/envelope.ts';
 import type { Bulk } from './bulk.ts';
 import type { Customized } from '../request/customized.ts';
 import type { InputResolution } from './input-resolution.ts';
@@ -27,6 +28,7 @@ export interface WritingDefinition {
   readonly nesting: Nesting | undefined;
   readonly customized: Customized;
   readonly answers: Answers;
+  readonly envelope: Envelope;
   /** Undefined if the view takes nothing in. */
   readonly input: ViewInput | undefined;
   readonly resolution: InputResolution;

@@ -1,0 +1,79 @@
+import type { TSchema } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
+
+/** The members of the built-in pages. */
+export const PAGE_MEMBERS = ['results', 'count', 'next', 'previous', 'next_cursor', 'previous_cursor'] as const;
+/** The usual name of a member of a page. */
+export type PageMember = (typeof PAGE_MEMBERS)[number];
+
+/** Other names for members of a page, by their usual ones; null leaves a member out. */
+export type MemberNames = { readonly [Member in PageMember]?: string | null };
+
+/** The names that a view's `envelope` has for its lists. */
+export interface ListEnvelope {
+  readonly many: string;
+  readonly count?: string | undefined;
+}
+
+/** Without these, a client could not ask for the next page. */
+const LEADING: ReadonlySet<string> = new Set<PageMember>(['next_cursor', 'previous_cursor']);
+
+/**
+ * Names the members of a view's pages. A page that the paginator makes has the usual names. The view's envelope comes first, then the
+ * paginator's own names. With an envelope, a member that nobody names is left out, cursors excepted.
+ */
+export class PageNames {
+  readonly #names = new Map<string, string | null>();
+
+  /** @throws ImproperlyConfigured if two members would have one name */
+  constructor(owner: string, own: MemberNames, envelope: ListEnvelope | undefined) {
+    for (const member of PAGE_MEMBERS) {
+      const unnamed = envelope === undefined || LEADING.has(member) ? member : null;
+      const named = own[member] === undefined ? unnamed : own[member];
+      const ofView = member === 'results' ? envelope?.many : member === 'count' ? envelope?.count : undefined;
+      this.#names.set(member, ofView ?? named);
+    }
+    const taken = [...this.#names.values()].filter((name) => name !== null);
+    const twice = taken.find((name, index) => taken.indexOf(name) !== index);
+    if (twice === undefined) return;
+    throw new ImproperlyConfigured(`${owner}: two members of a page have the name "${twice}"`);
+  }
+
+  /** The name of a member; undefined if it is left out. A member that only the paginator knows keeps its name. */
+  of(member: string): string | undefined {
+    const name = this.#names.get(member);
+    return name === undefined ? member : (name ?? undefined);
+  }
+
+  /** Tells which members of a page have another name or none, by their usual names. */
+  get changed(): Readonly<Record<string, string | null>> {
+    return Object.fromEntries([...this.#names].filter(([member, name]) => member !== name));
+  }
+
+  /** Names the members of a page. */
+  apply(page: object): object {
+    return this.#isUsual ? page : Object.fromEntries(this.#renamed(Object.entries(page)));
+  }
+
+  /** Names the properties of the schema of a page. */
+  applyToSchema(page: TSchema): TSchema {
+    const { properties, required = [] } = page as Partial<Record<'properties', object>> & { required?: string[] };
+    if (this.#isUsual || properties === undefined) return page;
+    return {
+      ...page,
+      properties: Object.fromEntries(this.#renamed(Object.entries(properties))),
+      required: required.flatMap((member) => this.of(member) ?? []),
+    };
+  }
+
+  get #isUsual(): boolean {
+    return Object.keys(this.changed).length === 0;
+  }
+
+  #renamed(entries: readonly (readonly [member: string, value: unknown])[]): [name: string, value: unknown][] {
+    return entries.flatMap(([member, value]) => {
+      const name = this.of(member);
+      return name === undefined ? [] : [[name, value] as [string, unknown]];
+    });
+  }
+}

@@ -1,0 +1,79 @@
+import { checkOptions, type OptionRule } from '../options.ts';
+import type { Counting } from '../language/query.ts';
+import { type MemberNames, PAGE_MEMBERS } from './page-names.ts';
+import type { Paginator, PaginatorOptions } from './paginator.ts';
+
+/** The settings of a paginator that is made by `with()`: names of its parameters and of the members of its pages, by the usual ones, and sizes. */
+export interface PaginatorSettings<Parameter extends string> {
+  /** `{ limit: 'take', results: 'items', previous: null }`; null leaves a member of the page out. */
+  readonly names?: MemberNames & { readonly [Name in Parameter]?: string };
+  readonly pageSize?: number;
+  readonly maxPageSize?: number;
+  readonly links?: boolean;
+}
+
+/** The settings of a paginator that counts. */
+export interface CountedSettings<Parameter extends string> extends PaginatorSettings<Parameter> {
+  readonly count?: Counting;
+}
+
+type NamesOf<Settings> = Settings extends { readonly names: infer Names } ? Names : Record<never, never>;
+
+/** The fields of a paginator by the parameters whose names they hold. */
+type FieldNames = Readonly<Record<string, string>>;
+
+/** The class of a paginator with other names, which its type knows. */
+export type PaginatorWith<Made extends Paginator, Settings, Fields extends FieldNames> = new (
+  options?: PaginatorOptions,
+) => Made & {
+  readonly [Parameter in keyof Fields & keyof NamesOf<Settings> as Fields[Parameter]]: NamesOf<Settings>[Parameter];
+} & { readonly memberNames: NamesOf<Settings> } & (Settings extends { readonly count: infer Count }
+    ? { readonly count: Count }
+    : unknown);
+
+const RULES: Readonly<Record<keyof CountedSettings<never>, OptionRule>> = {
+  names: ['texts by name', (value) => typeof value === 'object' && value !== null],
+  // The paginator judges these.
+  pageSize: ['a number', (value) => typeof value === 'number'],
+  maxPageSize: ['a number', (value) => typeof value === 'number'],
+  links: ['true or false', (value) => typeof value === 'boolean'],
+  count: ['a text', (value) => typeof value === 'string'],
+};
+
+const NAME: OptionRule = ['a non-empty string', (value) => typeof value === 'string' && value !== ''];
+const MEMBER: OptionRule = ['a non-empty string, or null to leave it out', (value) => value === null || NAME[1](value)];
+
+/**
+ * Makes a class with the settings as its fields.
+ *
+ * @throws ImproperlyConfigured for a name that the paginator does not have, and for a name that is none
+ */
+export function paginatorWith<Made extends Paginator>(
+  Base: new (options?: PaginatorOptions) => Made,
+  settings: CountedSettings<never>,
+  fields: FieldNames,
+): new (options?: PaginatorOptions) => Made {
+  const owner = `${Base.name}.with()`;
+  checkOptions(owner, settings, RULES);
+  const { names = {}, ...others } = settings;
+  const ofParameters = Object.keys(fields).map((name) => [name, NAME] as const);
+  const ofMembers = PAGE_MEMBERS.map((name) => [name, MEMBER] as const);
+  const rules: Readonly<Record<string, OptionRule>> = Object.fromEntries([...ofMembers, ...ofParameters]);
+  checkOptions(`${owner}: "names"`, names, rules);
+  const parameters = Object.entries(names).flatMap(([name, value]) => {
+    const field = fields[name];
+    return field === undefined || value === undefined ? [] : [[field, value] as const];
+  });
+  const members = Object.entries(names).filter(([name]) => !Object.hasOwn(fields, name));
+  const own = { ...others, ...Object.fromEntries(parameters), memberNames: Object.fromEntries(members) };
+  const given = Object.entries(own).filter(([, value]) => value !== undefined);
+  const Class = Base as new (options?: PaginatorOptions) => object;
+  const Named = class extends Class {
+    constructor(options?: PaginatorOptions) {
+      super(options);
+      Object.assign(this, Object.fromEntries(given));
+    }
+  };
+  Object.defineProperty(Named, 'name', { value: Base.name });
+  return Named as unknown as new (options?: PaginatorOptions) => Made;
+}

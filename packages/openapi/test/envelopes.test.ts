@@ -1,0 +1,90 @@
+/** The document of views whose records stand in members of their own, held against what the server does. */
+import { LimitOffsetPagination, ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
+import t from 'tap';
+import * as Schema from 'typebox/schema';
+import { forEachDatabase } from '../../core/test/support/databases.ts';
+import { Book, type Document, documentOf, Publisher, resolve, startApp } from './support/app.ts';
+import { isSound } from './support/sound.ts';
+
+const read = readShape(Book, ['id', 'title', 'price']);
+const write = writeShape(Book, ['title', 'price']);
+const envelope = { one: 'book', many: 'books', count: 'booksCount' } as const;
+const pagination = LimitOffsetPagination.with({ names: { next: 'more' } });
+class BookViewSet extends ModelViewSet(Book, {
+  read,
+  write,
+  envelope,
+  pagination,
+  bulk: 3,
+  fieldWords: { title: { description: 'As on the cover' } },
+}) {}
+class WholeViewSet extends ModelViewSet(Publisher, {
+  read: readShape(Publisher, ['id', 'name']),
+  pagination: null,
+  envelope: { many: 'publishers' },
+}) {}
+
+forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, orm) => {
+  const router = new Router().register('books', BookViewSet).register('publishers', WholeViewSet);
+  const app = await startApp(t, orm, (made) => void made.register(router.plugin));
+  const document = await documentOf(app);
+  const { get, post, patch } = { ...document.paths['/books/{pk}'], ...document.paths['/books'] };
+  const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+  const inBook = (name: string) => ({
+    type: 'object',
+    required: ['book'],
+    properties: { book: ref(name) },
+  });
+
+  t.test('records have their names within the envelope', async (t) => {
+    await isSound(t, document);
+    const schemas = document.components.schemas!;
+    const answer = post!.responses['201'] as unknown as { content: object; links: object };
+    t.strictSame(answer.content, { 'application/json': { schema: ref('BookEnvelope') } });
+    t.strictSame(schemas['BookEnvelope'], inBook('Book'));
+    t.match(answer.links, { retrieveBook: { parameters: { pk: '$response.body#/book/id' } } });
+    t.match(post!.requestBody, { content: { 'application/json': { schema: ref('BookInputEnvelope') } } });
+    t.strictSame(schemas['BookInputEnvelope'], inBook('BookInput'));
+    t.strictSame(schemas['BookPatchEnvelope'], inBook('BookPatch'));
+    t.match(schemas['BookInput'], { properties: { title: { description: 'As on the cover' } } });
+    t.match(schemas['Book'], { properties: { title: { description: 'As on the cover' } } });
+    t.match(schemas['BookPage'], {
+      required: ['booksCount', 'more', 'books'],
+      properties: { books: { items: ref('Book') } },
+    });
+  });
+
+  t.test('it tells programs the names', async (t) => {
+    const pageMembers = { results: 'books', count: 'booksCount', next: 'more', previous: null };
+    t.match(get, { 'x-viewset': { pageMembers } });
+    t.match(post, { 'x-viewset': { envelope: 'book' } });
+    t.match(patch, { 'x-viewset': { envelope: 'books' } }, 'of several');
+    t.match(document.paths['/publishers']!['get'], {
+      'x-viewset': { pageMembers: { results: 'publishers', count: null } },
+    });
+  });
+
+  t.test('the server answers so', async (t) => {
+    const fits = (schema: object, url: string, payload?: object) =>
+      t.test(url, async (t) => {
+        const answer = await app.inject({ method: payload ? 'POST' : 'GET', url, ...(payload && { payload }) });
+        t.ok(answer.statusCode < 300, answer.body);
+        t.ok(Schema.Check(inlined(document, schema) as never, answer.json()), answer.body);
+      });
+    const schemaOf = (path: string, method: string, status: string) =>
+      (document.paths[path]![method]!.responses[status] as unknown as { content: Record<string, { schema: object }> })
+        .content['application/json']!.schema;
+    await fits(schemaOf('/books', 'post', '201'), '/books', { book: { title: 'Ash', price: 5 } });
+    await fits(schemaOf('/books.bulk', 'post', '201'), '/books.bulk', { books: [{ title: 'Elm', price: 5 }] });
+    await fits(schemaOf('/books', 'get', '200'), '/books');
+    await fits(schemaOf('/books/{pk}', 'get', '200'), '/books/1');
+    await fits(schemaOf('/publishers', 'get', '200'), '/publishers');
+  });
+});
+
+function inlined(document: Document, node: unknown): unknown {
+  if (Array.isArray(node)) return node.map((each) => inlined(document, each));
+  if (typeof node !== 'object' || node === null) return node;
+  const whole = '$ref' in node ? resolve(document, node) : node;
+  return Object.fromEntries(Object.entries(whole).map(([name, value]) => [name, inlined(document, value)]));
+}
