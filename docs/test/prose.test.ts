@@ -21,7 +21,7 @@ const PLAIN_WORDS: ReadonlyMap<RegExp, string> = new Map([
 ]);
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const pages = globSync(['README.md', 'docs/*.md', 'packages/*/README.md', 'examples/*/README.md'], { cwd: root });
+const pages = globSync(['*.md', 'docs/*.md', 'packages/*/README.md', 'examples/*/README.md'], { cwd: root });
 t.ok(pages.length > 40, 'the pages can be found');
 
 for (const page of pages.toSorted()) {
