@@ -1,4 +1,3 @@
-import type { ErrorBody } from './api-error.ts';
 import type { ListOf, ListParameters, ManyOf } from './list.ts';
 
 /**
@@ -20,7 +19,7 @@ export interface Route {
   readonly query: object;
   readonly body: unknown;
   readonly data: unknown;
-  /** Bodies of errors that are not the usual one, by status. */
+  /** Bodies of errors that are not the usual one, by status; unknown: the usual one. */
   readonly errors: object;
 }
 
@@ -57,7 +56,7 @@ type BelowParent<Routes> = {
 };
 
 interface MayMiss {
-  readonly errors: { readonly 404: ErrorBody };
+  readonly errors: { readonly 404: unknown };
 }
 
 type AllRoutes<View, D extends Declarations> = OperationRoutes<View, D> & ActionRoutes<Instance<View>, D>;

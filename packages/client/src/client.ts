@@ -4,9 +4,9 @@ import type { CallOptions, WriteRecordOptions } from './options.ts';
 import type { Key } from './url.ts';
 
 /** The calls of an API, by the paths of its views: `api.products`, `api['shops/products']`, `api.authors(7).books`. */
-export type Client<Api> = Api extends RouterWithoutViews
+export type Client<Api, Errors = ErrorBody> = Api extends RouterWithoutViews
   ? 'the type of this router has no views: chain its register() calls'
-  : ClientOf<ApiOf<Api>>;
+  : ClientOf<ApiOf<Api>, Errors>;
 
 /** A router whose `register()` calls were not chained: what they return knows the views, and was dropped. */
 interface RouterWithoutViews {
@@ -16,20 +16,35 @@ interface RouterWithoutViews {
   readonly '~views'?: undefined;
 }
 
-type ClientOf<Views> = {
-  readonly [Path in keyof Views as Path extends `${string}/:${string}` ? never : Path]: Resource<Views[Path]> &
-    Below<Views, NestedPath<Views>, Path>;
+type ClientOf<Views, Errors> = {
+  readonly [Path in keyof Views as Path extends `${string}/:${string}` ? never : Path]: Resource<
+    WithErrors<Views[Path], Errors>
+  > &
+    Below<Views, NestedPath<Views>, Path, Errors>;
 };
+
+/** The routes of a view whose errors have another body than the usual one. */
+type WithErrors<Routes, Errors> = [ErrorBody] extends [Errors]
+  ? Routes
+  : {
+      readonly [Name in keyof Routes]: Routes[Name] extends Route
+        ? Routes[Name] & Formatted<Errors>
+        : { readonly [Method in keyof Routes[Name]]: Routes[Name][Method] & Formatted<Errors> };
+    };
+
+interface Formatted<Errors> {
+  readonly errors: { readonly usual: Errors };
+}
 
 /** The paths of all views that are nested in others: those alone are looked through for each view. */
 type NestedPath<Views> = Extract<keyof Views, `${string}/:${string}`>;
 
 /** The views that are nested in another one, of one record of it. */
-type Below<Views, Nested extends keyof Views, Parent> = [PathBelow<Nested, Parent>] extends [never]
+type Below<Views, Nested extends keyof Views, Parent, Errors> = [PathBelow<Nested, Parent>] extends [never]
   ? unknown
   : (key: Key) => {
-      readonly [Path in PathBelow<Nested, Parent> as LastPart<Path>]: Resource<Views[Path]> &
-        Below<Views, Nested, Path>;
+      readonly [Path in PathBelow<Nested, Parent> as LastPart<Path>]: Resource<WithErrors<Views[Path], Errors>> &
+        Below<Views, Nested, Path, Errors>;
     };
 
 /** The path of every view that is nested in another one, and in none that is nested there itself. */
@@ -254,9 +269,18 @@ type Failure<Status, Bodies> = Status extends number
   ? {
       readonly ok: false;
       readonly status: Status;
-      readonly error: ApiError<Status, Status extends keyof Bodies ? Bodies[Status] : ErrorBody>;
+      readonly error: ApiError<Status, ErrorOf<Status, Bodies>>;
     }
   : never;
+
+/** The body of an error: that of its status if the route has one, else the usual one of the API. */
+type ErrorOf<Status, Bodies> = Status extends keyof Bodies
+  ? unknown extends Bodies[Status]
+    ? UsualError<Bodies>
+    : Bodies[Status]
+  : UsualError<Bodies>;
+
+type UsualError<Bodies> = Bodies extends { readonly usual: infer Errors } ? Errors : ErrorBody;
 
 /** The errors of the library on a route, by its kind; 0: no answer came; 502 and 504 are of machines between. */
 type StatusOf<R extends Route, Kind> =

@@ -1,4 +1,4 @@
-import { ApiError } from './api-error.ts';
+import { ApiError, type ErrorBody } from './api-error.ts';
 import type { Client } from './client.ts';
 import { each } from './each.ts';
 import type { CallOptions, ClientOptions } from './options.ts';
@@ -42,16 +42,18 @@ const OPERATIONS: Readonly<Record<string, readonly [method: string, detail?: tru
  * Makes the client of an API. It knows nothing of the server at run time: paths follow from the names, and the type
  * `Api`, which is `typeof router` on the server, says which names there are.
  *
+ * If the server has a `formatError`, `Errors` is the type of its bodies: `createClient<Api, { errors: Record<string, string[]> }>(…)`.
+ *
  * @example
  * const api = createClient<Api>({ token: () => session.token, url: 'https://shop.example/api' });
  * const page = await api.products.list({ search: 'tea', min_price: 5, sort: '-price' });
  * // GET https://shop.example/api/products?search=tea&min_price=5&sort=-price
  */
-export function createClient<Api>(options: ClientOptions): Client<Api> {
+export function createClient<Api, Errors = ErrorBody>(options: ClientOptions): Client<Api, Errors> {
   const send = createSend(options);
   const url = options.url.replace(/\/+$/, '');
   const actionPath = options.actionPath ?? kebabCase;
-  return views(send, url, actionPath) as Client<Api>;
+  return views(send, url, actionPath) as Client<Api, Errors>;
 }
 
 type ActionPath = (name: string) => string;

@@ -102,6 +102,23 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.equal(expanded.title, undefined);
   });
 
+  t.test('errors have the body of the server', async (t) => {
+    interface Errors {
+      errors: Record<string, string[]>;
+    }
+    const formatted = createClient<Api, Errors>({
+      url: '/api',
+      fetch: async () => Response.json({ errors: { title: ["can't be blank"] } }, { status: 422 }),
+    });
+    const answer = await formatted.books.create.safe({ book: { title: '' } });
+    if (answer.ok) throw new Error('it is refused');
+    same<typeof answer.error.body, Errors>(true);
+    t.strictSame(answer.error.body.errors, { title: ["can't be blank"] });
+    t.match(answer.error, { code: 'unexpected_answer', message: 'POST /api/books answered 422' });
+    const usual = await api.books.retrieve.safe(999);
+    if (!usual.ok && usual.status === 404) t.equal(usual.error.body.code, 'not_found');
+  });
+
   t.test('each walks by the names that it is told', async (t) => {
     const titles: string[] = [];
     const named = { results: 'items', next: 'more', offset: 'skip', pageSize: 'take' } as const;

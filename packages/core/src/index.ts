@@ -36,7 +36,7 @@ export {
   type Words,
 } from './viewset/setup/action.ts';
 
-export { ERROR_SCHEMA } from './operations/operation-responses.ts';
+export { ERROR_SCHEMA, type FormatError, type FormattedError } from './error-format.ts';
 export type { OperationParameter, OperationPlan, OperationResponse } from './operations/operation-plan.ts';
 
 export {
@@ -84,6 +84,7 @@ export type { Many } from './shapes/read/many-field.ts';
 export { count, exists, type RelatedConditions, type RelatedValue } from './shapes/read/related-value.ts';
 export { readShape, type ReadShape } from './shapes/read/read-shape.ts';
 export { writeShape, type WriteShape } from './shapes/write/write-shape.ts';
+export { field, type Renamed } from './shapes/write/renamed-field.ts';
 export { nested, type Nested, refs, type Refs } from './shapes/write/to-many-input.ts';
 export type { ExportFormat } from './exports/list-export.ts';
 export { requireTransactions } from './mikro/transactions.ts';
@@ -136,6 +137,7 @@ export {
   type PermissionView,
   type UserPermissionClass,
 } from './permissions/permission.ts';
+export { IsOwner } from './permissions/is-owner.ts';
 export { scoped } from './permissions/scoped.ts';
 export { AllowAny, IsAuthenticated, IsRoleAdminUser, IsSafeMethodOnly } from './permissions/built-in-permissions.ts';
 

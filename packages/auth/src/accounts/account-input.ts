@@ -71,8 +71,10 @@ export class AccountInput {
       return new TargetObjectAlreadyExist('The account refers to a record that is gone', { cause: error });
     }
     if (!(error instanceof UniqueConstraintViolationException)) return error;
-    const taken = this.#meta.props.filter((property) => property.name in data && isTakenValue(error, property));
-    const details = taken.map(({ name }) => ({ in: 'body', path: `/${name}`, message: 'is taken' }) as const);
+    const taken = this.#shape.fields.filter(({ name }) => {
+      return name in data && isTakenValue(error, this.#meta.properties[name as never] ?? {});
+    });
+    const details = taken.map(({ path }) => ({ in: 'body', path, message: 'is taken' }) as const);
     return new TargetObjectAlreadyExist('Another account has this value already', { details, cause: error });
   }
 }

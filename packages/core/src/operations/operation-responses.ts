@@ -1,28 +1,11 @@
 import { STATUS_CODES } from 'node:http';
 import type { RouteOptions } from 'fastify';
 import { Type, type TSchema } from 'typebox';
+import type { ErrorFormat } from '../error-format.ts';
 import { mayHaveBody, SAFE_METHODS } from '../methods.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
+import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
 import type { OperationPlan, OperationResponse } from './operation-plan.ts';
-
-/** The schema of the one body of every error, for `responses` of an action or of a route of the application's own. */
-export const ERROR_SCHEMA: TSchema = Type.Object(
-  {
-    error: Type.String({ description: 'A sentence for a person' }),
-    code: Type.String({ description: 'A stable identifier of the kind of error' }),
-    details: Type.Optional(
-      Type.Array(
-        Type.Object({
-          in: Type.Enum(['body', 'query', 'params'], { description: 'The part of the request' }),
-          path: Type.String({ description: 'A JSON pointer to the value' }),
-          message: Type.String(),
-        }),
-        { description: 'Every value at fault' },
-      ),
-    ),
-  },
-  { title: 'Error' },
-);
 
 const seconds = (description: string): TSchema => Type.Integer({ minimum: 0, description });
 
@@ -71,6 +54,7 @@ export interface RouteFacts {
   readonly mayThrottle: boolean;
   /** True if throttles count the route, and write their headers on every answer. */
   readonly hasRules: boolean;
+  readonly errorFormat: ErrorFormat;
 }
 
 /** Lists the answers of a route: those declared, and every error that the library itself can answer there. */
@@ -93,8 +77,14 @@ export function operationResponses(declared: DeclaredResponses, facts: RouteFact
     responses[304] = { description: STATUS_CODES[304]!, schema: undefined, headers: { ...tag, ...rateLimit } };
   }
   for (const status of errorStatuses(facts)) {
-    const headers = { ...HEADERS[status], ...rateLimit };
-    responses[status] ??= { description: STATUS_CODES[status]!, schema: ERROR_SCHEMA, headers };
+    for (const sent of facts.errorFormat.statusesFor(status)) {
+      const headers = { ...HEADERS[status], ...rateLimit };
+      responses[sent] ??= {
+        description: STATUS_CODES[sent] ?? String(sent),
+        schema: facts.errorFormat.schema,
+        headers,
+      };
+    }
   }
   return Object.freeze(responses);
 }
@@ -103,7 +93,7 @@ export function operationResponses(declared: DeclaredResponses, facts: RouteFact
 export function routeResponses(
   { method, schema, config }: RouteOptions,
   rules: RuleList,
-  asksThrottleRate: boolean,
+  { hasThrottleRate, errorFormat }: Pick<ViewDefaults, 'hasThrottleRate' | 'errorFormat'>,
 ): OperationPlan['responses'] {
   const methods = [method].flat().map((each) => each.toUpperCase());
   const isCounted = config?.throttle !== false;
@@ -121,7 +111,8 @@ export function routeResponses(
     hasEntity: false,
     sendsTag: false,
     headerParameters: [],
-    mayThrottle: isCounted && asksThrottleRate,
+    mayThrottle: isCounted && hasThrottleRate,
+    errorFormat,
     hasRules: isCounted && (rules.has('address') || rules.has('user')),
   });
 }

@@ -102,6 +102,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
       sendsTag: tagsAnswers,
       headerParameters: plan.headerParameters,
       mayThrottle: context.defaults.hasThrottleRate || hasThrottleRate(view),
+      errorFormat: context.defaults.errorFormat,
       hasRules: plan.rules.has('address') || plan.rules.has('user'),
     });
   const parameters = queryParametersOf(definition, declared, view.documentation.parameterWords ?? {});

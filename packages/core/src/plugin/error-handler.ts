@@ -1,9 +1,9 @@
 import { OptimisticLockError, TableNotFoundException } from '@mikro-orm/core';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ErrorFormat } from '../error-format.ts';
 import { pointerStep } from '../json.ts';
 import {
-  type ErrorBody,
   type ErrorDetail,
   errorFrom,
   Forbidden,
@@ -136,9 +136,11 @@ export function errorHandler(thrown: unknown, request: FastifyRequest, reply: Fa
 
 /** Writes the answer of an error that needs no log line. */
 export function sendError(answer: HttpError, reply: FastifyReply): FastifyReply {
-  const { statusCode, headers, body } = written(answer, reply);
+  const { statusCode, status, headers, body } = errorFormatOf(reply.server).write(answer, reply.request, (err) =>
+    reply.log.error({ err }, 'an error could not be written as an answer'),
+  );
   void reply
-    .code(statusCode)
+    .code(status)
     .header('x-content-type-options', 'nosniff')
     .headers(statusCode === 401 ? withChallenge(headers, reply.request) : headers)
     .type('application/json; charset=utf-8');
@@ -147,19 +149,11 @@ export function sendError(answer: HttpError, reply: FastifyReply): FastifyReply 
   return reply.serializer(JSON.stringify).send(body);
 }
 
-type WrittenError = Pick<HttpError, 'statusCode' | 'headers'> & { readonly body: ErrorBody };
+const USUAL_FORMAT = new ErrorFormat();
 
-/** Returns the parts of an error's answer, or those of an internal error if a subclass has made them unusable. */
-function written(answer: HttpError, reply: FastifyReply): WrittenError {
-  try {
-    const { statusCode, headers } = answer;
-    const body = answer.toBody();
-    if (typeof JSON.stringify(body) === 'string') return { statusCode, headers, body };
-    throw new TypeError(`toBody() of ${answer.name} answered with no JSON`);
-  } catch (err) {
-    reply.log.error({ err }, 'an error could not be written as an answer');
-    return { statusCode: 500, headers: {}, body: new InternalError().toBody() };
-  }
+/** The format of an application's errors; the usual one if the application does not have the plugin. */
+export function errorFormatOf(app: FastifyInstance | undefined): ErrorFormat {
+  return app?.hasDecorator('viewset') === true ? app.viewset.defaults.errorFormat : USUAL_FORMAT;
 }
 
 /** Removes the headers that Node refuses to write, which would make an error of the answer to an error. */

@@ -1,12 +1,15 @@
 import { MikroORM } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
 import type { CurrentUser } from '../current-user.ts';
 import { tagsBy } from '../entity-tag.ts';
+import { ErrorFormat, type FormatError } from '../error-format.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { DEFAULT_FILTERS } from '../filters/default-filters.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
 import { BOOLEAN, checkOptions, FUNCTION, LIST, type OptionRule, STORE, TEXT, wrongOption } from '../options.ts';
+import { isSchema } from '../schema/compile-schema.ts';
 import { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
@@ -35,6 +38,13 @@ export interface ViewsetOptions {
   readonly em?: 'own' | 'existing';
   /** False: the errors of this scope are answered by the application's own error handler. Default: true. */
   readonly errorHandler?: boolean;
+  /**
+   * Makes the answers to errors of every layer: their bodies and, if it says so, their statuses. Needs `errorSchema`. Default: an
+   * `ErrorBody` with the status of the error.
+   */
+  readonly formatError?: FormatError;
+  /** The schema of the bodies that `formatError` makes, for documents. */
+  readonly errorSchema?: TSchema;
   /** False: unknown paths and methods are left to the application's not-found handler. Default: true. */
   readonly notFoundHandler?: boolean;
   /** Rules that count every request to a route. Default: none. */
@@ -111,6 +121,8 @@ const RULES: Readonly<Record<keyof ViewsetOptions, OptionRule>> = {
   user: ['"own" or a function of the request', (user) => user === 'own' || typeof user === 'function'],
   em: ['"own" or "existing"', (em) => em === 'own' || em === 'existing'],
   errorHandler: BOOLEAN,
+  formatError: FUNCTION,
+  errorSchema: ['a schema', isSchema],
   notFoundHandler: BOOLEAN,
   throttles: RATE_LIMIT_RULES,
   throttleRate: FUNCTION,
@@ -145,11 +157,26 @@ export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
   if (options.secret !== undefined && Buffer.byteLength(options.secret) < 32) {
     throw new ImproperlyConfigured('viewset: option "secret" must have at least 32 bytes');
   }
+  if ((options.formatError === undefined) !== (options.errorSchema === undefined)) {
+    throw new ImproperlyConfigured(
+      'viewset: options "formatError" and "errorSchema" come together: documents describe the errors by the schema',
+    );
+  }
   const { permissionClasses = [], filters = DEFAULT_FILTERS, pagination = PageNumberPagination } = options;
   const { ignoreUnknownParameters = false, throttleRate, secret } = options;
   const hasThrottleRate = throttleRate !== undefined;
   const tagOf = tagsBy(secret);
-  const defaults = { permissionClasses, filters, pagination, ignoreUnknownParameters, hasThrottleRate, secret, tagOf };
+  const errorFormat = new ErrorFormat(options);
+  const defaults = {
+    permissionClasses,
+    filters,
+    pagination,
+    ignoreUnknownParameters,
+    hasThrottleRate,
+    secret,
+    tagOf,
+    errorFormat,
+  };
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   const chosen = Object.fromEntries(given) as unknown as ViewsetOptions;
   return Object.freeze({ ...DEFAULTS, ...chosen, defaults: Object.freeze(defaults) }) as ResolvedOptions;

@@ -1,6 +1,7 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/core';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
+import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { healthRoutes } from '../health/health-routes.ts';
 import { limitExports } from '../exports/export-slots.ts';
@@ -35,6 +36,8 @@ export interface ViewsetInstance {
    * schemas, and the errors that the library answers there; both with their headers.
    */
   readonly responsesOf: (route: RouteOptions) => OperationPlan['responses'];
+  /** Makes the `response` of a route's schema for errors of some statuses, as `formatError` answers them. */
+  readonly errorResponses: (statuses: readonly number[]) => Readonly<Record<number, TSchema>>;
   /** @internal */
   readonly plannedRoutes: readonly PlannedRoute[];
   /** @internal */
@@ -100,7 +103,12 @@ export const viewset = fp(
     const routeNames = new RouteNames();
     refuseLateOptions(app, plannedRoutes);
     const responsesOf = (route: RouteOptions): OperationPlan['responses'] =>
-      routeResponses(route, makeRules([]), defaults.hasThrottleRate);
+      routeResponses(route, makeRules([]), defaults);
+    const { errorFormat } = defaults;
+    const errorResponses: ViewsetInstance['errorResponses'] = (statuses) =>
+      Object.fromEntries(
+        statuses.flatMap((status) => errorFormat.statusesFor(status)).map((status) => [status, errorFormat.schema]),
+      );
     app.decorate(
       'viewset',
       Object.freeze({
@@ -109,6 +117,7 @@ export const viewset = fp(
         operations,
         routeNames,
         responsesOf,
+        errorResponses,
         plannedRoutes,
         addRoute,
         shownViews: new Map(),

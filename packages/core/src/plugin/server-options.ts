@@ -4,6 +4,7 @@ import type { Http2Server } from 'node:http2';
 import type { Server as HttpsServer } from 'node:https';
 import type {
   FastifyHttp2Options,
+  FastifyInstance,
   FastifyHttpOptions,
   FastifyHttpsOptions,
   FastifyReply,
@@ -12,7 +13,7 @@ import type {
 } from 'fastify';
 import { HeadersTooLarge, type HttpError, ParseError, UriTooLong } from '../errors.ts';
 import { SLOW_REQUEST } from './admission.ts';
-import { sendError, toHttpError } from './error-handler.ts';
+import { errorFormatOf, sendError, toHttpError } from './error-handler.ts';
 
 /** Longest path parameter that reaches a route, in characters; a longer one is a 414. */
 const MAX_PARAM_LENGTH = 1024;
@@ -79,7 +80,7 @@ function nodeOptions(requestTimeoutMs: number): ServerOptions {
 const waiting = new WeakSet<Socket>();
 
 /** Says why Node's HTTP parser gave up on a connection, in the one error body, as far as the socket still lets us. */
-function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+function answerClientError(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
   // Node calls this for each further packet of such a connection.
   if (error.code === 'ECONNRESET' || socket.destroyed || waiting.has(socket)) return;
   const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null };
@@ -88,7 +89,7 @@ function answerClientError(error: Error & { code?: string }, socket: Socket): vo
     waiting.add(socket);
     answer.once('close', () => {
       waiting.delete(socket);
-      answerClientError(error, socket);
+      answerClientError.call(this, error, socket);
     });
     return;
   }
@@ -97,11 +98,14 @@ function answerClientError(error: Error & { code?: string }, socket: Socket): vo
     return;
   }
   const refusal = fromParser(error, socket);
-  const body = JSON.stringify(refusal.toBody());
+  const { status, body } = errorFormatOf(this).write(refusal, undefined, (err) =>
+    this.log.error({ err }, 'an error could not be written as an answer'),
+  );
+  const text = JSON.stringify(body);
   socket.write(
-    `HTTP/1.1 ${refusal.statusCode} ${STATUS_CODES[refusal.statusCode]}\r\n` +
-      `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n` +
+      `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` +
+      `X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${text}`,
   );
   socket.destroySoon();
 }

@@ -8,7 +8,7 @@ import { removeEntity } from '../mikro/remove-entity.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { type QuerySet, slicedError } from '../query/queryset.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
-import type { ResolvedData } from '../shapes/write/write-input.ts';
+import type { ByProperty, ResolvedData } from '../shapes/write/write-input.ts';
 import type { RecordRequest } from './setup/action.ts';
 import { type AnsweringOperation, type AnswerOf, byAuthor, recordOf } from './request/answer.ts';
 import { BulkOperations } from './writes/bulk-operations.ts';
@@ -28,9 +28,12 @@ import { ViewSet } from './viewset.ts';
 import { VisibleRecords } from './visible/visible-records.ts';
 import type { WriteExplanation } from './writes/write-plan.ts';
 
-/** The data of a write, which a hook may enrich with fields that the client does not send, by what `em.create` takes. */
+/**
+ * The data of a write by the names of the entity, which a hook may enrich with fields that the client does not send, by what `em.create`
+ * takes.
+ */
 export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
-  readonly [Field in Exclude<EntityKey<Entity>, keyof Input>]?:
+  readonly [Field in Exclude<EntityKey<Entity>, keyof ByProperty<Input>>]?:
     | Exclude<EntityData<Entity>[Field], null>
     | NullOf<Entity[Field]>
     | undefined;

@@ -7,6 +7,7 @@ import type { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { ReadOutput } from '../shapes/read/read-shape.ts';
 import type { RelatedValue } from '../shapes/read/related-value.ts';
 import type { PropertyValue, ToWire } from '../shapes/wire-value.ts';
+import type { SentBody } from '../shapes/write/write-input.ts';
 import { ModelViewSetBase, type ViewTypes } from './model-viewset-base.ts';
 import type { AnsweringOperation } from './request/answer.ts';
 import {
@@ -57,8 +58,8 @@ export interface DeclaredView<Entity, Options> {
   readonly operations: OperationOf<Options>;
   /** The members in which records stand. */
   readonly envelope: Option<Options, 'envelope'>;
-  readonly input: WithExtra<InputOf<Option<Options, 'write'>>, Option<Options, 'extra'>>;
-  readonly update: WithExtra<UpdateInputOf<Option<Options, 'write'>>, Option<Options, 'extra'>>;
+  readonly input: WithExtra<SentBody<InputOf<Option<Options, 'write'>>>, Option<Options, 'extra'>>;
+  readonly update: WithExtra<SentBody<UpdateInputOf<Option<Options, 'write'>>>, Option<Options, 'extra'>>;
   /** The operations that can be done to several records at once. */
   readonly bulk: BulkOf<Option<Options, 'bulk'>>;
   /** The part of a record that names it among several. */

@@ -4,7 +4,8 @@ import { Type, type TObject } from 'typebox';
 import { computed } from '../../src/shapes/read/read-field.ts';
 import { count, exists } from '../../src/shapes/read/related-value.ts';
 import { readShape, toReadShape, type ReadShape } from '../../src/shapes/read/read-shape.ts';
-import type { ResolvedData, WritableSchema } from '../../src/shapes/write/write-input.ts';
+import { field } from '../../src/shapes/write/renamed-field.ts';
+import type { ResolvedData, SentBody, WritableSchema } from '../../src/shapes/write/write-input.ts';
 import { toWriteShape, writeShape, type WriteShape } from '../../src/shapes/write/write-shape.ts';
 import { nested, refs } from '../../src/shapes/write/to-many-input.ts';
 import { ModelViewSet } from '../../src/viewset/model-viewset.ts';
@@ -302,4 +303,30 @@ t.test('what related records tell is inferred, by ways and lookups that there ar
   ModelViewSet(Book, { read, filterFields: { tagged: [exists('tags'), 'gte'] } });
   // @ts-expect-error -- a relation of another entity
   ModelViewSet(Book, { read, orderingFields: { tags: count('books') } });
+});
+
+t.test('a field under another name is typed as its property, and hooks see the property', async () => {
+  const chapter = writeShape(Chapter, [], { title: 'heading' });
+  const book = writeShape(Book, [], {
+    name: field('title', Type.Optional(Type.String())),
+    labels: refs('tags.name'),
+    parts: field('chapters', nested(chapter)),
+  });
+  type Sent = SentBody<InputOf<typeof book>>;
+  same<Pick<Sent, 'name' | 'labels'>, { name?: string; labels?: string[] }>(true);
+  same<NonNullable<Sent['parts']>[number]['title'], string>(true);
+  type Data = ResolvedData<InferEntity<typeof Book>, InputOf<typeof book>>;
+  same<keyof Data, 'title' | 'tags' | 'chapters'>(true);
+  same<Data['title'], string | undefined>(true);
+  same<keyof NonNullable<Data['chapters']>[number], 'heading'>(true);
+  same<InputOf<ReturnType<typeof plain>>, { title: string }>(true);
+  function plain() {
+    return writeShape(Book, ['title']);
+  }
+  // @ts-expect-error -- misspelt
+  t.throws(() => writeShape(Book, [], { name: 'titel' }));
+  // @ts-expect-error -- misspelt
+  t.throws(() => writeShape(Book, [], { name: field('titel') }));
+  // @ts-expect-error -- children of another entity
+  t.throws(() => writeShape(Book, [], { parts: field('chapters', nested(writeShape(Book, ['title']))) }));
 });

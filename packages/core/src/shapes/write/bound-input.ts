@@ -17,7 +17,10 @@ export type BodyMode = 'create' | 'replace' | 'change';
 
 /** A field of a body and its column. */
 export interface BoundField {
+  /** The name of the property. */
   readonly name: string;
+  /** The name of the field in a body. */
+  readonly sentAs: string;
   /** The JSON pointer to the field in a body. */
   readonly path: string;
   readonly nullable: boolean;

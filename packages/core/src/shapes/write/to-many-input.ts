@@ -53,6 +53,8 @@ interface ChildShape<Child extends object, Input extends object> extends BodySch
   readonly entity: EntityName<Child>;
   /** Only for the types. */
   readonly input?: Input;
+  /** Tells if a field of the shape writes a property. */
+  writes(property: string): boolean;
   bind(meta: EntityMetadata): BoundInput;
 }
 
@@ -88,7 +90,7 @@ export class Nested<Child extends object, Input extends object, Update extends b
 export function nested<Child extends object, Input extends object, const Update extends boolean = false>(
   shape: ChildShape<Child, Input>,
   options: { readonly max?: number; readonly update?: Update } = {},
-): Nested<Child, Input, Update> {
+): Nested<Child, Input, NoInfer<Update>> {
   const isShape = typeof shape === 'object' && (shape as unknown) !== null && 'bind' in shape;
   if (!isShape) throw wrongOption('nested()', 'shape', 'a writeShape()', shape);
   checkOptions('nested()', options, {

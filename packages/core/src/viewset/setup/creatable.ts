@@ -59,12 +59,13 @@ function checkChildren(creation: Omit<Creation, 'meta' | 'filled'>, { fields }: 
   }
 }
 
-function checkStorable({ name, orm, meta, input: { schema }, filled }: Creation): void {
+function checkStorable({ name, orm, meta, input: { schema, fields }, filled }: Creation): void {
   if (isFilledByCode(orm, meta)) return;
-  const sent = new Set([...(schema.required ?? []), ...filled]);
-  for (const [field, { default: value }] of Object.entries<{ default?: unknown }>(schema.properties)) {
-    if (value !== undefined) sent.add(field);
-  }
+  const isSent = (field: string): boolean => {
+    const { default: value } = schema.properties[field] as { default?: unknown };
+    return value !== undefined || (schema.required ?? []).includes(field);
+  };
+  const sent = new Set([...fields.filter(({ sentAs }) => isSent(sentAs)).map((field) => field.name), ...filled]);
   const missing = missingColumns(meta, sent);
   if (missing === '') return;
   throw new ImproperlyConfigured(

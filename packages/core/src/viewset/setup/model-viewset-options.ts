@@ -22,6 +22,7 @@ import type { ExtraFields, ReadShape } from '../../shapes/read/read-shape.ts';
 import { RelatedValue, type ValueLookup } from '../../shapes/read/related-value.ts';
 import type { NamedSchema, ObjectSchema, StaticObject } from '../../shapes/schema-object.ts';
 import type { NullOf, PropertyValue } from '../../shapes/wire-value.ts';
+import type { ByProperty, SentBody } from '../../shapes/write/write-input.ts';
 import type { WriteShape } from '../../shapes/write/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../../throttle/rate-limit-rule.ts';
 import { BULK_RULE, type BulkOption } from '../writes/bulk.ts';
@@ -187,15 +188,12 @@ export type OutputOf<Read> =
 export type KeyOf<Member> = Member extends unknown ? keyof Member : never;
 
 /** The words about the fields that a view's answers and bodies may have. */
-type FieldWords<Entity, Read, Extra> = {
-  readonly [Name in WordedField<Entity, Read, Extra>]?: Words;
+type FieldWords<Entity, Names extends PropertyKey> = {
+  readonly [Name in FieldName<Entity> | ToManyName<Entity> | Names]?: Words;
 };
 
-type WordedField<Entity, Read, Extra> =
-  | FieldName<Entity>
-  | ToManyName<Entity>
-  | KeyOf<OutputOf<Read>>
-  | keyof ExtraOf<Extra>;
+/** The names of the fields that bodies may have. */
+type SentField<Write> = keyof SentBody<InputOf<Write>> | keyof SentBody<UpdateInputOf<Write>>;
 
 /** The type of an option that depends on other options. `DependentOptions` narrows it. */
 type Dependent = {};
@@ -339,7 +337,16 @@ export type DependentOptions<Entity extends object, Options> = Wanted<
   Wanted<'write', Option<Options, 'write'>, OwnNames<Option<Options, 'write'>, FieldName<Entity>>> &
   ('expand' extends keyof Options ? { readonly expand?: ExtraFields<Entity, keyof Options['expand']> } : {}) &
   ('fieldWords' extends keyof Options
-    ? { readonly fieldWords?: FieldWords<Entity, Option<Options, 'read'>, Option<Options, 'extra'>> | undefined }
+    ? {
+        readonly fieldWords?:
+          | FieldWords<
+              Entity,
+              | KeyOf<OutputOf<Option<Options, 'read'>>>
+              | SentField<Option<Options, 'write'>>
+              | keyof ExtraOf<Option<Options, 'extra'>>
+            >
+          | undefined;
+      }
     : {}) &
   ('validate' extends keyof Options
     ? { readonly validate?: Validate<Entity, Option<Options, 'write'>, Option<Options, 'extra'>> }
@@ -349,11 +356,12 @@ export type DependentOptions<Entity extends object, Options> = Wanted<
 type Wanted<Name extends string, Value, Type> = [Value] extends [Type] ? {} : { readonly [Key in Name]: Type };
 
 type Validate<Entity, Write, Extra> = (
-  data: JudgedData<Entity, Partial<InputOf<Write>> & Partial<UpdateInputOf<Write>>> & Partial<ExtraOf<Extra>>,
-  problems: Problems<(keyof InputOf<Write> | keyof UpdateInputOf<Write> | keyof ExtraOf<Extra>) & string>,
+  data: JudgedData<Entity, Partial<ByProperty<InputOf<Write>>> & Partial<ByProperty<UpdateInputOf<Write>>>> &
+    Partial<ExtraOf<Extra>>,
+  problems: Problems<(SentField<Write> | keyof ExtraOf<Extra>) & string>,
   request: FastifyRequest,
   record: Entity | undefined,
-  after: ValuesAfter<Entity, InputOf<Write> & UpdateInputOf<Write>>,
+  after: ValuesAfter<Entity, ByProperty<InputOf<Write>> & ByProperty<UpdateInputOf<Write>>>,
 ) => Awaitable<void>;
 
 /** The options of any ModelViewSet. */

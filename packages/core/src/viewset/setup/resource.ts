@@ -7,7 +7,7 @@ import { resolveOption } from '../../filters/filter.ts';
 import { primaryKey } from '../../fields/primary-key.ts';
 import { checkOptionNames, wrongOption } from '../../options.ts';
 import { templateOf } from '../../path-template.ts';
-import type { Permission, PermissionClass } from '../../permissions/permission.ts';
+import { fillsOf, type Permission, type PermissionClass } from '../../permissions/permission.ts';
 import { QuerySet } from '../../query/queryset.ts';
 import { readShape } from '../../shapes/read/read-shape.ts';
 import { shownByAll } from '../../shapes/read/shown-paths.ts';
@@ -99,7 +99,10 @@ export class Resource implements ViewDefinition {
     this.nesting = parent === undefined ? undefined : new Nesting(name, meta, parent);
     const taken = this.nesting === undefined ? [] : [this.nesting.relation];
 
-    const input = options.write === undefined ? undefined : new ViewInput(options, { name, entity, meta, taken });
+    const input =
+      options.write === undefined
+        ? undefined
+        : new ViewInput(options, { name, entity, meta, taken, owned: fillsOf(this.permissions, meta) });
     this.input = input;
     this.resolution = new InputResolution(view, input, options, meta, context);
     const recordOf: FileRecord = (request, reply, file) => view[SHOWS].findForFile(request, reply, file);

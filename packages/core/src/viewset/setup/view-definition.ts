@@ -2,6 +2,7 @@ import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
 import type { TagOf } from '../../entity-tag.ts';
+import type { ErrorFormat } from '../../error-format.ts';
 import type { FileFields } from '../../files/file-field.ts';
 import type { FilterClass } from '../../filters/filter.ts';
 import type { ParameterDeclaration } from '../../parameters.ts';
@@ -32,6 +33,8 @@ export interface ViewDefaults {
   readonly hasThrottleRate: boolean;
   /** Encrypts cursors; undefined if the application gave none. */
   readonly secret: string | undefined;
+  /** Writes errors. */
+  readonly errorFormat: ErrorFormat;
   /** Makes the entity tags of records. */
   readonly tagOf: TagOf;
 }
