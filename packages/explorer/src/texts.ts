@@ -82,7 +82,9 @@ export const texts = {
   loggedOutEverywhere: 'You are logged out on all devices.',
   twoFactorHint: 'With two steps, a login takes your password and a code of an authenticator app on your phone.',
   beginTwoFactor: 'Set up two-step login',
-  twoFactorSecret: 'Add this key to your authenticator app, then enter the code that the app shows.',
+  twoFactorSecret:
+    'Add this key to your authenticator app, by the QR code or by hand. Then enter the code that the app shows.',
+  twoFactorQrCode: 'The key as a QR code, for the camera of your phone',
   openAuthenticator: 'Open in an authenticator app on this device',
   confirmTwoFactor: 'Switch on',
   twoFactorOn: 'Two-step login is on.',
