@@ -18,6 +18,7 @@ import { openDatabase } from './database.ts';
 import { Account } from './entities/account.ts';
 import { ApiKey } from './entities/api-key.ts';
 import { Identity } from './entities/identity.ts';
+import { Passkey } from './entities/passkey.ts';
 import { Session } from './entities/session.ts';
 import { TwoFactor } from './entities/two-factor.ts';
 import { addHealthChecks } from './health-checks.ts';
@@ -94,6 +95,7 @@ export async function buildApp(
     ...(settings.sessions ? { sessions: Session } : {}),
     apiKeys: { entity: ApiKey, prefix: 'shop' },
     twoFactor: { entity: TwoFactor, issuer: 'Shop' },
+    passkeys: { entity: Passkey, rpName: 'Shop' },
     ...(Object.keys(settings.oauth).length > 0 ? { oauth: { identity: Identity, providers: settings.oauth } } : {}),
     secret: settings.jwtSecret,
     expirationDelta: settings.jwtAccessTokenExpiresSeconds,
