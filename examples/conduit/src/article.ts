@@ -5,31 +5,28 @@ import {
   exists,
   type InputOf,
   IsAuthenticated,
-  IsSafeMethodOnly,
+  IsOwner,
   LimitOffsetPagination,
   many,
   ModelViewSet,
   readShape,
   refs,
-  requireUser,
   type WriteData,
   writeShape,
 } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { Article } from './entities.ts';
+import { Article, Favorite } from './entities.ts';
 import { profile } from './profile.ts';
-import { me } from './user.ts';
+import { tie } from './tie.ts';
 
-const names = ['slug', 'title', 'description', 'createdAt', 'updatedAt'] as const;
-const fields = {
+const whole = readShape(Article, ['slug', 'title', 'description', 'body', 'createdAt', 'updatedAt'], {
   tagList: many('tagList.name', { orderBy: 'name' }),
-  favorited: exists('favoritedBy', me),
-  favoritesCount: count('favoritedBy'),
+  favorited: exists('favorites', ({ user }) => user && { user: user.id }),
+  favoritesCount: count('favorites'),
   author: profile,
-} as const;
-const brief = readShape(Article, names, fields);
-const whole = readShape(Article, [...names, 'body'], fields);
+});
+const brief = whole;
 const create = writeShape(Article, ['title', 'description', 'body'], { tagList: refs('tagList.name', { create: true }) });
 
 const slugOf = (title: string) =>
@@ -39,13 +36,13 @@ export class ArticleViewSet extends ModelViewSet(Article, {
   read: { list: brief, default: whole },
   write: create,
   lookupField: 'slug',
-  filterFields: { tag: 'tagList__name', author: 'author__username', favorited: 'favoritedBy__username' },
+  filterFields: { tag: 'tagList__name', author: 'author__username', favorited: 'favorites__user__username' },
   ordering: ['-createdAt', '-id'],
   pagination: LimitOffsetPagination,
   pageSize: 20,
   envelope: { one: 'article', many: 'articles', count: 'articlesCount' },
   allowAnonymous: true,
-  permissionClasses: [IsSafeMethodOnly.or(IsOwner('author'))],
+  permissionClasses: [IsOwner('author')],
 }) {
   override performCreate(request: FastifyRequest, data: WriteData<Article, InputOf<typeof create>>) {
     return super.performCreate(request, { ...data, slug: slugOf(data.title) });
@@ -53,7 +50,7 @@ export class ArticleViewSet extends ModelViewSet(Article, {
 
   /** The articles of those whom the user follows. */
   feed = action({ permissionClasses: [IsAuthenticated] }, (request, reply) =>
-    this.paginate(request, this.getQueryset(request).filter({ author__followers: request.user.id }), reply),
+    this.paginate(request, this.getQueryset(request).filter({ author__followers__follower: request.user.id }), reply),
   );
 
   favorite = action(
@@ -65,7 +62,8 @@ export class ArticleViewSet extends ModelViewSet(Article, {
     },
     async (request) => {
       const article = await this.getObject(request);
-      return { article: await this.retrieve(request) };
+      await tie(request, Favorite, { article, user: request.user.id });
+      return { article: await this.represent(article, request) };
     },
   );
 }

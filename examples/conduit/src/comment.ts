@@ -1,4 +1,4 @@
-import { IsOwner, IsSafeMethodOnly, ModelViewSet, readShape, writeShape } from '@viewset/core';
+import { IsOwner, ModelViewSet, readShape, writeShape } from '@viewset/core';
 import { Comment } from './entities.ts';
 import { profile } from './profile.ts';
 
@@ -10,5 +10,5 @@ export class CommentViewSet extends ModelViewSet(Comment, {
   pagination: null,
   envelope: { one: 'comment', many: 'comments' },
   allowAnonymous: true,
-  permissionClasses: [IsSafeMethodOnly.or(IsOwner('author'))],
+  permissionClasses: [IsOwner('author')],
 }) {}

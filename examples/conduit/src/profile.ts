@@ -1,12 +1,11 @@
-import { action, exists, IsAuthenticated, IsSafeMethodOnly, ModelViewSet, readShape } from '@viewset/core';
+import { action, exists, IsAuthenticated, ModelViewSet, readShape } from '@viewset/core';
 import { Type } from 'typebox';
 import { Follow, User } from './entities.ts';
 import { tie } from './tie.ts';
-import { currentId } from './user.ts';
 
 /** A user as others see one. */
 export const profile = readShape(User, ['username', 'bio', 'image'], {
-  following: exists('followers', (request) => ({ follower: currentId(request) })),
+  following: exists('followers', ({ user }) => user && { follower: user.id }),
 });
 
 export class ProfileViewSet extends ModelViewSet(User, {

@@ -3,21 +3,14 @@ import {
   action,
   AllowAny,
   computed,
-  getCurrentUser,
   IsAuthenticated,
   ModelViewSet,
   readShape,
   requireUser,
   writeShape,
 } from '@viewset/core';
-import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { User } from './entities.ts';
-
-export const userId = (request: FastifyRequest): number => requireUser(request).id;
-
-/** The id of whoever is logged in, for conditions; undefined if nobody is. */
-export const currentId = (request: FastifyRequest): number | undefined => getCurrentUser(request)?.id;
 
 const read = readShape(User, ['username', 'email', 'bio', 'image'], {
   token: computed(Type.String(), ['id', 'username', 'email'], ({ id, username, email }, { server }) =>
@@ -57,7 +50,7 @@ export class UserViewSet extends ModelViewSet(User, {
 export class CurrentUserViewSet extends ModelViewSet(User, {
   read,
   write: writeShape(User, ['username', 'bio', 'image'], fields, { optional: ['username', 'email', 'password'] }),
-  singleton: (request) => ({ id: userId(request) }),
+  singleton: (request) => ({ id: requireUser(request).id }),
   envelope: { one: 'user' },
   permissionClasses: [IsAuthenticated],
 }) {}
