@@ -1,7 +1,7 @@
 import { defineEntity, type EntityManager, p } from '@mikro-orm/core';
 import t from 'tap';
 import type { InvalidUsage } from '../../src/errors.ts';
-import { type FindReferred, findVisible, type RecordData, type Referred } from '../../src/shapes/write/references.ts';
+import { type FindReferred, findVisible, type RecordData } from '../../src/shapes/write/references.ts';
 import { writeShape } from '../../src/shapes/write/write-shape.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { Country, Maker, SPECIMENS, Specimen } from './specimens.ts';
@@ -30,13 +30,13 @@ forEachDatabase(t, { entities: [...SPECIMENS, Shelf, Box] }, async (t, orm) => {
   await em.flush();
   const resolved = async <Data extends object>(
     shape: {
-      resolveReferences(em: EntityManager, records: readonly RecordData[], referred: Referred): Promise<Data[]>;
+      resolveReferences(em: EntityManager, records: readonly RecordData[], find: FindReferred): Promise<Data[]>;
     },
     em: EntityManager,
     data: object,
   ): Promise<Data> => {
     const find: FindReferred = (reference, condition) => findVisible(em, reference, condition);
-    return (await shape.resolveReferences(em, [{ data, path: '' }], { find, create: async () => {} }))[0]!;
+    return (await shape.resolveReferences(em, [{ data, path: '' }], find))[0]!;
   };
   const shapeOf = <Shape extends { entity: unknown; bind(meta: never): unknown }>(shape: Shape) =>
     shape.bind(orm.getMetadata().get(shape.entity as never) as never) as ReturnType<Shape['bind']>;

@@ -7,7 +7,7 @@ import { MAX_PROBLEMS, type Problem } from '../../schema/scan-input.ts';
 import { type Inspect, type Inspected, compileInspect } from '../../schema/validator.ts';
 import { checkField } from './bound-field.ts';
 import type { BodyMode, BodySchemas, BoundField, BoundInput, Reference } from './bound-input.ts';
-import { type Referred, type RecordData, resolveReferences } from './references.ts';
+import { type FindReferred, type RecordData, resolveReferences } from './references.ts';
 import { mapObjects, mapProperties, partialOf, withKeyword, withOnly, withProperties } from '../schema-object.ts';
 import { withinBounds } from '../wire-format.ts';
 
@@ -108,17 +108,17 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
   /**
    * Puts the related entities in the place of references.
    *
-   * @param referred the records that may be referred to
+   * @param findReferred finds the records that may be referred to
    * @param known the faults of the records that are known already
    * @throws InvalidUsage with a detail for every fault that is known, and for every reference to a record that is not there
    */
   resolveReferences(
     em: EntityManager,
     records: readonly RecordData[],
-    referred: Referred,
+    findReferred: FindReferred,
     known: readonly Problem[] = [],
   ): Promise<Data[]> {
-    return resolveReferences(em, records, this.fields, referred, known) as Promise<Data[]>;
+    return resolveReferences(em, records, this.fields, findReferred, known) as Promise<Data[]>;
   }
 }
 

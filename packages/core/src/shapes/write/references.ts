@@ -9,6 +9,7 @@ import { recordsByValue } from '../../query/records-by-value.ts';
 import { invalidInput } from '../../schema/error-details.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 import type { BoundChildren, BoundField, Reference } from './bound-input.ts';
+import { createUnknown } from './unknown-references.ts';
 
 /**
  * Finds the records of a condition that a reference may lead to, as entities of the request.
@@ -20,13 +21,6 @@ export type FindReferred = (
   condition: Condition,
   mentions: readonly Mention[],
 ) => Promise<readonly object[]>;
-
-/** The records that the references of a body lead to. */
-export interface Referred {
-  readonly find: FindReferred;
-  /** Creates those of some values of the field that a reference names which do not exist. */
-  readonly create: (reference: Reference, values: readonly unknown[]) => Promise<void>;
-}
 
 /**
  * Finds the records of a condition that the filters of their entity show.
@@ -68,7 +62,7 @@ export async function resolveReferences(
   em: EntityManager,
   records: readonly RecordData[],
   fields: readonly BoundField[],
-  referred: Referred,
+  findReferred: FindReferred,
   known: readonly Problem[],
 ): Promise<object[]> {
   const reading = new ReferenceReading(known);
@@ -77,14 +71,14 @@ export async function resolveReferences(
   });
   for (const [reference, mentions] of reading.mentions) {
     // One after the other: inside a transaction there is but one connection.
-    let found = await find(em, reference, mentions, referred.find);
+    let found = await find(em, reference, mentions, findReferred);
     const { held, creates } = reference;
     const unknown = creates ? mentions.filter(({ value }) => found(value) === undefined) : [];
     if (unknown.length > 0) {
       if (known.length + reading.problems.length > 0) continue;
       const values = unknown.map(({ value }) => value);
-      await referred.create(reference, values);
-      found = await find(em, reference, mentions, referred.find);
+      await createUnknown(em, reference, values);
+      found = await find(em, reference, mentions, findReferred);
     }
     for (const { value, path, put } of mentions) {
       const record = found(value);

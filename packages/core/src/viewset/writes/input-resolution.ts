@@ -13,14 +13,13 @@ import { replacedRelations } from '../../shapes/write/assign-input.ts';
 import type { Reference } from '../../shapes/write/bound-input.ts';
 import { invalidInput } from '../../schema/error-details.ts';
 import { placedAt, type Problem } from '../../schema/scan-input.ts';
-import { absentAt, type FindReferred, type RecordData, type Referred } from '../../shapes/write/references.ts';
+import { absentAt, type FindReferred, type RecordData } from '../../shapes/write/references.ts';
 import { type FileChanges, fileChangesOf } from '../files/file-changes.ts';
 import { type ReferenceOptions, ReferredRecords } from './referred-records.ts';
 import { faultsIn, type ReadBody } from '../request/read-input.ts';
 import { inputOf } from '../request/request-state.ts';
 import { lookUpBy } from '../visible/refused-values.ts';
 import type { ShownView } from '../visible/shown-view.ts';
-import { createUnknown } from './unknown-references.ts';
 import type { ViewInput } from './view-input.ts';
 
 /** The part of a view that its input asks. */
@@ -143,8 +142,7 @@ export class InputResolution {
         (refused) => invalidInput('body', [...faults, ...refused.map(({ path }) => absentAt(path, reference))]),
         () => this.#referred.find(request, reference, condition, filters),
       );
-    const referred: Referred = { find, create: (reference, values) => createUnknown(em, reference, values) };
-    const resolved = await write.resolveReferences(em, records, referred, faults);
+    const resolved = await write.resolveReferences(em, records, find, faults);
     if (write.files.size === 0) return resolved;
     return Promise.all(resolved.map((data) => this.#storeFiles(request, write.files, data)));
   }

@@ -6,7 +6,7 @@ import { orderValues } from '../../language/projection.ts';
 import { backendOf } from '../../query/backend-of.ts';
 import { violationOf } from '../../query/known-errors.ts';
 import { QuerySet } from '../../query/queryset.ts';
-import type { Reference } from '../../shapes/write/bound-input.ts';
+import type { Reference } from './bound-input.ts';
 
 /**
  * Creates records by one unique field each, in the transaction of an entity manager. Records that exist stay as they are, also those that filters
