@@ -60,7 +60,7 @@ export class SessionRecords implements UserSource {
     this.#model = model;
     const further = furtherRoles(account);
     const own = shown as ReadShape<object, object> | undefined;
-    const nested = own === undefined || further === undefined ? (own ?? further) : own.and(further);
+    const nested = own === undefined || further === undefined ? (own ?? further) : own.extend(further);
     const ofAccount = { ...userFields(account, 'account.'), ...(nested && { account: nested }) };
     const bind = <Row extends LiveRow>(times: readonly (keyof Row & keyof SessionFields)[]): Projection<Row> => {
       const shape = readShape(model.session, times as never, ofAccount as never) as ReadShape<SessionEntity, Row>;
