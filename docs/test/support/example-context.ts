@@ -53,6 +53,21 @@ const AccountSchema = defineEntity({
   },
 });
 export class Account extends AccountSchema.class {}
+const SessionSchema = defineEntity({
+  name: 'Session',
+  properties: {
+    id: p.uuid().primary(),
+    account: () => p.manyToOne(Account),
+    token_hash: p.string(),
+    created_at: p.datetime(),
+    last_used_at: p.datetime(),
+    expires_at: p.datetime(),
+    ip: p.string(),
+    user_agent: p.string().nullable(),
+  },
+});
+export class Session extends SessionSchema.class {}
+SessionSchema.setClass(Session);
 AccountSchema.setClass(Account);
 
 const ProductSchema = defineEntity({

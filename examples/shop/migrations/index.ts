@@ -2,6 +2,7 @@ import type { MigrationObject } from '@mikro-orm/core';
 import { InitialMigration } from './migration-20261121000000-initial.ts';
 import { SessionsMigration } from './migration-20261125000000-sessions.ts';
 import { FactorsMigration } from './migration-20261125010000-factors.ts';
+import { PasskeysMigration } from './migration-20261126000000-passkeys.ts';
 
 /**
  * Every migration of the shop's PostgreSQL, oldest first. A name is what the database remembers a migration by: it never
@@ -11,4 +12,5 @@ export const MIGRATIONS: readonly (MigrationObject & { readonly name: string })[
   { name: '20261121000000-initial', class: InitialMigration },
   { name: '20261125000000-sessions', class: SessionsMigration },
   { name: '20261125010000-factors', class: FactorsMigration },
+  { name: '20261126000000-passkeys', class: PasskeysMigration },
 ];

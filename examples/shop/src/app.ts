@@ -1,5 +1,5 @@
 import helmet from '@fastify/helmet';
-import { auth, LogEmailSender, SmtpEmailSender, type AccountUser } from '@viewset/auth';
+import { auth, keepAdministrator, LogEmailSender, SmtpEmailSender, type AccountUser } from '@viewset/auth';
 import {
   addVary,
   HealthRegistry,
@@ -14,11 +14,11 @@ import { explorer, prefersHtml } from '@viewset/explorer';
 import { openapi, type OpenapiOptions } from '@viewset/openapi';
 import { logOptions, logRequests, tellRoutes } from '@viewset/terminal';
 import { fastify, type FastifyInstance } from 'fastify';
-import { keepAdministrator } from './administrators.ts';
 import { openDatabase } from './database.ts';
 import { Account } from './entities/account.ts';
 import { ApiKey } from './entities/api-key.ts';
 import { Identity } from './entities/identity.ts';
+import { Passkey } from './entities/passkey.ts';
 import { Session } from './entities/session.ts';
 import { TwoFactor } from './entities/two-factor.ts';
 import { addHealthChecks } from './health-checks.ts';
@@ -95,6 +95,7 @@ export async function buildApp(
     ...(settings.sessions ? { sessions: Session } : {}),
     apiKeys: { entity: ApiKey, prefix: 'shop' },
     twoFactor: { entity: TwoFactor, issuer: 'Shop' },
+    passkeys: { entity: Passkey, rpName: 'Shop' },
     ...(Object.keys(settings.oauth).length > 0 ? { oauth: { identity: Identity, providers: settings.oauth } } : {}),
     secret: settings.jwtSecret,
     expirationDelta: settings.jwtAccessTokenExpiresSeconds,
@@ -103,7 +104,7 @@ export async function buildApp(
     codeSecret: settings.secretKey,
     bcryptRounds: settings.bcryptRounds,
     passwords: {},
-    me: { write: writeShape(Account, ['name']), delete: keepAdministrator },
+    me: { write: writeShape(Account, ['name']), delete: keepAdministrator(Account) },
     store,
     mailer: mailer(settings, app),
   });

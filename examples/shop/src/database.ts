@@ -13,6 +13,7 @@ import { MIGRATIONS } from '../migrations/index.ts';
 import { Account } from './entities/account.ts';
 import { ApiKey } from './entities/api-key.ts';
 import { Identity } from './entities/identity.ts';
+import { Passkey } from './entities/passkey.ts';
 import { Product } from './entities/product.ts';
 import { Role } from './entities/role.ts';
 import { Session } from './entities/session.ts';
@@ -42,7 +43,7 @@ export async function openDatabase(settings: DatabaseSettings, log: FastifyBaseL
   const kind = kindOf(url);
   const orm = await MikroORM.init({
     ...OPTIONS[kind](url, settings),
-    entities: [Account, ApiKey, Identity, Product, Role, Session, TwoFactor],
+    entities: [Account, ApiKey, Identity, Passkey, Product, Role, Session, TwoFactor],
     logger: (message) => log.info(message),
     colors: false,
   });

@@ -2,7 +2,6 @@ import type { EntityManager } from '@mikro-orm/core';
 import { PasswordHasher } from '@viewset/auth';
 import { QuerySet } from '@viewset/core';
 import type { FastifyBaseLogger } from 'fastify';
-import { ADMIN_ROLE } from './administrators.ts';
 import { CATALOGUE } from './catalogue.ts';
 import type { Database } from './database.ts';
 import { Account } from './entities/account.ts';
@@ -10,6 +9,9 @@ import { Product } from './entities/product.ts';
 import { Role } from './entities/role.ts';
 import { type SchemaPolicy, startOnce } from './schema.ts';
 import type { Settings } from './settings.ts';
+
+/** The name of the administrators' role. */
+const ADMIN_ROLE = 'admin';
 
 type AdminSettings = Pick<Settings, 'adminEmail' | 'adminPassword' | 'bcryptRounds'>;
 
@@ -27,7 +29,7 @@ export async function seed(
 ): Promise<void> {
   await startOnce(database, schema, async (em, isFirst) => {
     if (isFirst) {
-      await em.insertMany(Role, [{ name: 'admin', description: 'May do everything' }, { name: 'user' }]);
+      await em.insertMany(Role, [{ name: ADMIN_ROLE, description: 'May do everything' }, { name: 'user' }]);
       await em.insertMany(Product, [...CATALOGUE]);
       log.info({ products: CATALOGUE.length }, 'schema created, roles and products seeded');
     }

@@ -1,19 +1,6 @@
-import { createHmac } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { PASSWORD, type Shop, startShop, withShop } from './support/shop.ts';
-
-const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-
-/** The code of RFC 6238 for so many steps from now. */
-function codeOf(secret: string, steps = 0): string {
-  const bits = Array.from(secret, (letter) => BASE32.indexOf(letter).toString(2).padStart(5, '0')).join('');
-  const key = Buffer.from(bits.match(/.{8}/g)?.map((byte) => Number.parseInt(byte, 2)) ?? []);
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps));
-  const hash = createHmac('sha1', key).update(counter).digest();
-  const offset = hash.at(-1)! & 15;
-  return String((hash.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0');
-}
+import { codeOf, enrol } from './support/two-factor.ts';
 
 withShop({}, async (t, shop) => {
   const other = await startShop(t, { kind: shop.kind, databaseUrl: shop.databaseUrl });
@@ -42,13 +29,6 @@ async function apiKeys(t: Test, shop: Shop, other: Shop): Promise<void> {
   }
   t.equal((await shop.delete(`/api/auth/api-keys/${id}`, { token })).status, 204);
   for (const each of [other, shop]) t.equal((await each.get('/api/roles', { token: key })).status, 401, 'at once');
-}
-
-async function enrol(shop: Shop, token: string): Promise<{ secret: string; codes: string[] }> {
-  const { body } = await shop.post<{ secret: string; uri: string }>('/api/auth/two-factor', {}, { token });
-  const code = codeOf(body.secret);
-  const confirmed = await shop.post<{ recovery_codes: string[] }>('/api/auth/two-factor/confirm', { code }, { token });
-  return { secret: body.secret, codes: confirmed.body.recovery_codes };
 }
 
 async function twoFactors(t: Test, shop: Shop): Promise<void> {

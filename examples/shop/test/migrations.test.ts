@@ -128,7 +128,7 @@ t.test('on SQLite a start adds what the file of an earlier version lacks, and ke
 });
 
 /** What the first version lacked. */
-const LATER_TABLES = ['session', 'api_key', 'two_factor', 'identity'];
+const LATER_TABLES = ['session', 'api_key', 'two_factor', 'identity', 'passkey'];
 
 t.test('on PostgreSQL a database of an earlier version gets what it lacks', { skip }, async (t) => {
   const databaseUrl = await freshDatabase(t, 'postgresql');

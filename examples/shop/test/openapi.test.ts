@@ -1,9 +1,17 @@
 import { startShop, withShop } from './support/shop.ts';
 
+interface Header {
+  readonly description?: string;
+}
+
+interface Answer {
+  readonly headers?: Readonly<Record<string, Header>>;
+}
+
 interface Operation {
   readonly operationId: string;
   readonly security: readonly object[];
-  readonly responses: object;
+  readonly responses: Readonly<Record<string, Answer>>;
 }
 
 interface Document {
@@ -63,6 +71,36 @@ withShop({}, async (t, shop) => {
     t.strictSame(paths['/api/products/{pk}']!['get']!.security, [{ bearerAuth: [] }]);
     t.strictSame(paths['/api/auth/login']!['post']!.security, []);
     t.strictSame(paths['/api/roles']!['get']!.security, [{ bearerAuth: [] }]);
+  });
+
+  await t.test('answers that set cookies say so', async (t) => {
+    // What is used twice stands among the components.
+    const resolve = (part: unknown): Answer & Header => {
+      const { $ref } = (part ?? {}) as { $ref?: string };
+      const names = $ref?.slice(2).split('/') ?? [];
+      const inside = (all: unknown, name: string): unknown => (all as Readonly<Record<string, unknown>>)[name];
+      return ($ref === undefined ? part : names.reduce(inside, body)) as never;
+    };
+    const cookieOf = (path: string, method: string, status: string): string | undefined => {
+      const { headers: sent } = resolve(paths[`/api/auth/${path}`]![method]!.responses[status]);
+      return resolve(sent?.['Set-Cookie'])?.description;
+    };
+    t.match(cookieOf('login', 'post', '200'), /by which the browser is known.*with the refresh token/);
+    t.match(cookieOf('login/two-factor', 'post', '200'), /by which the browser is known/);
+    t.match(cookieOf('refresh', 'post', '200'), /with the next refresh token/);
+    for (const [path, method] of [
+      ['logout', 'post'],
+      ['logout-all', 'post'],
+      ['sessions/{id}', 'delete'],
+      ['me', 'delete'],
+    ] as const) {
+      t.match(cookieOf(path, method, '204'), /emptied/, path);
+    }
+    t.match(cookieOf('confirm-email', 'post', '200'), /under the new address/);
+    for (const path of ['register', 'forgot-password']) {
+      const status = path === 'register' ? '201' : '200';
+      t.equal(cookieOf(path, 'post', status), undefined, path);
+    }
   });
 
   await t.test('schemas have their names', async (t) => {

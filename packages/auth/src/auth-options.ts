@@ -12,6 +12,8 @@ import {
   emailChangeNotice,
   type EmailChangeNotice,
   type EmailSender,
+  passwordChangeNotice,
+  type PasswordChangeNotice,
   verificationEmail,
   type VerificationEmail,
 } from './codes/email-sender.ts';
@@ -130,6 +132,8 @@ interface CommonOptions {
   readonly verificationEmail?: VerificationEmail;
   /** Words the notice to the old address when another one is asked for. Default: English, plain text. */
   readonly emailChangeNotice?: EmailChangeNotice;
+  /** Words the notice to the owner whose password was changed or reset, which goes out if there is a mailer. Default: English, plain text. */
+  readonly passwordChangeNotice?: PasswordChangeNotice;
   /** Switches on the routes of passwords: `change-password`, `forgot-password`, `reset-password`. Has the rules of new passwords. */
   readonly passwords?: PasswordOptions;
   /** Switches on the routes of one's own account: `me`, `change-email`, `confirm-email`. Has the shapes of the account. */
@@ -196,6 +200,7 @@ export interface ResolvedAuthOptions {
   readonly oauth: ResolvedOAuthOptions | undefined;
   readonly verificationEmail: VerificationEmail;
   readonly emailChangeNotice: EmailChangeNotice;
+  readonly passwordChangeNotice: PasswordChangeNotice;
   readonly passwords: PasswordOptions | undefined;
   readonly me: MeOptions | undefined;
   readonly registrationFields: WrittenFields | undefined;
@@ -230,6 +235,7 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'oauth',
   'verificationEmail',
   'emailChangeNotice',
+  'passwordChangeNotice',
   'fields',
   'passwords',
   'me',
@@ -242,6 +248,7 @@ const FUNCTIONS = [
   'clock',
   'verificationEmail',
   'emailChangeNotice',
+  'passwordChangeNotice',
 ] as const;
 
 /** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
@@ -292,6 +299,7 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     oauth: options.oauth && resolveOAuthOptions(options.oauth, registrationFields === undefined),
     verificationEmail: options.verificationEmail ?? verificationEmail,
     emailChangeNotice: options.emailChangeNotice ?? emailChangeNotice,
+    passwordChangeNotice: options.passwordChangeNotice ?? passwordChangeNotice,
     passwords: options.passwords,
     me,
     registrationFields,

@@ -19,6 +19,7 @@ import { declarePermissions } from './accounts/has-permission.ts';
 import { Mails } from './codes/mails.ts';
 import type { KnownRoute, NonAuthEndpoints } from './tokens/non-auth-endpoints.ts';
 import type { PasswordHasher } from './passwords/password-hasher.ts';
+import { PasswordNotices } from './passwords/password-notices.ts';
 import { PasswordRules } from './passwords/password-rules.ts';
 import { RefreshCookie } from './sessions/refresh-cookie.ts';
 import { RefreshTokens } from './sessions/refresh-tokens.ts';
@@ -160,6 +161,7 @@ function codeParts(app: FastifyInstance, options: ResolvedAuthOptions, codes: Ve
     emailChangeCodes,
     emailChangeMails: mailsOf(emailChangeCodes),
     emailChangeNotice: options.emailChangeNotice,
+    passwordNotices: options.mailer && new PasswordNotices(mails, options.passwordChangeNotice),
     mails,
   };
 }

@@ -20,6 +20,16 @@ export type { IdentityFields, IdentitySchema } from './oauth/identity-contract.t
 export type { OAuthOptions, OAuthProvider } from './oauth/oauth-options.ts';
 export type { TwoFactorFields, TwoFactorSchema } from './two-factors/two-factor-contract.ts';
 export { HasPermission } from './accounts/has-permission.ts';
+export {
+  type AccountChanges,
+  type AccountRecord,
+  AccountViewSet,
+  type AccountViewSetOptions,
+} from './views/account-viewset.ts';
+export { type AdministratorOptions, keepAdministrator, type KeepAdministrator } from './views/keep-administrator.ts';
+export { type RoleChanges, type RoleRecord, RoleViewSet, type RoleViewSetOptions } from './views/role-viewset.ts';
+export { type SessionRecord, SessionViewSet, type SessionViewSetOptions } from './views/session-viewset.ts';
+export type { ReadyViewClass, ReadyViewOptions } from './views/view-class.ts';
 export { AccountSubscriber } from './accounts/account-subscriber.ts';
 export type { Argon2Library, Argon2Options } from './passwords/argon2-hashing.ts';
 export { passwordField, type PasswordFieldOptions, type PasswordLengths } from './passwords/password-field.ts';
@@ -36,6 +46,7 @@ export {
   type EmailChangeNotice,
   type EmailSender,
   type EmailText,
+  type PasswordChangeNotice,
   type VerificationEmail,
 } from './codes/email-sender.ts';
 export { SmtpEmailSender, type SmtpOptions } from './codes/smtp-email-sender.ts';

@@ -3,9 +3,17 @@ import { defineEntity, EntitySchema, p } from '@mikro-orm/core';
 import { type CurrentUser, getCurrentUser, readShape } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
-import type { AccountSchema, AccountUser, AuthOptions, EmailSender, UserOf } from '../src/index.ts';
+import {
+  type AccountSchema,
+  type AccountUser,
+  AccountViewSet,
+  type AuthOptions,
+  type EmailSender,
+  RoleViewSet,
+  type UserOf,
+} from '../src/index.ts';
 import './support/app.ts';
-import { Account } from './support/entities.ts';
+import { Account, PermissionRole } from './support/entities.ts';
 
 const mailer: EmailSender = { send: async () => {} };
 export const good: AuthOptions = { account: Account, secret: 'x', mailer };
@@ -78,6 +86,34 @@ export function whatUsersShow(user: UserOf<typeof read>): readonly unknown[] {
   // @ts-expect-error: the shape has no such field
   void user.last_login;
   return [role, created, user.boss, user.email, options];
+}
+
+type Sent<View extends { readonly '~declared'?: { readonly outputs: { readonly list: object } } }> = NonNullable<
+  View['~declared']
+>['outputs']['list'];
+const Several = defineEntity({
+  name: 'Several',
+  properties: { ...properties, role: () => p.manyToOne(PermissionRole), roles: () => p.manyToMany(PermissionRole) },
+});
+class Accounts extends AccountViewSet(Several, { roles: true }) {}
+class People extends AccountViewSet(Account, { read: readShape(Account, ['id', 'created_at']) }) {}
+class Roles extends RoleViewSet(PermissionRole, { permissions: ['a', 'b'] }) {}
+// @ts-expect-error: no field of the account
+export const misspeltSearch = AccountViewSet(Account, { searchFields: ['nmae'] });
+export const noRoles = (): unknown =>
+  // @ts-expect-error: the account has one role alone
+  AccountViewSet(Account, { roles: true });
+export function readyViews(
+  account: Sent<typeof Accounts>,
+  person: Sent<typeof People>,
+  role: Sent<typeof Roles>,
+): readonly unknown[] {
+  const names: readonly string[] = account.roles;
+  const permissions: readonly ('a' | 'b')[] | null = role.permissions;
+  const created: string = person.created_at;
+  // @ts-expect-error: the application's shape takes the place of the view's own
+  void person.email;
+  return [names, permissions, created, account.role?.length];
 }
 
 t.pass('this file compiles');

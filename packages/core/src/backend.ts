@@ -4,6 +4,7 @@ export { type DatabaseErrors, readError, type Violation } from './backends/datab
 export { ReadingBackend } from './backends/reading-backend.ts';
 export type { RelatedFilters, Visible } from './backends/entity-filters.ts';
 export { isSettled, NO_COLUMNS, type Question, type Select } from './backends/question.ts';
+export type { JoinedChildren, RecordWithChildren } from './backends/joined-children.ts';
 export type { Reading } from './backends/reading.ts';
 export { type PageSource, readPage, type RowPage } from './backends/page.ts';
 export { QueryMemo } from './backends/query-memo.ts';
@@ -18,6 +19,7 @@ export { foldCase } from './language/fold-case.ts';
 
 export type { RelatedProjection } from './language/projection.ts';
 export type { Query, Slice } from './language/query.ts';
+export { countedRecords, isRelatedPath, type RelatedPath } from './language/related-path.ts';
 
 export { PreciseDate } from './fields/calendar.ts';
 export { customTypeOf, fieldType } from './fields/field-type.ts';

@@ -82,8 +82,10 @@ export { QueryParameters, invalidParameter, type ParameterDeclaration } from './
 export { computed, type Computed } from './shapes/read/read-field.ts';
 export { many, type ManyFromOptions, type ManyOptions } from './shapes/read/many.ts';
 export type { Many } from './shapes/read/many-field.ts';
+export { count, exists, type RelatedConditions, type RelatedValue } from './shapes/read/related-value.ts';
 export { readShape, type ReadShape } from './shapes/read/read-shape.ts';
 export { writeShape, type WriteShape } from './shapes/write/write-shape.ts';
+export { field, type Renamed } from './shapes/write/renamed-field.ts';
 export { nested, type Nested, refs, type Refs } from './shapes/write/to-many-input.ts';
 export type { ExportFormat } from './exports/list-export.ts';
 export { requireTransactions } from './mikro/transactions.ts';
@@ -136,6 +138,7 @@ export {
   type PermissionView,
   type UserPermissionClass,
 } from './permissions/permission.ts';
+export { IsOwner } from './permissions/is-owner.ts';
 export { scoped } from './permissions/scoped.ts';
 export { AllowAny, IsAuthenticated, IsRoleAdminUser, IsSafeMethodOnly } from './permissions/built-in-permissions.ts';
 

@@ -24,6 +24,12 @@ const IDS = [
   'listApiKeys',
   'createApiKey',
   'destroyApiKey',
+  'listPasskeys',
+  'passkeyOptions',
+  'addPasskey',
+  'deletePasskey',
+  'passkeyLoginOptions',
+  'passkeyLogin',
 ] as const;
 
 /** The operations of accounts that an API has. */
@@ -41,6 +47,7 @@ const PAGES = {
   email: 'changeEmail',
   sessions: 'listSessions',
   'two-factor': 'beginTwoFactor',
+  passkeys: 'listPasskeys',
   'api-keys': 'listApiKeys',
 } as const satisfies Readonly<Record<string, keyof AccountOperations>>;
 

@@ -6,6 +6,7 @@ import { ApiKeysPage } from './api-keys-page.tsx';
 import { accountHref, type Api } from './api-model.ts';
 import { refresh } from './exchanges.ts';
 import { notice } from './notice.tsx';
+import { PasskeysPage } from './passkeys-page.tsx';
 import { ProfilePage } from './profile-page.tsx';
 import { isRenewable } from './renewal.ts';
 import { renewToken, session } from './session.ts';
@@ -56,6 +57,8 @@ function Page({ api, page }: { readonly api: Api; readonly page: AccountPageName
       return <SessionsPage api={api} />;
     case 'two-factor':
       return <TwoFactorPage api={api} />;
+    case 'passkeys':
+      return <PasskeysPage api={api} />;
     case 'api-keys':
       return <ApiKeysPage api={api} />;
   }

@@ -13,7 +13,9 @@ export async function bundlePage({ minify }: { readonly minify: boolean }): Prom
     target: ['es2022', 'chrome120', 'firefox121', 'safari17'],
     jsx: 'automatic',
     jsxImportSource: 'preact',
-    banner: { js: '/*! Has Preact in it: MIT, Copyright (c) 2015-present Jason Miller */' },
+    banner: {
+      js: '/*! Has Preact in it: MIT, Copyright (c) 2015-present Jason Miller; and uqr: MIT, Copyright (c) 2023 Anthony Fu, (c) Project Nayuki */',
+    },
     logLevel: 'silent',
   });
   const textOf = (ending: string): string => outputFiles.find(({ path }) => path.endsWith(ending))!.text;

@@ -5,6 +5,7 @@ import type { Api } from './api-model.ts';
 import type { Answer } from './exchanges.ts';
 import { loginQuestion } from './login-question.ts';
 import { beginSession } from './logins.ts';
+import { PasskeyLogin } from './passkey-login.tsx';
 import { logIn } from './session.ts';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
@@ -76,7 +77,10 @@ function LoginSteps({ api }: { readonly api: Api }): JSX.Element {
       </h2>
       <StepForm key={step.name} api={api} step={step} onStep={setStep} />
       {step.name === 'login' ? (
-        <LoginLinks api={api} step={step} onStep={setStep} />
+        <>
+          <PasskeyLogin api={api} onDone={() => loginQuestion.set(undefined)} />
+          <LoginLinks api={api} step={step} onStep={setStep} />
+        </>
       ) : (
         <button type="button" class="plain" onClick={() => setStep({ name: 'login' })}>
           {texts.backToLogin}

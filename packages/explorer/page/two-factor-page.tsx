@@ -4,6 +4,7 @@ import { AccountForm } from './account-form.tsx';
 import type { Api } from './api-model.ts';
 import { Refusal, send } from './exchanges.ts';
 import { notice } from './notice.tsx';
+import { QrCode } from './qr-code.tsx';
 import { isRow, textOf } from './records.ts';
 import { Secret } from './secret.tsx';
 import { Problem } from './states.tsx';
@@ -45,9 +46,12 @@ export function TwoFactorPage({ api }: { readonly api: Api }): JSX.Element {
         <p class="lead">{texts.twoFactorSecret}</p>
         <Secret text={shown.secret} />
         {shown.uri.startsWith('otpauth:') && (
-          <p>
-            <a href={shown.uri}>{texts.openAuthenticator}</a>
-          </p>
+          <>
+            <QrCode text={shown.uri} label={texts.twoFactorQrCode} />
+            <p>
+              <a href={shown.uri}>{texts.openAuthenticator}</a>
+            </p>
+          </>
         )}
       </AccountForm>
     );

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { encode } from 'uqr';
 import { skipWithoutBrowser } from './support/browser.ts';
 import { goToAccount, openMembers, openTab, refreshesOf } from './support/members.ts';
 import { totpCode } from './support/totp.ts';
@@ -153,7 +154,14 @@ t.test('accounts in a browser', { skip: skipWithoutBrowser() }, async (t) => {
     await goToAccount(page, 'Two-step login');
     await page.getByRole('button', { name: 'Set up two-step login' }).click();
     const secret = await page.locator('.secret pre').innerText();
-    t.match(await page.getByRole('link', { name: 'Open in an authenticator app' }).getAttribute('href'), /^otpauth:/);
+    const uri = await page.getByRole('link', { name: 'Open in an authenticator app' }).getAttribute('href');
+    t.match(uri, /^otpauth:/);
+    const code = await page
+      .getByRole('img', { name: /QR code/ })
+      .locator('path')
+      .getAttribute('d');
+    const dark = encode(uri!, { ecc: 'M', border: 4 }).data.flat().filter(Boolean);
+    t.equal(code?.match(/M/g)?.length, dark.length, 'the QR code is the same address');
     await page.getByLabel('Code').fill('000000');
     await page.getByRole('button', { name: 'Switch on' }).click();
     await page.locator('#account-code-faults').waitFor();

@@ -57,11 +57,17 @@ export class AccountInput {
 
   /** Puts entities in the place of references. Throws InvalidUsage for those that lead nowhere. */
   async resolve(em: EntityManager, data: object): Promise<object> {
-    const [resolved] = await this.#shape.resolveReferences(em, [{ data, path: '' }], ({ target }, condition) =>
-      QuerySet.of(em, target.class as EntityName<object>)
-        .where(condition)
-        .entities(),
-    );
+    const [resolved] = await this.#shape.resolveReferences(em, [{ data, path: '' }], {
+      find: ({ target }, condition) =>
+        QuerySet.of(em, target.class as EntityName<object>)
+          .where(condition)
+          .entities(),
+      create: ({ target }) => {
+        throw new ImproperlyConfigured(
+          `auth: a shape of accounts cannot create the ${target.className} that refs() does not find`,
+        );
+      },
+    });
     return resolved!;
   }
 
@@ -71,8 +77,10 @@ export class AccountInput {
       return new TargetObjectAlreadyExist('The account refers to a record that is gone', { cause: error });
     }
     if (!(error instanceof UniqueConstraintViolationException)) return error;
-    const taken = this.#meta.props.filter((property) => property.name in data && isTakenValue(error, property));
-    const details = taken.map(({ name }) => ({ in: 'body', path: `/${name}`, message: 'is taken' }) as const);
+    const taken = this.#shape.fields.filter(({ name }) => {
+      return name in data && isTakenValue(error, this.#meta.properties[name as never] ?? {});
+    });
+    const details = taken.map(({ path }) => ({ in: 'body', path, message: 'is taken' }) as const);
     return new TargetObjectAlreadyExist('Another account has this value already', { details, cause: error });
   }
 }

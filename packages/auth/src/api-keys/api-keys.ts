@@ -1,8 +1,9 @@
 import { hash as hashText, randomBytes } from 'node:crypto';
-import type { EntityManager, MikroORM } from '@mikro-orm/core';
-import { inTransaction, QuerySet, readShape, RecordFinder } from '@viewset/core';
+import type { EntityManager } from '@mikro-orm/core';
+import { inTransaction, QuerySet, type RecordFinder } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import { type Accounts, AccountUser } from '../accounts/accounts.ts';
+import { AccountUser } from '../accounts/accounts.ts';
+import { type OwnedRow, OwnedRecords, ownerOf } from '../accounts/owned-records.ts';
 import { API_KEY_ID_LENGTH, type ApiKeyEntity, type ApiKeyModel, checkApiKey } from './api-key-contract.ts';
 import type { Wiring } from '../wiring.ts';
 import { isSameText } from '../secrets/keyed-hash.ts';
@@ -64,13 +65,19 @@ export interface NewApiKey {
   readonly expiresAt: Date | null;
 }
 
-interface ApiKeyRow {
-  readonly id: string;
+interface ApiKeyRow extends OwnedRow {
   readonly hash: string;
   readonly scopes: unknown;
   readonly expires_at: string | null;
   readonly last_used_at: string | null;
-  readonly account_id: number;
+}
+
+interface ApiKeyParts {
+  readonly model: ApiKeyModel;
+  /** The ORM's global entity manager. */
+  readonly em: EntityManager;
+  readonly prefix: string;
+  readonly owned: OwnedRecords<ApiKeyEntity>;
 }
 
 /**
@@ -79,24 +86,17 @@ interface ApiKeyRow {
  */
 export class ApiKeys {
   readonly #model: ApiKeyModel;
-  readonly #accounts: Accounts;
   readonly #em: EntityManager;
   readonly #prefix: string;
   readonly #pattern: RegExp;
   readonly #keys: RecordFinder<ApiKeyEntity, ApiKeyRow>;
 
-  constructor(orm: MikroORM, model: ApiKeyModel, accounts: Accounts, prefix: string) {
+  constructor({ model, em, prefix, owned }: ApiKeyParts) {
     this.#model = model;
-    this.#accounts = accounts;
-    this.#em = orm.em;
+    this.#em = em;
     this.#prefix = prefix;
     this.#pattern = new RegExp(`^${prefix}_([0-9a-f]{${API_KEY_ID_LENGTH}})_([\\w-]{43})$`);
-    const shape = readShape(model.entity, ['id', 'hash', 'expires_at', 'last_used_at'], {
-      scopes: 'scopes' as 'hash',
-      account_id: 'account.id',
-    });
-    const keys = QuerySet.of(orm.em, model.entity);
-    this.#keys = new RecordFinder(keys, shape.bind(model.meta, orm.em.getPlatform()));
+    this.#keys = owned.finder(owned.projection<ApiKeyRow>(['hash', 'expires_at', 'last_used_at', 'scopes']));
   }
 
   /** Reads a bearer token as an API key; undefined if it is none. */
@@ -105,15 +105,13 @@ export class ApiKeys {
     return id === undefined || secret === undefined ? undefined : new ApiKeyPayload(id, secret);
   }
 
-  /** Finds the user of a key: the key by one query, the user by another; null if it was revoked or has expired, or its account may not come in. */
+  /** Finds the user of a key in one query; null if it was revoked or has expired, or its account may not come in. */
   async user(request: FastifyRequest, { id, hash }: ApiKeyPayload): Promise<ApiKeyUser | null> {
     const row = await this.#keys.find(request, id);
     if (row === undefined || !isSameText(hash, row.hash)) return null;
     if (row.expires_at !== null && Date.parse(row.expires_at) <= Date.now()) return null;
-    const user = await this.#accounts.user(request, row.account_id);
-    if (user === null) return null;
-    await this.#noteUse(request, row);
-    return new ApiKeyUser(user, { id, scopes: scopesIn(row.scopes) });
+    await this.#noteUse(request, id, row);
+    return new ApiKeyUser(ownerOf(row), { id, scopes: scopesIn(row.scopes) });
   }
 
   /** Makes a key. The text is not stored anywhere. */
@@ -158,7 +156,7 @@ export class ApiKeys {
   }
 
   /** A request succeeds without it too. */
-  async #noteUse(request: FastifyRequest, { id, last_used_at }: ApiKeyRow): Promise<void> {
+  async #noteUse(request: FastifyRequest, id: string, { last_used_at }: ApiKeyRow): Promise<void> {
     const now = Date.now();
     if (last_used_at !== null && Date.parse(last_used_at) > now - USE_GRAIN_MS) return;
     const isDue = { $or: [{ last_used_at: null }, { last_used_at: { $lte: new Date(now - USE_GRAIN_MS) } }] };
@@ -171,8 +169,10 @@ export class ApiKeys {
 }
 
 /** Undefined: API keys are off. */
-export function apiKeysOf({ orm, model, accounts, options: { apiKeys } }: Wiring): ApiKeys | undefined {
-  return apiKeys && new ApiKeys(orm, checkApiKey(orm, apiKeys.entity, model), accounts, apiKeys.prefix);
+export function apiKeysOf({ orm: { em }, orm, model: account, options: { apiKeys, me } }: Wiring): ApiKeys | undefined {
+  if (apiKeys === undefined) return undefined;
+  const model = checkApiKey(orm, apiKeys.entity, account);
+  return new ApiKeys({ model, em, prefix: apiKeys.prefix, owned: new OwnedRecords(model, account, em, me?.read) });
 }
 
 function hashOf(secret: string): string {

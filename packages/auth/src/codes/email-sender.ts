@@ -76,3 +76,20 @@ export const emailChangeNotice: EmailChangeNotice = () => ({
     'Somebody who knows your password asked to give your account another e-mail address.\n\n' +
     'If that was not you, change your password now.\n',
 });
+
+/**
+ * Words the mail to the owner of an account whose password is another one now.
+ *
+ * @param how `changed` by somebody who knew the old password, or `reset` by a code that was sent to the address
+ */
+export type PasswordChangeNotice = (how: 'changed' | 'reset') => EmailText | Promise<EmailText>;
+
+const CHANGES = {
+  changed: 'Somebody who knows your password gave your account another one.',
+  reset: 'The password of your account was set anew, by a code that was sent to this address.',
+};
+
+export const passwordChangeNotice: PasswordChangeNotice = (how) => ({
+  subject: 'Your password was changed',
+  content: `${CHANGES[how]}\n\nIf that was not you, ask for a new password now, and tell whoever runs this service.\n`,
+});

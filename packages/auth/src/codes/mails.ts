@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceUnavailable } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
@@ -5,6 +6,9 @@ import type { EmailSender, EmailText } from './email-sender.ts';
 
 /** The client has its answer within ten seconds, whatever the sender does. */
 const SEND_TIMEOUT_MS = 9_000;
+
+/** The time that a mail waits after the answer: from, and below. */
+const DELAY_MS = [10, 100] as const;
 
 /** The mails of the routes: within a time, or after the answer. */
 export class Mails {
@@ -26,7 +30,16 @@ export class Mails {
 
   /** Runs a step that sends a mail once the answer has gone out, so that the answer tells nothing of it. A failure is logged. */
   afterwards(request: FastifyRequest, step: () => Promise<void>): void {
-    const sending = new Promise<void>((resolve) => void setImmediate(resolve)).then(step).catch((error: unknown) => {
+    this.#run(request, new Promise<void>((resolve) => void setImmediate(resolve)).then(step));
+  }
+
+  /** Does the same at a random moment, so that the time of the next answer tells nothing of it either. */
+  sometimeAfterwards(request: FastifyRequest, step: () => Promise<void>): void {
+    this.#run(request, sleep(randomInt(...DELAY_MS)).then(step));
+  }
+
+  #run(request: FastifyRequest, step: Promise<void>): void {
+    const sending = step.catch((error: unknown) => {
       request.log.error({ err: error }, 'a mail could not be sent');
     });
     this.#underWay.add(sending);

@@ -17,6 +17,8 @@ export interface AuthRoute {
   readonly body?: TSchema;
   readonly status: 200 | 201 | 204 | 302;
   readonly answer: TSchema;
+  /** The cookies that the answer sets, for documents. Default: none. */
+  readonly cookies?: string | undefined;
   /** The errors that the route answers, besides those that every route of its kind does. */
   readonly errors: readonly number[];
   /** Who may call it: whoever has a token, anybody, or anybody as long as `nonAuthEndpoints` lists it. */
@@ -25,6 +27,12 @@ export interface AuthRoute {
   readonly takesApiKeys?: true;
   readonly handler: RouteHandlerMethod;
 }
+
+/** What the answers of logins set. */
+export const LOGIN_COOKIES =
+  'A cookie by which the browser is known. With sessions, one with the refresh token, unless the body asks for the token.';
+/** What an answer sets that ends the session of the browser. */
+export const ENDED_SESSION_COOKIE = 'The cookie with the refresh token, emptied.';
 
 export const MESSAGE = Type.Object({ message: Type.String() });
 /** What a 204 answers. */

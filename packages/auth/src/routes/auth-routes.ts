@@ -1,5 +1,6 @@
 import { Forbidden, readJsonOnly } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { type ApiKeys, ApiKeyUser } from '../api-keys/api-keys.ts';
 import type { Passkeys } from '../passkeys/passkeys.ts';
 import { type ApiKeyParts, apiKeyRoutes } from './api-keys.ts';
@@ -97,11 +98,25 @@ export function addAuthRoutes(
 }
 
 function mount(scope: FastifyInstance, urlPrefix: string, route: AuthRoute): void {
-  const { name: _name, method, path, status, answer, errors, access, takesApiKeys, handler, ...documented } = route;
+  const {
+    name: _name,
+    method,
+    path,
+    status,
+    answer,
+    cookies,
+    errors,
+    access,
+    takesApiKeys,
+    handler,
+    ...documented
+  } = route;
   const url = `${urlPrefix}/${path}`;
   scope.viewset.routeNames.add(`auth-${path.replaceAll(/[/:]+/g, '-')}`, scope.prefix + url);
   const refusals = scope.viewset.errorResponses(errors);
-  const schema = { tags: ['auth'], ...documented, response: { ...refusals, [status]: answer } };
+  const headers = { 'Set-Cookie': Type.String({ description: cookies ?? '' }) };
+  const success = cookies === undefined ? answer : { ...answer, headers };
+  const schema = { tags: ['auth'], ...documented, response: { ...refusals, [status]: success } };
   const config = access === 'anybody' ? { public: true } : {};
   const onRequest = access === 'token' && takesApiKeys !== true ? [refuseApiKeys] : [];
   scope.route({ method, url, schema, config, bodyLimit: BODY_LIMIT, onRequest, handler });

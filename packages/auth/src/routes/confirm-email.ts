@@ -26,6 +26,7 @@ export function confirmEmailRoute(parts: ConfirmEmailParts): AuthRoute {
     body: CONFIRM_BODY,
     status: 200,
     answer: MESSAGE,
+    cookies: 'A cookie by which the browser is known under the new address, if it was known under the old one.',
     errors: [401],
     access: 'token',
     handler: confirmEmailHandler(parts),

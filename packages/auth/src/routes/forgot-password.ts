@@ -40,7 +40,7 @@ function forgotPasswordHandler({ accounts, mails, resetMails }: ForgotPasswordPa
     const deliver = await resetMails.prepare(request, { email });
     const id = await accounts.activeId(request.em, email);
     if (id !== undefined) {
-      mails.afterwards(request, async () => {
+      mails.sometimeAfterwards(request, async () => {
         await deliver();
         const event = { ...securityEvent(request, 'auth.reset_code_sent'), account: id };
         request.log.info(event, 'a code for a new password was sent');

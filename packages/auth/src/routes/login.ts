@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import { LOGIN_BODY, readCredentials, readRefreshChoice, SESSION_LOGIN_BODY } from './request-body.ts';
 import type { VerifyLogin } from '../login/verify-login.ts';
-import type { AuthRoute } from './auth-route.ts';
+import { type AuthRoute, LOGIN_COOKIES } from './auth-route.ts';
 import {
   ACCESS_TOKEN,
   type CompleteLogin,
@@ -42,6 +42,7 @@ export function loginRoute({ verifyLogin, completeLogin, sessions, twoFactor }: 
     body: sessions === undefined ? LOGIN_BODY : SESSION_LOGIN_BODY,
     status: 200,
     answer: loginAnswer({ sessions, twoFactor }),
+    cookies: LOGIN_COOKIES,
     errors: [401, 429],
     access: 'listed',
     async handler(request: FastifyRequest, reply: FastifyReply): Promise<LoginAnswer> {

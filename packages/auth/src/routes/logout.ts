@@ -1,9 +1,16 @@
 import { securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { accountOf, type AuthRoute, NOTHING } from './auth-route.ts';
+import { accountOf, type AuthRoute, ENDED_SESSION_COOKIE, NOTHING } from './auth-route.ts';
 import type { SessionParts } from './sessions.ts';
 
-const COMMON = { method: 'POST', status: 204, answer: NOTHING, errors: [], access: 'token' } as const;
+const COMMON = {
+  method: 'POST',
+  status: 204,
+  answer: NOTHING,
+  cookies: ENDED_SESSION_COOKIE,
+  errors: [],
+  access: 'token',
+} as const;
 
 export function logoutRoute({ sessions, cookie, currentSession }: SessionParts): AuthRoute {
   return {

@@ -5,7 +5,7 @@ import type { Accounts, ShownFields } from '../accounts/accounts.ts';
 import type { CheckPassword } from '../login/check-password.ts';
 import { DELETE_BODY, readPassword } from './request-body.ts';
 import type { VerificationCodes } from '../codes/verification-codes.ts';
-import { type AuthRoute, NOTHING } from './auth-route.ts';
+import { type AuthRoute, ENDED_SESSION_COOKIE, NOTHING } from './auth-route.ts';
 import type { SessionParts } from './sessions.ts';
 
 /** The deletion of an account by its owner, in a transaction: calls `remove`, and does what the application needs before or after. */
@@ -81,6 +81,7 @@ function deleteRoute(parts: MeParts, deletion: AccountDeletion): AuthRoute {
     body: DELETE_BODY,
     status: 204,
     answer: NOTHING,
+    cookies: sessions && ENDED_SESSION_COOKIE,
     errors: [401, 409, 429],
     async handler(request: FastifyRequest, reply: FastifyReply) {
       const { password } = readPassword(request.body);

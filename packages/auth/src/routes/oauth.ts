@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import type { Identities } from '../oauth/identities.ts';
 import type { OAuthFlow, OAuthProfile, OAuthProtocol } from '../oauth/oauth-profile.ts';
 import type { OAuthFlows } from '../oauth/oauth-flows.ts';
-import { type AuthRoute, NOTHING } from './auth-route.ts';
+import { type AuthRoute, LOGIN_COOKIES, NOTHING } from './auth-route.ts';
 import type { CompleteLogin } from '../login/complete-login.ts';
 
 export interface OAuthParts {
@@ -37,6 +37,7 @@ export function oauthRoutes(parts: OAuthRouteParts, loginAnswer: AuthRoute['answ
       description: 'Sends the browser to the page of the service, which sends it back to the callback.',
       status: 302,
       answer: NOTHING,
+      cookies: 'A cookie by which this browser alone can end the login.',
       errors: [404, 503],
       handler: beginHandler(parts),
     },
@@ -48,6 +49,7 @@ export function oauthRoutes(parts: OAuthRouteParts, loginAnswer: AuthRoute['answ
       description: 'Answers as a login does. Only the browser that began the login can end it, and only once.',
       status: 200,
       answer: loginAnswer,
+      cookies: LOGIN_COOKIES,
       errors: [401, 404, 503],
       handler: callbackHandler(parts),
     },

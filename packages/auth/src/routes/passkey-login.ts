@@ -7,7 +7,7 @@ import { refuseDisabled } from '../login/login-failures.ts';
 import { ASSERTION } from '../passkeys/passkey-answers.ts';
 import type { Passkeys } from '../passkeys/passkeys.ts';
 import { bodyReader, RefreshChoice } from './request-body.ts';
-import type { AuthRoute } from './auth-route.ts';
+import { type AuthRoute, LOGIN_COOKIES } from './auth-route.ts';
 import { ACCESS_TOKEN, type CompleteLogin, LOGGED_IN, type LoginAnswer } from '../login/complete-login.ts';
 import type { SessionParts } from './sessions.ts';
 import { REQUEST_OPTIONS } from './webauthn-options.ts';
@@ -45,6 +45,7 @@ export function passkeyLoginRoutes({
         'Sets a cookie: the answer counts in the browser that has asked, within five minutes. The same options serve for every account.',
       status: 200,
       answer: REQUEST_OPTIONS,
+      cookies: 'A cookie by which this browser alone can answer.',
       errors: [429],
       handler: (request, reply) =>
         passkeys.requestOptions(request, { to: 'login', browser: rememberLoginBrowser(request, reply) }),
@@ -58,6 +59,7 @@ export function passkeyLoginRoutes({
       body: sessions === undefined ? LOGIN : SESSION_LOGIN,
       status: 200,
       answer: sessions === undefined ? ACCESS_TOKEN : LOGGED_IN,
+      cookies: LOGIN_COOKIES,
       errors: [401],
       async handler(request: FastifyRequest, reply: FastifyReply): Promise<LoginAnswer> {
         const { passkey, ...choices } =

@@ -26,6 +26,7 @@ export function refreshRoute({ sessions, cookie, tokens, origins }: RefreshParts
     body: REFRESH_BODY,
     status: 200,
     answer: LOGGED_IN,
+    cookies: 'The cookie with the next refresh token, if the last one came by it.',
     errors: [401, 403],
     access: 'anybody',
     async handler(request: FastifyRequest, reply: FastifyReply): Promise<LoggedIn> {

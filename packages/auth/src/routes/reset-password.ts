@@ -2,6 +2,7 @@ import { inTransaction, securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
+import type { PasswordNotices } from '../passwords/password-notices.ts';
 import type { PasswordRules } from '../passwords/password-rules.ts';
 import { passwordResetReader, readCode, resetPasswordBody, wrongCode } from './request-body.ts';
 import { useCode } from './use-code.ts';
@@ -14,6 +15,8 @@ export interface ResetPasswordParts {
   readonly hasher: PasswordHasher;
   readonly passwordRules: PasswordRules;
   readonly resetCodes: VerificationCodes;
+  /** Undefined if there is no mailer. */
+  readonly passwordNotices: PasswordNotices | undefined;
   readonly sessions?: SessionParts | undefined;
 }
 
@@ -36,7 +39,8 @@ export function resetPasswordRoute(parts: ResetPasswordParts): AuthRoute {
 
 const EVENT = 'auth.reset_failed';
 
-function resetPasswordHandler({ accounts, hasher, passwordRules, resetCodes, sessions }: ResetPasswordParts) {
+function resetPasswordHandler(parts: ResetPasswordParts) {
+  const { accounts, hasher, passwordRules, resetCodes, passwordNotices, sessions } = parts;
   const readBody = passwordResetReader(passwordRules);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { email, new_password } = readBody(request.body);
@@ -55,6 +59,7 @@ function resetPasswordHandler({ accounts, hasher, passwordRules, resetCodes, ses
       });
       const event = { ...securityEvent(request, 'auth.password_reset'), account: account.id };
       request.log.info(event, 'a password was reset');
+      passwordNotices?.send(request, email, 'reset');
     });
     reply.code(204);
   };

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { RefreshCookie } from '../sessions/refresh-cookie.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import { accountOf, type AuthRoute, NOTHING } from './auth-route.ts';
+import { accountOf, type AuthRoute, ENDED_SESSION_COOKIE, NOTHING } from './auth-route.ts';
 
 export interface SessionParts {
   readonly sessions: Sessions;
@@ -59,6 +59,7 @@ export function endSessionRoute({ sessions, cookie, currentSession }: SessionPar
     params: Type.Object({ id: Type.String() }),
     status: 204,
     answer: NOTHING,
+    cookies: ENDED_SESSION_COOKIE,
     errors: [404],
     access: 'token',
     async handler(request: FastifyRequest, reply: FastifyReply): Promise<void> {

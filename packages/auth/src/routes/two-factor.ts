@@ -18,7 +18,7 @@ import {
   TWO_FACTOR_BODY,
 } from './two-factor-bodies.ts';
 import type { WrongPasswords } from '../passwords/wrong-passwords.ts';
-import { type AuthRoute, NOTHING } from './auth-route.ts';
+import { type AuthRoute, LOGIN_COOKIES, NOTHING } from './auth-route.ts';
 import { type CompleteLogin, LOGGED_IN } from '../login/complete-login.ts';
 import { REQUEST_OPTIONS } from './webauthn-options.ts';
 
@@ -105,6 +105,7 @@ export function twoFactorRoutes(parts: TwoFactorRouteParts): readonly AuthRoute[
       body: passkeys === undefined ? SECOND_FACTOR_BODY : CODE_OR_PASSKEY_BODY,
       status: 200,
       answer: LOGGED_IN,
+      cookies: LOGIN_COOKIES,
       errors: [401, 429],
       access: 'anybody',
       handler: loginHandler(parts),

@@ -36,7 +36,7 @@ export interface SessionEntity extends SessionFields {
 
 /** The session entity, known to satisfy the contract. */
 export interface SessionModel {
-  readonly session: EntityName<SessionEntity>;
+  readonly entity: EntityName<SessionEntity>;
   readonly meta: EntityMetadata<SessionEntity>;
 }
 
@@ -58,14 +58,14 @@ export const MAX_IP_LENGTH = 45;
 export const MAX_USER_AGENT_LENGTH = 255;
 
 /** Throws ImproperlyConfigured, naming the property, for an entity that does not satisfy the contract. */
-export function checkSession(orm: MikroORM, entity: SessionSchema, { meta: account }: AccountModel): SessionModel {
-  const session = entity as EntityName<SessionEntity>;
-  const contract = new EntityContract(orm, 'sessions', session, PROPERTIES);
+export function checkSession(orm: MikroORM, schema: SessionSchema, { meta: account }: AccountModel): SessionModel {
+  const entity = schema as EntityName<SessionEntity>;
+  const contract = new EntityContract(orm, 'sessions', entity, PROPERTIES);
   contract.requireKey('id');
   contract.requireRoom('id', UUID_LENGTH, 'a UUID');
   contract.requireRoom('token_hash', HASH_LENGTH, 'a hash');
   contract.requireRoom('ip', MAX_IP_LENGTH, 'an address');
   contract.requireRoom('user_agent', MAX_USER_AGENT_LENGTH, 'the name of a browser');
   contract.requireOwner('account', account);
-  return { session, meta: contract.meta };
+  return { entity, meta: contract.meta };
 }

@@ -1,24 +1,14 @@
 import type { EntityManager } from '@mikro-orm/core';
-import { type Projection, QuerySet, type ReadShape, readShape, RecordFinder } from '@viewset/core';
+import { type Projection, QuerySet, readShape, type RecordFinder } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { AccountModel } from '../accounts/account-contract.ts';
-import {
-  type AccountRow,
-  type AccountUser,
-  furtherRoles,
-  type RoleRow,
-  type ShownFields,
-  userFields,
-  userOf,
-} from '../accounts/accounts.ts';
+import type { AccountUser, ShownFields } from '../accounts/accounts.ts';
 import type { UserSource } from '../accounts/cached-users.ts';
+import { type OwnedRow, OwnedRecords, ownerOf } from '../accounts/owned-records.ts';
 import type { SessionEntity, SessionFields, SessionModel } from './session-contract.ts';
 
-/** A session together with its account and the account's role, as one row; times as ISO texts. */
-interface LiveRow extends AccountRow {
+interface LiveRow extends OwnedRow {
   readonly expires_at: string;
-  /** What the application shows of the account, and its further roles. */
-  readonly account?: { readonly further_roles?: readonly RoleRow[] };
 }
 
 /** The same, with what a refresh needs to know. */
@@ -58,29 +48,19 @@ export class SessionRecords implements UserSource {
    */
   constructor(model: SessionModel, account: AccountModel, em: EntityManager, shown?: ShownFields) {
     this.#model = model;
-    const further = furtherRoles(account);
-    const own = shown as ReadShape<object, object> | undefined;
-    const nested = own === undefined || further === undefined ? (own ?? further) : own.and(further);
-    const ofAccount = { ...userFields(account, 'account.'), ...(nested && { account: nested }) };
-    const bind = <Row extends LiveRow>(times: readonly (keyof Row & keyof SessionFields)[]): Projection<Row> => {
-      const shape = readShape(model.session, times as never, ofAccount as never) as ReadShape<SessionEntity, Row>;
-      return shape.bind(model.meta, em.getPlatform());
-    };
-    const listed = readShape(model.session, ['id', 'created_at', 'last_used_at', 'ip', 'user_agent']);
-    const active = { [`account__${account.names.is_active}`]: true };
-    this.#row = bind<SessionRow>(['created_at', 'last_used_at', 'expires_at']);
+    const listed = readShape(model.entity, ['id', 'created_at', 'last_used_at', 'ip', 'user_agent']);
     this.#listed = listed.bind(model.meta, em.getPlatform());
-    this.#ofActiveAccounts = QuerySet.of(em, model.session).filter(active);
-    this.#finder = new RecordFinder(this.#ofActiveAccounts, this.#row);
-    this.#users = new RecordFinder(this.#ofActiveAccounts, bind<LiveRow>(['expires_at']));
+    const owned = new OwnedRecords(model, account, em, shown);
+    this.#row = owned.projection<SessionRow>(['created_at', 'last_used_at', 'expires_at']);
+    this.#ofActiveAccounts = owned.ofActiveAccounts;
+    this.#finder = owned.finder(this.#row);
+    this.#users = owned.finder(owned.projection<LiveRow>(['expires_at']));
   }
 
   /** Finds the user of a live session in one query; null if the session has ended, or its account is disabled. */
   async user(request: FastifyRequest, id: unknown): Promise<AccountUser | null> {
     const row = live(await this.#users.find(new PrimarySource(request), id));
-    if (row === undefined) return null;
-    const { further_roles, ...shown } = row.account ?? {};
-    return userOf(further_roles === undefined ? row : { ...row, further_roles }, shown);
+    return row === undefined ? null : ownerOf(row);
   }
 
   /** The session and its account; undefined if it has ended, or its account is disabled. */
@@ -95,7 +75,7 @@ export class SessionRecords implements UserSource {
   }
 
   async list(request: FastifyRequest, account: number): Promise<ListedSession[]> {
-    return QuerySet.of(new PrimarySource(request), this.#model.session)
+    return QuerySet.of(new PrimarySource(request), this.#model.entity)
       .filter({ account, expires_at__gt: new Date() })
       .orderBy('-last_used_at')
       .slice(0, MAX_LISTED)
@@ -103,7 +83,7 @@ export class SessionRecords implements UserSource {
   }
 
   async create(em: EntityManager, account: number, fields: SessionFields): Promise<void> {
-    await em.persist(em.create(this.#model.session, { ...fields, account } as never)).flush();
+    await em.persist(em.create(this.#model.entity, { ...fields, account } as never)).flush();
   }
 
   /** Changes the session unless another request has used up the same token first; false then. */
@@ -113,34 +93,34 @@ export class SessionRecords implements UserSource {
     usedHash: string,
     changes: Omit<SessionFields, 'id' | 'created_at'>,
   ): Promise<boolean> {
-    return (await em.nativeUpdate(this.#model.session, { id, token_hash: usedHash }, changes)) > 0;
+    return (await em.nativeUpdate(this.#model.entity, { id, token_hash: usedHash }, changes)) > 0;
   }
 
   /** False if the account has no such session. */
   async delete(em: EntityManager, account: number, id: string): Promise<boolean> {
-    return (await em.nativeDelete(this.#model.session, { id, account: { id: account } })) > 0;
+    return (await em.nativeDelete(this.#model.entity, { id, account: { id: account } })) > 0;
   }
 
   async deleteAll(em: EntityManager, account: number, except: string | undefined): Promise<void> {
     const others = except === undefined ? {} : { id: { $ne: except } };
-    await em.nativeDelete(this.#model.session, { account: { id: account }, ...others });
+    await em.nativeDelete(this.#model.entity, { account: { id: account }, ...others });
   }
 
   async deleteExpiredOf(em: EntityManager, account: number): Promise<void> {
-    await em.nativeDelete(this.#model.session, { account: { id: account }, expires_at: { $lt: new Date() } });
+    await em.nativeDelete(this.#model.entity, { account: { id: account }, expires_at: { $lt: new Date() } });
   }
 
   /** Deletes at most so many sessions that have expired, of any account. */
   async deleteExpired(request: FastifyRequest, atMost: number): Promise<void> {
     const now = new Date();
-    const expired = await QuerySet.of(request, this.#model.session)
+    const expired = await QuerySet.of(request, this.#model.entity)
       .filter({ expires_at__lt: now })
       .slice(0, atMost)
       .rows(this.#listed);
     if (expired.length === 0) return;
     const ids = expired.map(({ id }) => id);
     // One that was refreshed meanwhile stays.
-    await request.em.nativeDelete(this.#model.session, { id: { $in: ids }, expires_at: { $lt: now } });
+    await request.em.nativeDelete(this.#model.entity, { id: { $in: ids }, expires_at: { $lt: now } });
   }
 }
 

@@ -30,7 +30,14 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     github: { issuer: github.issuer, ...CLIENT, kind: 'github' as const },
     down: { issuer: down.issuer, ...CLIENT },
   };
-  const options = { oauth: { identity: Identity, providers }, sessions: Session, twoFactor: TwoFactor, store };
+  const options = {
+    oauth: { identity: Identity, providers },
+    sessions: Session,
+    twoFactor: TwoFactor,
+    passwords: {},
+    me: {},
+    store,
+  };
   const app = await startApp(t, orm, options);
   const root = app.app.listeningOrigin;
   const { host } = new URL(root);
@@ -101,6 +108,25 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     provider.person = { sub: 'ann', email: ' ANN@example.com', email_verified: true };
     const done = await login();
     t.match(await userOf(done), { id });
+  });
+
+  t.test('an account that a service has made gets a password by its address, and can then be deleted', async (t) => {
+    const email = 'fresh@example.com';
+    provider.person = { sub: 'fresh', email, email_verified: true };
+    const { access_token: token } = await bodyOf(await login());
+    const headers = { authorization: `Bearer ${String(token)}` };
+    const remove = (password: string, by = headers) =>
+      app.request('DELETE', '/auth/me', { json: { password }, headers: by });
+    t.equal((await remove('no such password')).status, 400, 'nobody knows the password');
+    const from = app.mailer.mails.length;
+    await app.post('/auth/forgot-password', { email });
+    const new_password = 'chosen by the owner';
+    const reset = { email, code: await app.sentCode(from, email), new_password };
+    t.equal((await app.post('/auth/reset-password', reset)).status, 204);
+    t.ok(await app.login(email, new_password));
+    const again = await bodyOf(await login());
+    t.equal((await remove(new_password, { authorization: `Bearer ${String(again['access_token'])}` })).status, 204);
+    t.equal(await orm.em.fork().count(Identity, { subject: 'fresh' }), 0, 'the identity goes with the account');
   });
 
   t.test('a disabled account does not come in', async () => {

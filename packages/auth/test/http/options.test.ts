@@ -83,6 +83,7 @@ t.test('a wrong option stops the start with a sentence that names it', async (t)
     [{ ...good, me: { read: {} } }, /option "me\.read" must be a readShape\(\)/],
     [{ ...good, me: { delete: 'yes' } }, /option "me\.delete" must be true, false or a function/],
     [{ ...good, emailChangeNotice: 5 }, /option "emailChangeNotice" must be a function/],
+    [{ ...good, passwordChangeNotice: 5 }, /option "passwordChangeNotice" must be a function/],
     [{ ...good, account: undefined }, /option "account" must be/],
     [{ ...good, bcryptRounds: 99 }, /option "bcryptRounds" must be an integer from 4 to 20, but 99 came/],
     [

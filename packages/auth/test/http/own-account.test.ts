@@ -59,7 +59,7 @@ async function codeFor(app: TestApp, change: () => Promise<Answer>): Promise<str
   const from = app.mailer.mails.length;
   const answer = await change();
   if (answer.status !== 200) throw new Error(answer.text);
-  return /\b\d{6}\b/.exec((await app.mail(from)).content)![0];
+  return app.sentCode(from);
 }
 
 forEachDatabase(t, { entities }, async (t, orm) => {

@@ -42,7 +42,6 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   const stored = () => orm.em.fork().findOneOrFail(Person, { mail: email });
   const send = (method: string, path: string, json: object, token: string) =>
     app.request(method, `/auth/${path}`, { json, headers: { authorization: `Bearer ${token}` } });
-  const sentCode = async (from: number) => /\b\d{6}\b/.exec((await app.mail(from)).content)![0];
 
   t.test('registration, login and the user', async (t) => {
     const code = await app.code(' Ann@Example.com');
@@ -62,12 +61,12 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await send('POST', 'change-password', changed, token)).status, 204);
     let from = app.mailer.mails.length;
     await app.post('/auth/forgot-password', { email });
-    const reset = { email, code: await sentCode(from), new_password: PASSWORD };
+    const reset = { email, code: await app.sentCode(from), new_password: PASSWORD };
     t.equal((await app.post('/auth/reset-password', reset)).status, 204);
     t.match(await send('PATCH', 'me', { username: 'Anna' }, token), { status: 200, body: { name: 'Anna' } });
     from = app.mailer.mails.length;
     await send('POST', 'change-email', { new_email: 'anna@example.com', password: PASSWORD }, token);
-    t.equal((await send('POST', 'confirm-email', { code: await sentCode(from) }, token)).status, 200);
+    t.equal((await send('POST', 'confirm-email', { code: await app.sentCode(from) }, token)).status, 200);
     t.ok(await app.login('anna@example.com'));
     t.equal((await send('DELETE', 'me', { password: PASSWORD }, token)).status, 204);
     t.equal(await orm.em.fork().count(Person, {}), 0);

@@ -23,7 +23,7 @@ interface Shown {
 }
 
 forEachDatabase(t, { entities: [Account, Role, Session, Passkey, TwoFactor] }, async (t, orm) => {
-  const app = await startApp(t, orm, { sessions: Session, passkeys });
+  const app = await startApp(t, orm, { sessions: Session, passwords: {}, me: {}, passkeys });
   let accounts = 0;
   /** Somebody who is logged in, in a browser of their own. */
   const newPerson = async (more: { password?: string } = {}) => {
@@ -329,6 +329,24 @@ forEachDatabase(t, { entities: [Account, Role, Session, Passkey, TwoFactor] }, a
     const [left, by] = answers[0] === 409 ? [ids[0]!, key] : [ids[1]!, second];
     t.equal(await remove(left, by), 409);
     t.equal((await logIn(by)).status, 200);
+  });
+
+  t.test('an account without a password gets one by its address, and can then be deleted', async (t) => {
+    const { browser, key, email } = await newOwner();
+    await orm.em.fork().nativeUpdate(Account, { email }, { password: 'none' });
+    t.equal((await browser.send('DELETE', '/auth/me', { password: 'none' })).status, 400);
+    const from = app.mailer.mails.length;
+    await app.post('/auth/forgot-password', { email });
+    const new_password = 'chosen by the owner';
+    const reset = { email, code: await app.sentCode(from, email), new_password };
+    t.equal((await app.post('/auth/reset-password', reset)).status, 204);
+    const again = new Browser(app);
+    const passkey = key.get(await optionsToLogIn(again));
+    t.equal((await again.send('POST', '/auth/login/passkey', { passkey })).status, 200, 'the passkey stays');
+    t.equal((await again.send('DELETE', '/auth/me', { password: new_password })).status, 204);
+    t.equal(await orm.em.fork().count(Passkey, { account: { email } }), 0);
+    const late = key.get(await optionsToLogIn(again));
+    t.equal((await again.send('POST', '/auth/login/passkey', { passkey: late })).status, 401);
   });
 
   t.test('where nobody can log in by password, the last passkey stays', async (t) => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryStore } from '@viewset/core';
 import { dictionary } from '@zxcvbn-ts/language-common';
 import t from 'tap';
@@ -26,8 +27,7 @@ async function resetCode(app: TestApp, email: string): Promise<string> {
   const from = app.mailer.mails.length;
   const answer = await app.post('/auth/forgot-password', { email });
   if (answer.status !== 200) throw new Error(answer.text);
-  const mail = await app.mail(from);
-  return /\b\d{6}\b/.exec(mail.content)![0];
+  return app.sentCode(from, email.trim().toLowerCase());
 }
 
 forEachDatabase(t, { entities }, async (t, orm) => {
@@ -41,6 +41,22 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await app.post('/auth/login', { email: 'ann@example.com', password: PASSWORD })).status, 401);
     t.ok(await app.login('ann@example.com', NEW));
     t.match((await app.stored('ann@example.com'))?.password, /^\$2b\$04\$/);
+  });
+
+  t.test('a new password is told to the owner, without the password', async (t) => {
+    await app.addAccount('owner@example.com');
+    const token = await app.login('owner@example.com');
+    const from = app.mailer.mails.length;
+    t.equal((await change(app, token, { current_password: 'wrong' })).status, 400);
+    t.equal((await change(app, token, {})).status, 204);
+    t.match(await app.mail(from), { recipient: 'owner@example.com', subject: 'Your password was changed' });
+    const code = await resetCode(app, 'owner@example.com');
+    t.equal((await reset(app, { email: 'owner@example.com', code: wrong(code) })).status, 400);
+    t.equal((await reset(app, { email: 'owner@example.com', code })).status, 204);
+    const notice = await app.mail(from + 2);
+    t.match(notice, { recipient: 'owner@example.com', content: /set anew/ });
+    t.notMatch(notice.content, new RegExp(`${NEW}|${code}`));
+    t.equal(app.mailer.mails.length, from + 3, 'what failed is told to nobody');
   });
 
   t.test('change-password names every field at fault, and needs somebody who is logged in', async (t) => {
@@ -174,8 +190,36 @@ t.test('a mailer that fails is not told by the answer, the code is taken back an
   const none = await app.post('/auth/forgot-password', { email: 'nobody@example.com' });
   t.equal(answer.status, 200);
   t.equal(answer.text, none.text);
+  for (let wait = 0; app.mailer.failed === 0 && wait < 500; wait++) await sleep(10);
+  await sleep(20);
   app.mailer.failure = undefined;
   for (let send = 0; send < 5; send++) await resetCode(app, 'ann@example.com');
+});
+
+t.test('the words of the notice may be replaced, and a mailer is not needed', async (t) => {
+  const orm = await openSqlite(t, { entities });
+  const passwordChangeNotice = async (how: string) => ({
+    subject: `Neu: ${how}`,
+    content: '<b>Hallo</b>',
+    isHtml: true,
+  });
+  const app = await startApp(t, orm, { passwords: {}, passwordChangeNotice });
+  await app.addAccount('ann@example.com');
+  const token = await app.login('ann@example.com');
+  app.mailer.delayMs = 300;
+  const began = performance.now();
+  t.equal((await change(app, token, {})).status, 204);
+  t.ok(performance.now() - began < 300, 'the answer does not wait for the mail');
+  t.strictSame(await app.mail(0), {
+    recipient: 'ann@example.com',
+    subject: 'Neu: changed',
+    content: '<b>Hallo</b>',
+    isHtml: true,
+  });
+  const routes = ['login', 'change-password'] as const;
+  const silent = await startApp(t, orm, { passwords: {}, routes, mailer: undefined } as never);
+  const again = await silent.login('ann@example.com', NEW);
+  t.equal((await change(silent, again, { current_password: NEW, new_password: PASSWORD })).status, 204);
 });
 
 t.test('a mail that is under way when the application closes is sent first', async (t) => {

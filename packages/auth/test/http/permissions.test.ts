@@ -1,9 +1,18 @@
 import { defineEntity, type InferEntity, type MikroORM, p } from '@mikro-orm/core';
-import { action, IsRoleAdminUser, IsSafeMethodOnly, Router, serverOptions, ViewSet, viewset } from '@viewset/core';
+import {
+  action,
+  IsRoleAdminUser,
+  IsSafeMethodOnly,
+  readShape,
+  Router,
+  serverOptions,
+  ViewSet,
+  viewset,
+} from '@viewset/core';
 import fastify, { type FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
-import { auth, HasPermission } from '../../src/index.ts';
+import { auth, type AuthOptions, HasPermission } from '../../src/index.ts';
 import { MailBox, PASSWORD, SECRET, startApp } from '../support/app.ts';
 import { Account as PlainAccount, PermissionRole as Role, Role as PlainRole } from '../support/entities.ts';
 
@@ -21,6 +30,20 @@ const Account = defineEntity({
   },
 });
 type Account = InferEntity<typeof Account>;
+
+const Session = defineEntity({
+  name: 'Session',
+  properties: {
+    id: p.uuid().primary(),
+    account: () => p.manyToOne(Account).deleteRule('cascade'),
+    token_hash: p.string().length(43).hidden(),
+    created_at: p.datetime(3),
+    last_used_at: p.datetime(3),
+    expires_at: p.datetime(3),
+    ip: p.string().length(45),
+    user_agent: p.string().length(255).nullable(),
+  },
+});
 
 const answer = (): object => ({});
 
@@ -65,7 +88,7 @@ async function addAccount(
 const queries: string[] = [];
 const logged = { debug: ['query' as const], colors: false, logger: (line: string) => void queries.push(line) };
 
-forEachDatabase(t, { entities: [Account, Role], orm: logged }, async (t, orm) => {
+forEachDatabase(t, { entities: [Account, Role, Session], orm: logged }, async (t, orm) => {
   const app = await startApp(t, orm, { account: Account }, addRoutes);
   const em = orm.em.fork();
   const writer = em.create(Role, { name: 'writer', permissions: ['products.write', 'products.read'] });
@@ -130,11 +153,28 @@ forEachDatabase(t, { entities: [Account, Role], orm: logged }, async (t, orm) =>
     t.equal(await asks('/products', token, 'POST'), 403);
   });
 
-  t.test('one query reads the user with what the role carries, a second one the further roles', async (t) => {
+  t.test('one query reads the user with all roles and what they carry', async (t) => {
     const token = await tokenOf('counted', pricer, [writer, admin]);
     queries.length = 0;
     t.equal(await asks('/products', token, 'POST'), 200);
-    t.equal(queries.length, 2, queries.join('\n'));
+    t.equal(queries.length, 1, queries.join('\n'));
+  });
+
+  t.test('one query reads the user together with the session', async (t) => {
+    const shown = readShape(Account, ['email'], { role_name: 'role.name' });
+    const me = { read: shown } as NonNullable<AuthOptions['me']>;
+    const withSessions = await startApp(t, orm, { account: Account, sessions: Session, me }, addRoutes);
+    await addAccount(orm, 'held@example.com', pricer, [writer, admin]);
+    const token = await withSessions.login('held@example.com');
+    queries.length = 0;
+    const { body } = await withSessions.get('/auth/me', token);
+    t.match(body, { email: 'held@example.com', role_name: 'pricer' });
+    t.equal(queries.length, 2, 'one for the user, one for /me');
+    queries.length = 0;
+    const { user } = (await withSessions.get('/me', token)).body as unknown as { user: { roles: { name: string }[] } };
+    t.strictSame(user.roles.map(({ name }) => name).toSorted(), ['admin', 'pricer', 'writer']);
+    t.match(user, { role_name: 'pricer' });
+    t.equal(queries.length, 1, queries.join('\n'));
   });
 
   t.test('with a cache, no request can give another one permissions', async (t) => {

@@ -206,8 +206,9 @@ t.test('each event of an account is one line with the account, and nothing that 
   };
   const line = (event: string, account: number | null = id) => [{ event, account, level: 30, address: ADDRESS }];
   const sentCode = async (place: number): Promise<string> => {
-    while (mailer.mails.length <= place) await sleep(10);
-    return /\d{6}/.exec(mailer.mails[place]!.content)![0];
+    const codes = () => mailer.mails.flatMap(({ content }) => /\d{6}/.exec(content)?.[0] ?? []);
+    while (codes().length <= place) await sleep(10);
+    return codes()[place]!;
   };
 
   t.match(await send('PATCH', 'me', { name: 'Anna' }), line('auth.account_changed'));

@@ -20,12 +20,17 @@ export class MailBox implements EmailSender {
   readonly mails: { recipient: string; subject: string; content: string; isHtml: boolean | undefined }[] = [];
   /** Makes the next sends fail. */
   failure: Error | undefined;
+  /** The number of sends that failed. */
+  failed = 0;
   /** The time that each send takes. */
   delayMs = 0;
   closed = 0;
 
   async send(recipient: string, subject: string, content: string, isHtml?: boolean): Promise<void> {
-    if (this.failure !== undefined) throw this.failure;
+    if (this.failure !== undefined) {
+      this.failed++;
+      throw this.failure;
+    }
     if (this.delayMs > 0) await sleep(this.delayMs);
     this.mails.push({ recipient, subject, content, isHtml });
   }
@@ -108,6 +113,13 @@ export class TestApp {
     const mail = this.mailer.mails[place];
     if (mail === undefined) throw new Error(`There is no mail ${place}`);
     return mail;
+  }
+
+  /** Waits for the first mail from a place on that has a code, to anybody or to one address, and returns the code. */
+  async sentCode(place: number, email?: string): Promise<string> {
+    const { recipient, content } = await this.mail(place);
+    const code = /\b\d{6}\b/.exec(content)?.[0];
+    return code === undefined || recipient !== (email ?? recipient) ? this.sentCode(place + 1, email) : code;
   }
 
   async addAccount(

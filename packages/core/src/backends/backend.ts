@@ -102,10 +102,10 @@ export interface Backend {
     values: readonly unknown[],
   ): Awaitable<ReadonlyMap<unknown, unknown>>;
   /**
-   * Reads the records of relations to many that a projection shows of entities, by one statement for each relation and level,
-   * and keeps them for its `readEntity`.
+   * Reads the records of relations to many that a projection shows of entities, by one statement for each relation and level, and
+   * what related records tell of them, by one more. Keeps both for its `readEntity`.
    */
-  loadChildren(source: Source, entities: readonly object[], projection: Projection<unknown>): Promise<void>;
+  loadRelated(source: Source, entities: readonly object[], projection: Projection<unknown>): Promise<void>;
   /**
    * Stores a record without an entity, and reads what was stored. Of this and the two that follow, nothing is
    * written once the request is given up, and a statement that waits by then is cancelled.

@@ -6,6 +6,7 @@ import { isPolymorphic, isReference, ownsColumn } from '../fields/property.ts';
 import { acrossRelations } from '../language/across-relations.ts';
 import { always, and, apart, type Condition, isAlways, type PlaceApart } from '../language/condition.ts';
 import type { Query } from '../language/query.ts';
+import { countedRecords, isRelatedPath } from '../language/related-path.ts';
 import { relationCondition, whereCondition } from '../language/where-condition.ts';
 import type { Purpose } from '../mikro/connection-for.ts';
 import { activeFilter, hasNoFilter, relationFilters } from '../mikro/filters.ts';
@@ -124,8 +125,8 @@ const NO_WALK: Walk = { relations: new Map(), entities: [] };
 const walks = new QueryMemo<Walk>();
 
 async function addFilters(em: EntityManager, purpose: Purpose, query: Query, walked: Relations): Promise<Visible> {
-  const { meta, condition, filters } = query;
-  const own = filters === false ? undefined : await activeFilter(em, meta, filters ?? {});
+  const { meta, condition, filters, isLoaded = false } = query;
+  const own = filters === false || isLoaded ? undefined : await activeFilter(em, meta, filters ?? {});
   // A walk is kept for the next query.
   const relations: Relations = new Map(walked);
   const ownCondition = own === undefined ? always : asked(relations, whereCondition(meta, own.where), '', []);
@@ -135,7 +136,7 @@ async function addFilters(em: EntityManager, purpose: Purpose, query: Query, wal
     if (isOwn && isPolymorphic(step)) await checkTargets(em, meta, step, filters);
     if (!known.has(step)) known.set(step, await relatedFilter(em, step, filters));
     const filter = known.get(step);
-    const required = isOwn && filter?.required === true;
+    const required = isOwn && !isLoaded && filter?.required === true;
     if (filter === undefined || !(isTouched || required)) continue;
     const asking = askedBy === undefined ? [] : [...askedBy, entityOf(step)];
     related.set(path, { required, condition: asked(relations, filter.condition, `${path}.`, asking) });
@@ -234,7 +235,12 @@ function walkRelations({ meta, condition, order }: Query, paths: readonly FieldP
 }
 
 /** @param prefix leads to where the path begins */
-function addPath(walked: Relations, { steps, property, isStored }: FieldPath, prefix = ''): void {
+function addPath(walked: Relations, path: FieldPath, prefix = ''): void {
+  if (isRelatedPath(path)) {
+    addCondition(walked, countedRecords(path), addSteps(walked, path.related.steps, prefix));
+    return;
+  }
+  const { steps, property, isStored } = path;
   addSteps(walked, isReference(property) && isStored !== true ? [...steps, property] : steps, prefix);
 }
 

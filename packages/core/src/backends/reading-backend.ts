@@ -1,8 +1,10 @@
 import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
+import { compare } from '../language/compare.ts';
 import { asksForOne, type Condition } from '../language/condition.ts';
 import { primaryKey } from '../fields/primary-key.ts';
+import { noOrder } from '../language/order.ts';
 import type { Projection, RelatedProjection } from '../language/projection.ts';
 import { asksNothing, type Counting, type Page, type Query, type Slice } from '../language/query.ts';
 import { dispatchOnLoad } from '../mikro/entities.ts';
@@ -12,10 +14,19 @@ import { checkEntity } from './check-entity.ts';
 import type { DatabaseErrors } from './database-errors.ts';
 import { type Visible, withFilters } from './entity-filters.ts';
 import { hydrationOf } from './hydration.ts';
+import type { JoinedChildren, RecordWithChildren } from './joined-children.ts';
 import type { RowPage } from './page.ts';
 import { NO_COLUMNS, type Question, type Select } from './question.ts';
-import { childrenByOwner, loadChildren, type ReadChildren, type Reading, readingOf, type RowsRead } from './reading.ts';
-import type { Source } from './source.ts';
+import {
+  childrenByOwner,
+  loadRelated,
+  type ReadChildren,
+  type Reading,
+  readingOf,
+  type ReadTold,
+  type RowsRead,
+} from './reading.ts';
+import { managerOf, type Source } from './source.ts';
 
 /**
  * The part of a backend that is the same on every database: asks about the records that may be seen, and makes records and
@@ -41,6 +52,13 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   /** Adds to a question what this kind of database needs to know to answer it. */
   protected abstract questionOf(visible: Visible, query: Query): Asked;
   protected abstract readRows(question: Asked, select: Select): Awaitable<unknown[][]>;
+  /** Reads a record together with its children of one relation, by one command; undefined if there is no such record. */
+  protected abstract readJoined(
+    question: Asked,
+    columns: readonly FieldPath[],
+    key: Condition,
+    joined: JoinedChildren<Asked>,
+  ): Awaitable<RecordWithChildren | undefined>;
   protected abstract readPage(
     question: Asked,
     reading: Reading<unknown>,
@@ -83,6 +101,8 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   ): Awaitable<Record | undefined> {
     if (asksNothing(query, undefined, key)) return undefined;
     const reading = readingOf(query, projection);
+    const joined = projection.related?.find((related) => related.joined);
+    if (joined !== undefined) return this.#findJoined(source, query, key, reading, joined);
     const { columns, entityColumns } = reading;
     const records = this.#records(source, query, reading, { columns, entityColumns, key, one: true });
     return whenReady(records, ([record]) => record);
@@ -153,13 +173,41 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     return new Map(values.map((value) => [value, value]));
   }
 
-  loadChildren(source: Source, entities: readonly object[], projection: Projection<unknown>): Promise<void> {
-    return loadChildren(this.#childrenReader(source, undefined), projection, entities);
+  loadRelated(source: Source, entities: readonly object[], projection: Projection<unknown>): Promise<void> {
+    return loadRelated(this.#relatedReaders(managerOf(source), source, undefined), projection, entities);
   }
 
   #records<Record>(source: Source, query: Query, reading: Reading<Record>, select: Select): Awaitable<Record[]> {
     return whenReady(this.#ask(reading.sourceOf(source), query, reading.columns), (question) =>
       whenReady(this.readRows(question, select), (rows) => reading.recordsOf(this.#rowsRead(question, source, rows))),
+    );
+  }
+
+  /** Finds a record together with its children of one relation. */
+  #findJoined<Record>(
+    source: Source,
+    query: Query,
+    key: Condition,
+    reading: Reading<Record>,
+    related: RelatedProjection,
+  ): Awaitable<Record | undefined> {
+    const { columns } = reading;
+    const ofChildren = this.#childrenOf(related, query.filters);
+    return whenReady(this.#ask(source, query, columns), (question) =>
+      whenReady(this.#ask(source, ofChildren.query, ofChildren.reading.columns), (asked) => {
+        const joined = { related, question: asked, columns: ofChildren.reading.columns };
+        return whenReady(this.readJoined(question, columns, key, joined), (found) => {
+          if (found === undefined) return undefined;
+          const read = this.#rowsRead(question, source, [found.row]);
+          const readChildren: ReadChildren = (one, keys) => {
+            if (one !== related) return read.readChildren(one, keys);
+            const children = ofChildren.reading.recordsOf(this.#rowsRead(asked, source, found.children));
+            return whenReady(children, (records) => new Map([[keys[0], records]]));
+          };
+          const records = reading.recordsOf({ ...read, readChildren });
+          return whenReady(records, ([record]) => record);
+        });
+      }),
     );
   }
 
@@ -169,16 +217,40 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   }
 
   #rowsRead({ em, query }: Question, source: Source, rows: readonly unknown[][]): RowsRead {
-    return { em, rows, readChildren: this.#childrenReader(source, query.filters) };
+    return { rows, ...this.#relatedReaders(em, source, query.filters) };
+  }
+
+  #relatedReaders(em: EntityManager, source: Source, filters: Query['filters']): Omit<RowsRead, 'rows'> {
+    return { em, readChildren: this.#childrenReader(source, filters), readTold: this.#toldReader(source, filters) };
+  }
+
+  /** Makes the reading of what related records tell of entities, which no filter hides any more. */
+  #toldReader(source: Source, filters: Query['filters']): ReadTold {
+    return (told, keys) => {
+      const { root: meta } = told[0]!.related;
+      const key = primaryKey(meta);
+      const condition = compare(key, 'in', keys);
+      const query: Query = { meta, condition, order: noOrder(meta), author: 'code', filters, isLoaded: true };
+      const columns = [...told, key];
+      return whenReady(this.#ask(source, query, columns), (question) =>
+        this.readRows(question, { columns, entityColumns: 0 }),
+      );
+    };
+  }
+
+  #childrenOf(
+    { relation, projection, query }: RelatedProjection,
+    ofQuery: Query['filters'],
+  ): { readonly query: Query; readonly reading: Reading<unknown> } {
+    const filters = relationFilters(relation, ofQuery);
+    const asked = filters === undefined ? query : { ...query, filters };
+    return { query: asked, reading: readingOf(asked, projection) };
   }
 
   /** Makes the reading of children for the records of a query that asks for some filters: its children are asked for them too. */
   #childrenReader(source: Source, ofQuery: Query['filters']): ReadChildren {
     return (related, keys) => {
-      const { relation, projection } = related;
-      const filters = relationFilters(relation, ofQuery);
-      const query = filters === undefined ? related.query : { ...related.query, filters };
-      const reading = readingOf(query, projection);
+      const { query, reading } = this.#childrenOf(related, ofQuery);
       return whenReady(this.#ask(source, query, reading.columns), (question) =>
         whenReady(this.readChildRows(question, related, reading, keys), (rows) =>
           whenReady(reading.recordsOf(this.#rowsRead(question, source, rows)), (children) =>

@@ -1,10 +1,13 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
-import { keyText } from '../fields/primary-key.ts';
+import { valueReader } from '../fields/value-reader.ts';
+import { keyText, primaryKey } from '../fields/primary-key.ts';
 import { keepChildren } from '../language/kept-children.ts';
+import { keepValue } from '../language/kept-values.ts';
 import type { Children, Projection, RelatedProjection } from '../language/projection.ts';
 import type { Query } from '../language/query.ts';
+import type { RelatedPath } from '../language/related-path.ts';
 import { dispatchOnLoad } from '../mikro/entities.ts';
 import { entityReader } from '../mikro/entity-reader.ts';
 import { managerOf, type Source } from './source.ts';
@@ -16,11 +19,15 @@ export type ChildrenByOwner = ReadonlyMap<unknown, readonly unknown[]>;
 /** Reads the children that records show of a relation to many; `keys` are those of the records, each once. */
 export type ReadChildren = (related: RelatedProjection, keys: readonly unknown[]) => Awaitable<ChildrenByOwner>;
 
+/** Reads values that related records tell of several records: rows with the record's key behind the values. `keys` are those of the records. */
+export type ReadTold = (told: readonly RelatedPath[], keys: readonly unknown[]) => Awaitable<readonly unknown[][]>;
+
 /** Rows, and what is needed to make records of them. */
 export interface RowsRead {
   readonly em: EntityManager;
   readonly rows: readonly unknown[][];
   readonly readChildren: ReadChildren;
+  readonly readTold: ReadTold;
 }
 
 /** Makes records of rows, as a projection says: of their columns, or of entities. */
@@ -84,19 +91,43 @@ function entityReading<Record>(meta: EntityMetadata, projection: Projection<Reco
       const { em, rows } = read;
       const entities = rows.map((row) => map(em, row));
       await dispatchOnLoad(em);
-      await loadChildren(read.readChildren, projection, entities);
+      await loadRelated(read, projection, entities);
       return entities.map((entity, index) => projection.readEntity(entity, rows[index]?.slice(paths.length)));
     },
   };
 }
 
-/** Reads the children that a projection shows of entities, and keeps them for `readEntity`. */
-export async function loadChildren(
-  readChildren: ReadChildren,
-  { related }: Projection<unknown>,
+/** Reads the children, and the values that related records tell, which a projection shows of entities, and keeps them for `readEntity`. */
+export async function loadRelated(
+  read: Omit<RowsRead, 'rows'>,
+  { related = [], told = [] }: Projection<unknown>,
   entities: readonly object[],
 ): Promise<void> {
-  if (related === undefined) return;
+  await loadChildren(read.readChildren, related, entities);
+  if (told.length > 0 && entities.length > 0) await loadTold(read, told, entities);
+}
+
+async function loadTold(
+  { em, readTold }: Omit<RowsRead, 'rows'>,
+  told: readonly RelatedPath[],
+  entities: readonly object[],
+): Promise<void> {
+  const { property } = primaryKey(told[0]!.related.root);
+  const keys = entities.map((entity) => entity[property.name as never] as unknown);
+  const rows = new Map((await readTold(told, keys)).map((row) => [keyText(row.at(-1)), row]));
+  const readers = told.map((path) => valueReader(path, em.getPlatform()));
+  for (const [index, entity] of entities.entries()) {
+    const row = rows.get(keyText(keys[index]));
+    if (row === undefined) continue;
+    for (const [place, path] of told.entries()) keepValue(path, entity, readers[place]?.(row[place]) ?? row[place]);
+  }
+}
+
+async function loadChildren(
+  readChildren: ReadChildren,
+  related: readonly RelatedProjection[],
+  entities: readonly object[],
+): Promise<void> {
   const owners = related.map(({ owner }) => entities.map(ownerReader(owner)));
   const children = await readAllChildren(readChildren, related, owners);
   for (const [place, one] of related.entries()) {

@@ -9,6 +9,7 @@ import { checkOptionNames, naming, wrongOption } from '../options.ts';
 import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { compileValidator } from '../schema/validator.ts';
+import type { RelatedValue, ValueLookup } from '../shapes/read/related-value.ts';
 
 /** The declarations of a view about its lists, as its filters see them. */
 export interface FilterTarget {
@@ -17,10 +18,10 @@ export interface FilterTarget {
   readonly meta: EntityMetadata;
   /** Paths with `__`, each with an optional prefix: `^` starts-with, `=` equals. */
   readonly searchFields: readonly string[];
-  /** Query parameter → lookup: `{ min_price: 'price__gte' }`. */
-  readonly filterFields: Readonly<Record<string, string>>;
-  /** Sort name → path with `__`. */
-  readonly orderingFields: Readonly<Record<string, string>>;
+  /** Query parameter → lookup, `{ min_price: 'price__gte' }`, or a value that related records tell. */
+  readonly filterFields: Readonly<Record<string, string | ValueLookup>>;
+  /** Sort name → path with `__`, or a value that related records tell. */
+  readonly orderingFields: Readonly<Record<string, string | RelatedValue<never, unknown>>>;
   /** Paths with a dot. Default: the fields that `filterFields` reach and every read shape of the view shows. */
   readonly jsonLogicFields?: readonly string[];
   /** Tells if every read shape of the view shows a field. Absent: no field is known to be shown. */

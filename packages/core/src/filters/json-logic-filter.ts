@@ -69,8 +69,10 @@ export class JsonLogicFilter extends Filter {
 function allowedPaths(target: FilterTarget): FieldPath[] {
   const { name, meta, jsonLogicFields, filterFields, isShown } = target;
   if (jsonLogicFields === undefined) {
-    const filtered = Object.entries(filterFields).map(([parameter, lookup]) =>
-      resolveOption(name, 'filterFields', parameter, () => resolveLookup(meta, lookup).path),
+    const filtered = Object.entries(filterFields).flatMap(([parameter, lookup]) =>
+      typeof lookup === 'string'
+        ? [resolveOption(name, 'filterFields', parameter, () => resolveLookup(meta, lookup).path)]
+        : [],
     );
     return filtered.filter((path) => isShown?.(path) === true);
   }

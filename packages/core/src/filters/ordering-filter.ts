@@ -1,10 +1,13 @@
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { nearest } from '../nearest.ts';
 import { echo, invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
 import { checkOrderKey, type OrderKey } from '../language/order.ts';
+import { pathFor } from '../language/related-path.ts';
 import type { QuerySet } from '../query/queryset.ts';
+import type { RelatedValue } from '../shapes/read/related-value.ts';
 import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 
 /**
@@ -43,12 +46,12 @@ export class OrderingFilter extends Filter {
     return [{ name: this.parameter, schema: Type.Array(items, { description, maxItems: names.length }) }];
   }
 
-  apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters): QuerySet<E> {
+  apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters, request?: FastifyRequest): QuerySet<E> {
     const text = this.#paths.size === 0 ? undefined : parameters.one(this.parameter);
-    return text === undefined ? queryset : queryset.orderByPaths(this.#readKeys(text));
+    return text === undefined ? queryset : queryset.orderByPaths(this.#readKeys(text, request));
   }
 
-  #readKeys(text: string): OrderKey[] {
+  #readKeys(text: string, request: FastifyRequest | undefined): OrderKey[] {
     const seen = new Set<string>();
     return text.split(',').map((element) => {
       const descending = element.startsWith('-');
@@ -57,7 +60,7 @@ export class OrderingFilter extends Filter {
       if (path === undefined) throw invalidParameter(this.parameter, this.#unknown(name));
       if (seen.has(name)) throw invalidParameter(this.parameter, `must name "${name}" only once`);
       seen.add(name);
-      return { path, descending };
+      return { path: pathFor(path, request), descending };
     });
   }
 
@@ -73,11 +76,12 @@ export class OrderingFilter extends Filter {
   }
 }
 
-function resolveOrder(target: FilterTarget, name: string, field: string): FieldPath {
+function resolveOrder(target: FilterTarget, name: string, field: string | RelatedValue<never, unknown>): FieldPath {
   return resolveOption(target.name, 'orderingFields', name, () => {
     if (name === '' || name.startsWith('-') || name.includes(',')) {
       throw new ImproperlyConfigured('a sort name must not be empty, start with "-" or contain a comma');
     }
-    return checkOrderKey(target.meta, { path: fieldPath(target.meta, field, '__'), descending: false }).path;
+    const path = typeof field === 'string' ? fieldPath(target.meta, field, '__') : field.pathFrom(target.meta);
+    return checkOrderKey(target.meta, { path, descending: false }).path;
   });
 }

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { Type, type TSchema } from 'typebox';
 import type { FieldPath } from '../fields/field-path.ts';
 import { isReference, isToOne, targetOf } from '../fields/property.ts';
@@ -9,7 +10,9 @@ import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
 import { compare } from '../language/compare.ts';
 import { and, type Condition } from '../language/condition.ts';
+import { pathFor } from '../language/related-path.ts';
 import type { QuerySet } from '../query/queryset.ts';
+import { lookupOf } from '../shapes/read/related-value.ts';
 import { parseLookupText, resolveLookup, type ResolvedLookup } from '../language/resolve-lookup.ts';
 import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 
@@ -36,7 +39,9 @@ export class QueryParameterFilter extends Filter {
     super(target);
     this.#lookups = Object.entries(target.filterFields).map(([name, lookup]) => [
       name,
-      resolveOption(target.name, 'filterFields', name, () => resolveLookup(target.meta, lookup)),
+      resolveOption(target.name, 'filterFields', name, () =>
+        typeof lookup === 'string' ? resolveLookup(target.meta, lookup) : lookupOf(target.meta, lookup),
+      ),
     ]);
   }
 
@@ -44,12 +49,13 @@ export class QueryParameterFilter extends Filter {
     return this.#lookups.map(([name, resolved]) => ({ name, schema: this.schemaOf(resolved) }));
   }
 
-  apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters): QuerySet<E> {
+  apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters, request?: FastifyRequest): QuerySet<E> {
     const sent = this.#lookups.filter(([name]) => parameters.has(name));
     if (sent.length === 0) return queryset;
     const conditions: Condition[] = [];
     const problems = new InvalidUsageCollector();
-    for (const [name, resolved] of sent) {
+    for (const [name, { path, lookup }] of sent) {
+      const resolved = { path: pathFor(path, request), lookup };
       const condition = problems.attempt(() => readCondition(parameters, name, resolved, this.maximumValues));
       if (condition !== undefined) conditions.push(condition);
     }

@@ -1,9 +1,11 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import type { FieldPath } from '../fields/field-path.ts';
-import { entityReader, populateFor } from '../mikro/entity-reader.ts';
+import { populateFor } from '../mikro/entity-reader.ts';
 import { type Condition, unchanged } from './condition.ts';
+import { readerOfEntity } from './kept-values.ts';
 import type { OrderKey } from './order.ts';
 import type { Query } from './query.ts';
+import type { RelatedPath } from './related-path.ts';
 
 /** The columns that a query reads of each record, and the making of a record of them. */
 export interface Projection<Record> {
@@ -11,12 +13,14 @@ export interface Projection<Record> {
   readonly paths: readonly FieldPath[];
   /** The relations to many that each record shows; left out if there are none. */
   readonly related?: readonly RelatedProjection[];
+  /** Those of `paths` whose values no entity holds, because related records tell them; left out if there are none. */
+  readonly told?: readonly RelatedPath[];
   /**
    * Makes a record of a row, which holds what the driver gave for each path (see `valueReader`). `children` are the record's
    * own: a list for each of `related`.
    */
   readRow(row: readonly unknown[], children?: Children): Record;
-  /** Makes the same record of an entity whose `populate` is loaded, and the children by `keepChildren`. `row`: see `ofEntities`. */
+  /** Makes the same record of an entity whose `populate` is loaded, and the children by `keepChildren`, what is told by `keepValue`. `row`: see `ofEntities`. */
   readEntity(entity: object, row?: readonly unknown[]): Record;
   /** The relations that readEntity needs loaded. */
   readonly populate: readonly string[];
@@ -52,6 +56,19 @@ export interface RelatedProjection {
   readonly limit: number | undefined;
   /** Makes a child of its row. */
   readonly projection: ShapeProjection<unknown>;
+  /** True if `find` reads them by the statement that finds the record. Default: false. */
+  readonly joined?: boolean;
+}
+
+/**
+ * A projection whose children of one relation `find` reads by the statement of the record itself: of the first one that has no limit. A
+ * database sends the record's columns with each child, so that it fits few children. Those of further relations have a statement each.
+ */
+export function withJoinedChildren<Record>(base: Projection<Record>): Projection<Record> {
+  const { related = [] } = base;
+  const first = related.find(({ limit, projection }) => limit === undefined && projection.ofEntities !== true);
+  if (first === undefined || base.ofEntities === true) return base;
+  return { ...base, related: related.map((one) => (one === first ? { ...one, joined: true } : one)) };
 }
 
 /** A projection whose records are made of entities, loaded as the given one needs them. */
@@ -107,7 +124,7 @@ export function withUnchanged<Record>(base: Projection<Record>): Projection<Seen
  */
 export function orderValues(keys: readonly OrderKey[]): Projection<readonly OrderValue[]> {
   const paths = keys.map(({ path }) => path);
-  const readers = paths.map(entityReader);
+  const readers = paths.map(readerOfEntity);
   return {
     paths,
     readRow: (row) => row.map(orderValue),

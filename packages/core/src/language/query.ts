@@ -22,6 +22,8 @@ export interface Query {
   readonly author: QueryAuthor;
   /** The filters of MikroORM to apply to the entity, as `em.find` takes them; default: those that are on by default. */
   readonly filters?: FilterOptions | undefined;
+  /** True: the records are loaded already, and no filter of MikroORM hides one of them. Default: false. */
+  readonly isLoaded?: boolean;
 }
 
 /** Every `Counting`. */

@@ -43,7 +43,8 @@ function resolve(meta: EntityMetadata, name: string): ResolvedLookup {
   throw unknownLookup(meta, name, path, last, whole);
 }
 
-function fitting(meta: EntityMetadata, name: string, path: FieldPath, lookup: Lookup): ResolvedLookup {
+/** @throws ImproperlyConfigured for a lookup that does not fit the type of the field */
+export function fitting(meta: EntityMetadata, name: string, path: FieldPath, lookup: Lookup): ResolvedLookup {
   if (lookupsFor(path.type).includes(lookup)) return Object.freeze({ path, lookup });
   throw new ImproperlyConfigured(
     `${meta.className}: "${name}" does not fit: "${path.key}" is of type ${typeName(path)}, ` +

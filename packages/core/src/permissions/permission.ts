@@ -71,6 +71,12 @@ export const ASKS_OF_RECORDS: unique symbol = Symbol('viewset.asks-of-records');
 /** Names the method that tells if a permission grants nothing to whoever is not logged in. */
 export const REFUSES_ANONYMOUS: unique symbol = Symbol('viewset.refuses-anonymous');
 
+/** Names the property with the fields that a permission sets on create. */
+export const FILLS: unique symbol = Symbol('viewset.fills');
+
+/** Returns the value of a field of a new record for a request. Throws Unauthorized or Forbidden if there is none. */
+export type FillOf = (request: FastifyRequest) => unknown;
+
 /** The lookups of the entity that is named; nothing fits if none is. */
 type LookupsOf<Entity extends object> = [Entity] extends [never]
   ? 'name the entity whose records these are: this.records<Order>(view, …)'
@@ -130,6 +136,7 @@ export class Permission {
     return compose(`(not ${this.name})`, [this], {
       grant: (ask, request) => whenReady(ask(0), (only) => complement(only, request)),
       refuses: () => false,
+      isNegation: true,
     });
   }
 
@@ -190,6 +197,11 @@ export class Permission {
   /** @internal */
   [CHECK_ENTITY](_meta: EntityMetadata | undefined, _owner: string): void {}
 
+  /** @internal */
+  [FILLS](_meta: EntityMetadata): Readonly<Record<string, FillOf>> {
+    return {};
+  }
+
   #granted(request: FastifyRequest, view: PermissionView, scope: Condition | undefined): Grant {
     if (scope !== undefined && typeof (scope as Partial<Condition> | null)?.kind !== 'string') {
       throw new ImproperlyConfigured(
@@ -201,6 +213,11 @@ export class Permission {
     }
     return checkedGrant(scope, (object) => whenReady(this.hasObjectPermission(request, view, object), isYes));
   }
+}
+
+/** Returns the fields that permissions set on create. */
+export function fillsOf(permissions: readonly Permission[], meta: EntityMetadata): Readonly<Record<string, FillOf>> {
+  return Object.assign({}, ...permissions.map((permission) => permission[FILLS](meta))) as Record<string, FillOf>;
 }
 
 /** Tells if something can stand in a list of permission classes. */
@@ -258,6 +275,8 @@ interface Algebra {
   readonly grant: (ask: (place: number) => Awaitable<Grant>, request: FastifyRequest) => Awaitable<Grant>;
   /** Tells if the composition grants nothing to whoever is not logged in, given which of its classes do not. */
   readonly refuses: (operands: readonly Permission[], refuses: (operand: Permission) => boolean) => boolean;
+  /** True if the composition grants what its class does not. */
+  readonly isNegation?: boolean;
 }
 
 const QUESTIONS = ['hasPermission', 'hasObjectPermission', 'scope'] as const;
@@ -307,6 +326,15 @@ function compose(name: string, classes: readonly PermissionClass[], algebra: Alg
 
     override [CHECK_ENTITY](meta: EntityMetadata | undefined, owner: string): void {
       for (const operand of this.#operands) operand[CHECK_ENTITY](meta, owner);
+      const fields = meta === undefined || algebra.isNegation !== true ? [] : Object.keys(this[FILLS](meta));
+      if (fields.length === 0) return;
+      throw new ImproperlyConfigured(
+        `${owner}: ${name} would set "${fields.join(', ')}" of new records to a user whom it refuses; negate a class that sets no field`,
+      );
+    }
+
+    override [FILLS](meta: EntityMetadata): Readonly<Record<string, FillOf>> {
+      return fillsOf(this.#operands, meta);
     }
 
     #combined(request: FastifyRequest, view: PermissionView): Awaitable<Grant> {

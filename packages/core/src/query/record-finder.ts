@@ -1,12 +1,15 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { Awaitable } from '../awaitable.ts';
 import type { EntityManagerSource } from '../backends/source.ts';
-import type { Projection } from '../language/projection.ts';
+import { type Projection, withJoinedChildren } from '../language/projection.ts';
 import type { QuerySet } from './queryset.ts';
 
 /**
  * Finds a record by its primary key among the records of a query set, whatever its order and slice: for a question that
  * every request asks. Its statement is written once. The filters of MikroORM that are on apply.
+ *
+ * If the records show a relation to many, the same statement reads it: a user comes with its roles. That fits few related records. Further
+ * relations to many, and those with a `limit`, take a statement each.
  *
  * @example
  * const active = new RecordFinder(QuerySet.of(em, Account).filter({ is_active: true }), projection);
@@ -18,7 +21,7 @@ export class RecordFinder<Entity extends object, R> {
 
   constructor(records: QuerySet<Entity>, projection: Projection<R>) {
     this.#records = records.by('view');
-    this.#projection = projection;
+    this.#projection = withJoinedChildren(projection);
   }
 
   /**

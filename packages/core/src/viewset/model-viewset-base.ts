@@ -8,7 +8,7 @@ import { removeEntity } from '../mikro/remove-entity.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { type QuerySet, slicedError } from '../query/queryset.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
-import type { ResolvedData } from '../shapes/write/write-input.ts';
+import type { ByProperty, ResolvedData } from '../shapes/write/write-input.ts';
 import type { RecordRequest } from './setup/action.ts';
 import { type AnsweringOperation, type AnswerOf, byAuthor, recordOf } from './request/answer.ts';
 import { BulkOperations } from './writes/bulk-operations.ts';
@@ -28,9 +28,12 @@ import { ViewSet } from './viewset.ts';
 import { VisibleRecords } from './visible/visible-records.ts';
 import type { WriteExplanation } from './writes/write-plan.ts';
 
-/** The data of a write, which a hook may enrich with fields that the client does not send, by what `em.create` takes. */
+/**
+ * The data of a write by the names of the entity, which a hook may enrich with fields that the client does not send, by what `em.create`
+ * takes.
+ */
 export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
-  readonly [Field in Exclude<EntityKey<Entity>, keyof Input>]?:
+  readonly [Field in Exclude<EntityKey<Entity>, keyof ByProperty<Input>>]?:
     | Exclude<EntityData<Entity>[Field], null>
     | NullOf<Entity[Field]>
     | undefined;
@@ -283,7 +286,7 @@ export abstract class ModelViewSetBase<
 
   /**
    * Reads the records of relations to many that the read shape shows of entities (`many()`), for `represent`: by one statement
-   * for each relation and level, however many entities there are. When the view itself calls `represent`, it has done so.
+   * for each relation and level, however many entities there are. One more reads all values of `exists()` and `count()`. When the view itself calls `represent`, it has done so.
    * Later changes need another call.
    *
    * Within a transaction, such as that of an action of one record under POST, the changes of `request.em` are flushed first. Outside of one nothing is
@@ -302,7 +305,7 @@ export abstract class ModelViewSetBase<
     const { em } = request;
     if (em.isInTransaction()) await em.flush();
     else if (hasPendingRelations(em)) throw notFlushed(`${this.name}: loadRelated()`);
-    return backendOf(request).loadChildren(request, entities, this.#resource.answers.current(request).projection);
+    return backendOf(request).loadRelated(request, entities, this.#resource.answers.current(request).projection);
   }
 
   /**

@@ -5,7 +5,9 @@ import type { PrimaryKeyName } from '../mikro/entities.ts';
 import { checkOptions, wrongOption } from '../options.ts';
 import type { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { ReadOutput } from '../shapes/read/read-shape.ts';
+import type { RelatedValue } from '../shapes/read/related-value.ts';
 import type { PropertyValue, ToWire } from '../shapes/wire-value.ts';
+import type { SentBody } from '../shapes/write/write-input.ts';
 import { ModelViewSetBase, type ViewTypes } from './model-viewset-base.ts';
 import type { AnsweringOperation } from './request/answer.ts';
 import {
@@ -58,8 +60,8 @@ export interface DeclaredView<Entity, Options> {
   readonly updateMethods: Or<ItemOf<Option<Options, 'updateMethods'>>, UpdateMethod>;
   /** The members in which records stand. */
   readonly envelope: Option<Options, 'envelope'>;
-  readonly input: WithExtra<InputOf<Option<Options, 'write'>>, Option<Options, 'extra'>>;
-  readonly update: WithExtra<UpdateInputOf<Option<Options, 'write'>>, Option<Options, 'extra'>>;
+  readonly input: WithExtra<SentBody<InputOf<Option<Options, 'write'>>>, Option<Options, 'extra'>>;
+  readonly update: WithExtra<SentBody<UpdateInputOf<Option<Options, 'write'>>>, Option<Options, 'extra'>>;
   /** The operations that can be done to several records at once. */
   readonly bulk: BulkOf<Option<Options, 'bulk'>>;
   /** The part of a record that names it among several. */
@@ -85,8 +87,24 @@ type NamedBy<Entity, Name> = {
 };
 
 type FilterValues<Entity, Filters> = {
-  readonly [Parameter in keyof Filters]: LookupValue<Entity, Filters[Parameter] & string>;
+  readonly [Parameter in keyof Filters]: Filters[Parameter] extends string
+    ? LookupValue<Entity, Filters[Parameter]>
+    : ValueOf<Filters[Parameter]>;
 };
+
+/** The value of a filter by what related records tell. */
+type ValueOf<Filter> =
+  Filter extends RelatedValue<never, infer Value>
+    ? Value
+    : Filter extends readonly [RelatedValue<never, infer Value>, infer Lookup]
+      ? Lookup extends 'isnull'
+        ? boolean
+        : Lookup extends 'in'
+          ? readonly Value[]
+          : Lookup extends 'range'
+            ? readonly [Value, Value]
+            : Value
+      : never;
 
 /** Fits no view class whose `represent` adds fields that its read shape does not declare: they would not be sent. */
 export type SendsAll<View> = View extends {

@@ -7,7 +7,7 @@ export interface Mistake {
 
 /** Stands before the code of each mistake. */
 export const PRELUDE = `
-import { action, computed, type InputOf, IsAuthenticated, ModelViewSet, PathRateLimit, Permission, type PermissionView } from '@viewset/core';
+import { action, computed, field, type InputOf, IsAuthenticated, ModelViewSet, PathRateLimit, Permission, type PermissionView } from '@viewset/core';
 import { file, type FileStore, many, readShape, Router, scoped, type WriteData, writeShape } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
@@ -27,7 +27,26 @@ export const shape = readShape(Book, ['id'], { publisher: readShape(Author, ['em
     name: 'a write override of another kind',
     code: `
 export const shape = writeShape(Book, ['title'], { pages: Type.String() });`,
-    message: 'Type \'TString\' is not assignable to type \'SchemaOf<"integer" | "number">\'.',
+    message:
+      'Type \'TString\' is not assignable to type \'Renamed<WritableName<Book>, unknown> | SchemaOf<"integer" | "number">\'.',
+  },
+  {
+    name: 'a misspelt property under another name in a write shape',
+    code: `
+export const shape = writeShape(Book, ['pages'], { heading: 'titel' });`,
+    message: "Type '\"titel\"' is not assignable to type 'OtherSource<Book>'. Did you mean '\"title\"'?",
+  },
+  {
+    name: 'a misspelt property in field()',
+    code: `
+export const shape = writeShape(Book, ['pages'], { heading: field('titel', Type.String()) });`,
+    message: "Type 'Renamed<\"titel\", TString>' is not assignable to type 'OtherSource<Book>'.",
+  },
+  {
+    name: 'a schema under a name that no property has',
+    code: `
+export const shape = writeShape(Book, ['title'], { heading: Type.String() });`,
+    message: "Type 'TString' is not assignable to type 'OtherSource<Book>'.",
   },
   {
     name: 'a related record of another kind in performCreate',
@@ -156,7 +175,7 @@ export const x = writeShape(Book, ['titel']);`,
     code: `
 export const x = writeShape(Book, ['title'], { publisher: 'publisher.nmae' });`,
     message:
-      'Type \'"publisher.nmae"\' is not assignable to type \'"publisher.city" | "publisher.id" | "publisher.name" | SchemaOf<"integer" | "number"> | undefined\'. Did you mean \'"publisher.name"\'?',
+      'Type \'"publisher.nmae"\' is not assignable to type \'"publisher.city" | "publisher.id" | "publisher.name" | Renamed<WritableName<Book>, unknown> | SchemaOf<"integer" | "number">\'. Did you mean \'"publisher.name"\'?',
   },
   {
     name: 'a misspelt option',
@@ -355,7 +374,7 @@ export class V extends ModelViewSet(Book, { read: Type.Object({ id: Type.Integer
     code: `
 export class V extends ModelViewSet(Book, { read, fieldWords: { titel: { description: 'x' } } }) {}`,
     message:
-      "Object literal may only specify known properties, but 'titel' does not exist in type 'FieldWords<Book, ReadShape<Book, { id: number; title: string; }>, never>'. Did you mean to write 'title'?",
+      "Object literal may only specify known properties, but 'titel' does not exist in type 'FieldWords<Book, \"id\" | \"title\">'. Did you mean to write 'title'?",
   },
   {
     name: 'a misspelt field in the lookups of a scope',

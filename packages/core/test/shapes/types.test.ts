@@ -2,10 +2,13 @@ import type { InferEntity } from '@mikro-orm/core';
 import t from 'tap';
 import { Type, type TObject } from 'typebox';
 import { computed } from '../../src/shapes/read/read-field.ts';
+import { count, exists } from '../../src/shapes/read/related-value.ts';
 import { readShape, toReadShape, type ReadShape } from '../../src/shapes/read/read-shape.ts';
-import type { ResolvedData, WritableSchema } from '../../src/shapes/write/write-input.ts';
+import { field } from '../../src/shapes/write/renamed-field.ts';
+import type { ResolvedData, SentBody, WritableSchema } from '../../src/shapes/write/write-input.ts';
 import { toWriteShape, writeShape, type WriteShape } from '../../src/shapes/write/write-shape.ts';
 import { nested, refs } from '../../src/shapes/write/to-many-input.ts';
+import { ModelViewSet } from '../../src/viewset/model-viewset.ts';
 import { Author, Book, Chapter } from '../support/shelves.ts';
 import { Country, Maker, Specimen } from './specimens.ts';
 
@@ -271,4 +274,59 @@ t.test('what a write shape takes in of relations to many is inferred', async () 
   t.throws(() => writeShape(Author, ['name'], { books: nested(chapter) }));
   // @ts-expect-error -- no relation to many
   t.throws(() => writeShape(Book, [], { author: refs('author') }));
+});
+
+t.test('what related records tell is inferred, by ways and lookups that there are', async () => {
+  const read = readShape(Book, ['title'], {
+    tagged: exists('tags', () => ({ name: 'tea' })),
+    tags: count('tags'),
+    chapters_with_tea: count('chapters', { tags__name: 'tea' }),
+  });
+  same<OutputOf<typeof read>, { title: string; tagged: boolean; tags: number; chapters_with_tea: number }>(true);
+  const chapter = readShape(Chapter, ['heading'], { siblings: count('book.chapters', { heading__ne: 'One' }) });
+  same<OutputOf<typeof chapter>, { heading: string; siblings: number }>(true);
+  readShape(Book, [], { tagged: exists('tags', () => null) });
+  // @ts-expect-error -- a misspelt relation
+  t.throws(() => readShape(Book, [], { tagged: exists('tgas') }));
+  // @ts-expect-error -- no relation to many
+  t.throws(() => readShape(Book, [], { tagged: count('author') }));
+  // @ts-expect-error -- a misspelt field of the related entity
+  readShape(Book, [], { tagged: exists('tags', { nmae: 'tea' }) });
+  // @ts-expect-error -- a value of another type
+  readShape(Book, [], { tagged: exists('tags', () => ({ name: 5 })) });
+  ModelViewSet(Book, {
+    read,
+    filterFields: { tagged: exists('tags', () => ({ name: 'tea' })), min_tags: [count('tags'), 'gte'], title: 'title' },
+    orderingFields: { tags: count('tags') },
+  });
+  // @ts-expect-error -- a boolean has no order
+  ModelViewSet(Book, { read, filterFields: { tagged: [exists('tags'), 'gte'] } });
+  // @ts-expect-error -- a relation of another entity
+  ModelViewSet(Book, { read, orderingFields: { tags: count('books') } });
+});
+
+t.test('a field under another name is typed as its property, and hooks see the property', async () => {
+  const chapter = writeShape(Chapter, [], { title: 'heading' });
+  const book = writeShape(Book, [], {
+    name: field('title', Type.Optional(Type.String())),
+    labels: refs('tags.name'),
+    parts: field('chapters', nested(chapter)),
+  });
+  type Sent = SentBody<InputOf<typeof book>>;
+  same<Pick<Sent, 'name' | 'labels'>, { name?: string; labels?: string[] }>(true);
+  same<NonNullable<Sent['parts']>[number]['title'], string>(true);
+  type Data = ResolvedData<InferEntity<typeof Book>, InputOf<typeof book>>;
+  same<keyof Data, 'title' | 'tags' | 'chapters'>(true);
+  same<Data['title'], string | undefined>(true);
+  same<keyof NonNullable<Data['chapters']>[number], 'heading'>(true);
+  same<InputOf<ReturnType<typeof plain>>, { title: string }>(true);
+  function plain() {
+    return writeShape(Book, ['title']);
+  }
+  // @ts-expect-error -- misspelt
+  t.throws(() => writeShape(Book, [], { name: 'titel' }));
+  // @ts-expect-error -- misspelt
+  t.throws(() => writeShape(Book, [], { name: field('titel') }));
+  // @ts-expect-error -- children of another entity
+  t.throws(() => writeShape(Book, [], { parts: field('chapters', nested(writeShape(Book, ['title']))) }));
 });

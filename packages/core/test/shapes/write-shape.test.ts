@@ -4,6 +4,7 @@ import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import t from 'tap';
 import { Type, type TObject } from 'typebox';
 import type { InvalidUsage } from '../../src/errors.ts';
+import { field } from '../../src/shapes/write/renamed-field.ts';
 import { nested, refs } from '../../src/shapes/write/to-many-input.ts';
 import { toWriteShape, writeShape, type WriteShape } from '../../src/shapes/write/write-shape.ts';
 import { Country, Maker, SPECIMENS, Specimen } from './specimens.ts';
@@ -356,6 +357,16 @@ t.test('mistakes of the programmer are found when the shape is made or bound', a
     ],
     [() => writeShape(Specimen, [], { name: 'name.id' } as never), /Specimen\.name is not a relation/],
     [() => writeShape(Specimen, ['name'], {}, { required: ['flag'] as never }), /option "required" names "flag"/],
+    [
+      () => writeShape(Specimen, [], { label: 'nmae' } as never),
+      /Specimen has no property "nmae"; did you mean "name"/,
+    ],
+    [
+      () => writeShape(Specimen, ['name'], { label: 'name' }),
+      /Specimen\.name is written by two fields, "name" and "label"/,
+    ],
+    [() => writeShape(Specimen, [], { ['__proto__']: 'name' } as never), /"__proto__" is no name/],
+    [() => field('' as never), /option "property" must be the name of a property/],
     [
       () => writeShape(Specimen, ['name'], {}, { requird: ['name'] } as never),
       /unknown option "requird"; did you mean "required"/,

@@ -2,7 +2,7 @@ import type { EmailSender } from '@viewset/auth';
 import { writeShape } from '@viewset/core';
 import type { BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
 import type { Test } from 'tap';
-import { Account, ApiKey, Session, TwoFactor } from '../../../auth/test/support/entities.ts';
+import { Account, ApiKey, Passkey, Session, TwoFactor } from '../../../auth/test/support/entities.ts';
 import { openSqlite } from '../../../core/test/support/databases.ts';
 import { openBrowser, openPage } from './browser.ts';
 import { ENTITIES, startLibrary } from './library.ts';
@@ -27,6 +27,7 @@ export async function openMembers(t: Test, { tokenSeconds = 900 } = {}) {
       sessions: Session,
       twoFactor: TwoFactor,
       apiKeys: ApiKey,
+      passkeys: Passkey,
       passwords: {},
       me: { write: writeShape(Account, ['name']) },
       mailer,

@@ -1,6 +1,6 @@
 import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { type Condition, ImproperlyConfigured } from '@viewset/core';
-import { discriminatorOf, inLookups, isToMany } from '@viewset/core/backend';
+import { countedRecords, discriminatorOf, inLookups, isToMany, type RelatedPath } from '@viewset/core/backend';
 import { whereFilter } from '../mikro/where.ts';
 import type { Document } from '../mikro/mongo-driver.ts';
 import { comparisonOf, EVERYTHING, NOTHING } from './comparison.ts';
@@ -19,7 +19,7 @@ export function filterOf(em: EntityManager, meta: EntityMetadata, condition: Con
 }
 
 export function compileContext(em: EntityManager, related: CompileContext['related']): CompileContext {
-  return { em, related, names: { next: 0 }, conditionFilter };
+  return { em, related, names: { next: 0 }, conditionFilter, addTold };
 }
 
 /** Makes the filter of a condition on the records of a scope: the one walk over its tree. */
@@ -43,7 +43,7 @@ export function conditionFilter(scope: MongoScope, condition: Condition): Docume
     case 'unchanged': {
       const { path, raw } = condition;
       const value = comparedValue(path, raw, scope.context.em.getPlatform());
-      return { [scope.column(path.steps, path.property)]: { $eq: value } };
+      return { [scope.value(path)]: { $eq: value } };
     }
     case 'some':
       return someFilter(scope, condition.steps, (related) => conditionFilter(related, condition.condition));
@@ -78,7 +78,7 @@ function compareFilter(scope: MongoScope, compare: Compare, steps = compare.path
   if (many > 0) {
     return someFilter(scope, steps.slice(0, many), (inner) => compareFilter(inner, compare, steps.slice(many)));
   }
-  const field = path.isStored === true ? scope.storedColumn(steps, path.property) : scope.column(steps, path.property);
+  const field = scope.value(steps === path.steps ? path : { ...path, steps });
   return comparisonOf(field, path, lookup, value, scope.context.em.getPlatform());
 }
 
@@ -99,6 +99,30 @@ function someFilter(
   steps: readonly EntityProperty[],
   filterOfRelated: (related: MongoScope) => Document,
 ): Document {
+  return { [lookUpMany(scope, steps, filterOfRelated, FIRST)]: { $ne: [] } };
+}
+
+/** Adds a field with the value that related records tell of a record of a scope, and returns its name. */
+function addTold(scope: MongoScope, path: RelatedPath): string {
+  const { steps, tells } = path.related;
+  const filter = (related: MongoScope): Document => conditionFilter(related, countedRecords(path));
+  if (tells === 'exists') return scope.addField({ $ne: [`$${lookUpMany(scope, steps, filter, FIRST)}`, []] });
+  const counted = lookUpMany(scope, steps, filter, [{ $count: 'count' }]);
+  return scope.addField({ $ifNull: [{ $first: `$${counted}.count` }, 0] });
+}
+
+const FIRST: readonly Document[] = [{ $limit: 1 }, { $project: { _id: 1 } }];
+
+/**
+ * Looks up the related records that pass, and returns the field of what the last stages make of them. The last of the relations that
+ * lead there is to many.
+ */
+function lookUpMany(
+  scope: MongoScope,
+  steps: readonly EntityProperty[],
+  filterOfRelated: (related: MongoScope) => Document,
+  last: readonly Document[],
+): string {
   const before = steps.slice(0, -1);
   const step = steps.at(-1) as EntityProperty;
   const meta = step.targetMeta as EntityMetadata;
@@ -107,10 +131,9 @@ function someFilter(
   const filter = scope.filterOf(steps);
   const match = [discriminatorFilter(inner), filterOfRelated(inner)];
   if (filter !== undefined) match.push(conditionFilter(inner, filter.condition));
-  const pipeline = [...inner.takeStages(), { $match: all(match) }, { $limit: 1 }, { $project: { _id: 1 } }];
+  const pipeline = [...inner.takeStages(), { $match: all(match) }, ...last];
   const localField = scope.join(before) + tie.ownerField;
-  const found = scope.addLookup({ meta, localField, foreignField: tie.field }, pipeline);
-  return { [found]: { $ne: [] } };
+  return scope.addLookup({ meta, localField, foreignField: tie.field }, pipeline);
 }
 
 /** Tells an entity's documents from those of others in the same collection. */

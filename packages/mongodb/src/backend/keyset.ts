@@ -11,7 +11,7 @@ export function keysetFilter(scope: MongoScope, condition: Extract<Condition, { 
   const platform: Platform = scope.context.em.getPlatform();
   const places = placesOf(
     condition,
-    ({ path }) => scope.column(path.steps, path.property),
+    ({ path }) => scope.value(path),
     ({ path }, value) => comparedValue(path, value, platform),
   );
   return keysetTerm(places, TERMS) ?? NOTHING;

@@ -64,7 +64,7 @@ export function sortingOf(scope: MongoScope, order: readonly OrderKey[]): Sortin
       sort[rank] = direction;
       continue;
     }
-    const field = scope.column(path.steps, path.property);
+    const field = scope.value(path);
     if (path.nullable && !Object.hasOwn(sort, field)) {
       const isNull = `~${scope.context.names.next++}`;
       added[isNull] = { $lte: [`$${field}`, null] };

@@ -1,11 +1,13 @@
 import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
-import { type Condition, type Counting, ImproperlyConfigured } from '@viewset/core';
+import { type Condition, type Counting, type FieldPath, ImproperlyConfigured } from '@viewset/core';
 import {
+  type JoinedChildren,
   type Query,
   type Question,
   type Reading,
   ReadingBackend,
   readPage,
+  type RecordWithChildren,
   type RelatedProjection,
   type RowPage,
   type RowWrite,
@@ -21,6 +23,7 @@ import { isLostRace, spoilTransaction } from '../mikro/session.ts';
 import { readSizes } from './collection-size.ts';
 import { checkFields } from './check-fields.ts';
 import { readChildRows } from './children.ts';
+import { readJoined } from './joined-children.ts';
 import { MONGO_ERRORS } from './database-errors.ts';
 import { withRelatedKeys } from './related-keys.ts';
 import { countRows, pageSource, readRows } from './read-command.ts';
@@ -96,6 +99,15 @@ export class MongoBackend extends ReadingBackend<Question> {
   protected async readRows(question: Question, select: Select): Promise<unknown[][]> {
     if (select.locked === true) await lockRecords(question, select.slice);
     return readRows(question, select);
+  }
+
+  protected readJoined(
+    question: Question,
+    columns: readonly FieldPath[],
+    key: Condition,
+    joined: JoinedChildren<Question>,
+  ): Promise<RecordWithChildren | undefined> {
+    return readJoined(question, columns, key, joined);
   }
 
   protected async readPage(

@@ -133,7 +133,7 @@ class Asking {
 
   /** Asks for the related records in the order of one of their columns. */
   collectOrder(path: FieldPath): void {
-    if (path.steps.length === 0 || !this.#readsOthers((scope) => scope.column(path.steps, path.property))) return;
+    if (path.steps.length === 0 || !this.#readsOthers((scope) => scope.value(path))) return;
     const { inner, tie } = this.#relatedBy(path.steps);
     const column = inner.column(path.steps.slice(1), path.property);
     // Records without a value stand where those are that refer to none.

@@ -39,11 +39,11 @@ export function plainGetter(field: string, path: FieldPath): (document: Document
 
 /** The key of a related record comes of that record if it is read anyway, so that both are there or neither. */
 function fieldsOf(scope: MongoScope, paths: readonly FieldPath[]): string[] {
-  for (const { key, toMany, steps, property } of paths) {
-    if (toMany) throw new ImproperlyConfigured(`"${key}" cannot be read: it has many values for one record`);
-    if (property.primary !== true) scope.column(steps, property);
+  for (const path of paths) {
+    if (path.toMany) throw new ImproperlyConfigured(`"${path.key}" cannot be read: it has many values for one record`);
+    if (path.property.primary !== true) scope.value(path);
   }
-  return paths.map(({ steps, property }) => scope.column(steps, property));
+  return paths.map((path) => scope.value(path));
 }
 
 /** MongoDB sends the key unless it is told not to. */

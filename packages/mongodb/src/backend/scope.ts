@@ -1,6 +1,6 @@
 import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
-import type { Condition } from '@viewset/core';
-import { type RelatedFilters, Scope } from '@viewset/core/backend';
+import type { Condition, FieldPath } from '@viewset/core';
+import { isRelatedPath, type RelatedFilters, type RelatedPath, Scope } from '@viewset/core/backend';
 import { collectionName } from '../mikro/collection.ts';
 import type { Document } from '../mikro/mongo-driver.ts';
 import { columnOf } from './column.ts';
@@ -14,6 +14,8 @@ export interface CompileContext {
   readonly names: { next: number };
   /** Makes the filter of a condition on the records of a scope. */
   conditionFilter(this: void, scope: MongoScope, condition: Condition): Document;
+  /** Adds a field with the value that related records tell of a record of a scope, and returns its name. */
+  addTold(this: void, scope: MongoScope, path: RelatedPath): string;
 }
 
 /** The collection that a stage looks records up in, and how they are tied to the record. */
@@ -34,6 +36,7 @@ export class MongoScope extends Scope<MongoScope, string> {
   /** What was found of related records before; undefined below the root of a command. */
   readonly keys: RelatedKeys | undefined;
   readonly #looked: { stages: Document[]; reads: number };
+  readonly #told = new Map<RelatedPath, string>();
 
   /**
    * @param prefix the path that leads here from the root of the command, with a dot at its end; empty at the root
@@ -67,6 +70,25 @@ export class MongoScope extends Scope<MongoScope, string> {
   override join(steps: readonly EntityProperty[]): string {
     if (steps.length > 0) this.#looked.reads++;
     return super.join(steps);
+  }
+
+  /** The field of the value at the end of a path through to-one relations. */
+  value(path: FieldPath): string {
+    if (!isRelatedPath(path)) {
+      const { steps, property, isStored } = path;
+      return isStored === true ? this.storedColumn(steps, property) : this.column(steps, property);
+    }
+    this.#looked.reads++;
+    let field = this.#told.get(path);
+    if (field === undefined) this.#told.set(path, (field = this.context.addTold(this, path)));
+    return field;
+  }
+
+  /** Adds a field that is computed of others, and returns its name. */
+  addField(expression: Document): string {
+    const name = `~${this.context.names.next++}`;
+    this.#looked.stages.push({ $addFields: { [name]: expression } });
+    return name;
   }
 
   /** Adds a field with the documents of another collection that are tied to the record, and returns its name. */

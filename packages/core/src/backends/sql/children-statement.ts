@@ -1,12 +1,13 @@
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { RelatedProjection } from '../../language/projection.ts';
 import { COLUMN, type Comparison } from './dialects/comparison.ts';
+import type { KnownSelect } from './entity-plan.ts';
 import type { Bound } from './dialects/reader.ts';
 import { isPlainText } from './dialects/text-column.ts';
 import { selectionSql } from './selection.ts';
 import { SqlText } from './sql-text.ts';
 import { orderSql, type SqlQuestion, rootScope, whereText } from './statement.ts';
-import { tieSql } from './tie-sql.ts';
+import { tiedFrom, tieSql } from './tie-sql.ts';
 
 /**
  * `select …, "author_id" as owner from "book" where "author_id" = any($1) order by …`: the children of several records, each with
@@ -31,8 +32,19 @@ export function bindChildren(
   }
   if (!isSettled) return writeChildren(question, related, columns, isOwner);
   const known = plan.selects.get(query, columns, () => []);
-  const { statement, values } = (known[0] ??= writeChildren(question, related, columns, isOwner));
-  return { statement, values: [...isOwner.values, ...values.slice(1)] };
+  const written = (known[0] ??= writeAround(question, related, columns, isOwner));
+  return { statement: written.statement, values: [...written.before, ...isOwner.values, ...written.behind] };
+}
+
+/** Keeps the values around the one that says the owners. */
+function writeAround(
+  question: SqlQuestion,
+  related: RelatedProjection,
+  columns: readonly FieldPath[],
+  isOwner: Comparison,
+): KnownSelect {
+  const { statement, values, before } = writeChildren(question, related, columns, isOwner);
+  return { statement, before: values.slice(0, before), behind: values.slice(before + isOwner.values.length) };
 }
 
 /** Puts a row for each of its owners in the place of each row, with the owner's key as it was asked for. */
@@ -59,7 +71,7 @@ function writeChildren(
   columns: readonly FieldPath[],
   isOwner: Comparison,
   places?: Comparison,
-): Bound {
+): Bound & { readonly before: number } {
   const { dialect } = plan;
   const scope = rootScope(em, plan, filters);
   const tie = tieSql(scope, relation);
@@ -67,15 +79,17 @@ function writeChildren(
   const tied = [isOwner.template.split(COLUMN).join(column), ...(tie.on === undefined ? [] : [tie.on])];
   const where = whereText(scope, condition, tied);
   const order = orderSql(scope, query.order.total);
-  const shown = columns.length === 0 ? [] : [selectionSql(scope, columns)];
-  const named = places === undefined ? dialect.selected(owner, column) : places.template.split(COLUMN).join(column);
-  shown.push(`${named} as owner`);
-  if (limit !== undefined) shown.push(`row_number() over (partition by ${column}${order}) as place`);
-  const text = new SqlText().add(`select ${shown.join(', ')} from ${tie.from}`, places?.values).append(scope.from());
+  const text = new SqlText().add('select ');
+  if (columns.length > 0) text.append(selectionSql(scope, columns)).add(', ');
+  const named = places ?? { template: dialect.selected(owner, COLUMN), values: [] };
+  text.addAbout(new SqlText().add(column), named).add(' as owner');
+  if (limit !== undefined) text.add(`, row_number() over (partition by ${column}`).append(order).add(') as place');
+  text.add(' from ').append(tiedFrom(tie, scope));
+  const before = text.values.length;
   text.add('', isOwner.values).append(where);
-  const sql = limit === undefined ? text.add(order) : firstOfEach(text, columns.length, limit);
+  const sql = limit === undefined ? text.append(order) : firstOfEach(text, columns.length, limit);
   const statement = { sql: sql.numberValues(dialect), one: false, isShapedByClient: isOwner.values.length > 1 };
-  return { statement, values: sql.values };
+  return { statement, values: sql.values, before };
 }
 
 /** Keeps the first children of each owner. */

@@ -3,16 +3,17 @@ import { ImproperlyConfigured } from '../../errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { isToMany } from '../../fields/property.ts';
 import { acrossRelations } from '../../language/across-relations.ts';
-import type { Condition } from '../../language/condition.ts';
+import { type Condition, isAlways } from '../../language/condition.ts';
 import { primaryKey } from '../../fields/primary-key.ts';
-import { COLUMN, type Comparison } from './dialects/comparison.ts';
+import { countedRecords, type RelatedPath, type Telling } from '../../language/related-path.ts';
+import type { Comparison } from './dialects/comparison.ts';
 import { quoted } from './dialects/dialect.ts';
 import { discriminatorSql } from './entity-plan.ts';
 import { keysetSql } from './keyset-sql.ts';
 import { matchingSql } from './matching-sql.ts';
 import { nextAlias, SqlScope } from './scope.ts';
 import { SqlText, writeChain } from './sql-text.ts';
-import { tieSql } from './tie-sql.ts';
+import { tiedFrom, tieSql } from './tie-sql.ts';
 
 /** Writes a condition on the records of a scope, and the values that it binds: the one walk over its tree. */
 export function writeCondition(out: SqlText, scope: SqlScope, condition: Condition): void {
@@ -43,7 +44,9 @@ export function writeCondition(out: SqlText, scope: SqlScope, condition: Conditi
       break;
     }
     case 'some':
-      writeSome(out, scope, condition.steps, (where, inner) => writeCondition(where, inner, condition.condition));
+      writeRelated(out, scope, condition.steps, 'exists', (where, inner) =>
+        writeCondition(where, inner, condition.condition),
+      );
       break;
     case 'apart':
       writeCondition(out, scope.apart(condition.place), condition.condition);
@@ -56,13 +59,8 @@ export function writeCondition(out: SqlText, scope: SqlScope, condition: Conditi
       checkEntity(steps.at(-1)?.targetMeta ?? scope.meta, meta);
       const said = converted ? undefined : acrossRelations(condition);
       if (said !== undefined) return writeCondition(out, scope, said);
-      const { property } = primaryKey(meta);
-      writeComparison(
-        out,
-        scope,
-        { steps, property },
-        matchingSql(scope.context.em, scope.context.plan.dialect, condition),
-      );
+      const keys = matchingSql(scope.context.em, scope.context.plan.dialect, condition);
+      writeComparison(out, scope, { ...primaryKey(meta), steps }, keys);
     }
   }
 }
@@ -83,36 +81,51 @@ function checkEntity(meta: EntityMetadata, of: EntityMetadata): void {
   throw new ImproperlyConfigured(`a condition on ${of.className} cannot be asked of ${meta.className}`);
 }
 
-/** A column at the end of relations. */
-type Column = Pick<FieldPath, 'steps' | 'property' | 'isStored'>;
-
-/** A comparison of the column at the end of a path; through a relation to many, that there is such a record. */
-function writeComparison(out: SqlText, scope: SqlScope, column: Column, comparison: Comparison): void {
-  const { steps, property, isStored } = column;
-  const many = steps.findIndex(isToMany) + 1;
+/** A comparison of the value at the end of a path; through a relation to many, that there is such a record. */
+function writeComparison(out: SqlText, scope: SqlScope, path: FieldPath, comparison: Comparison): void {
+  const many = path.steps.findIndex(isToMany) + 1;
   if (many === 0) {
-    const sql = isStored === true ? scope.storedColumn(steps, property) : scope.column(steps, property);
-    out.add(comparison.template.split(COLUMN).join(sql), comparison.values);
+    out.addAbout(scope.value(path), comparison);
     return;
   }
-  writeSome(out, scope, steps.slice(0, many), (where, inner) =>
-    writeComparison(where, inner, { ...column, steps: steps.slice(many) }, comparison),
+  writeRelated(out, scope, path.steps.slice(0, many), 'exists', (where, inner) =>
+    writeComparison(where, inner, { ...path, steps: path.steps.slice(many) }, comparison),
   );
 }
 
-/** Asks if there is a related record that passes, `exists (…)`. The last of the relations that lead there is to many. */
-function writeSome(
+/** Writes the value that related records tell of a record of a scope. */
+export function writeTold(scope: SqlScope, path: RelatedPath): SqlText {
+  const { steps, tells } = path.related;
+  const condition = countedRecords(path);
+  const out = new SqlText();
+  writeRelated(
+    out,
+    scope,
+    steps,
+    tells,
+    isAlways(condition) ? undefined : (where, inner) => writeCondition(where, inner, condition),
+  );
+  return out;
+}
+
+/**
+ * Asks if there is a related record that passes, `exists (…)`, or how many there are. The last of the relations that lead there is
+ * to many.
+ */
+function writeRelated(
   out: SqlText,
   scope: SqlScope,
   steps: readonly EntityProperty[],
-  write: (where: SqlText, related: SqlScope) => void,
+  tells: Telling,
+  write: ((where: SqlText, related: SqlScope) => void) | undefined,
 ): void {
   const { context } = scope;
   const step = steps.at(-1) as EntityProperty;
   const meta = step.targetMeta as EntityMetadata;
   const owner = scope.join(steps.slice(0, -1)).alias;
   const inner = new SqlScope(context, meta, nextAlias(context), `${scope.keyOf(steps)}.`);
-  const { from, on, columns, ownerColumns } = tieSql(inner, step);
+  const tie = tieSql(inner, step);
+  const { on, columns, ownerColumns } = tie;
   const tied = columns.map((column, index) => `${column} = ${owner}.${quoted(ownerColumns[index] ?? '')}`);
   const where = new SqlText().add([...tied, ...(on === undefined ? [] : [on])].join(' and '));
   const discriminator = discriminatorSql(context.em, meta, inner.alias);
@@ -123,7 +136,12 @@ function writeSome(
     writeCondition(where, inner, filter.condition);
     where.add(')');
   }
-  where.add(' and (');
-  write(where, inner);
-  out.add(`exists (select 1 from ${from}`).append(inner.from()).add(' where ').append(where).add('))');
+  if (write !== undefined) {
+    where.add(' and (');
+    write(where, inner);
+    where.add(')');
+  }
+  out.add(`${TOLD_BY[tells]} from `).append(tiedFrom(tie, inner)).add(' where ').append(where).add(')');
 }
+
+const TOLD_BY: Readonly<Record<Telling, string>> = { exists: 'exists (select 1', count: '(select count(*)' };

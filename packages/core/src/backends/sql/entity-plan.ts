@@ -4,7 +4,7 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import { primaryKey } from '../../fields/primary-key.ts';
 import { discriminatorOf } from '../discriminator.ts';
 import { QueryMemo } from '../query-memo.ts';
-import type { Bound, Statement } from './dialects/reader.ts';
+import type { Statement } from './dialects/reader.ts';
 
 /** The facts that all queries of one entity in one schema of one ORM share, and the selects that come again. */
 export interface EntityPlan {
@@ -15,11 +15,20 @@ export interface EntityPlan {
   /** True if the database itself sees to it that foreign keys lead somewhere. */
   readonly hasConstraints: boolean;
   /** The selects of the queries that come again, as `bindSelect` has written them. */
-  readonly selects: QueryMemo<Bound[]>;
+  readonly selects: QueryMemo<KnownSelect[]>;
+  /** The statements that find a record with children, as `bindJoined` has written them. */
+  readonly joins: QueryMemo<KnownSelect>;
   /** The last writes whose text is known, by the columns that they return. */
   readonly writes: WeakMap<readonly FieldPath[], KnownWrite[]>;
   /** The column of the primary key. */
   readonly key: readonly FieldPath[];
+}
+
+/** A statement that reads, and the values around those that change from call to call. */
+export interface KnownSelect {
+  readonly statement: Statement;
+  readonly before: readonly unknown[];
+  readonly behind: readonly unknown[];
 }
 
 /** A statement that writes, and all that its text depends on. */
@@ -45,6 +54,7 @@ export function makeEntityPlan(
     schema,
     hasConstraints,
     selects: new QueryMemo(),
+    joins: new QueryMemo(),
     writes: new WeakMap(),
     // A view that is only read may have no key.
     get key() {

@@ -12,7 +12,7 @@ export function keysetSql(scope: SqlScope, condition: Extract<Condition, { kind:
   const { dialect } = scope.context.plan;
   const places = placesOf(
     condition,
-    ({ path }) => scope.column(path.steps, path.property),
+    ({ path }) => scope.value(path),
     ({ path }, value) => dialect.rawParameter(path, value),
   );
   const [{ key: first }] = places;
@@ -20,25 +20,32 @@ export function keysetSql(scope: SqlScope, condition: Extract<Condition, { kind:
   return isUniform ? rowComparison(places) : (keysetTerm(places, TERMS) ?? new SqlText().add('1 = 0'));
 }
 
-function rowComparison(places: readonly [Place, ...Place[]]): SqlText {
-  const columns = places.map(({ column }) => column).join(', ');
+type SqlPlace = Place<SqlText>;
+
+function rowComparison(places: readonly [SqlPlace, ...SqlPlace[]]): SqlText {
+  const [first, ...others] = places;
+  const operator = first.key.descending ? '<' : '>';
+  if (others.length === 0) return comparison(first, operator);
+  const columns = new SqlText().append(first.column);
+  for (const { column } of others) columns.add(', ').append(column);
   const marks = places.map(() => VALUE).join(', ');
   const values = places.map(({ value }) => value);
-  const operator = places[0].key.descending ? '<' : '>';
-  const sql = places.length === 1 ? `${columns} ${operator} ${marks}` : `(${columns}) ${operator} (${marks})`;
-  return new SqlText().add(sql, values);
+  return new SqlText().add('(').append(columns).add(`) ${operator} (${marks})`, values);
 }
 
-const TERMS: KeysetTerms<SqlText> = {
-  beyond: ({ key, column, value }) => new SqlText().add(`${column} ${key.descending ? '<' : '>'} ${VALUE}`, [value]),
-  from: ({ key, column, value }) => new SqlText().add(`${column} ${key.descending ? '<=' : '>='} ${VALUE}`, [value]),
-  same: (place) =>
-    place.value === null ? isNull(place, true) : new SqlText().add(`${place.column} = ${VALUE}`, [place.value]),
+function comparison({ column, value }: SqlPlace, operator: string): SqlText {
+  return new SqlText().append(column).add(` ${operator} ${VALUE}`, [value]);
+}
+
+const TERMS: KeysetTerms<SqlText, SqlText> = {
+  beyond: (place) => comparison(place, place.key.descending ? '<' : '>'),
+  from: (place) => comparison(place, place.key.descending ? '<=' : '>='),
+  same: (place) => (place.value === null ? isNull(place, true) : comparison(place, '=')),
   isNull,
   both: (first, second) => first.add(' and (').append(second).add(')'),
   either: (first, second) => first.add(' or (').append(second).add(')'),
 };
 
-function isNull({ column }: Place, isWanted: boolean): SqlText {
-  return new SqlText().add(`${column} is ${isWanted ? '' : 'not '}null`);
+function isNull({ column }: SqlPlace, isWanted: boolean): SqlText {
+  return new SqlText().append(column).add(` is ${isWanted ? '' : 'not '}null`);
 }

@@ -7,7 +7,9 @@ import {
 } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { fieldType } from '../../fields/field-type.ts';
+import type { FieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
+import { isRelatedPath, type RelatedPath } from '../../language/related-path.ts';
 import type { RelatedFilters } from '../entity-filters.ts';
 import { Scope } from '../scope.ts';
 import { tieOf } from '../tie.ts';
@@ -23,6 +25,8 @@ export interface CompileContext {
   readonly aliases: { next: number };
   /** Writes a condition on the records of a scope. */
   writeCondition(this: void, out: SqlText, scope: SqlScope, condition: Condition): void;
+  /** Writes the value that related records tell of a record of a scope. */
+  writeTold(this: void, scope: SqlScope, path: RelatedPath): SqlText;
 }
 
 interface Joined {
@@ -54,6 +58,13 @@ export class SqlScope extends Scope<SqlScope, Joined> {
   /** `table alias join …`: complete once all columns have been asked for. */
   from(): SqlText {
     return new SqlText().add(`${this.table(this.meta)} ${this.alias}`).append(this.#joins);
+  }
+
+  /** The value at the end of a path through to-one relations. */
+  value(path: FieldPath): SqlText {
+    if (isRelatedPath(path)) return this.context.writeTold(this, path);
+    const { steps, property, isStored } = path;
+    return new SqlText().add(isStored === true ? this.storedColumn(steps, property) : this.column(steps, property));
   }
 
   /** True if a relation was joined. */

@@ -3,25 +3,35 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import { customTypeOf } from '../../fields/field-type.ts';
 import { valueProperty } from '../../fields/property.ts';
 import type { SqlScope } from './scope.ts';
+import { SqlText } from './sql-text.ts';
 
 /**
  * Writes the columns of a select, `t0."id" as c0, …`: each has a name of its own, whatever it is called in its table. Without a
  * column it is `1`.
  *
+ * @param first the number in the name of the first column
  * @throws ImproperlyConfigured for a path through a relation to many
  */
-export function selectionSql(scope: SqlScope, paths: readonly FieldPath[]): string {
-  if (paths.length === 0) return '1';
-  return paths.map((path, index) => `${columnSql(scope, path)} as c${index}`).join(', ');
+export function selectionSql(scope: SqlScope, paths: readonly FieldPath[], first = 0): SqlText {
+  const text = new SqlText();
+  if (paths.length === 0) return text.add('1');
+  for (const [index, path] of paths.entries()) {
+    text
+      .add(index === 0 ? '' : ', ')
+      .append(columnSql(scope, path))
+      .add(` as c${first + index}`);
+  }
+  return text;
 }
 
-function columnSql(scope: SqlScope, path: FieldPath): string {
+function columnSql(scope: SqlScope, path: FieldPath): SqlText {
   if (path.toMany) {
     throw new ImproperlyConfigured(`"${path.key}" cannot be read: it has many values for one record`);
   }
   const { em, plan } = scope.context;
-  const sql = scope.column(path.steps, path.property);
   const { hasConvertToJSValueSQL } = valueProperty(path.property);
   const custom = hasConvertToJSValueSQL ? customTypeOf(path.property) : undefined;
-  return custom?.convertToJSValueSQL?.(sql, em.getPlatform()) ?? plan.dialect.selected(path, sql);
+  return scope
+    .value(path)
+    .within((sql) => custom?.convertToJSValueSQL?.(sql, em.getPlatform()) ?? plan.dialect.selected(path, sql));
 }

@@ -8,6 +8,7 @@ import type { RelatedProjection } from '../../language/projection.ts';
 import type { Counting, Query, Slice } from '../../language/query.ts';
 import { NotStored, type RowWrite } from '../backend.ts';
 import type { Visible } from '../entity-filters.ts';
+import type { JoinedChildren, RecordWithChildren } from '../joined-children.ts';
 import { readPage, type RowPage } from '../page.ts';
 import type { Select } from '../question.ts';
 import { ReadingBackend } from '../reading-backend.ts';
@@ -16,6 +17,7 @@ import type { Dialect } from './dialects/dialect.ts';
 import { SQL_ERRORS } from './dialects/sql-errors.ts';
 import { type EntityPlan, makeEntityPlan } from './entity-plan.ts';
 import { bindChildren, rowsByKey } from './children-statement.ts';
+import { bindJoined, withChildren } from './joined-statement.ts';
 import { countRows, pageSource } from './page-source.ts';
 import { bindSelect, type SqlQuestion } from './statement.ts';
 import { bindStoredValues, mayHoldEqual, placedValues } from './stored-values-statement.ts';
@@ -95,6 +97,17 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
   protected readRows(question: SqlQuestion, select: Select): Awaitable<unknown[][]> {
     const { statement, values } = bindSelect(question, select);
     return this.#dialect.run(question.em, question.purpose, (reader) => reader.rows(statement, values));
+  }
+
+  protected readJoined(
+    question: SqlQuestion,
+    columns: readonly FieldPath[],
+    key: Condition,
+    joined: JoinedChildren<SqlQuestion>,
+  ): Awaitable<RecordWithChildren | undefined> {
+    const { statement, values } = bindJoined(question, columns, key, joined);
+    const read = this.#dialect.run(question.em, question.purpose, (reader) => reader.rows(statement, values));
+    return whenReady(read, (rows) => withChildren(rows, columns.length));
   }
 
   protected readPage(

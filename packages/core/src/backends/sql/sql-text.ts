@@ -1,4 +1,4 @@
-import { VALUE } from './dialects/comparison.ts';
+import { COLUMN, type Comparison, VALUE } from './dialects/comparison.ts';
 import type { Dialect } from './dialects/dialect.ts';
 
 /** SQL that is being written, with VALUE for each of its values, in order. */
@@ -18,6 +18,24 @@ export class SqlText {
     return this.add(sql, values);
   }
 
+  /** Adds a piece about a column, whose own values stand wherever it does. */
+  addAbout(column: SqlText, { template, values }: Comparison): this {
+    if (column.values.length === 0) return this.add(template.split(COLUMN).join(column.sql), values);
+    let next = 0;
+    for (const piece of template.split(MARKS)) {
+      if (piece === COLUMN) this.append(column);
+      else if (piece === VALUE) this.add(VALUE, [values[next++]]);
+      else this.add(piece);
+    }
+    return this;
+  }
+
+  /** Returns the text in the midst of another, `lower(…)`. */
+  within(write: (sql: string) => string): SqlText {
+    if (this.values.length === 0) return new SqlText().add(write(this.sql));
+    return new SqlText().addAbout(this, { template: write(COLUMN), values: [] });
+  }
+
   /** Numbers the values, once the text is complete. */
   numberValues({ placeholder }: Dialect): string {
     let n = 0;
@@ -26,6 +44,8 @@ export class SqlText {
       : this.sql.replaceAll(VALUE, () => placeholder(++n));
   }
 }
+
+const MARKS = new RegExp(`([${COLUMN}${VALUE}])`);
 
 /** Writes pieces as a balanced tree. A flat chain of a thousand conditions is a thousand deep to SQLite: too deep. */
 export function writeChain<Piece>(

@@ -5,9 +5,9 @@ import type { OrderKey } from '../../language/order.ts';
 import type { Slice } from '../../language/query.ts';
 import type { RelatedFilters } from '../entity-filters.ts';
 import { isSettled, type Question, type Select } from '../question.ts';
-import { writeCondition } from './condition-sql.ts';
+import { writeCondition, writeTold } from './condition-sql.ts';
 import type { Bound } from './dialects/reader.ts';
-import { discriminatorSql, type EntityPlan } from './entity-plan.ts';
+import { discriminatorSql, type EntityPlan, type KnownSelect } from './entity-plan.ts';
 import { nextAlias, SqlScope } from './scope.ts';
 import { selectionSql } from './selection.ts';
 import { SqlText } from './sql-text.ts';
@@ -32,21 +32,21 @@ export interface SqlQuestion extends Question {
 
 /**
  * The statement of a select, and its values. That of a view's own query is written once: only a key and a slice change, whose
- * values stand first and last. If a filter is on, the statement is another one each time.
+ * values stand first behind those of the columns, and last. If a filter is on, the statement is another one each time.
  */
 export function bindSelect(question: SqlQuestion, select: SqlSelect): Bound {
   const { plan, query } = question;
   const { columns, key, slice } = select;
-  const first = key === undefined ? [] : keyValues(plan, key);
-  if (first === undefined || !isSettled(question)) return writeSelect(question, select);
+  const asked = key === undefined ? [] : keyValues(plan, key);
+  if (asked === undefined || !isSettled(question)) return writeSelect(question, select);
   const last = sliceValues(slice);
   const known = plan.selects.get(query, columns, () => []);
-  const written = (known[traitsOf(select)] ??= writeBetween(question, select, first.length, last.length));
-  return { statement: written.statement, values: [...first, ...written.values, ...last] };
+  const written = (known[traitsOf(select)] ??= writeAround(question, select, asked.length, last.length));
+  return { statement: written.statement, values: [...written.before, ...asked, ...written.behind, ...last] };
 }
 
 /** The values of a key; undefined for one that is asked in other words, such as NULL. */
-function keyValues({ dialect }: EntityPlan, key: Condition): readonly unknown[] | undefined {
+export function keyValues({ dialect }: EntityPlan, key: Condition): readonly unknown[] | undefined {
   if (key.kind !== 'compare' || key.lookup !== 'exact') return undefined;
   return dialect.compare(key.path, key.lookup, key.value).values;
 }
@@ -58,26 +58,26 @@ function traitsOf({ key, slice, ordered, counted, locked, one }: SqlSelect): num
   return sliced + asked + (ordered === true ? 16 : 0) + (counted === true ? 32 : 0) + (locked === true ? 64 : 0);
 }
 
-/** Keeps the values between those of the key and those of the slice. */
-function writeBetween(question: SqlQuestion, select: SqlSelect, first: number, last: number): Bound {
-  const { statement, values } = writeSelect(question, select);
-  return { statement, values: values.slice(first, values.length - last) };
+/** Keeps the values around those of the key, without those of the slice. */
+function writeAround(question: SqlQuestion, select: SqlSelect, asked: number, last: number): KnownSelect {
+  const { statement, values, before } = writeSelect(question, select);
+  return { statement, before: values.slice(0, before), behind: values.slice(before + asked, values.length - last) };
 }
 
-function writeSelect(question: SqlQuestion, select: SqlSelect): Bound {
+function writeSelect(question: SqlQuestion, select: SqlSelect): Bound & { readonly before: number } {
   const { plan, query } = question;
-  const text = selectText(question, select);
+  const { text, before } = selectText(question, select);
   const statement = {
     sql: text.numberValues(plan.dialect),
     one: select.one === true,
     isShapedByClient: query.author === 'client',
   };
-  return { statement, values: text.values };
+  return { statement, values: text.values, before };
 }
 
 /** A scope of the whole table of an entity. */
 export function rootScope(em: EntityManager, plan: EntityPlan, related: RelatedFilters | undefined): SqlScope {
-  const context = { em, plan, related, aliases: { next: 0 }, writeCondition };
+  const context = { em, plan, related, aliases: { next: 0 }, writeCondition, writeTold };
   return new SqlScope(context, plan.meta, nextAlias(context), '');
 }
 
@@ -88,20 +88,27 @@ function sliceValues(slice: Slice | undefined): readonly number[] {
 
 const SLICES = ['', ' limit %', ' limit % offset %'] as const;
 
-function selectText({ em, plan, query, condition, related }: SqlQuestion, select: SqlSelect): SqlText {
+/** Writes a select, and tells how many values stand before those of its condition. */
+function selectText(
+  { em, plan, query, condition, related }: SqlQuestion,
+  select: SqlSelect,
+): { readonly text: SqlText; readonly before: number } {
   const { dialect } = plan;
   const { columns, key, slice } = select;
   const asked = key === undefined ? condition : and(key, condition);
   const scope = rootScope(em, plan, related);
   const where = whereText(scope, asked);
-  const selected = 'sql' in columns ? columns.sql : selectionSql(scope, columns);
-  const order = select.ordered === true ? orderSql(scope, query.order.total) : '';
-  const text = new SqlText().add(`select ${selected}`);
+  const selected = 'sql' in columns ? new SqlText().add(columns.sql) : selectionSql(scope, columns);
+  const order = select.ordered === true ? orderSql(scope, query.order.total) : new SqlText();
+  const text = new SqlText().add('select ').append(selected);
   if (select.counted === true) text.add(', (').append(countText(scope, asked)).add(') as total');
-  text.add(' from ').append(scope.from()).append(where).add(order);
+  text.add(' from ').append(scope.from());
+  const before = text.values.length;
+  text.append(where).append(order);
   const values = sliceValues(slice);
   text.add((SLICES[values.length] ?? '').replaceAll('%', dialect.sliceValue), values);
-  return select.locked === true ? text.add(dialect.lock(scope.alias)) : text;
+  if (select.locked === true) text.add(dialect.lock(scope.alias));
+  return { text, before };
 }
 
 /** The number of records, as a query of its own: it joins what its condition needs and nothing else. */
@@ -111,20 +118,25 @@ function countText({ context, meta }: SqlScope, condition: Condition): SqlText {
   return new SqlText().add('select count(*) from ').append(scope.from()).append(where);
 }
 
-/** Writes the condition of the records of a select, with what must hold besides: `tied`, and the entity's own table. */
-export function whereText(scope: SqlScope, condition: Condition, tied: readonly string[] = []): SqlText {
+/** Writes the condition of the records of a select, ` where …`; nothing if all of them are asked for. */
+export function whereText(scope: SqlScope, condition: Condition, tied?: readonly string[]): SqlText {
+  const written = conditionText(scope, condition, tied);
+  return written.sql === '' ? written : new SqlText().add(' where ').append(written);
+}
+
+/** Writes the condition of records, with what must hold besides: `tied`, and the entity's own table. */
+export function conditionText(scope: SqlScope, condition: Condition, tied: readonly string[] = []): SqlText {
   const { em, plan } = scope.context;
   const required = [...tied, ...requiredSql(scope)];
   const discriminator = discriminatorSql(em, scope.meta, scope.alias);
   if (discriminator !== undefined) required.push(discriminator);
-  const where = new SqlText();
-  if (isAlways(condition)) return required.length === 0 ? where : where.add(` where ${required.join(' and ')}`);
+  if (isAlways(condition)) return new SqlText().add(required.join(' and '));
   const written = new SqlText();
   writeCondition(written, scope, condition);
   if (plan.dialect.guard !== undefined && written.values.length > UNGUARDED_VALUES) required.push(plan.dialect.guard);
-  if (required.length === 0) return where.add(' where ').append(written);
-  return where
-    .add(` where ${required.join(' and ')} and (`)
+  if (required.length === 0) return written;
+  return new SqlText()
+    .add(`${required.join(' and ')} and (`)
     .append(written)
     .add(')');
 }
@@ -144,10 +156,12 @@ function requiredSql(scope: SqlScope): string[] {
 }
 
 /** Writes the order of the records of a select, ` order by …`. */
-export function orderSql(scope: SqlScope, order: readonly OrderKey[]): string {
+export function orderSql(scope: SqlScope, order: readonly OrderKey[]): SqlText {
   const { dialect } = scope.context.plan;
-  const keys = order.map(({ path, descending }) =>
-    dialect.ordered(path, scope.column(path.steps, path.property), descending),
-  );
-  return ` order by ${keys.join(', ')}`;
+  const text = new SqlText();
+  for (const { path, descending } of order) {
+    text.add(text.sql === '' ? ' order by ' : ', ');
+    text.append(scope.value(path).within((sql) => dialect.ordered(path, sql, descending)));
+  }
+  return text;
 }

@@ -1,6 +1,5 @@
 import type { FieldPath } from '../../fields/field-path.ts';
 import { compare } from '../../language/compare.ts';
-import { COLUMN } from './dialects/comparison.ts';
 import type { Bound } from './dialects/reader.ts';
 import { isPlainText } from './dialects/text-column.ts';
 import { selectionSql } from './selection.ts';
@@ -19,10 +18,12 @@ export function bindStoredValues(
   values: readonly unknown[],
 ): Bound {
   const scope = rootScope(em, plan, related);
-  const { template, values: bound } = plan.dialect.placesOf(path, values);
   const where = whereText(scope, compare(path, 'in', values));
-  const places = template.split(COLUMN).join(scope.column(path.steps, path.property));
-  const text = new SqlText().add(`select ${selectionSql(scope, [path])}, ${places} as places`, bound);
+  const text = new SqlText()
+    .add('select ')
+    .append(selectionSql(scope, [path]))
+    .add(', ');
+  text.addAbout(scope.value(path), plan.dialect.placesOf(path, values)).add(' as places');
   text.add(' from ').append(scope.from()).append(where);
   return {
     statement: { sql: text.numberValues(plan.dialect), one: false, isShapedByClient: true },

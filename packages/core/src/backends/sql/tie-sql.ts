@@ -2,11 +2,12 @@ import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { inverseSide, type Tie, tieOf } from '../tie.ts';
 import { quoted } from './dialects/dialect.ts';
 import { equalSql, nextAlias, type SqlScope } from './scope.ts';
+import { SqlText } from './sql-text.ts';
 
 /** The tie of the records of a relation to many to their owner: their own foreign key, or a table between. */
 export interface SqlTie extends Tie {
-  /** The table between, with a comma behind it; empty if there is none. */
-  readonly from: string;
+  /** The table between; undefined if there is none. */
+  readonly between: string | undefined;
   /** The condition that ties the records to the table between; undefined if there is none. */
   readonly on: string | undefined;
 }
@@ -16,17 +17,22 @@ export function tieSql(inner: SqlScope, step: EntityProperty): SqlTie {
   const { context, meta } = inner;
   if (step.pivotEntity === undefined) {
     const { columns, ownerColumns } = tieOf(step);
-    return { from: '', on: undefined, columns: columnsOf(inner.alias, columns), ownerColumns };
+    return { between: undefined, on: undefined, columns: columnsOf(inner.alias, columns), ownerColumns };
   }
   inverseSide(step);
   const pivot = context.em.getMetadata().get(step.pivotEntity);
   const alias = nextAlias(context);
   return {
-    from: `${inner.table(pivot)} ${alias}, `,
+    between: `${inner.table(pivot)} ${alias}`,
     on: equalSql(inner.alias, primaryColumns(meta), alias, step.inverseJoinColumns),
     columns: columnsOf(alias, step.joinColumns),
     ownerColumns: step.referencedColumnNames,
   };
+}
+
+/** Writes the tables of the records of a tie. */
+export function tiedFrom({ between }: SqlTie, inner: SqlScope): SqlText {
+  return new SqlText().add(between === undefined ? '' : `${between}, `).append(inner.from());
 }
 
 function columnsOf(alias: string, names: readonly string[]): string[] {

@@ -15,10 +15,12 @@ import { valueReader } from '../../fields/value-reader.ts';
 import { fileRouteOf } from '../../files/file-routes.ts';
 import { type FileLink, isFile, type StoredFile } from '../../files/file-type.ts';
 import { keptChildren } from '../../language/kept-children.ts';
+import { readerOfEntity } from '../../language/kept-values.ts';
 import { Order, orderKey } from '../../language/order.ts';
 import type { Children, Projection, RelatedProjection, ShapeProjection } from '../../language/projection.ts';
+import { asksRequest, isRelatedPath, pathFor } from '../../language/related-path.ts';
 import { relationCondition } from '../../language/where-condition.ts';
-import { entityReader, populateFor } from '../../mikro/entity-reader.ts';
+import { populateFor } from '../../mikro/entity-reader.ts';
 import { checkNullable, checkReadable } from '../json-types.ts';
 import { knownPart } from '../known-part.ts';
 import { type ManyField, type ReadField, readFieldsOf, takesRequest } from './read-field.ts';
@@ -45,24 +47,32 @@ export function compileProjection<Output>(
   const literal = 'schema' in fields ? plan.expression(fields, meta, '') : plan.literal(fields, meta, '');
   const { paths, related } = plan;
   const columnReaders = paths.map((path) => valueReader(path, platform));
-  const entityReaders = paths.map(entityReader);
   const ofValues = generate<Output>(literal, plan, []);
   const ofRow = generate<Output>(literal, plan, columnReaders);
   const populate = [...new Set(paths.flatMap(populateFor))];
-  const projectionFor = (request: object | undefined, shown: readonly RelatedProjection[]): Projection<Output> => ({
-    paths,
-    ...(shown.length > 0 && { related: shown }),
-    readRow: request === undefined ? ofRow : (row, children) => ofRow(row, children, request),
-    readEntity: (entity) =>
-      ofValues(
-        entityReaders.map((read) => read(entity)),
-        keptChildren({ related: shown }, entity),
-        request,
-      ),
-    populate,
-  });
+  const readers = paths.map(readerOfEntity);
+  const projectionFor = (request: object | undefined, shown: readonly RelatedProjection[]): Projection<Output> => {
+    const isAsked = request !== undefined && paths.some(asksRequest);
+    const read = isAsked ? paths.map((path) => pathFor(path, request)) : paths;
+    const told = read.filter(isRelatedPath);
+    const entityReaders = isAsked ? read.map(readerOfEntity) : readers;
+    return {
+      paths: read,
+      ...(shown.length > 0 && { related: shown }),
+      ...(told.length > 0 && { told }),
+      readRow: request === undefined ? ofRow : (row, children) => ofRow(row, children, request),
+      readEntity: (entity) =>
+        ofValues(
+          entityReaders.map((readPath) => readPath(entity)),
+          keptChildren({ related: shown }, entity),
+          request,
+        ),
+      populate,
+    };
+  };
   const projection = projectionFor(undefined, related);
-  if (!plan.takesRequest && related.every((one) => one.projection.forRequest === undefined)) return projection;
+  const isForAll = !plan.takesRequest && !paths.some(asksRequest);
+  if (isForAll && related.every((one) => one.projection.forRequest === undefined)) return projection;
   return {
     ...projection,
     forRequest: (request) =>
@@ -102,7 +112,8 @@ class Plan {
 
   /** Makes the source of the value of a field. */
   expression(field: ReadField, place: EntityMetadata, prefix: string): string {
-    const { path, schema, fields, computed, many = arrayOf(place, field) } = field;
+    const { path, schema, fields, computed, told, many = arrayOf(place, field) } = field;
+    if (told !== undefined) return `v${this.paths.push(told.pathFrom(this.#meta, prefix)) - 1}`;
     if (many !== undefined) return this.#children(path, many, place, prefix);
     if (computed !== undefined) {
       const inputs = computed.paths.map((input) => `${JSON.stringify(input)}: v${this.#index(prefix + input)}`);
@@ -219,9 +230,9 @@ class Plan {
 }
 
 /** Reads the schema that was written by hand for a relation to many: an array of objects, or of primary keys. */
-function arrayOf(place: EntityMetadata, { path, schema, computed }: ReadField): ManyField | undefined {
+function arrayOf(place: EntityMetadata, { path, schema, computed, told }: ReadField): ManyField | undefined {
   const property = place.properties[path as never] as EntityProperty | undefined;
-  if (computed !== undefined || property === undefined || !isToMany(property)) return undefined;
+  if (computed !== undefined || told !== undefined || property === undefined || !isToMany(property)) return undefined;
   const { items } = schema as { readonly items?: TSchema };
   const target = targetOf(property) as EntityMetadata;
   const key = onlyPrimaryKey(target)?.name ?? '';

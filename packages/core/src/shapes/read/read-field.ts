@@ -8,8 +8,9 @@ import type { KnownPart } from '../known-part.ts';
 import { isUnsafeName } from '../../schema/scan-input.ts';
 import { type ObjectSchema, objectIn } from '../schema-object.ts';
 import type { ReadValue } from '../wire-value.ts';
+import type { RelatedValue } from './related-value.ts';
 
-/** One field of an answer: a column, an object of a related record or of an embeddable, or a computed value. */
+/** One field of an answer: a column, an object of a related record or of an embeddable, a value that related records tell, or a computed one. */
 export interface ReadField {
   readonly name: string;
   readonly schema: TSchema;
@@ -18,6 +19,8 @@ export interface ReadField {
   /** The fields of an object. */
   readonly fields?: readonly ReadField[];
   readonly computed?: Computed<unknown>;
+  /** The value that related records tell. */
+  readonly told?: RelatedValue<unknown, unknown>;
   /** What is shown of the column's value, if its schema was declared beside it. */
   readonly known?: KnownPart;
   /** True of a schema written by hand, in which a column of JSON has a schema of its values. */

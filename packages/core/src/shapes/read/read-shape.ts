@@ -12,6 +12,7 @@ import { withNull } from '../json-types.ts';
 import { compileProjection } from './projection.ts';
 import { Many, type ShownShape } from './many-field.ts';
 import { type Computed, isComputed, type ManyField, type ReadField, readFieldsOf } from './read-field.ts';
+import { RelatedValue } from './related-value.ts';
 import { isUnsafeName } from '../../schema/scan-input.ts';
 import { type ObjectSchema, type StaticObject, nullableObject, without } from '../schema-object.ts';
 import { embeddableAt, shapeField, toManyAt } from '../shape-field.ts';
@@ -67,6 +68,7 @@ export type ReadSchema<Output> = TObject<{ [Name in keyof Output & string]: TUns
 export type ExtraSource<Entity> =
   | ShownPath<Entity>
   | Computed<Entity, PathOf<Entity, '.'>>
+  | RelatedValue<Entity, boolean | number>
   | { [From in ToManyName<Entity>]: Many<Entity, Related<Entity, From>, unknown, From> }[ToManyName<Entity>];
 
 /** The same, of a field with the name of a column: a schema of its values too. */
@@ -105,6 +107,7 @@ type ColumnSchema<Value> = Value extends StoredFile
         readonly bind?: never;
         readonly compute?: never;
         readonly orderBy?: never;
+        readonly tells?: never;
       };
 
 /** The types of JSON that a value may have; any for objects, which an application's own type may write as anything. */
@@ -131,15 +134,17 @@ type ExtraOutput<Entity, Name, Source> =
       NoInfer<Static<Schema>>
     : Source extends string
       ? WireValue<Entity, Source>
-      : Source extends { readonly orderBy: readonly string[]; readonly item?: infer Item }
-        ? Item[]
-        :
-            | (Source extends { readonly bind: unknown; readonly output?: infer Nested }
-                ? Nested
-                : Source extends TSchema
-                  ? NoInfer<Static<Source>>
-                  : never)
-            | NullAt<Entity, Name>;
+      : Source extends { readonly tells: unknown; readonly value?: infer Value }
+        ? Value
+        : Source extends { readonly orderBy: readonly string[]; readonly item?: infer Item }
+          ? Item[]
+          :
+              | (Source extends { readonly bind: unknown; readonly output?: infer Nested }
+                  ? Nested
+                  : Source extends TSchema
+                    ? NoInfer<Static<Source>>
+                    : never)
+              | NullAt<Entity, Name>;
 
 /** null for a property that may be missing, as one may of whose values the entity says nothing. */
 type NullAt<Entity, Name> = Name extends keyof Entity
@@ -151,8 +156,8 @@ type NullAt<Entity, Name> = Name extends keyof Entity
 /**
  * A read shape derived from an entity: what each property is in JSON follows from its column (a Date, a bigint and a
  * decimal kept as a string are strings, bytes are base64, a to-one relation is its primary key). The third parameter
- * names fields that come from a path through to-one relations, from a function (`computed`), or from a shape of the
- * related record; or it gives the column of that name a schema, which says what is in JSON. Only what is named is ever read; a
+ * names fields that come from a path through to-one relations, from a function (`computed`), from related records (`many`,
+ * `exists`, `count`), or from a shape of the related record; or it gives the column of that name a schema, which says what is in JSON. Only what is named is ever read; a
  * property that the entity declares hidden cannot be.
  *
  * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
@@ -219,7 +224,7 @@ export function namesShowing(
   property: string,
 ): readonly string[] {
   const shown = fields.filter(
-    ({ path, computed, many }) => path === property && computed === undefined && many === undefined,
+    ({ path, computed, told, many }) => path === property && (computed ?? told ?? many) === undefined,
   );
   return shown.map(({ name }) => name);
 }
@@ -245,11 +250,12 @@ function fieldOf(meta: EntityMetadata, name: string, source: unknown): ReadField
     for (const path of source.paths) shapeField(meta, path);
     return { name, path: name, computed: source, schema: source.schema };
   }
+  if (source instanceof RelatedValue) return toldField(meta, name, source);
   if (source instanceof Many) return manyField(meta, name, source);
   if (isRecord(source) && holdsValue(shapeField(meta, name).property)) return columnField(meta, name, source);
   throw new ImproperlyConfigured(
     `readShape(${meta.className}): "${name}" must be a path, a computed() field or a readShape() of a related record, ` +
-      'or many() of a relation to many; a column may also have a schema of its values',
+      'or many(), exists() or count() of a relation to many; a column may also have a schema of its values',
   );
 }
 
@@ -276,6 +282,12 @@ function manyField(meta: EntityMetadata, name: string, { source, from, orderBy, 
   const item = typeof source === 'string' ? shownValue(target, rest.join('.')) : shownObject(target, source);
   const schema = Type.Array(item.schema, limit === undefined ? {} : { maxItems: limit });
   return { name, path, schema, many: { shown: item.shown, orderBy, limit } };
+}
+
+function toldField(meta: EntityMetadata, name: string, told: RelatedValue<unknown, unknown>): ReadField {
+  toManyAt(meta, told.way);
+  const schema = told.tells === 'exists' ? Type.Boolean() : Type.Integer({ minimum: 0 });
+  return { name, path: name, told, schema };
 }
 
 type AnyMany = Pick<Many<never, never, unknown, string>, 'source' | 'from' | 'orderBy' | 'limit'>;

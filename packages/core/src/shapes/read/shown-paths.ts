@@ -8,7 +8,7 @@ import type { ReadShape } from './read-shape.ts';
 export type IsShown = (path: FieldPath) => boolean;
 
 /**
- * Returns the test for the fields of an entity that all of its read shapes show. A field that a function computes shows none of those that it
+ * Returns the test for the fields of an entity that all of its read shapes show. A field that a function computes, or that related records tell, shows none of those that it
  * reads, and a relation to many with a limit does not show all of its records.
  */
 export function shownByAll(meta: EntityMetadata, shapes: Iterable<Pick<ReadShape<object, object>, 'fields'>>): IsShown {
@@ -19,8 +19,8 @@ export function shownByAll(meta: EntityMetadata, shapes: Iterable<Pick<ReadShape
   return (path) => shown.length > 0 && shown.every((columns) => columns.has(columnOf(path)));
 }
 
-function pathsOf({ path, computed, many, fields }: ReadField): string[] {
-  if (computed !== undefined || many?.limit !== undefined) return [];
+function pathsOf({ path, computed, told, many, fields }: ReadField): string[] {
+  if (computed !== undefined || told !== undefined || many?.limit !== undefined) return [];
   const parts = many === undefined ? fields : [many.shown].flat();
   if (parts === undefined) return [path];
   return parts.flatMap((part) => pathsOf(part)).map((part) => `${path}.${part}`);

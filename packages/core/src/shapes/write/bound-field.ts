@@ -24,7 +24,7 @@ import { bindChildren } from './child-list.ts';
 import { applyRule, columnRule } from './column-rule.ts';
 import { checkWritable } from '../json-types.ts';
 import { metaOf } from '../../mikro/entities.ts';
-import { keyName, relatedMeta, type RelationSource, type RelationSources } from './relation-source.ts';
+import { type FieldSources, keyName, relatedMeta, type RelationSource } from './relation-source.ts';
 import { type ObjectSchema, objectIn } from '../schema-object.ts';
 import { type ShapeField, shapeField } from '../shape-field.ts';
 import { columnBounds } from '../wire-format.ts';
@@ -86,6 +86,8 @@ function isAtFault(path: string, problems: readonly Problem[]): boolean {
   return problems.some((problem) => problem.path === path);
 }
 
+type BoundColumn = Omit<BoundField, 'name' | 'sentAs' | 'path'>;
+
 /**
  * Finds the columns of the fields that a schema names, before the ORM has discovered the entity as afterwards.
  *
@@ -95,13 +97,14 @@ function isAtFault(path: string, problems: readonly Problem[]): boolean {
 export function bindFields(
   meta: EntityMetadata,
   { properties }: ObjectSchema,
-  sources: RelationSources,
+  sources: FieldSources,
   embeddable?: { readonly key: string; readonly path: string },
 ): BoundField[] {
-  return Object.entries<TSchema>(properties).map(([name, schema]) => {
+  return Object.entries<TSchema>(properties).map(([sentAs, schema]) => {
+    const { property: name, relation } = sources.get(sentAs) ?? { property: sentAs, relation: undefined };
     const key = (embeddable?.key ?? '') === '' ? name : `${embeddable!.key}.${name}`;
-    const path = `${embeddable?.path ?? ''}${pointerStep(name)}`;
-    return { name, path, ...bindColumn(meta, key, path, schema, sources.get(key)) };
+    const path = `${embeddable?.path ?? ''}${pointerStep(sentAs)}`;
+    return { name, sentAs, path, ...bindColumn(meta, key, path, schema, relation) };
   });
 }
 
@@ -111,7 +114,7 @@ function bindColumn(
   path: string,
   schema: TSchema,
   source: RelationSource | undefined,
-): Omit<BoundField, 'name' | 'path'> {
+): BoundColumn {
   const place = findPlace(meta, key, '.');
   if (typeof place === 'string') throw new ImproperlyConfigured(place);
   const { property } = place;
@@ -142,12 +145,13 @@ function bindColumn(
     key: naturalKey ?? held,
     held: property.mapToPk === true ? held : undefined,
     isMany: false,
+    creates: false,
   };
   return { nullable, rule, bounds, reference };
 }
 
 /** Binds an embeddable, or a list of them, that one column holds: its values are judged as those of columns. */
-function bindJson(meta: EntityMetadata, key: string, path: string, schema: TSchema): Omit<BoundField, 'name' | 'path'> {
+function bindJson(meta: EntityMetadata, key: string, path: string, schema: TSchema): BoundColumn {
   const column = shapeField(meta, key);
   const { property, nullable } = column;
   checkWritable(meta.className, column, schema);
@@ -158,11 +162,7 @@ function bindJson(meta: EntityMetadata, key: string, path: string, schema: TSche
   return { nullable, parts, isList };
 }
 
-function bindFile(
-  owner: string,
-  { property, nullable }: ShapeField,
-  file: FileField | undefined,
-): Omit<BoundField, 'name' | 'path'> {
+function bindFile(owner: string, { property, nullable }: ShapeField, file: FileField | undefined): BoundColumn {
   if (!isFile(property)) {
     throw new ImproperlyConfigured(`${owner} is no file: file() takes a property of the type FileType`);
   }
@@ -182,7 +182,7 @@ function bindToMany(
   name: string,
   property: EntityProperty,
   source: RelationSource | undefined,
-): Omit<BoundField, 'name' | 'path'> {
+): BoundColumn {
   const isManyToMany = property.kind === ReferenceKind.MANY_TO_MANY;
   if (source?.kind === 'nested' && !isManyToMany) {
     const children = bindChildren(meta, name, property.mappedBy, source.nested);
@@ -199,7 +199,7 @@ function bindToMany(
   const key = source.key ?? keyName(target);
   const value = shapeField(target, key);
   checkUnique(target, value.property);
-  const reference = { target, key, held: undefined, isMany: true };
+  const reference = { target, key, held: undefined, isMany: true, creates: source.create };
   return { nullable: false, rule: columnRule(value), reference, maxItems: source.max };
 }
 

@@ -17,7 +17,10 @@ export type BodyMode = 'create' | 'replace' | 'change';
 
 /** A field of a body and its column. */
 export interface BoundField {
+  /** The name of the property. */
   readonly name: string;
+  /** The name of the field in a body. */
+  readonly sentAs: string;
   /** The JSON pointer to the field in a body. */
   readonly path: string;
   readonly nullable: boolean;
@@ -46,6 +49,8 @@ export interface Reference {
   readonly held: string | undefined;
   /** True if the value is a list. */
   readonly isMany: boolean;
+  /** True if a record that is not there is created. */
+  readonly creates: boolean;
 }
 
 /** The children that a field of a body writes. */

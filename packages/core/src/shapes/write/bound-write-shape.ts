@@ -22,17 +22,20 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
   readonly schema: TObject;
   readonly fields: readonly BoundField[];
   readonly references: ReadonlyMap<string, Reference>;
-  /** The fields that are files, by name. */
+  /** The fields that are files, by the names of their properties. */
   readonly files: FileFields;
   readonly #inspect: Readonly<Record<BodyMode, Inspect>>;
   readonly #inspectPartOfNew: Inspect;
   readonly #schemas: Readonly<Record<BodyMode, TObject>>;
   readonly #documented = new Map<TObject, BodyDocument>();
+  /** True if a field has another name in bodies than its property. */
+  readonly #renames: boolean;
 
   constructor({ schema, replacement, partial }: BodySchemas, fields: readonly BoundField[]) {
     this.schema = schema;
     this.#schemas = { create: schema, replace: replacement, change: partial };
     this.fields = fields;
+    this.#renames = fields.some(({ name, sentAs }) => name !== sentAs);
     this.references = new Map(fields.flatMap(referencesOf));
     this.files = new Map(fields.flatMap(({ name, file }) => (file === undefined ? [] : [[name, file]])));
     const nodes = new Map();
@@ -62,8 +65,8 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
   }
 
   /**
-   * Makes a new object of what the shape knows of a body: declared defaults filled in, dates as Dates, bigints as the entity
-   * has them. References are still what the client sent. To `change` a record, nothing is required, and no property of the record
+   * Makes a new object of what the shape knows of a body, by the names of the entity: declared defaults filled in, dates as Dates,
+   * bigints as the entity has them. References are still what the client sent. To `change` a record, nothing is required, and no property of the record
    * gets its default.
    *
    * @throws InvalidUsage with a detail for every offending field
@@ -87,11 +90,19 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
     const { value, problems, limit } = inspected;
     // Of values that nobody has looked at, a column can say nothing.
     if (!isRecord(value) || problems.length >= limit) return inspected;
-    const values = problems.length === 0 ? value : { ...value };
+    const values = this.#named(problems.length === 0 ? value : { ...value });
     const found = [...problems];
     for (const field of this.fields) checkField(field, values, found, mode);
     const listed = found.length === 0 ? found : inOrder(found, this.fields).slice(0, MAX_PROBLEMS);
     return { value: values, problems: listed, limit };
+  }
+
+  /** Puts values under the names of their properties. */
+  #named(values: Record<string, unknown>): Record<string, unknown> {
+    if (!this.#renames) return values;
+    // A body with a fault may hold anything else.
+    const sent = this.fields.filter(({ sentAs }) => Object.hasOwn(values, sentAs));
+    return Object.fromEntries(sent.map(({ name, sentAs }) => [name, values[sentAs]]));
   }
 
   /** Tells if values, as `inspect` returns them, name records that only the database knows. */
@@ -108,7 +119,7 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
   /**
    * Puts the related entities in the place of references.
    *
-   * @param findReferred finds the records that may be referred to
+   * @param referred the records that may be referred to
    * @param known the faults of the records that are known already
    * @throws InvalidUsage with a detail for every fault that is known, and for every reference to a record that is not there
    */
@@ -130,26 +141,26 @@ function referencesOf({ name, reference, children, parts = [] }: BoundField): (r
 
 /** Leaves the objects of children to their own shapes, each of which says by itself what it takes. */
 function withoutChildren(schema: TObject, fields: readonly BoundField[]): TObject {
-  const opaque = fields.filter(({ name, children }) => children !== undefined && name in schema.properties);
+  const opaque = fields.filter(({ sentAs, children }) => children !== undefined && sentAs in schema.properties);
   if (opaque.length === 0) return schema;
-  const lists = opaque.map(({ name }) => [name, withKeyword(schema.properties[name]!, 'items', {})]);
+  const lists = opaque.map(({ sentAs }) => [sentAs, withKeyword(schema.properties[sentAs]!, 'items', {})]);
   return withProperties(schema, { ...schema.properties, ...(Object.fromEntries(lists) as TObject['properties']) });
 }
 
 /** Takes the files out of a body, which JSON cannot hold. A null that removes one stays. */
 function inJson(schema: TObject, fields: readonly BoundField[]): TObject {
   const properties = { ...schema.properties };
-  for (const { name, file, nullable } of fields) {
-    if (file === undefined || !(name in properties)) continue;
-    if (nullable) properties[name] = Type.Optional(Type.Null({ description: 'Removes the file' }));
-    else delete properties[name];
+  for (const { sentAs, file, nullable } of fields) {
+    if (file === undefined || !(sentAs in properties)) continue;
+    if (nullable) properties[sentAs] = Type.Optional(Type.Null({ description: 'Removes the file' }));
+    else delete properties[sentAs];
   }
   return withOnly(schema, properties);
 }
 
 /** Adds to the fields of an object what their columns can hold. A field that is bounded already stays the same schema. */
 function withBounds(schema: TObject, fields: readonly BoundField[]): TObject {
-  const byName = new Map(fields.map((field) => [field.name, field]));
+  const byName = new Map(fields.map((field) => [field.sentAs, field]));
   return mapProperties(schema, (child, name) => {
     const field = byName.get(name);
     return field === undefined ? child : boundedField(child, field);

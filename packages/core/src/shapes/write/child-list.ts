@@ -97,7 +97,7 @@ export function bindChildren(
     );
   }
   if (given === className) {
-    if (!(mappedBy in nested.shape.schema.properties)) return new ChildList(target, mappedBy, nested);
+    if (!nested.shape.writes(mappedBy)) return new ChildList(target, mappedBy, nested);
     throw new ImproperlyConfigured(
       `${meta.className}: "${name}" writes children of the record, so their shape may not write "${mappedBy}", which leads to it`,
     );

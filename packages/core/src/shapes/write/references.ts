@@ -9,6 +9,7 @@ import { recordsByValue } from '../../query/records-by-value.ts';
 import { invalidInput } from '../../schema/error-details.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 import type { BoundChildren, BoundField, Reference } from './bound-input.ts';
+import { createUnknown } from './unknown-references.ts';
 
 /**
  * Finds the records of a condition that a reference may lead to, as entities of the request.
@@ -51,7 +52,8 @@ export interface RecordData {
 
 /**
  * Puts the related entities in the place of what the client sent for them: one query for each reference of the shape, however
- * many values it has, those of children and of all records among them. A record that is not found is answered like one that is not there.
+ * many values it has, those of children and of all records among them. A record that is not found is answered like one that is not there, or
+ * created if the reference says so. Nothing is created as long as a fault is known.
  *
  * @param known the faults of the records that are known already: nothing is asked of the values at their places
  * @throws InvalidUsage with a detail for every fault that is known, and for every reference to a record that is not there
@@ -69,8 +71,15 @@ export async function resolveReferences(
   });
   for (const [reference, mentions] of reading.mentions) {
     // One after the other: inside a transaction there is but one connection.
-    const found = await find(em, reference, mentions, findReferred);
-    const { held } = reference;
+    let found = await find(em, reference, mentions, findReferred);
+    const { held, creates } = reference;
+    const unknown = creates ? mentions.filter(({ value }) => found(value) === undefined) : [];
+    if (unknown.length > 0) {
+      if (known.length + reading.problems.length > 0) continue;
+      const values = unknown.map(({ value }) => value);
+      await createUnknown(em, reference, values);
+      found = await find(em, reference, mentions, findReferred);
+    }
     for (const { value, path, put } of mentions) {
       const record = found(value);
       if (record !== undefined) put(held === undefined ? record : record[held]);

@@ -7,6 +7,7 @@ import { isReference, isToMany, onlyPrimaryKey, targetOf } from '../../fields/pr
 import { referenceTo } from '../../fields/reference-to.ts';
 import { withKeyword, withOnly, withProperties } from '../schema-object.ts';
 import { shapeField } from '../shape-field.ts';
+import { Renamed } from './renamed-field.ts';
 import { DEFAULT_MAX_REFERENCES, Nested, Refs } from './to-many-input.ts';
 import { writeSchema } from '../wire-format.ts';
 
@@ -15,14 +16,37 @@ export type RelationSource =
   /** A related record, by a unique field of it. */
   | { readonly kind: 'one'; readonly key: string }
   /** Any number of related records, by a unique field of theirs; undefined: by the primary key. */
-  | { readonly kind: 'refs'; readonly key: string | undefined; readonly max: number }
+  | { readonly kind: 'refs'; readonly key: string | undefined; readonly max: number; readonly create: boolean }
   /** The children of the record. */
   | { readonly kind: 'nested'; readonly nested: Nested<object, object> }
   /** No relation, but a file of the record. */
   | { readonly kind: 'file'; readonly field: FileField };
 
-/** The relations of a write shape, by the names of their fields. */
-export type RelationSources = ReadonlyMap<string, RelationSource>;
+/** The property that a field of a write shape is written to. */
+export interface FieldSource {
+  readonly property: string;
+  /** Undefined for a column, and for a to-one relation by its primary key. */
+  readonly relation: RelationSource | undefined;
+}
+
+/** The properties that a write shape writes, by the names of their fields in a body. One that is left out is the property of its name. */
+export type FieldSources = ReadonlyMap<string, FieldSource>;
+
+/**
+ * Takes apart the override of a field: the property that is written, and the override of it under its own name. A path leads to another
+ * property only under a name that no property has.
+ */
+export function writtenTo(
+  { properties }: EntityMetadata,
+  name: string,
+  override: unknown,
+): { readonly property: string; readonly source: unknown } {
+  if (override instanceof Renamed) return override as Renamed<string, unknown>;
+  const path = override instanceof Refs ? (override as Refs).path : override;
+  if (typeof path !== 'string' || Object.hasOwn(properties, name)) return { property: name, source: override };
+  const [property] = path.split('.') as [string];
+  return { property, source: override === property ? undefined : override };
+}
 
 /**
  * Reads the override of a field as that of a relation; undefined if it is none, or if the field is taken as it is.
@@ -32,14 +56,20 @@ export type RelationSources = ReadonlyMap<string, RelationSource>;
 export function relationSource(meta: EntityMetadata, name: string, source: unknown): RelationSource | undefined {
   if (typeof source === 'string') return { kind: 'one', key: keyOf(meta, name, source) };
   if (source instanceof Refs) {
-    const { path, max } = source as Refs;
-    return { kind: 'refs', key: path === name ? undefined : keyOf(meta, name, path), max };
+    const { path, max, create } = source as Refs;
+    const key = path === name ? undefined : keyOf(meta, name, path);
+    if (create && key === undefined) {
+      throw new ImproperlyConfigured(
+        `${meta.className}: refs('${path}') with "create" has to name a unique field, refs('${path}.<field>'): records are not created by their keys`,
+      );
+    }
+    return { kind: 'refs', key, max, create };
   }
   if (source instanceof FileField) return { kind: 'file', field: source };
   if (source instanceof Nested) return { kind: 'nested', nested: source as Nested<object, object> };
   const property = meta.properties[name as never] as EntityProperty | undefined;
   if (source !== undefined || property === undefined || !isToMany(property)) return undefined;
-  return { kind: 'refs', key: undefined, max: DEFAULT_MAX_REFERENCES };
+  return { kind: 'refs', key: undefined, max: DEFAULT_MAX_REFERENCES, create: false };
 }
 
 /** Returns the `name` of `role.name`. @throws ImproperlyConfigured if the path is not the field's own relation and one field of it */
@@ -69,12 +99,12 @@ export function listSchema(
  * Makes the schema of PUT of that of POST: children that only a POST writes are not in it, and of others an object may name
  * the child that it changes.
  */
-export function replacementOf(schema: TObject, sources: RelationSources): TObject {
-  const children = [...sources].filter(([, { kind }]) => kind === 'nested');
+export function replacementOf(schema: TObject, sources: FieldSources): TObject {
+  const children = [...sources].filter(([, { relation }]) => relation?.kind === 'nested');
   if (children.length === 0) return schema;
   const properties = { ...schema.properties };
-  for (const [name, source] of children) {
-    const { nested } = source as Extract<RelationSource, { readonly kind: 'nested' }>;
+  for (const [name, { relation }] of children) {
+    const { nested } = relation as Extract<RelationSource, { readonly kind: 'nested' }>;
     if (nested.update) {
       const items = { anyOf: [changeSchema(nested), nested.shape.schema] };
       properties[name] = withKeyword(properties[name]!, 'items', items);
@@ -89,7 +119,11 @@ export function replacementOf(schema: TObject, sources: RelationSources): TObjec
 function changeSchema({ shape }: Nested<object, object>): TSchema {
   const meta = declaredMetadata(shape.entity);
   const key = keyName(meta);
-  if (key in shape.schema.properties || isReference(meta.properties[key as never] as unknown as EntityProperty)) {
+  if (
+    key in shape.schema.properties ||
+    shape.writes(key) ||
+    isReference(meta.properties[key as never] as unknown as EntityProperty)
+  ) {
     throw new ImproperlyConfigured(
       `nested(): with "update" an object names its child by the primary key "${key}" of ${meta.className}, so the shape may not ` +
         'write the key, nor may it be a relation',

@@ -1,6 +1,6 @@
 import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { PrimaryKeyName } from '../../mikro/entities.ts';
-import { checkOptions, POSITIVE, wrongOption } from '../../options.ts';
+import { BOOLEAN, checkOptions, POSITIVE, wrongOption } from '../../options.ts';
 import type { Flat, WireValue } from '../wire-value.ts';
 import type { BodySchemas, BoundInput } from './bound-input.ts';
 
@@ -12,11 +12,19 @@ const DEFAULT_MAX_CHILDREN = 100;
 export class Refs<Path extends string = string> {
   readonly path: Path;
   readonly max: number;
+  readonly create: boolean;
 
-  constructor(path: Path, max: number) {
+  constructor(path: Path, max: number, create: boolean) {
     this.path = path;
     this.max = max;
+    this.create = create;
   }
+}
+
+/** The options of `refs`. */
+interface RefsOptions {
+  readonly max?: number;
+  readonly create?: boolean;
 }
 
 /**
@@ -24,7 +32,9 @@ export class Refs<Path extends string = string> {
  * path names the relation, whose records are then named by their primary keys, or a unique field of them. A record that is
  * named twice is in the set once; one that is not there is a 400 with its place, `/tags/2`. One statement looks all of them up.
  *
- * `max` is the greatest number of references in a list; default: 1,000.
+ * `max` is the greatest number of references in a list; default: 1,000. With `create: true` a record that is not there is created by
+ * its unique field alone, in the transaction of the write. Requests that create the same one at once share it. The registration of
+ * the view fails if a new record needs more. Default: false.
  *
  * Throws ImproperlyConfigured for options that are none. A path that is no relation to many of the entity does not compile.
  *
@@ -32,10 +42,10 @@ export class Refs<Path extends string = string> {
  * writeShape(Book, ['title'], { tags: refs('tags.name', { max: 20 }) });
  * // PATCH /books/7 {"tags":["new","used"]}
  */
-export function refs<const Path extends string>(path: Path, options: { readonly max?: number } = {}): Refs<Path> {
+export function refs<const Path extends string>(path: Path, options: RefsOptions = {}): Refs<Path> {
   if (typeof path !== 'string' || path === '') throw wrongOption('refs()', 'path', 'the path of a relation', path);
-  checkOptions(`refs('${path}')`, options, { max: POSITIVE });
-  return new Refs(path, options.max ?? DEFAULT_MAX_REFERENCES);
+  checkOptions(`refs('${path}')`, options, { max: POSITIVE, create: BOOLEAN });
+  return new Refs(path, options.max ?? DEFAULT_MAX_REFERENCES, options.create ?? false);
 }
 
 /** The write shape of a child. */
@@ -43,6 +53,8 @@ interface ChildShape<Child extends object, Input extends object> extends BodySch
   readonly entity: EntityName<Child>;
   /** Only for the types. */
   readonly input?: Input;
+  /** Tells if a field of the shape writes a property. */
+  writes(property: string): boolean;
   bind(meta: EntityMetadata): BoundInput;
 }
 
@@ -78,7 +90,7 @@ export class Nested<Child extends object, Input extends object, Update extends b
 export function nested<Child extends object, Input extends object, const Update extends boolean = false>(
   shape: ChildShape<Child, Input>,
   options: { readonly max?: number; readonly update?: Update } = {},
-): Nested<Child, Input, Update> {
+): Nested<Child, Input, NoInfer<Update>> {
   const isShape = typeof shape === 'object' && (shape as unknown) !== null && 'bind' in shape;
   if (!isShape) throw wrongOption('nested()', 'shape', 'a writeShape()', shape);
   checkOptions('nested()', options, {

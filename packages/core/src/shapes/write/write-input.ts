@@ -4,6 +4,7 @@ import type { FieldName, Related, ToManyName, ToOneName, Unbranded } from '../..
 import type { FileField } from '../../files/file-field.ts';
 import type { StoredFile } from '../../files/file-type.ts';
 import type { PrimaryKeyName } from '../../mikro/entities.ts';
+import type { Renamed } from './renamed-field.ts';
 import type { NamedSchema, ObjectSchema } from '../schema-object.ts';
 import type { Nested, NestedItem, Refs } from './to-many-input.ts';
 import type { Flat, NullOf, PropertyValue, ToWire, WireValue } from '../wire-value.ts';
@@ -12,22 +13,43 @@ import type { Flat, NullOf, PropertyValue, ToWire, WireValue } from '../wire-val
 export type WritableName<Entity> = FieldName<Entity> | ToManyName<Entity>;
 
 /**
- * The fields of a write shape that are not derived as they are: a schema of one's own, a reference, `'role.name'`, and for a
- * relation to many `refs(…)` or `nested(…)`.
+ * The fields of a write shape that are not derived as they are: a schema of one's own, a reference, `'role.name'`, for a relation to many
+ * `refs(…)` or `nested(…)`, and a property under another name.
  */
-export type WriteOverrides<Entity> = {
-  readonly [Name in FieldName<Entity>]?:
-    | SchemaOf<JsonType<PropertyValue<Entity, Name>>>
-    | (PropertyValue<Entity, Name> extends StoredFile ? FileField : never)
-    | (Name extends ToOneName<Entity> ? `${Name}.${FieldName<Related<Entity, Name>>}` : never);
-} & {
-  readonly [Name in ToManyName<Entity>]?:
-    | Refs<Name | `${Name}.${FieldName<Related<Entity, Name>>}`>
-    | Nested<Related<Entity, Name> & object, object>;
+export type WriteOverrides<Entity, Names extends PropertyKey> = {
+  readonly [Name in Names]: Name extends WritableName<Entity>
+    ? SourceOf<Entity, Name> | Renamed<WritableName<Entity>, unknown>
+    : OtherSource<Entity>;
 };
 
-/** A schema which, if it names a type of JSON, names one of these; not the `refs()` of a relation to many. */
-type SchemaOf<Type extends string> = TSchema & object & { readonly type?: Type; readonly max?: never };
+/** The sources of a field under a name that no property has. */
+export type OtherSource<Entity> = WritableName<Entity> | ReferenceOf<Entity> | AnyRenamed<Entity>;
+
+type ReferenceOf<Entity> =
+  | { [Name in ToOneName<Entity>]: PathBy<Entity, Name> }[ToOneName<Entity>]
+  | { [Name in ToManyName<Entity>]: RefsOf<Entity, Name> }[ToManyName<Entity>];
+
+type AnyRenamed<Entity> = {
+  [Name in WritableName<Entity>]: Renamed<Name, SourceOf<Entity, Name> | undefined>;
+}[WritableName<Entity>];
+
+type SourceOf<Entity, Name> =
+  Name extends ToManyName<Entity>
+    ? RefsOf<Entity, Name> | Nested<Related<Entity, Name> & object, object>
+    : Name extends FieldName<Entity>
+      ?
+          | SchemaOf<JsonType<PropertyValue<Entity, Name>>>
+          | (PropertyValue<Entity, Name> extends StoredFile ? FileField : never)
+          | (Name extends ToOneName<Entity> ? PathBy<Entity, Name> : never)
+      : never;
+
+type PathBy<Entity, Name extends ToOneName<Entity>> = `${Name}.${FieldName<Related<Entity, Name>>}`;
+
+type RefsOf<Entity, Name extends ToManyName<Entity>> = Refs<Name | `${Name}.${FieldName<Related<Entity, Name>>}`>;
+
+/** A schema which, if it names a type of JSON, names one of these; no other source of a field. */
+type SchemaOf<Type extends string> = TSchema &
+  object & { readonly type?: Type; readonly max?: never; readonly source?: never };
 
 /** The types of JSON as which a value may be written; a text may also be a decimal, which a number can write. */
 type JsonType<Value> = 0 extends 1 & Value
@@ -57,18 +79,54 @@ export type WriteInput<
   Overrides,
   Required extends string,
   Optional extends string,
-> = MakeOptional<
-  { [Name in Exclude<Names, keyof Overrides>]: InputValue<Entity, Name> } & {
-    -readonly [Name in keyof Overrides & string]: OverriddenValue<Entity, Name & keyof Entity, Overrides[Name]>;
-  },
-  Optional | Exclude<LeftOut<Entity, Exclude<Names, keyof Overrides>> | OverridesLeftOut<Entity, Overrides>, Required>
+> = Named<
+  MakeOptional<
+    { [Name in Exclude<Names, keyof Overrides>]: InputValue<Entity, Name> } & {
+      -readonly [Name in keyof Overrides & string]: OverriddenValue<
+        Entity,
+        WrittenTo<Name, Overrides[Name]> & keyof Entity,
+        Overrides[Name]
+      >;
+    },
+    Optional | Exclude<LeftOut<Entity, Exclude<Names, keyof Overrides>> | OverridesLeftOut<Entity, Overrides>, Required>
+  >,
+  NamesOf<Overrides>
 >;
+
+/** Says of a body, for the types alone, which properties its fields are written to if they have other names. */
+type Named<Input, Names> = [keyof Names] extends [never] ? Input : Input & { readonly '~names'?: Names };
+
+/** The properties of the fields that have another name in a body. */
+type NamesOf<Overrides> = {
+  readonly [Name in keyof Overrides as WrittenTo<Name, Overrides[Name]> extends Name ? never : Name]: WrittenTo<
+    Name,
+    Overrides[Name]
+  >;
+};
+
+/** The values of a body by the properties that they are written to. */
+export type ByProperty<Input> = '~names' extends keyof Input
+  ? {
+      [
+        Name in keyof Input as Name extends '~names'
+          ? never
+          : Name extends keyof NonNullable<Input['~names']>
+            ? NonNullable<Input['~names']>[Name] & string
+            : Name
+      ]: Input[Name];
+    }
+  : Input;
+
+/** A body as clients send it, without what the types say of its names. */
+export type SentBody<Input> = '~names' extends keyof Input ? Flat<Omit<Input, '~names'>> : Input;
 
 /**
  * A validated body whose references are resolved: the values that the entity's properties take (a Date for
  * a datetime, the related entity for a reference).
  */
-export type ResolvedData<Entity, Input> = {
+export type ResolvedData<Entity, Input> = Resolved<Entity, ByProperty<Input>>;
+
+type Resolved<Entity, Input> = {
   [Name in keyof Input]: Name extends ToOneName<Entity>
     ? Related<Entity, Name> | NullOf<Entity[Name]>
     : Name extends ToManyName<Entity>
@@ -81,6 +139,18 @@ export type ResolvedData<Entity, Input> = {
 /** A reference of a list is the related entity, an object of a list the data of a child. */
 type ResolvedItem<Entity, Item> = Item extends object ? ResolvedData<Entity, Item> : Entity;
 
+/** The property that a field is written to. */
+type WrittenTo<Name, Override> =
+  Override extends Renamed<infer Property, unknown>
+    ? Property
+    : Override extends Refs<infer Path>
+      ? HeadOf<Path>
+      : Override extends string
+        ? HeadOf<Override>
+        : Name;
+
+type HeadOf<Path> = Path extends `${infer Head}.${string}` ? Head : Path;
+
 type ItemOf<List> = NonNullable<List> extends readonly (infer Item)[] ? Item : never;
 
 /** The value of a field as a client sends it: of a relation to many, the keys. */
@@ -88,16 +158,20 @@ type InputValue<Entity, Name extends string> =
   Name extends ToManyName<Entity> ? ToWire<Unbranded<Primary<Related<Entity, Name>>>>[] : WireValue<Entity, Name>;
 
 type OverriddenValue<Entity, Name extends keyof Entity, Override> = Override extends string
-  ? WireValue<Entity, Override>
-  : Override extends FileField
-    ? Blob | NullOf<Entity[Name]>
-    : Override extends Refs<infer Path>
-      ? RefsValue<Entity, Path>[]
-      : Override extends Nested<infer Child, infer Input, infer Update>
-        ? NestedItem<Child, Input, Update>[]
-        : Override extends TSchema
-          ? Static<Override>
-          : never;
+  ? InputValue<Entity, Override>
+  : Override extends Renamed<string, infer Source>
+    ? [Source] extends [undefined]
+      ? InputValue<Entity, Name & string>
+      : OverriddenValue<Entity, Name, Source>
+    : Override extends FileField
+      ? Blob | NullOf<Entity[Name]>
+      : Override extends Refs<infer Path>
+        ? RefsValue<Entity, Path>[]
+        : Override extends Nested<infer Child, infer Input, infer Update>
+          ? NestedItem<Child, Input, Update>[]
+          : Override extends TSchema
+            ? Static<Override>
+            : never;
 
 type RefsValue<Entity, Path extends string> = Path extends `${infer Name}.${infer Key}`
   ? Name extends ToManyName<Entity>
@@ -117,12 +191,21 @@ type LeftOut<Entity, Names> = {
 }[Names & keyof Entity];
 
 type OverridesLeftOut<Entity, Overrides> = {
-  [Name in keyof Overrides]: Overrides[Name] extends string | FileField
-    ? LeftOut<Entity, Name>
-    : Overrides[Name] extends TOptional | { readonly max: number }
-      ? Name
-      : never;
+  [Name in keyof Overrides]: IsLeftOut<Entity, WrittenTo<Name, Overrides[Name]>, Overrides[Name]> extends true
+    ? Name
+    : never;
 }[keyof Overrides];
+
+type IsLeftOut<Entity, Property, Override> =
+  Override extends Renamed<string, infer Source>
+    ? IsLeftOut<Entity, Property, Source>
+    : Override extends string | FileField | undefined
+      ? [LeftOut<Entity, Property>] extends [never]
+        ? false
+        : true
+      : Override extends TOptional | { readonly max: number }
+        ? true
+        : false;
 
 type CanBeLeftOut<Entity, Name extends keyof Entity> = [NullOf<Entity[Name]>] extends [never]
   ? keyof Opt.Brand extends keyof NonNullable<Entity[Name]>

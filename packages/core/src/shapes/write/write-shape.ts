@@ -6,15 +6,17 @@ import { FIELD_KINDS } from '../../fields/field-kinds.ts';
 import { referenceTo } from '../../fields/reference-to.ts';
 import { FileField } from '../../files/file-field.ts';
 import { isRecord } from '../../json.ts';
+import { isUnsafeName } from '../../schema/scan-input.ts';
 import { checkOptions, NAMES, TEXTS, wrongOption } from '../../options.ts';
 import { bindFields } from './bound-field.ts';
 import { BoundWriteShape } from './bound-write-shape.ts';
 import {
   listSchema,
-  type RelationSource,
-  type RelationSources,
+  type FieldSource,
+  type FieldSources,
   relationSource,
   replacementOf,
+  writtenTo,
 } from './relation-source.ts';
 import {
   type ObjectSchema,
@@ -48,28 +50,58 @@ export class WriteShape<Entity extends object, Input extends object> {
   readonly partial: TObject;
   /** Only for the types. */
   declare readonly input?: Input;
-  readonly #sources: RelationSources;
+  readonly #sources: FieldSources;
 
   /** @internal */
-  constructor(entity: EntityName<Entity>, schema: TObject, sources: RelationSources) {
+  constructor(entity: EntityName<Entity>, schema: TObject, sources: FieldSources) {
     this.entity = entity;
     this.schema = schema;
     this.replacement = replacementOf(schema, sources);
     this.partial = partialOf(this.replacement);
     this.#sources = sources;
+    this.#checkDistinct();
   }
 
-  /** @internal The names of the fields that are files. */
+  /** @internal The properties that are files. */
   get files(): readonly string[] {
-    return Object.keys(this.schema.properties).filter((name) => this.#sources.get(name)?.kind === 'file');
+    const files = Object.keys(this.schema.properties).filter(
+      (name) => this.#sources.get(name)?.relation?.kind === 'file',
+    );
+    return files.map((name) => this.#propertyOf(name));
   }
 
-  /** The same shape without some fields, which a body then says in vain. */
-  without(names: readonly string[]): WriteShape<Entity, Input> {
+  /** @internal Tells if a field writes a property. */
+  writes(property: string): boolean {
+    return Object.keys(this.schema.properties).some((name) => this.#propertyOf(name) === property);
+  }
+
+  /** @internal The same shape without the fields of some properties, which a body then says in vain. */
+  without(properties: readonly string[]): WriteShape<Entity, Input> {
+    return this.#keeping((name) => !properties.includes(this.#propertyOf(name)));
+  }
+
+  #keeping(isKept: (name: string) => boolean): WriteShape<Entity, Input> {
     const { properties } = this.schema;
-    const kept = Object.entries(properties).filter(([name]) => !names.includes(name));
+    const kept = Object.entries(properties).filter(([name]) => isKept(name));
     if (kept.length === Object.keys(properties).length) return this;
     return new WriteShape(this.entity, withOnly(this.schema, Object.fromEntries(kept)), this.#sources);
+  }
+
+  #checkDistinct(): void {
+    const names = new Map<string, string>();
+    for (const name of Object.keys(this.schema.properties)) {
+      const property = this.#propertyOf(name);
+      const other = names.get(property);
+      if (other !== undefined) {
+        const { className } = declaredMetadata(this.entity);
+        throw new ImproperlyConfigured(`${className}.${property} is written by two fields, "${other}" and "${name}"`);
+      }
+      names.set(property, name);
+    }
+  }
+
+  #propertyOf(name: string): string {
+    return this.#sources.get(name)?.property ?? name;
   }
 
   /**
@@ -103,13 +135,13 @@ export class WriteShape<Entity extends object, Input extends object> {
 export function writeShape<
   Entity extends object,
   const Name extends WritableName<Entity>,
-  const Overrides extends WriteOverrides<Entity> = Record<never, never>,
+  const Overrides extends WriteOverrides<Entity, keyof Overrides> = Record<never, never>,
   const Required extends Name | (keyof Overrides & string) = never,
   const Optional extends Name | (keyof Overrides & string) = never,
 >(
   entity: EntityName<Entity>,
   names: readonly Name[],
-  overrides?: Overrides & { readonly [Other in Exclude<keyof Overrides, WritableName<Entity>>]: never },
+  overrides?: Overrides,
   options: { readonly required?: readonly Required[]; readonly optional?: readonly Optional[] } = {},
 ): WriteShape<Entity, WriteInput<Entity, Name, Overrides, Required, Optional>> {
   const meta = declaredMetadata(entity);
@@ -121,24 +153,26 @@ export function writeShape<
     ...overrides,
   };
   checkNamesOf(options, Object.keys(sources), owner);
-  const relations = new Map<string, RelationSource>();
+  const written = new Map<string, FieldSource>();
   const properties: Record<string, TSchema> = {};
-  for (const [name, source] of Object.entries(sources)) {
-    if (source !== undefined && typeof source !== 'string' && !isRecord(source)) {
-      throw wrongOption(owner, `overrides.${name}`, `a schema, or a path such as "${name}.name"`, source);
+  for (const [name, override] of Object.entries(sources)) {
+    if (override !== undefined && typeof override !== 'string' && !isRecord(override)) {
+      throw wrongOption(owner, `overrides.${name}`, `a schema, or a path such as "${name}.name"`, override);
     }
-    const relation = relationSource(meta, name, source);
-    if (relation !== undefined) relations.set(name, relation);
+    if (isUnsafeName(name)) throw new ImproperlyConfigured(`${owner}: "${name}" is no name for a field`);
+    const { property, source } = writtenTo(meta, name, override);
+    const relation = relationSource(meta, property, source);
+    written.set(name, { property, relation });
     const forced = isForcedOptional(name, options);
     properties[name] =
       relation === undefined || relation.kind === 'one' || relation.kind === 'file'
-        ? fieldSchema(meta, name, source, forced)
-        : markOptional(listSchema(meta, name, relation), forced ?? true);
+        ? fieldSchema(meta, property, source, forced)
+        : markOptional(listSchema(meta, property, relation), forced ?? true);
   }
   const schema = Type.Object(properties);
   // The columns are asked once the ORM has discovered them; what is declared tells most mistakes at once.
-  bindFields(meta, schema, relations);
-  return new WriteShape(entity, schema, relations);
+  bindFields(meta, schema, written);
+  return new WriteShape(entity, schema, written);
 }
 
 /**

@@ -54,6 +54,6 @@ export async function recordOf<Output extends object>(
   { projection, records }: AnswerOf<Output>,
   entity: object,
 ): Promise<Output> {
-  if (projection.related !== undefined) await backendOf(request).loadChildren(request, [entity], projection);
+  await backendOf(request).loadRelated(request, [entity], projection);
   return records.readEntity(entity);
 }

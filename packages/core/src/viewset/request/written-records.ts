@@ -8,6 +8,8 @@ export interface WrittenRecord {
   /** The JSON pointer to the record in the body. */
   readonly path: string;
   readonly values: Readonly<Record<string, unknown>>;
+  /** The fields of the body. */
+  readonly fields: readonly BoundField[];
   /** The field and the value that name the record that is changed; undefined for a new one. */
   readonly stored: { readonly field: string; readonly value: unknown } | undefined;
 }
@@ -21,14 +23,14 @@ export function writtenRecords(
   stored: WrittenRecord['stored'],
 ): WrittenRecord[] {
   if (!isRecord(body)) return [];
-  const children = fields.flatMap(({ name, children: each }) => {
+  const children = fields.flatMap(({ name, path: place, children: each }) => {
     const items: unknown = each === undefined ? undefined : body[name];
     if (each === undefined || !Array.isArray(items)) return [];
     return (items as unknown[]).flatMap((item, index) => {
       const value = stored !== undefined && isRecord(item) ? item[each.key] : undefined;
       const child = value === undefined ? undefined : { field: each.key, value };
-      return writtenRecords(each.target, each.shape.fields, item, `${path}/${name}/${index}`, child);
+      return writtenRecords(each.target, each.shape.fields, item, `${path}${place}/${index}`, child);
     });
   });
-  return [{ meta, path, values: body, stored }, ...children];
+  return [{ meta, path, values: body, fields, stored }, ...children];
 }

@@ -3,7 +3,7 @@ import { ImproperlyConfigured } from '../../errors.ts';
 import { isToOne, ownsColumn } from '../../fields/property.ts';
 import { hasOwnCode } from '../../mikro/entity-code.ts';
 import { isHeard } from '../../mikro/subscribers.ts';
-import type { BoundInput } from '../../shapes/write/bound-input.ts';
+import type { BoundInput, Reference } from '../../shapes/write/bound-input.ts';
 import { shapeField } from '../../shapes/shape-field.ts';
 import { canBeLeftOut } from '../../shapes/write/write-shape.ts';
 import type { Customized } from '../request/customized.ts';
@@ -34,6 +34,22 @@ export function checkCreatable(creation: Creation): void {
   checkChildren(creation, input);
 }
 
+/**
+ * Refuses a reference that creates records which cannot be stored by the one field that it names.
+ *
+ * @throws ImproperlyConfigured that names the columns that nothing fills
+ */
+export function checkCreatedReferences(name: string, orm: MikroORM, references: ReadonlyMap<string, Reference>): void {
+  for (const [field, { target, key, creates }] of references) {
+    if (!creates || isFilledByCode(orm, target)) continue;
+    const missing = missingColumns(target, new Set([key]));
+    if (missing === '') continue;
+    throw new ImproperlyConfigured(
+      `${name}: refs('${field}.${key}') cannot create a ${target.className}, which needs ${missing} as well; give them a default, or leave out "create"`,
+    );
+  }
+}
+
 function checkChildren(creation: Omit<Creation, 'meta' | 'filled'>, { fields }: BoundInput): void {
   for (const { children } of fields) {
     if (children === undefined) continue;
@@ -43,21 +59,30 @@ function checkChildren(creation: Omit<Creation, 'meta' | 'filled'>, { fields }: 
   }
 }
 
-function checkStorable({ name, orm, meta, input: { schema }, filled }: Creation): void {
-  // Without its own check MikroORM leaves it to the database, and so to its triggers.
-  if (!orm.config.get('validateRequired')) return;
-  if (hasOwnCode(meta) || isHeard(orm.em.getEventManager(), meta, 'create')) return;
-  const sent = new Set([...(schema.required ?? []), ...filled]);
-  for (const [field, { default: value }] of Object.entries<{ default?: unknown }>(schema.properties)) {
-    if (value !== undefined) sent.add(field);
-  }
-  const missing = meta.props.filter((property) => !sent.has(property.name) && needsValue(meta, property));
-  if (missing.length === 0) return;
-  const listed = missing.map((property) => `"${property.name}"`).join(', ');
+function checkStorable({ name, orm, meta, input: { schema, fields }, filled }: Creation): void {
+  if (isFilledByCode(orm, meta)) return;
+  const isSent = (field: string): boolean => {
+    const { default: value } = schema.properties[field] as { default?: unknown };
+    return value !== undefined || (schema.required ?? []).includes(field);
+  };
+  const sent = new Set([...fields.filter(({ sentAs }) => isSent(sentAs)).map((field) => field.name), ...filled]);
+  const missing = missingColumns(meta, sent);
+  if (missing === '') return;
   throw new ImproperlyConfigured(
-    `${name}: a new ${meta.className} cannot be stored without ${listed}: a client need not send it in the write shape, it has no ` +
+    `${name}: a new ${meta.className} cannot be stored without ${missing}: a client need not send it in the write shape, it has no ` +
       `default, and the view overrides no performCreate that could fill it in`,
   );
+}
+
+/** True if code that nobody can look into may fill a column: without its own check MikroORM leaves it to the database, and so to its triggers. */
+function isFilledByCode(orm: MikroORM, meta: EntityMetadata): boolean {
+  return !orm.config.get('validateRequired') || hasOwnCode(meta) || isHeard(orm.em.getEventManager(), meta, 'create');
+}
+
+/** Lists the columns that need a value and have none, for people; empty if there are none. */
+function missingColumns(meta: EntityMetadata, filled: ReadonlySet<string>): string {
+  const missing = meta.props.filter((property) => !filled.has(property.name) && needsValue(meta, property));
+  return missing.map((property) => `"${property.name}"`).join(', ');
 }
 
 function needsValue(meta: EntityMetadata, property: EntityProperty): boolean {

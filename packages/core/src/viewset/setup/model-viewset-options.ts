@@ -13,25 +13,16 @@ import type {
 import type { FilterClass } from '../../filters/filter.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { isPlainRecord, isRecord } from '../../json.ts';
-import {
-  ANYTHING,
-  BOOLEAN,
-  isListOf,
-  FUNCTION,
-  LIST,
-  NAMES,
-  type OptionRule,
-  TEXT,
-  TEXTS,
-  TEXTS_BY_NAME,
-} from '../../options.ts';
+import { ANYTHING, BOOLEAN, isListOf, FUNCTION, LIST, NAMES, type OptionRule, TEXT, TEXTS } from '../../options.ts';
 import type { PaginatorClass } from '../../pagination/paginator.ts';
 import type { PermissionClass } from '../../permissions/permission.ts';
 import type { Counting } from '../../language/query.ts';
 import type { LookupName, OrderName } from '../../language/lookup-name.ts';
 import type { ExtraFields, ReadShape } from '../../shapes/read/read-shape.ts';
+import { RelatedValue, type ValueLookup } from '../../shapes/read/related-value.ts';
 import type { NamedSchema, ObjectSchema, StaticObject } from '../../shapes/schema-object.ts';
 import type { NullOf, PropertyValue } from '../../shapes/wire-value.ts';
+import type { ByProperty, SentBody } from '../../shapes/write/write-input.ts';
 import type { WriteShape } from '../../shapes/write/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../../throttle/rate-limit-rule.ts';
 import { BULK_RULE, type BulkOption } from '../writes/bulk.ts';
@@ -54,7 +45,7 @@ type TextPath<Entity> = PathOf<Entity, '__', 3, 'text'> | PathOf<Entity, '__', 2
 export type JsonLogicField<Entity> = PathOf<Entity, '.'> | PathOf<Entity, '.', 2, 'any', 'many'>;
 
 /** Query parameter → lookup. */
-export type FilterFields<Entity> = Readonly<Record<string, LookupName<Entity>>>;
+export type FilterFields<Entity> = Readonly<Record<string, LookupName<Entity> | ValueLookup<Entity>>>;
 
 /** A schema written by hand, each of whose properties has to be a property of the entity. */
 type OwnNames<Shape, Names> = Shape extends ObjectSchema
@@ -197,15 +188,12 @@ export type OutputOf<Read> =
 export type KeyOf<Member> = Member extends unknown ? keyof Member : never;
 
 /** The words about the fields that a view's answers and bodies may have. */
-type FieldWords<Entity, Read, Extra> = {
-  readonly [Name in WordedField<Entity, Read, Extra>]?: Words;
+type FieldWords<Entity, Names extends PropertyKey> = {
+  readonly [Name in FieldName<Entity> | ToManyName<Entity> | Names]?: Words;
 };
 
-type WordedField<Entity, Read, Extra> =
-  | FieldName<Entity>
-  | ToManyName<Entity>
-  | KeyOf<OutputOf<Read>>
-  | keyof ExtraOf<Extra>;
+/** The names of the fields that bodies may have. */
+type SentField<Write> = keyof SentBody<InputOf<Write>> | keyof SentBody<UpdateInputOf<Write>>;
 
 /** The type of an option that depends on other options. `DependentOptions` narrows it. */
 type Dependent = {};
@@ -293,12 +281,12 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   readonly updateMethods?: readonly UpdateMethod[];
   /** Fields that `?search=` looks in. */
   readonly searchFields?: readonly SearchField<Entity>[];
-  /** Query parameter → lookup: `{ min_price: 'price__gte' }`. */
+  /** Query parameter → lookup, `{ min_price: 'price__gte' }`, or `exists(…)`, `count(…)`, `[count(…), 'gte']`. */
   readonly filterFields?: FilterFields<Entity>;
   /** Fields that `?filter=` (JSON Logic) may name. Default: those that `filterFields` reaches. */
   readonly jsonLogicFields?: readonly JsonLogicField<Entity>[];
-  /** Sort name → field: `?sort=-price`. */
-  readonly orderingFields?: Readonly<Record<string, PathOf<Entity, '__'>>>;
+  /** Sort name → field, or `exists(…)`, `count(…)`: `?sort=-price`. */
+  readonly orderingFields?: Readonly<Record<string, PathOf<Entity, '__'> | RelatedValue<Entity, boolean | number>>>;
   /** The order of a list whose request names none. Default: the primary key, ascending. */
   readonly ordering?: readonly OrderName<Entity>[];
   /** Filter classes, applied in order. Default: the plugin's, which is `DEFAULT_FILTERS`. */
@@ -351,7 +339,16 @@ export type DependentOptions<Entity extends object, Options> = Wanted<
   Wanted<'write', Option<Options, 'write'>, OwnNames<Option<Options, 'write'>, FieldName<Entity>>> &
   ('expand' extends keyof Options ? { readonly expand?: ExtraFields<Entity, keyof Options['expand']> } : {}) &
   ('fieldWords' extends keyof Options
-    ? { readonly fieldWords?: FieldWords<Entity, Option<Options, 'read'>, Option<Options, 'extra'>> | undefined }
+    ? {
+        readonly fieldWords?:
+          | FieldWords<
+              Entity,
+              | KeyOf<OutputOf<Option<Options, 'read'>>>
+              | SentField<Option<Options, 'write'>>
+              | keyof ExtraOf<Option<Options, 'extra'>>
+            >
+          | undefined;
+      }
     : {}) &
   ('validate' extends keyof Options
     ? { readonly validate?: Validate<Entity, Option<Options, 'write'>, Option<Options, 'extra'>> }
@@ -361,11 +358,12 @@ export type DependentOptions<Entity extends object, Options> = Wanted<
 type Wanted<Name extends string, Value, Type> = [Value] extends [Type] ? {} : { readonly [Key in Name]: Type };
 
 type Validate<Entity, Write, Extra> = (
-  data: JudgedData<Entity, Partial<InputOf<Write>> & Partial<UpdateInputOf<Write>>> & Partial<ExtraOf<Extra>>,
-  problems: Problems<(keyof InputOf<Write> | keyof UpdateInputOf<Write> | keyof ExtraOf<Extra>) & string>,
+  data: JudgedData<Entity, Partial<ByProperty<InputOf<Write>>> & Partial<ByProperty<UpdateInputOf<Write>>>> &
+    Partial<ExtraOf<Extra>>,
+  problems: Problems<(SentField<Write> | keyof ExtraOf<Extra>) & string>,
   request: FastifyRequest,
   record: Entity | undefined,
-  after: ValuesAfter<Entity, InputOf<Write> & UpdateInputOf<Write>>,
+  after: ValuesAfter<Entity, ByProperty<InputOf<Write>> & ByProperty<UpdateInputOf<Write>>>,
 ) => Awaitable<void>;
 
 /** The options of any ModelViewSet. */
@@ -375,8 +373,13 @@ export interface AnyModelOptions extends ModelViewSetOptions<object> {
 
 const byParameter = (what: string): OptionRule => [
   `an object of ${what} by the names that clients use, such as { title: 'title' }`,
-  TEXTS_BY_NAME[1],
+  (value) => isPlainRecord(value) && Object.values(value).every(isFilterOrOrder),
 ];
+
+/** A name, or a value that related records tell; behind one, a lookup. */
+function isFilterOrOrder(value: unknown): boolean {
+  return TEXT[1](value) || value instanceof RelatedValue || (Array.isArray(value) && value.length === 2);
+}
 
 /** The values that the options may have; what fits the entity is judged when the view is registered. */
 export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionRule>> = {

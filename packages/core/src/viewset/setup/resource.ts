@@ -7,7 +7,7 @@ import { resolveOption } from '../../filters/filter.ts';
 import { primaryKey } from '../../fields/primary-key.ts';
 import { checkOptionNames, wrongOption } from '../../options.ts';
 import { templateOf } from '../../path-template.ts';
-import type { Permission, PermissionClass } from '../../permissions/permission.ts';
+import { fillsOf, type Permission, type PermissionClass } from '../../permissions/permission.ts';
 import { QuerySet } from '../../query/queryset.ts';
 import { readShape } from '../../shapes/read/read-shape.ts';
 import { shownByAll } from '../../shapes/read/shown-paths.ts';
@@ -16,7 +16,7 @@ import { type AnsweringView, Answers } from '../answers/answers.ts';
 import { Envelope } from '../answers/envelope.ts';
 import { Bulk, type BulkOption } from '../writes/bulk.ts';
 import { Customized } from '../request/customized.ts';
-import { checkCreatable } from './creatable.ts';
+import { checkCreatable, checkCreatedReferences } from './creatable.ts';
 import { fileActions, type FileRecord } from './file-actions.ts';
 import { sentFiles } from '../files/file-links.ts';
 import { InputResolution, type InputView } from '../writes/input-resolution.ts';
@@ -107,7 +107,10 @@ export class Resource implements ViewDefinition {
     this.nesting = parent === undefined ? undefined : new Nesting(name, meta, parent);
     const taken = this.nesting === undefined ? [] : [this.nesting.relation];
 
-    const input = options.write === undefined ? undefined : new ViewInput(options, { name, entity, meta, taken });
+    const input =
+      options.write === undefined
+        ? undefined
+        : new ViewInput(options, { name, entity, meta, taken, owned: fillsOf(this.permissions, meta) });
     this.input = input;
     this.resolution = new InputResolution(view, input, options, meta, context);
     const recordOf: FileRecord = (request, reply, file) => view[SHOWS].findForFile(request, reply, file);
@@ -123,6 +126,9 @@ export class Resource implements ViewDefinition {
     this.envelope = new Envelope(name, options.envelope);
 
     const filled = [...taken, ...(input?.filled ?? [])];
+    for (const shape of [input?.create, input?.update]) {
+      if (shape !== undefined) checkCreatedReferences(name, orm, shape.references);
+    }
     if (input !== undefined && operations.includes('create')) {
       checkCreatable({ name, orm, meta, input: input.create, customized, filled });
     }

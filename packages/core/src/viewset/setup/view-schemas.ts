@@ -49,7 +49,7 @@ export class ViewSchemas implements SchemaSource {
     return {
       ...schemas,
       body: envelope.bodyOfOne(json),
-      form: form && { schema: form, files: input.files },
+      form: form && { schema: form, files: input.filesIn(mode) },
       readBody: this.#reading({ one: true, several: false }, (body) => oneBody(input.read(body, mode))),
       refuseBody: this.#refusalOf(operation),
       ...(operation === 'create' && bulk?.limit('create') !== undefined && this.#withArrays(schemas, input, bulk)),

@@ -47,6 +47,8 @@ export class Bulk {
   readonly #limits: Readonly<Partial<Record<WriteOperation, number>>>;
   readonly #input: ViewInput | undefined;
   readonly #key: FieldPath;
+  /** The name of the key in a body. */
+  readonly #keyName: string;
   readonly #field: ShapeField;
 
   constructor({ name: view, meta, option, input, key, operations, requiresMatch, customized }: BulkDeclarations) {
@@ -56,6 +58,7 @@ export class Bulk {
     this.#limits = isRecord(option) ? option : Object.fromEntries(offered.map((each) => [each, option]));
     this.#input = input;
     this.#key = key;
+    this.#keyName = nameOfKey(owner, key.property.name, input);
     this.#field = shapeField(meta, key.key);
     const declared = Object.keys(this.#limits) as WriteOperation[];
     if (declared.length === 0) throw new ImproperlyConfigured(`${owner}: the view has no operation that writes`);
@@ -103,7 +106,7 @@ export class Bulk {
     const bodies = (body as unknown[]).map((item, index) => {
       const path = `/${index}`;
       if (operation === 'create' || !isRecord(item)) return this.#readItem(item, operation, path, faults);
-      const { [this.#key.property.name]: json, ...changes } = item;
+      const { [this.#keyName]: json, ...changes } = item;
       const key = this.#keyOf(json, path, faults, named);
       const read = this.#readItem(changes, operation, path, faults);
       Object.assign(read.data, { [this.#key.property.name]: key });
@@ -158,17 +161,17 @@ export class Bulk {
   }
 
   #keyPlace(index: number): string {
-    return `/${index}${pointerStep(this.#key.property.name)}`;
+    return `/${index}${pointerStep(this.#keyName)}`;
   }
 
   #withKey(schema: TObject): TObject {
-    const { name } = this.#key.property;
+    const name = this.#keyName;
     const properties = { [name]: writeSchema(this.#field, false), ...schema.properties };
     return Object.assign(withProperties(schema, properties, 'required'), { required: [name] });
   }
 
   #keyOf(json: unknown, path: string, problems: Problem[], named: Set<string>): unknown {
-    const place = path + pointerStep(this.#key.property.name);
+    const place = path + pointerStep(this.#keyName);
     if (json === undefined || json === null) {
       problems.push({ path: place, message: json === null ? 'must not be null' : 'is required' });
       return undefined;
@@ -193,6 +196,14 @@ export class Bulk {
       return soundBody({}, path);
     }
   }
+}
+
+/** @throws ImproperlyConfigured if a body has another property by the name of the key */
+function nameOfKey(owner: string, key: string, input: ViewInput | undefined): string {
+  const fields = input?.update.fields ?? [];
+  const other = fields.find(({ name, sentAs }) => sentAs === key && name !== key);
+  if (other === undefined) return fields.find(({ name }) => name === key)?.sentAs ?? key;
+  throw new ImproperlyConfigured(`${owner}: "${key}" names a record, but in a body it is the property "${other.name}"`);
 }
 
 function modeOf(operation: 'create' | 'update'): BodyMode {

@@ -91,10 +91,15 @@ const MESSAGES: Readonly<Partial<Record<Violation['kind'], string>>> = {
 function detailsOf(record: WrittenRecord, violation: Violation): ErrorDetail[] {
   const message = MESSAGES[violation.kind];
   if (message === undefined) return [];
-  return fieldsIn(record, violation).map((name) => ({ in: 'body', path: record.path + pointerStep(name), message }));
+  return fieldsIn(record, violation).map((name) => ({ in: 'body', path: placeOf(record, name), message }));
 }
 
-/** The fields of a body whose columns a constraint names. A foreign key of another table is no field of the body. */
+/** Returns the JSON pointer to the value of a property in the body. */
+function placeOf({ path, fields }: WrittenRecord, property: string): string {
+  return path + (fields.find(({ name }) => name === property)?.path ?? pointerStep(property));
+}
+
+/** The properties that a body writes whose columns a constraint names. A foreign key of another table is no field of the body. */
 function fieldsIn({ meta, values }: WrittenRecord, { table, columns }: Violation): string[] {
   if (table !== meta.tableName) return [];
   return meta.props

@@ -2,13 +2,16 @@ import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import type { Awaitable } from '../../awaitable.ts';
+import { permissionDenied } from '../../current-user.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import type { FileFields } from '../../files/file-field.ts';
 import { fieldPath } from '../../fields/field-path.ts';
-import { primaryKey } from '../../fields/primary-key.ts';
+import { keyText, primaryKey } from '../../fields/primary-key.ts';
 import { resolveOption } from '../../filters/filter.ts';
 import { isRecord } from '../../json.ts';
+import { keyOf } from '../../mikro/entity-reader.ts';
 import { naming, wrongOption } from '../../options.ts';
+import type { FillOf } from '../../permissions/permission.ts';
 import { counted, invalidInput } from '../../schema/error-details.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 import { compileInspect, type Inspect } from '../../schema/validator.ts';
@@ -45,6 +48,8 @@ export interface InputPlace {
   readonly meta: EntityMetadata;
   /** The fields that the path of a nested view says. */
   readonly taken: readonly string[];
+  /** The fields that permissions set on create. */
+  readonly owned: Readonly<Record<string, FillOf>>;
 }
 
 /** All that a view takes in: the shapes of its bodies, further input for its hooks, its rules, and the fields that it sets itself. */
@@ -53,21 +58,26 @@ export class ViewInput {
   readonly update: BoundWriteShape<object>;
   /** The fields that a body may have. */
   readonly fields: readonly string[];
-  /** The fields that are files. */
+  /** The files, by the names of their properties. */
   readonly files: FileFields;
-  /** The fields that the view sets on create. */
+  /** The properties that the view sets on create. */
   readonly filled: readonly string[];
   readonly #options: InputOptions;
+  readonly #fills: Readonly<Record<string, FillOf>>;
+  /** The fields that the path says, and that permissions want to be the user's own. */
+  readonly #judged: readonly (readonly [field: string, own: FillOf])[];
   readonly #key: string;
   readonly #extra: Readonly<Record<BodyMode, TObject>> | undefined;
   readonly #inspectExtra: Readonly<Record<BodyMode, Inspect>> | undefined;
 
-  constructor(options: InputOptions, { name, entity, meta, taken }: InputPlace) {
+  constructor(options: InputOptions, { name, entity, meta, taken, owned }: InputPlace) {
     const { write, extra, fill = {} } = options;
     this.#options = options;
     this.#key = primaryKey(meta).key;
     for (const field of Object.keys(fill)) resolveOption(name, 'fill', field, () => fieldPath(meta, field, '.'));
-    this.filled = Object.keys(fill).filter((field) => !taken.includes(field));
+    this.#fills = { ...owned, ...fill };
+    this.#judged = Object.entries(owned).filter(([field]) => taken.includes(field));
+    this.filled = Object.keys(this.#fills).filter((field) => !taken.includes(field));
     const { create, update } = isPair(write) ? write : { create: write, update: write };
     const bind = (option: string, shape: unknown): BoundWriteShape<object> => {
       checkWriteShape(name, shape);
@@ -80,7 +90,7 @@ export class ViewInput {
     this.create = bind(isPair(write) ? 'write.create' : 'write', create);
     this.update = update === create ? this.create : bind('write.update', update);
     this.files = new Map([...this.create.files, ...this.update.files]);
-    const shaped = [this.create, this.update].flatMap((shape) => shape.fields.map((field) => field.name));
+    const shaped = [this.create, this.update].flatMap((shape) => shape.fields.map((field) => field.sentAs));
     const further = Object.keys(extra?.properties ?? {});
     const twice = further.find((field) => shaped.includes(field) || field in meta.properties);
     if (twice !== undefined) {
@@ -110,6 +120,12 @@ export class ViewInput {
     if (extra === undefined) return document;
     const { json, form } = document;
     return { json: joined(json, extra), ...(form !== undefined && { form: joined(form, extra) }) };
+  }
+
+  /** The files of a body, by the names of its fields. */
+  filesIn(mode: BodyMode): FileFields {
+    const { fields } = this.#shapeOf(mode);
+    return new Map(fields.flatMap(({ sentAs, file }) => (file === undefined ? [] : [[sentAs, file]])));
   }
 
   /** True if more than the schemas may find faults in a body of a kind: rules of the view, or the look-up of other records. */
@@ -181,16 +197,23 @@ export class ViewInput {
     const { fields } = record === undefined ? this.create : this.update;
     const wrong = fieldsOf(problems);
     const own = fields.filter(
-      ({ name, reference, children, file }) => !(wrong.has(name) || (reference ?? children ?? file)),
+      ({ sentAs, reference, children, file }) => !(wrong.has(sentAs) || (reference ?? children ?? file)),
     );
     const source = (name: string): Values | undefined => (Object.hasOwn(body, name) ? body : record);
     return Object.fromEntries(own.map(({ name }) => [name, source(name)?.[name]]));
   }
 
-  /** Adds the values that the view sets to the data of a new record. */
+  /**
+   * Adds the values that the view sets to the data of a new record.
+   *
+   * @throws Forbidden if the path gives the record to somebody else than a permission does
+   */
   async fill(request: FastifyRequest, data: object): Promise<object> {
+    for (const [field, own] of this.#judged) {
+      if (keyText(keyOf(data[field as never])) !== keyText(own(request))) throw permissionDenied(request);
+    }
     const values: Record<string, unknown> = {};
-    for (const field of this.filled) values[field] = await this.#options.fill![field]!(request);
+    for (const field of this.filled) values[field] = await this.#fills[field]!(request);
     return { ...data, ...values };
   }
 

@@ -1,0 +1,180 @@
+import type { EntityName } from '@mikro-orm/core';
+import { IsRoleAdminUser, many, type ReadShape, readShape, refs, type WriteShape, writeShape } from '@viewset/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { isEmail, normalizeEmail } from '../accounts/email-address.ts';
+import { keepAdministrator } from './keep-administrator.ts';
+import { logNoted, noteEvent } from './noted-events.ts';
+import { type ReadyViewClass, type ReadyViewOptions, viewClass } from './view-class.ts';
+
+/** The options of `AccountViewSet`: those of any ModelViewSet, and what it has to know of the account. */
+export interface AccountViewSetOptions<Entity extends object> extends ReadyViewOptions<Entity> {
+  /** Names of your own for these properties, as in the option `fields` of `auth`. They are the names in bodies and answers too. */
+  readonly names?: { readonly [Field in Renamed]?: keyof Entity & string };
+  /** True: the account has further roles by `roles`, which are shown and written. Default: false. */
+  readonly roles?: 'roles' extends keyof Entity ? boolean : false;
+  /** The name of the administrators' role. Default: `admin`. */
+  readonly adminRole?: string;
+}
+
+type Renamed = 'email' | 'name' | 'is_active' | 'role';
+
+/** The name that the options give a property. */
+type NameIn<Options, Field extends Renamed> = Options extends {
+  readonly names: { readonly [Name in Field]: infer Own extends string };
+}
+  ? Own
+  : Field;
+
+type Fields<Options> = {
+  readonly [Name in NameIn<Options, 'email'> | NameIn<Options, 'name'>]: string;
+} & { readonly [Name in NameIn<Options, 'is_active'>]: boolean } & {
+  readonly [Name in NameIn<Options, 'role'>]: string | null;
+};
+
+type FurtherRoles<Options, Shown> = Options extends { readonly roles: true } ? Shown : unknown;
+
+/** What `AccountViewSet` shows of an account: the name of its `role`, or null, and with the option `roles` those of all. */
+export type AccountRecord<Options = object> = { readonly id: number } & Fields<Options> &
+  FurtherRoles<Options, { readonly roles: readonly string[] }>;
+
+/** What `AccountViewSet` takes of an account. A role is written by its name. */
+export type AccountChanges<Options = object> = Fields<Options> &
+  FurtherRoles<Options, { readonly roles?: readonly string[] }>;
+
+/** The options that the view has by itself. */
+interface OwnOptions<Entity extends object, Options> {
+  readonly read: ReadShape<Entity, AccountRecord<Options>>;
+  readonly write: WriteShape<Entity, AccountChanges<Options>>;
+  readonly operations: readonly ['list', 'retrieve', 'update', 'destroy'];
+  readonly searchFields: readonly [NameIn<Options, 'name'>, NameIn<Options, 'email'>];
+  readonly filterFields: { readonly [Name in NameIn<Options, 'is_active'>]: Name } & {
+    readonly [Name in NameIn<Options, 'role'>]: `${Name}__name`;
+  };
+  readonly orderingFields: { readonly [Name in 'id' | NameIn<Options, 'name'> | NameIn<Options, 'email'>]: Name };
+}
+
+const EmailAddress = Type.Refine(
+  Type.String(),
+  (text) => isEmail(normalizeEmail(text)),
+  () => 'must be an e-mail address',
+);
+
+/** What an account may do. */
+interface Access {
+  readonly id: unknown;
+  readonly role: string | null;
+  readonly roles?: readonly string[];
+  readonly isActive: boolean;
+}
+
+/**
+ * Makes a view of the accounts for administrators: they list, read, change and delete accounts. Accounts come from registration, so that there is
+ * no create. The last active administrator stays (409). Changes of roles, and accounts that are enabled, disabled or deleted, are security events.
+ *
+ * The options are those of `ModelViewSet`, each in the place of the view's own. Extend the class to override hooks.
+ *
+ * @throws ImproperlyConfigured for a wrong option
+ * @example
+ * import { AccountViewSet } from '@viewset/auth';
+ *
+ * class Accounts extends AccountViewSet(Account, { pageSize: 50 }) {}
+ * router.register('accounts', Accounts);
+ * // PATCH /accounts/7 {"role":"editor"} → 200 {"id":7,"email":"ann@example.com","name":"Ann","is_active":true,"role":"editor"}
+ */
+export function AccountViewSet<
+  Entity extends object,
+  const Options extends AccountViewSetOptions<Entity> = Record<never, never>,
+>(
+  entity: EntityName<Entity>,
+  options?: Options,
+): ReadyViewClass<Entity, OwnOptions<Entity, Options>, Omit<Options, 'names' | 'roles' | 'adminRole'>> {
+  const { names: given = {}, roles = false, adminRole = 'admin', ...rest } = options ?? ({} as Options);
+  const names = { email: 'email', name: 'name', is_active: 'is_active', role: 'role', ...given };
+  const anyEntity = entity as EntityName<object>;
+  const keepAdmin = keepAdministrator(anyEntity, { adminRole, names: pick(names) });
+  const accessOf = async (request: FastifyRequest, account: object): Promise<Access> => {
+    await request.em.populate(account, [names.role, ...(roles ? ['roles'] : [])] as never);
+    const values = account as { readonly id: unknown; readonly [name: string]: unknown };
+    const role = values[names.role] as { readonly name: string } | null;
+    const further = roles ? [...(values['roles'] as Iterable<{ readonly name: string }>)] : [];
+    return {
+      id: values.id,
+      role: role?.name ?? null,
+      ...(roles && { roles: further.map(({ name }) => name).toSorted() }),
+      isActive: values[names.is_active] === true,
+    };
+  };
+  class ReadyAccountViewSet extends viewClass(anyEntity, ownOptions(anyEntity, names, { roles, adminRole }), rest) {
+    override update(request: FastifyRequest, reply: FastifyReply): Promise<object> {
+      return logNoted(request, super.update(request, reply));
+    }
+
+    override updateMany(request: FastifyRequest, reply: FastifyReply): Promise<object[]> {
+      return logNoted(request, super.updateMany(request, reply));
+    }
+
+    override destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      return logNoted(request, super.destroy(request, reply));
+    }
+
+    override destroyMany(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      return logNoted(request, super.destroyMany(request, reply));
+    }
+
+    override async performUpdate(request: FastifyRequest, account: object, data: never): Promise<object> {
+      const before = await accessOf(request, account);
+      const changed = await keepAdmin(request, () => super.performUpdate(request, account, data));
+      noteChange(request, before, await accessOf(request, changed));
+      return changed;
+    }
+
+    override async performDestroy(request: FastifyRequest, account: object): Promise<void> {
+      const { id } = account as { readonly id: unknown };
+      await keepAdmin(request, () => super.performDestroy(request, account));
+      noteEvent(request, 'auth.account_deleted', { target: id }, 'an account was deleted');
+    }
+  }
+  return ReadyAccountViewSet as never;
+}
+
+type Names = Readonly<Record<Renamed, string>>;
+
+function pick({ role, is_active }: Names): Pick<Names, 'role' | 'is_active'> {
+  return { role, is_active };
+}
+
+function ownOptions(
+  entity: EntityName<object>,
+  { email, name, is_active, role }: Names,
+  { roles, adminRole }: { readonly roles: boolean; readonly adminRole: string },
+): object {
+  const byName = `${role}.name`;
+  const shown = { [role]: byName, ...(roles && { roles: many('roles.name' as never) }) };
+  const written = { [email]: EmailAddress, [role]: byName, ...(roles && { roles: refs('roles.name') }) };
+  return {
+    read: readShape(entity, ['id', email, name, is_active] as never[], shown as never),
+    write: writeShape(entity, [name, is_active] as never[], written as never, {
+      required: [is_active, role] as never[],
+    }),
+    operations: ['list', 'retrieve', 'update', 'destroy'],
+    searchFields: [name, email],
+    filterFields: { [role]: `${role}__name`, [is_active]: is_active },
+    orderingFields: { id: 'id', [name]: name, [email]: email },
+    permissionClasses: [IsRoleAdminUser.named(adminRole)],
+    description: 'The accounts, which come from registration.',
+  };
+}
+
+function noteChange(request: FastifyRequest, before: Access, after: Access): void {
+  const target = after.id;
+  if (before.role !== after.role || String(before.roles) !== String(after.roles)) {
+    const further = after.roles && { roles: after.roles, roles_were: before.roles };
+    const fields = { target, role: after.role, was: before.role, ...further };
+    noteEvent(request, 'auth.role_changed', fields, 'the role of an account was changed');
+  }
+  if (before.isActive !== after.isActive) {
+    const name = after.isActive ? 'auth.account_enabled' : 'auth.account_disabled';
+    noteEvent(request, name, { target }, 'an account was enabled or disabled');
+  }
+}

@@ -1,0 +1,119 @@
+import type { EntityName } from '@mikro-orm/core';
+import {
+  IsAuthenticated,
+  IsRoleAdminUser,
+  IsSafeMethodOnly,
+  type ReadShape,
+  readShape,
+  TargetObjectAlreadyExist,
+  type WriteShape,
+  writeShape,
+} from '@viewset/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { logNoted, noteEvent } from './noted-events.ts';
+import { type ReadyViewClass, type ReadyViewOptions, viewClass } from './view-class.ts';
+
+/** The options of `RoleViewSet`: those of any ModelViewSet, and what it has to know of roles. */
+export interface RoleViewSetOptions<Entity extends object> extends ReadyViewOptions<Entity> {
+  /** The names that the `permissions` of a role may have, as in the option of `auth`. Default: roles show and take no permissions. */
+  readonly permissions?: readonly string[];
+  /** The name of the administrators' role. Default: `admin`. */
+  readonly adminRole?: string;
+}
+
+type Permissions<Options, Shown> = Options extends { readonly permissions: readonly (infer Name)[] }
+  ? { readonly [Field in 'permissions']: Shown extends null ? readonly Name[] | null : readonly Name[] }
+  : unknown;
+
+/** What `RoleViewSet` shows of a role: with the option `permissions` its permissions. */
+export type RoleRecord<Options = object> = { readonly id: number; readonly name: string } & Permissions<Options, null>;
+
+/** What `RoleViewSet` takes of a role. */
+export type RoleChanges<Options = object> = { readonly name: string } & Partial<Permissions<Options, unknown>>;
+
+interface OwnOptions<Entity extends object, Options> {
+  readonly read: ReadShape<Entity, RoleRecord<Options>>;
+  readonly write: WriteShape<Entity, RoleChanges<Options>>;
+  readonly searchFields: readonly ['name'];
+  readonly orderingFields: { readonly id: 'id'; readonly name: 'name' };
+}
+
+/** A role as its view knows it. */
+interface Role {
+  readonly id: unknown;
+  readonly name: string;
+  readonly permissions?: unknown;
+}
+
+/**
+ * Makes a view of the roles: everybody who is logged in reads them, administrators change them and their permissions. The administrators' role keeps
+ * its name and is not deleted (409), because nobody would be an administrator without it. Changes of permissions are security events.
+ *
+ * The options are those of `ModelViewSet`, each in the place of the view's own. Extend the class to override hooks.
+ *
+ * @throws ImproperlyConfigured for a wrong option
+ * @example
+ * class Roles extends RoleViewSet(Role, { permissions: ['products.read', 'products.write'] }) {}
+ * router.register('roles', Roles);
+ * // POST /roles {"name":"editor","permissions":["products.write"]} → 201 {"id":3,"name":"editor","permissions":["products.write"]}
+ */
+export function RoleViewSet<
+  Entity extends object,
+  const Options extends RoleViewSetOptions<Entity> = Record<never, never>,
+>(
+  entity: EntityName<Entity>,
+  options?: Options,
+): ReadyViewClass<Entity, OwnOptions<Entity, Options>, Omit<Options, 'permissions' | 'adminRole'>> {
+  const { permissions, adminRole = 'admin', ...rest } = options ?? ({} as Options);
+  const anyEntity = entity as EntityName<object>;
+  const requireOther = ({ name }: Role): void => {
+    if (name !== adminRole) return;
+    throw new TargetObjectAlreadyExist(`The role "${adminRole}" keeps its name and is not deleted`);
+  };
+  class ReadyRoleViewSet extends viewClass(anyEntity, ownOptions(anyEntity, permissions, adminRole), rest) {
+    override update(request: FastifyRequest, reply: FastifyReply): Promise<object> {
+      return logNoted(request, super.update(request, reply));
+    }
+
+    override updateMany(request: FastifyRequest, reply: FastifyReply): Promise<object[]> {
+      return logNoted(request, super.updateMany(request, reply));
+    }
+
+    override async performUpdate(
+      request: FastifyRequest,
+      role: Role,
+      data: { readonly name?: string },
+    ): Promise<object> {
+      if (data.name !== undefined && data.name !== role.name) requireOther(role);
+      const was = role.permissions;
+      const changed = (await super.performUpdate(request, role, data)) as Role;
+      if (JSON.stringify(was) !== JSON.stringify(changed.permissions)) {
+        const change = { target: role.id, permissions: changed.permissions, was };
+        noteEvent(request, 'auth.permissions_changed', change, 'the permissions of a role were changed');
+      }
+      return changed;
+    }
+
+    override performDestroy(request: FastifyRequest, role: Role): Promise<void> {
+      requireOther(role);
+      return super.performDestroy(request, role);
+    }
+  }
+  return ReadyRoleViewSet as never;
+}
+
+function ownOptions(entity: EntityName<object>, permissions: readonly string[] | undefined, adminRole: string): object {
+  const more = permissions === undefined ? [] : ['permissions'];
+  const written = permissions && {
+    permissions: Type.Optional(Type.Array(Type.Enum([...permissions]), { uniqueItems: true })),
+  };
+  return {
+    read: readShape(entity, ['id', 'name', ...more] as never[]),
+    write: writeShape(entity, ['name'] as never[], written as never),
+    searchFields: ['name'],
+    orderingFields: { id: 'id', name: 'name' },
+    permissionClasses: [IsAuthenticated, IsSafeMethodOnly.or(IsRoleAdminUser.named(adminRole))],
+    description: 'The roles that accounts may have; administrators change them.',
+  };
+}

@@ -1,0 +1,94 @@
+import type { EntityName } from '@mikro-orm/core';
+import { IsRoleAdminUser, type QuerySet, type ReadShape, readShape } from '@viewset/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { logNoted, noteEvent } from './noted-events.ts';
+import { type ReadyViewClass, type ReadyViewOptions, viewClass } from './view-class.ts';
+
+/** The options of `SessionViewSet`: those of any ModelViewSet, and what it has to know of administrators. */
+export interface SessionViewSetOptions<Entity extends object> extends ReadyViewOptions<Entity> {
+  /** The name of the administrators' role. Default: `admin`. */
+  readonly adminRole?: string;
+}
+
+/** What `SessionViewSet` shows of a session. `account` is the id of its account. */
+export interface SessionRecord {
+  readonly id: string;
+  readonly account: number;
+  readonly created_at: string;
+  readonly last_used_at: string;
+  readonly expires_at: string;
+  readonly ip: string;
+  readonly user_agent: string | null;
+}
+
+interface OwnOptions<Entity extends object> {
+  readonly read: ReadShape<Entity, SessionRecord>;
+  readonly operations: readonly ['list', 'retrieve', 'destroy'];
+  readonly bulk: { readonly destroy: number };
+  readonly filterFields: { readonly account: 'account__id'; readonly ip: 'ip' };
+  readonly orderingFields: { readonly last_used_at: 'last_used_at'; readonly created_at: 'created_at' };
+}
+
+/** So many sessions are ended by one request. */
+const MAX_ENDED = 100;
+
+/**
+ * Makes a view of the live sessions of all accounts for administrators: they list them and end them, one by one or up to 100 at once. A session that is
+ * ended is refused from the next request on, in every process. It is a security event.
+ *
+ * The options are those of `ModelViewSet`, each in the place of the view's own. Extend the class to override hooks.
+ *
+ * @throws ImproperlyConfigured for a wrong option
+ * @example
+ * class Sessions extends SessionViewSet(Session) {}
+ * router.register('sessions', Sessions);
+ * // GET /sessions?account=7 → 200, the sessions of one account
+ * // DELETE /sessions?pk=0b9…,f3c… → 204
+ */
+export function SessionViewSet<
+  Entity extends object,
+  const Options extends SessionViewSetOptions<Entity> = Record<never, never>,
+>(
+  entity: EntityName<Entity>,
+  options?: Options,
+): ReadyViewClass<Entity, OwnOptions<Entity>, Omit<Options, 'adminRole'>> {
+  const { adminRole = 'admin', ...rest } = options ?? ({} as Options);
+  const anyEntity = entity as EntityName<object>;
+  class ReadySessionViewSet extends viewClass(anyEntity, ownOptions(anyEntity, adminRole), rest) {
+    override getQueryset(request: FastifyRequest): QuerySet<object> {
+      return super.getQueryset(request).filter({ expires_at__gt: new Date() });
+    }
+
+    override destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      return logNoted(request, super.destroy(request, reply));
+    }
+
+    override destroyMany(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      return logNoted(request, super.destroyMany(request, reply));
+    }
+
+    override async performDestroy(
+      request: FastifyRequest,
+      session: { readonly account: { readonly id: unknown } },
+    ): Promise<void> {
+      await super.performDestroy(request, session);
+      const target = session.account.id;
+      noteEvent(request, 'auth.session_ended', { target }, 'an administrator ended a session');
+    }
+  }
+  return ReadySessionViewSet as never;
+}
+
+function ownOptions(entity: EntityName<object>, adminRole: string): object {
+  const times = ['created_at', 'last_used_at', 'expires_at'];
+  return {
+    read: readShape(entity, ['id', ...times, 'ip', 'user_agent'] as never[], { account: 'account.id' } as never),
+    operations: ['list', 'retrieve', 'destroy'],
+    bulk: { destroy: MAX_ENDED },
+    filterFields: { account: 'account__id', ip: 'ip' },
+    orderingFields: { last_used_at: 'last_used_at', created_at: 'created_at' },
+    ordering: ['-last_used_at'],
+    permissionClasses: [IsRoleAdminUser.named(adminRole)],
+    description: 'The sessions of all accounts; administrators end them.',
+  };
+}

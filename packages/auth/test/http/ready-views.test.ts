@@ -1,0 +1,313 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Router, serverOptions, viewset, writeShape } from '@viewset/core';
+import fastify, { type FastifyInstance } from 'fastify';
+import { Writable } from 'node:stream';
+import t from 'tap';
+import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
+import { AccountViewSet, auth, keepAdministrator, RoleViewSet, SessionViewSet } from '../../src/index.ts';
+import { MailBox, PASSWORD, SECRET, startApp } from '../support/app.ts';
+import { PermissionRole as Role } from '../support/entities.ts';
+
+const AccountSchema = defineEntity({
+  name: 'Account',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(100),
+    email: p.string().length(255).unique(),
+    password: p.string().length(255).hidden(),
+    role: () => p.manyToOne(Role).nullable().deleteRule('restrict'),
+    roles: () => p.manyToMany(Role),
+    is_active: p.boolean().default(true),
+    last_login: p.datetime(3).nullable(),
+  },
+});
+class Account extends AccountSchema.class {}
+AccountSchema.setClass(Account);
+
+const Session = defineEntity({
+  name: 'Session',
+  properties: {
+    id: p.uuid().primary(),
+    account: () => p.manyToOne(Account).deleteRule('cascade'),
+    token_hash: p.string().length(43).hidden(),
+    created_at: p.datetime(3),
+    last_used_at: p.datetime(3),
+    expires_at: p.datetime(3),
+    ip: p.string().length(45),
+    user_agent: p.string().length(255).nullable(),
+  },
+});
+
+const permissions = ['products.read', 'products.write'] as const;
+
+class Accounts extends AccountViewSet(Account, { roles: true }) {}
+class Roles extends RoleViewSet(Role, { permissions }) {}
+
+interface RecordAnswer {
+  readonly id: number | string;
+  readonly [field: string]: unknown;
+}
+
+interface PageAnswer {
+  readonly count: number;
+  readonly results: readonly RecordAnswer[];
+}
+
+function addRoutes(app: FastifyInstance): void {
+  const router = new Router({ prefix: 'api' });
+  router.register('accounts', Accounts);
+  router.register('roles', Roles);
+  router.register('sessions', SessionViewSet(Session));
+  void app.register(router.plugin);
+}
+
+forEachDatabase(t, { entities: [Account, Role, Session] }, async (t, orm) => {
+  const options = { account: Account, sessions: Session, permissions, passwords: {} };
+  const me = { write: writeShape(Account, ['name']), delete: keepAdministrator(Account) };
+  const app = await startApp(t, orm, { ...options, me }, addRoutes);
+  const em = orm.em.fork();
+  const [admin, user, editor] = ['admin', 'user', 'editor'].map((name) => em.create(Role, { name, permissions: [] }));
+  await em.flush();
+  const addAccount = async (email: string, role: object | null, roles: readonly object[] = []): Promise<number> => {
+    const fork = orm.em.fork();
+    const account = fork.create(Account, { email, password: PASSWORD, name: 'Ann', role, roles } as never);
+    await fork.flush();
+    return account.id;
+  };
+  const send = async (method: string, path: string, token: string | undefined, json?: unknown) => {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const answer = await app.request(method, `/api${path}`, { headers, ...(json !== undefined && { json }) });
+    return { status: answer.status, body: answer.body as unknown as RecordAnswer & PageAnswer };
+  };
+  const adminId = await addAccount('admin@example.com', admin!);
+  const token = await app.login('admin@example.com');
+  const annId = await addAccount('ann@example.com', user!, [editor!]);
+  const ann = await app.login('ann@example.com');
+
+  t.test('administrators alone see and change accounts', async (t) => {
+    const list = await send('GET', '/accounts', token);
+    t.equal(list.status, 200);
+    t.strictSame(list.body.results, [
+      { id: adminId, email: 'admin@example.com', name: 'Ann', is_active: true, role: 'admin', roles: [] },
+      { id: annId, email: 'ann@example.com', name: 'Ann', is_active: true, role: 'user', roles: ['editor'] },
+    ]);
+    for (const [method, path, json] of [
+      ['GET', '/accounts', undefined],
+      ['GET', `/accounts/${annId}`, undefined],
+      ['PATCH', `/accounts/${annId}`, { role: 'admin' }],
+      ['DELETE', `/accounts/${adminId}`, undefined],
+      ['GET', '/sessions', undefined],
+    ] as const) {
+      t.equal((await send(method, path, ann, json)).status, 403, `${method} ${path}`);
+      t.equal((await send(method, path, undefined, json)).status, 401, `${method} ${path}`);
+    }
+    t.equal((await send('POST', '/accounts', token, {})).status, 405, 'accounts come from registration');
+    t.equal((await send('GET', '/accounts?role=user&search=ANN%40', token)).body.count, 1);
+  });
+
+  t.test('a change of roles works at once', async (t) => {
+    const path = `/accounts/${annId}`;
+    t.match(await send('PATCH', path, token, { roles: ['editor', 'admin'] }), {
+      status: 200,
+      body: { role: 'user', roles: ['admin', 'editor'] },
+    });
+    t.equal((await send('GET', '/accounts', ann)).status, 200, 'a further role makes an administrator too');
+    t.match(await send('PATCH', path, token, { role: null, roles: [], name: 'Bea' }), {
+      status: 200,
+      body: { role: null, roles: [], name: 'Bea' },
+    });
+    t.equal((await send('GET', '/accounts', ann)).status, 403);
+    t.equal((await send('PATCH', path, token, { role: 'nobody' })).status, 400);
+    t.equal((await send('PATCH', path, token, { roles: ['nobody'] })).status, 400);
+    t.equal((await send('PATCH', path, token, { email: 'no address' })).status, 400);
+    t.equal((await send('PATCH', path, token, { email: 'ADMIN@example.com' })).status, 409);
+    t.match(await send('PATCH', path, token, { email: ' Bea@Example.com ' }), { body: { email: 'bea@example.com' } });
+    t.match(await send('PATCH', path, token, { password: 'another one', id: 77 }), {
+      status: 200,
+      body: { id: annId },
+    });
+    t.ok(await app.login('bea@example.com'), 'the password is not in the shape');
+  });
+
+  t.test('a disabled account is out at once', async (t) => {
+    t.equal((await app.get('/me', ann)).status, 200);
+    t.equal((await send('PATCH', `/accounts/${annId}`, token, { is_active: false })).status, 200);
+    t.equal((await app.get('/me', ann)).status, 401);
+    t.equal((await send('PATCH', `/accounts/${annId}`, token, { is_active: true })).status, 200);
+  });
+
+  t.test('the last administrator stays, by either kind of role', async (t) => {
+    for (const [method, json] of [
+      ['PATCH', { role: 'user' }],
+      ['PATCH', { is_active: false }],
+      ['DELETE', undefined],
+    ] as const) {
+      t.equal(
+        (await send(method, `/accounts/${adminId}`, token, json)).status,
+        409,
+        `${method} ${JSON.stringify(json)}`,
+      );
+    }
+    const own = await app.request('DELETE', '/auth/me', {
+      headers: { authorization: `Bearer ${token}` },
+      json: { password: PASSWORD },
+    });
+    t.equal(own.status, 409);
+    t.match(await send('PATCH', `/accounts/${adminId}`, token, { role: 'user', roles: ['admin'] }), { status: 200 });
+    t.equal((await send('PATCH', `/accounts/${adminId}`, token, { roles: [] })).status, 409);
+    t.match(await send('PATCH', `/accounts/${adminId}`, token, { role: 'admin', roles: [] }), { status: 200 });
+  });
+
+  t.test('roles carry the permissions that the view lists', async (t) => {
+    const made = await send('POST', '/roles', token, { name: 'writer', permissions: ['products.write'] });
+    t.match(made, { status: 201, body: { name: 'writer', permissions: ['products.write'] } });
+    const path = `/roles/${made.body.id}`;
+    t.equal((await send('PATCH', path, token, { permissions: ['products.wriet'] })).status, 400);
+    t.match(await send('PATCH', path, token, { permissions: ['products.read', 'products.write'] }), { status: 200 });
+    t.match(await send('GET', path, undefined), { status: 401 });
+    const again = await app.login('bea@example.com');
+    t.match(await send('GET', path, again), {
+      status: 200,
+      body: { permissions: ['products.read', 'products.write'] },
+    });
+    t.equal((await send('PATCH', path, again, { permissions: [] })).status, 403);
+    t.equal((await send('DELETE', path, token)).status, 204);
+    const { body } = await send('GET', '/roles', token);
+    const adminRole = body.results.find(({ name }) => name === 'admin')!.id;
+    t.equal((await send('PATCH', `/roles/${adminRole}`, token, { name: 'boss' })).status, 409);
+    t.equal((await send('DELETE', `/roles/${adminRole}`, token)).status, 409);
+    t.equal((await send('PATCH', `/roles/${adminRole}`, token, { permissions: ['products.read'] })).status, 200);
+  });
+
+  t.test('administrators see and end the sessions of others', async (t) => {
+    const tokens = [await app.login('bea@example.com'), await app.login('bea@example.com')];
+    const { body } = await send('GET', `/sessions?account=${annId}`, token);
+    t.strictSame(Object.keys(body.results[0]!).toSorted(), [
+      'account',
+      'created_at',
+      'expires_at',
+      'id',
+      'ip',
+      'last_used_at',
+      'user_agent',
+    ]);
+    t.ok(body.results.every(({ account }) => account === annId));
+    t.equal((await send('DELETE', `/sessions/${String(body.results[0]!['id'])}`, token)).status, 204);
+    const statuses = async () => Promise.all(tokens.map(async (each) => (await app.get('/me', each)).status));
+    t.strictSame(
+      (await statuses()).toSorted((a, b) => a - b),
+      [200, 401],
+    );
+    const ids = body.results.slice(1).map(({ id }) => id);
+    t.equal((await send('DELETE', `/sessions?pk=${ids.join(',')}`, token)).status, 204);
+    t.strictSame(await statuses(), [401, 401]);
+    t.equal((await send('GET', `/sessions?account=${annId}`, token)).body.count, 0);
+    await app.login('bea@example.com');
+    await orm.em.fork().nativeUpdate(Session, { account: annId }, { expires_at: new Date(Date.now() - 1000) });
+    t.equal((await send('GET', `/sessions?account=${annId}`, token)).body.count, 0, 'one that has expired is none');
+  });
+});
+
+const Person = defineEntity({
+  name: 'Person',
+  properties: {
+    id: p.integer().primary(),
+    username: p.string().length(100),
+    email: p.string().length(255).unique(),
+    password: p.string().length(255).hidden(),
+    rank: () => p.manyToOne(Role).nullable(),
+    isActive: p.boolean().default(true),
+    lastLogin: p.datetime(3).nullable(),
+  },
+});
+
+t.test('names of your own, and an audit line for each change that was made', async (t) => {
+  const orm = await openSqlite(t, { entities: [Person, Role] });
+  const lines: Record<string, unknown>[] = [];
+  const stream = new Writable({
+    write: (chunk, _encoding, done) => done(void lines.push(JSON.parse(String(chunk)) as Record<string, unknown>)),
+  });
+  const app = fastify(serverOptions({ logger: { level: 'info', stream } }));
+  t.teardown(() => app.close());
+  await app.register(viewset, { orm });
+  const names = { name: 'username', is_active: 'isActive', role: 'rank' } as const;
+  const fields = { ...names, last_login: 'lastLogin' } as const;
+  await app.register(auth, { account: Person, fields, secret: SECRET, mailer: new MailBox(), bcryptRounds: 4 });
+  const router = new Router();
+  router.register('people', AccountViewSet(Person, { names, adminRole: 'boss', bulk: 5 }));
+  router.register('roles', RoleViewSet(Role, { adminRole: 'boss', permissions }));
+  await app.register(router.plugin);
+  const em = orm.em.fork();
+  const boss = em.create(Role, { name: 'boss' });
+  const clerk = em.create(Role, { name: 'clerk', permissions: ['products.read'] });
+  for (const [username, rank] of [
+    ['ann', boss],
+    ['bob', clerk],
+    ['cid', clerk],
+  ] as const) {
+    em.create(Person, { username, email: `${username}@example.com`, password: PASSWORD, rank, isActive: true });
+  }
+  await em.flush();
+  const login = await app.inject({
+    method: 'POST',
+    url: '/auth/login',
+    payload: { email: 'ann@example.com', password: PASSWORD },
+  });
+  const authorization = `Bearer ${login.json<{ access_token: string }>().access_token}`;
+  const send = async (method: 'GET' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
+    lines.length = 0;
+    const { statusCode, body } = await app.inject({
+      method,
+      url,
+      headers: { authorization },
+      ...(payload && { payload }),
+    });
+    const events = lines.filter(({ event }) => event !== undefined);
+    const shown = events.map(({ event, account, target, role, was, permissions: given }) => ({
+      event,
+      account,
+      target,
+      role,
+      was,
+      given,
+    }));
+    return {
+      statusCode,
+      body: body === '' ? undefined : (JSON.parse(body) as unknown),
+      events: JSON.parse(JSON.stringify(shown)) as unknown,
+    };
+  };
+  t.match((await send('GET', '/people/2')).body, {
+    id: 2,
+    email: 'bob@example.com',
+    username: 'bob',
+    isActive: true,
+    rank: 'clerk',
+  });
+  const event = (name: string, more: object) => ({ event: name, account: 1, ...more });
+  t.strictSame((await send('PATCH', '/people/2', { username: 'Bob' })).events, []);
+  t.strictSame((await send('PATCH', '/people/2', { rank: 'boss', isActive: false })).events, [
+    event('auth.role_changed', { target: 2, role: 'boss', was: 'clerk' }),
+    event('auth.account_disabled', { target: 2 }),
+  ]);
+  t.strictSame(await send('PATCH', '/people/1', { rank: null }), {
+    statusCode: 409,
+    body: { error: 'The last administrator stays: another one has to be there first', code: 'conflict' },
+    events: [],
+  });
+  t.strictSame(
+    (
+      await send('PATCH', '/people', [
+        { id: 2, isActive: true },
+        { id: 3, rank: null },
+      ])
+    ).events,
+    [event('auth.account_enabled', { target: 2 }), event('auth.role_changed', { target: 3, role: null, was: 'clerk' })],
+  );
+  t.strictSame((await send('DELETE', '/people/2')).events, [event('auth.account_deleted', { target: 2 })]);
+  t.strictSame((await send('DELETE', '/people?pk=3')).events, [event('auth.account_deleted', { target: 3 })]);
+  t.strictSame((await send('PATCH', '/roles/2', { permissions: ['products.write'] })).events, [
+    event('auth.permissions_changed', { target: 2, was: ['products.read'], given: ['products.write'] }),
+  ]);
+  t.strictSame((await send('PATCH', '/roles/2', { name: 'Clerk', permissions: ['products.write'] })).events, []);
+});

@@ -1,0 +1,85 @@
+import type { FieldPath } from '../../fields/field-path.ts';
+import { and, type Condition } from '../../language/condition.ts';
+import type { JoinedChildren, RecordWithChildren } from '../joined-children.ts';
+import { isSettled } from '../question.ts';
+import type { Bound, Statement } from './dialects/reader.ts';
+import { nextAlias, SqlScope } from './scope.ts';
+import { selectionSql } from './selection.ts';
+import { SqlText } from './sql-text.ts';
+import { conditionText, keyValues, orderSql, rootScope, type SqlQuestion, whereText } from './statement.ts';
+import { tieSql } from './tie-sql.ts';
+
+/**
+ * `select … from "account" left join "account_roles" on … left join "role" on … where "id" = ? order by …`: a record and its children of
+ * one relation, a row for each child. That of a view's own query is written once.
+ */
+export function bindJoined(
+  question: SqlQuestion,
+  columns: readonly FieldPath[],
+  key: Condition,
+  joined: JoinedChildren<SqlQuestion>,
+): Bound {
+  const { plan, query } = question;
+  const asked = keyValues(plan, key);
+  if (asked === undefined || !isSettled(question) || !isSettled(joined.question)) {
+    const { text, statement } = writeJoined(question, columns, key, joined);
+    return { statement, values: text.values };
+  }
+  const known = plan.joins.get(query, columns, () => {
+    const { text, statement, before } = writeJoined(question, columns, key, joined);
+    return { statement, before: text.values.slice(0, before), behind: text.values.slice(before + asked.length) };
+  });
+  return { statement: known.statement, values: [...known.before, ...asked, ...known.behind] };
+}
+
+interface Written {
+  readonly text: SqlText;
+  readonly statement: Statement;
+  /** The number of values in front of those of the key. */
+  readonly before: number;
+}
+
+function writeJoined(
+  question: SqlQuestion,
+  columns: readonly FieldPath[],
+  key: Condition,
+  { related, question: ofChildren, columns: shown }: JoinedChildren<SqlQuestion>,
+): Written {
+  const { em, plan, condition, query } = question;
+  const scope = rootScope(em, plan, question.related);
+  const { context } = scope;
+  const inner = new SqlScope(
+    { ...context, plan: ofChildren.plan, related: ofChildren.related },
+    ofChildren.query.meta,
+    nextAlias(context),
+    '',
+  );
+  const owner = scope.column(related.owner.steps, related.owner.property);
+  const { between, on, columns: tied } = tieSql(inner, related.relation);
+  const isOwned = `${String(tied[0])} = ${owner}`;
+  const where = whereText(scope, and(key, condition));
+  const isChild = conditionText(inner, ofChildren.condition, [on ?? isOwned]);
+  const order = orderSql(inner, ofChildren.query.order.total);
+  const text = new SqlText().add('select ').append(selectionSql(scope, columns)).add(', ');
+  if (shown.length > 0) text.append(selectionSql(inner, shown, columns.length)).add(', ');
+  text.add(`${inner.column([], inner.meta.getPrimaryProp())} as child from `).append(scope.from());
+  if (between !== undefined) text.add(` left join ${between} on ${isOwned}`);
+  const children = inner.from();
+  text
+    .add(inner.isJoined ? ' left join (' : ' left join ')
+    .append(children)
+    .add(inner.isJoined ? ')' : '');
+  text.add(' on ').append(isChild);
+  const before = text.values.length;
+  text.append(where).append(order);
+  const sql = text.numberValues(plan.dialect);
+  return { text, before, statement: { sql, one: false, isShapedByClient: query.author === 'client' } };
+}
+
+/** Makes the record and its children of the rows; undefined if there are none. */
+export function withChildren(rows: unknown[][], width: number): RecordWithChildren | undefined {
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  const children = rows.filter((row) => row.at(-1) !== null).map((row) => row.slice(width, -1));
+  return { row: first.slice(0, width), children };
+}

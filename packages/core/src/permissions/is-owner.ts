@@ -1,0 +1,132 @@
+import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import { type AuthenticatedRequest, getCurrentUser, permissionDenied } from '../current-user.ts';
+import { ImproperlyConfigured } from '../errors.ts';
+import { fieldPath, type FieldPath } from '../fields/field-path.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
+import { parseFieldText } from '../fields/field-value.ts';
+import { keyText } from '../fields/primary-key.ts';
+import { isToOne, referredKey } from '../fields/property.ts';
+import { type Condition, never } from '../language/condition.ts';
+import { SAFE_METHODS } from '../methods.ts';
+import { keyOf } from '../mikro/entity-reader.ts';
+import { BOOLEAN, checkOptions, TEXT, wrongOption } from '../options.ts';
+import {
+  CHECK_ENTITY,
+  type FillOf,
+  FILLS,
+  Permission,
+  type PermissionClass,
+  type PermissionView,
+  REFUSES_ANONYMOUS,
+  type UserPermissionClass,
+} from './permission.ts';
+
+/**
+ * Makes a permission class by which a record belongs to the user whose `id` a field of it holds: a relation to one, or a column.
+ *
+ * - A new record belongs to the user who creates it. Clients cannot set the field, on update either.
+ * - Only the owner may update or destroy the record, or use an action of it with another method than GET and QUERY.
+ * - Everybody may read. With `scope: true` only the owner's records exist for a user, and nobody else reads.
+ *
+ * It composes by `and` and `or`. `not` of it stops the start. If the option `fill` of a view names the field, that value is set.
+ *
+ * Throws ImproperlyConfigured for arguments of the wrong kind. A view whose entity has no such field does not start.
+ *
+ * @example
+ * class BookViewSet extends ModelViewSet(Book, {
+ *   read: readShape(Book, ['id', 'title']),
+ *   write: writeShape(Book, ['title']),
+ *   permissionClasses: [IsOwner('author').or(IsRoleAdminUser)],
+ * }) {}
+ * // POST /books {"title":"Ash"} by user 7: the author is 7; PATCH /books/1 by anybody else than its author and administrators: 403
+ */
+export function IsOwner(field: string, options: { readonly scope: true }): UserPermissionClass;
+export function IsOwner(field: string, options?: { readonly scope?: boolean }): PermissionClass;
+export function IsOwner(field: string, options: { readonly scope?: boolean } = {}): PermissionClass {
+  if (!TEXT[1](field)) throw wrongOption('IsOwner()', 'field', 'the name of a field, first', field);
+  checkOptions(`IsOwner('${field}')`, options, { scope: BOOLEAN });
+  const Class = options.scope === true ? ownScopeClass(field) : ownerClass(field);
+  Object.defineProperty(Class, 'name', { value: `IsOwner(${field})` });
+  return Class;
+}
+
+function ownerClass(field: string) {
+  return class Owner extends Permission {
+    override hasPermission(request: FastifyRequest): boolean {
+      return SAFE_METHODS.has(request.method) || getCurrentUser(request) !== null;
+    }
+
+    override hasObjectPermission(request: FastifyRequest, view: PermissionView, object: object): boolean {
+      if (SAFE_METHODS.has(request.method)) return true;
+      const key = ownKey(request, pathOf(view.meta, field));
+      return key !== undefined && keyText(keyOf(object[field as never])) === keyText(key);
+    }
+
+    override [REFUSES_ANONYMOUS](method: string): boolean {
+      return !SAFE_METHODS.has(method);
+    }
+
+    override [CHECK_ENTITY](meta: EntityMetadata | undefined, owner: string): void {
+      checkField(`${owner}: IsOwner('${field}')`, meta, field);
+    }
+
+    override [FILLS](meta: EntityMetadata): Readonly<Record<string, FillOf>> {
+      const path = pathOf(meta, field);
+      return {
+        [field]: (request) => {
+          const key = ownKey(request, path);
+          if (key === undefined) throw permissionDenied(request);
+          return key;
+        },
+      };
+    }
+  };
+}
+
+function ownScopeClass(field: string) {
+  return class OwnerAlone extends ownerClass(field) {
+    override hasPermission(request: FastifyRequest): request is AuthenticatedRequest {
+      return getCurrentUser(request) !== null;
+    }
+
+    override scope(request: FastifyRequest, view: PermissionView): Condition {
+      const key = ownKey(request, pathOf(view.meta, field));
+      return key === undefined ? never : this.records<object>(view, { [field]: key });
+    }
+
+    override [REFUSES_ANONYMOUS](): boolean {
+      return true;
+    }
+  };
+}
+
+function pathOf(meta: EntityMetadata | undefined, field: string): FieldPath {
+  return fieldPath(meta as EntityMetadata, field, '.');
+}
+
+/** Returns the id of the user as the field holds it; undefined if nobody is logged in, and for an id that the field cannot hold. */
+function ownKey(request: FastifyRequest, { type }: FieldPath): unknown {
+  const id: unknown = getCurrentUser(request)?.id;
+  if (id === undefined || id === null) return undefined;
+  try {
+    return parseFieldText(type, keyText(id));
+  } catch (error) {
+    if (error instanceof FieldValueError) return undefined;
+    throw error;
+  }
+}
+
+function checkField(who: string, meta: EntityMetadata | undefined, field: string): void {
+  if (meta === undefined) throw new ImproperlyConfigured(`${who} stands at a view of no entity`);
+  const { steps, toMany } = pathOf(meta, field);
+  const property = meta.properties[field as never] as EntityProperty | undefined;
+  if (property === undefined || toMany || steps.length > 0) {
+    throw new ImproperlyConfigured(`${who} has to name a column of ${meta.className} itself, or a relation to one`);
+  }
+  if (isToOne(property) && referredKey(property).primary !== true) {
+    throw new ImproperlyConfigured(
+      `${who}: the relation refers by "${referredKey(property).name}", not by the id of a user`,
+    );
+  }
+}

@@ -1,0 +1,128 @@
+import type { EntityMetadata } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import type { Fewer, Related, ToManyName, ToOneName } from '../../fields/field-name.ts';
+import type { Lookup } from '../../language/lookup.ts';
+import type { LookupFor, Lookups } from '../../language/lookup-name.ts';
+import { type AnyRelatedConditions, type RelatedPath, relatedPath, type Telling } from '../../language/related-path.ts';
+import { fitting, type ResolvedLookup } from '../../language/resolve-lookup.ts';
+import { isPlainRecord } from '../../json.ts';
+import { TEXT, wrongOption } from '../../options.ts';
+
+/** A path to a relation to many: `favoritedBy`, or `author.followers` through at most two relations to one. */
+export type ToManyPath<Entity, Hops extends number = 2> =
+  | ToManyName<Entity>
+  | (Hops extends keyof Fewer
+      ? { [Name in ToOneName<Entity>]: `${Name}.${ToManyPath<Related<Entity, Name>, Fewer[Hops]>}` }[ToOneName<Entity>]
+      : never);
+
+/** The entity at the end of a path of relations. */
+type EntityAt<Entity, Path> = Path extends keyof Entity
+  ? Related<Entity, Path>
+  : Path extends `${infer Head}.${infer Rest}`
+    ? Head extends keyof Entity
+      ? EntityAt<Related<Entity, Head>, Rest>
+      : never
+    : never;
+
+/** The related records that count: lookups, or a function of the request that returns them. Null and undefined mean none. */
+export type RelatedConditions<Target> =
+  | Lookups<Target>
+  | ((request: FastifyRequest) => Lookups<Target> | null | undefined);
+
+/** A value of a record that its related records tell; made by `exists()` and `count()`. */
+export class RelatedValue<Entity, Value> {
+  readonly tells: Telling;
+  /** @internal */
+  readonly way: string;
+  /** @internal */
+  readonly conditions: AnyRelatedConditions;
+  /** Only for the types. */
+  declare readonly entity?: (entity: Entity) => void;
+  declare readonly value?: Value;
+
+  /** @internal */
+  constructor(tells: Telling, way: string, conditions: AnyRelatedConditions) {
+    if (!TEXT[1](way)) throw wrongOption(`${tells}()`, 'path', 'the path of a relation to many, first', way);
+    if (conditions !== undefined && typeof conditions !== 'function' && !isPlainRecord(conditions)) {
+      throw wrongOption(`${tells}()`, 'conditions', 'lookups or a function of the request, second', conditions);
+    }
+    this.tells = tells;
+    this.way = way;
+    this.conditions = conditions;
+  }
+
+  /**
+   * @internal
+   * @param prefix leads from the entity to the one that has the way, with a dot at its end
+   */
+  pathFrom(meta: EntityMetadata, prefix = ''): RelatedPath {
+    return relatedPath(meta, prefix + this.way, this.tells, this.conditions);
+  }
+}
+
+/** A filter by a value that related records tell: by being equal to it, or by another lookup, `[count('comments'), 'gte']`. */
+export type ValueLookup<Entity = never> =
+  | RelatedValue<Entity, boolean | number>
+  | readonly [value: RelatedValue<Entity, boolean>, lookup: LookupFor<boolean>]
+  | readonly [value: RelatedValue<Entity, number>, lookup: LookupFor<number>];
+
+/**
+ * Resolves the filter by a value.
+ *
+ * @throws ImproperlyConfigured for what is no such filter, for a way that does not exist, and for a lookup that does not fit
+ */
+export function lookupOf(meta: EntityMetadata, declared: ValueLookup): ResolvedLookup {
+  const [value, lookup = 'exact']: readonly [unknown, Lookup?] =
+    declared instanceof RelatedValue ? [declared] : declared;
+  if (!(value instanceof RelatedValue)) {
+    throw wrongOption(meta.className, 'filterFields', "a lookup, exists(), count() or [count(…), 'gte']", declared);
+  }
+  const path = value.pathFrom(meta);
+  return fitting(meta, `${path.key}__${lookup}`, path, lookup);
+}
+
+/**
+ * A boolean of a read shape: true if there is a related record that meets the conditions. It is read in the statement of the
+ * record. The filters of MikroORM that are on for the related entity hide its records here too.
+ *
+ * If the conditions depend on the request, such as on its user, give a function. If it returns undefined or null, no record
+ * counts and the field is false. The options `filterFields` and `orderingFields` of a view take the value too.
+ *
+ * Throws ImproperlyConfigured for arguments of the wrong kind; `readShape` and the registration of the view throw it for a
+ * relation or a lookup that does not exist.
+ *
+ * @example
+ * readShape(Author, ['id'], {
+ *   published: exists('books'),
+ *   mine: exists('books', (request) => {
+ *     const user = getCurrentUser(request);
+ *     return user && { tags__name: String(user.id) };
+ *   }),
+ * });
+ * // GET /authors/1 → {"id":1,"published":true,"mine":true}; without a user {"id":1,"published":true,"mine":false}
+ * // select t0."id" as c0, exists (select 1 from "book" t1 where t1."author_id" = t0."id") as c1, … from "author" t0 …
+ */
+export function exists<Entity, const Path extends ToManyPath<Entity>>(
+  path: Path,
+  conditions?: RelatedConditions<EntityAt<Entity, NoInfer<Path>>>,
+): RelatedValue<Entity, boolean> {
+  return new RelatedValue('exists', path, conditions);
+}
+
+/**
+ * An integer of a read shape: the number of related records that meet the conditions, of all if there are none. It is read, and
+ * may be filtered and ordered by, as `exists()`. If a function of the request returns undefined or null, the number is 0.
+ *
+ * Throws ImproperlyConfigured as `exists()` does.
+ *
+ * @example
+ * readShape(Author, ['id'], { books: count('books'), on_tea: count('books', { tags__name: 'tea' }) });
+ * // GET /authors/1 → {"id":1,"books":12,"on_tea":3}
+ * // select t0."id" as c0, (select count(*) from "book" t1 where t1."author_id" = t0."id") as c1, … from "author" t0 …
+ */
+export function count<Entity, const Path extends ToManyPath<Entity>>(
+  path: Path,
+  conditions?: RelatedConditions<EntityAt<Entity, NoInfer<Path>>>,
+): RelatedValue<Entity, number> {
+  return new RelatedValue('count', path, conditions);
+}

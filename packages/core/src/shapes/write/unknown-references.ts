@@ -1,0 +1,54 @@
+import type { EntityManager } from '@mikro-orm/core';
+import { fieldPath } from '../../fields/field-path.ts';
+import { keyText } from '../../fields/primary-key.ts';
+import { compare } from '../../language/compare.ts';
+import { orderValues } from '../../language/projection.ts';
+import { backendOf } from '../../query/backend-of.ts';
+import { violationOf } from '../../query/known-errors.ts';
+import { QuerySet } from '../../query/queryset.ts';
+import type { Reference } from './bound-input.ts';
+
+/**
+ * Creates records by one unique field each, in the transaction of an entity manager. Records that exist stay as they are, also those that filters
+ * hide. A record that another transaction creates at the same time is waited for, and is then one that exists. On a database without savepoints
+ * the transaction fails instead, and `inTransaction` begins it anew.
+ */
+export async function createUnknown(
+  em: EntityManager,
+  reference: Reference,
+  values: readonly unknown[],
+): Promise<void> {
+  const unknown = await unstored(em, reference, values);
+  if (unknown.length === 0) return;
+  if (!backendOf(em).hasSavepoints) return create(em.fork({ keepTransactionContext: true }), reference, unknown);
+  if (await createOrIgnore(em, reference, unknown)) return;
+  for (const value of unknown) await createOrIgnore(em, reference, [value]);
+}
+
+/** Lists the values that no record has, each once, in an order that is the same in every request: none waits for another in a circle. */
+async function unstored(em: EntityManager, { target, key }: Reference, values: readonly unknown[]): Promise<unknown[]> {
+  const path = fieldPath(target, key, '.');
+  const rows = await QuerySet.of(em, target.class)
+    .withFilters(false)
+    .where(compare(path, 'in', values))
+    .rows(orderValues([{ path, descending: false }]));
+  const unknown = new Map(values.map((value) => [keyText(value), value]));
+  for (const [stored] of rows) unknown.delete(keyText(stored));
+  return [...unknown].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, value]) => value);
+}
+
+/** Creates all records or, if one of them exists by now, none: then it returns false. */
+async function createOrIgnore(em: EntityManager, reference: Reference, values: readonly unknown[]): Promise<boolean> {
+  try {
+    await em.fork({ keepTransactionContext: true }).transactional((part) => create(part, reference, values));
+    return true;
+  } catch (error) {
+    if (violationOf(error)?.kind !== 'unique') throw error;
+    return false;
+  }
+}
+
+async function create(em: EntityManager, { target, key }: Reference, values: readonly unknown[]): Promise<void> {
+  for (const value of values) em.create(target.class, { [key]: value } as never, { persist: true });
+  await em.flush();
+}
