@@ -106,7 +106,7 @@ type Scalar<Value> = Value extends Date
 
 /** The fields of JSON Logic: those declared, else those that the filter fields reach. */
 type LogicField<D extends Declarations> = [D['jsonLogicFields']] extends [never]
-  ? PathOf<D['filterFields'][keyof D['filterFields']] & string>
+  ? PathOf<Extract<D['filterFields'][keyof D['filterFields']], string>>
   : D['jsonLogicFields'];
 
 type PathOf<Name extends string> = Name extends `${infer Head}__${infer Rest}`

@@ -1,7 +1,9 @@
 /** What compiles and what must not: nothing is sent. */
 import { defineEntity, p } from '@mikro-orm/core';
 import {
+  count,
   DEFAULT_FILTERS,
+  exists,
   Filter,
   type Lookup as ServerLookup,
   many,
@@ -457,3 +459,41 @@ t.test('related records', async () => {
 function await0<Call extends (...args: never) => Promise<unknown>>(): Awaited<ReturnType<Call>> {
   return { ok: true } as Awaited<ReturnType<Call>>;
 }
+
+t.test('what related records tell', async () => {
+  class Shelf extends ModelViewSet(Keeper, {
+    read: readShape(Keeper, ['id'], { is_used: exists('keys'), keys_count: count('keys') }),
+    filterFields: {
+      id: 'id',
+      is_used: exists('keys', () => ({ label: 'front' })),
+      keys_count: count('keys'),
+      min_keys: [count('keys'), 'gte'],
+      some_keys: [count('keys'), 'in'],
+    },
+    orderingFields: { keys: count('keys') },
+  }) {}
+  const router = new Router().register('shelves', Shelf);
+  const shelves = createClient<typeof router>(options).shelves;
+  type List = ListOf<typeof shelves.list>;
+  same<List['is_used'], boolean | undefined>(true);
+  same<List['keys_count'], number | undefined>(true);
+  same<List['min_keys'], number | undefined>(true);
+  same<List['some_keys'], readonly number[] | undefined>(true);
+  same<List['sort'], 'keys' | '-keys' | readonly ('keys' | '-keys')[] | undefined>(true);
+  type Item = Awaited<ReturnType<typeof shelves.retrieve>>;
+  same<Item['is_used'], boolean>(true);
+  same<Item['keys_count'], number>(true);
+  await shelves.list({ filter: { '==': [{ var: 'id' }, 1] } });
+  // @ts-expect-error -- not a field of JSON Logic
+  await shelves.list({ filter: { '==': [{ var: 'keys_count' }, 1] } });
+});
+
+const Key = defineEntity({
+  name: 'Key',
+  properties: { id: p.integer().primary(), label: p.string(), keeper: () => p.manyToOne(Keeper) },
+});
+
+const Keeper = defineEntity({
+  name: 'Keeper',
+  properties: { id: p.integer().primary(), keys: () => p.oneToMany(Key).mappedBy('keeper') },
+});

@@ -57,17 +57,11 @@ export class AccountInput {
 
   /** Puts entities in the place of references. Throws InvalidUsage for those that lead nowhere. */
   async resolve(em: EntityManager, data: object): Promise<object> {
-    const [resolved] = await this.#shape.resolveReferences(em, [{ data, path: '' }], {
-      find: ({ target }, condition) =>
-        QuerySet.of(em, target.class as EntityName<object>)
-          .where(condition)
-          .entities(),
-      create: ({ target }) => {
-        throw new ImproperlyConfigured(
-          `auth: a shape of accounts cannot create the ${target.className} that refs() does not find`,
-        );
-      },
-    });
+    const [resolved] = await this.#shape.resolveReferences(em, [{ data, path: '' }], ({ target }, condition) =>
+      QuerySet.of(em, target.class as EntityName<object>)
+        .where(condition)
+        .entities(),
+    );
     return resolved!;
   }
 

@@ -182,7 +182,7 @@ export class Accounts {
     this.#ids = readShape(model.account, ['id']).bind(meta, platform);
     const alone: AnyShape = readShape(model.account as EntityName<object>, [], userFields(model) as never);
     const further = furtherRoles(model);
-    const row = (further === undefined ? alone : alone.and(further)) as ReadShape<object, AccountRow>;
+    const row = (further === undefined ? alone : alone.extend(further)) as ReadShape<object, AccountRow>;
     const active = this.#all(em).filter(this.#named({ is_active: true }));
     this.#active = new RecordFinder(active, userProjection(row.bind(meta, platform), users?.bind(meta, platform)));
     this.#shown = me && new RecordFinder<AccountEntity, object>(active, me.bind(meta, platform));

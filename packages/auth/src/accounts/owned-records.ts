@@ -42,7 +42,7 @@ export class OwnedRecords<Entity extends object> {
     this.#em = em;
     const further = furtherRoles(account);
     const own = shown as ReadShape<object, object> | undefined;
-    this.#shown = own === undefined || further === undefined ? (own ?? further) : own.and(further);
+    this.#shown = own === undefined || further === undefined ? (own ?? further) : own.extend(further);
     const active = { [`account__${account.names.is_active}`]: true };
     this.ofActiveAccounts = QuerySet.of(em, model.entity).filter(active as never);
   }

@@ -29,10 +29,14 @@ export class OAuthFlows {
     this.#cookie = { name: 'oauth_state', path, sameSite: 'Lax' };
   }
 
-  async begin(request: FastifyRequest, reply: FastifyReply, provider: string, redirectUri: string): Promise<OAuthFlow> {
+  async begin(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { provider, redirectUri, returnTo }: Pick<OAuthFlow, 'provider' | 'redirectUri' | 'returnTo'>,
+  ): Promise<OAuthFlow> {
     const [state, nonce, verifier] = [randomText(), randomText(), randomText()];
     const expiresAt = Date.now() + LIFETIME_SECONDS * 1000;
-    const flow = { provider, state, nonce, verifier, redirectUri, expiresAt };
+    const flow = { provider, state, nonce, verifier, redirectUri, returnTo, expiresAt };
     await this.#store.put(this.#keyOf(flow), provider, LIFETIME_SECONDS * 1000);
     setCookie(request, reply, this.#cookie, this.#box.seal(JSON.stringify(flow), SUBJECT), LIFETIME_SECONDS);
     return flow;

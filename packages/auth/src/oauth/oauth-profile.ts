@@ -14,6 +14,8 @@ export interface OAuthFlow {
   readonly nonce: string;
   readonly verifier: string;
   readonly redirectUri: string;
+  /** The path of the server to go to when the login has ended; undefined: the callback answers as a login does. */
+  readonly returnTo?: string | undefined;
   /** In milliseconds since 1970. */
   readonly expiresAt: number;
 }

@@ -13,6 +13,7 @@ export interface AuthRoute {
   readonly summary: string;
   readonly description: string;
   readonly params?: TSchema;
+  readonly querystring?: TSchema;
   /** Undefined: the route takes none. */
   readonly body?: TSchema;
   readonly status: 200 | 201 | 204 | 302;

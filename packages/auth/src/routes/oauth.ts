@@ -1,4 +1,4 @@
-import { NotFound, securityEvent, ServiceUnavailable, Unauthorized } from '@viewset/core';
+import { InvalidUsage, NotFound, securityEvent, ServiceUnavailable, Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Identities } from '../oauth/identities.ts';
@@ -6,6 +6,10 @@ import type { OAuthFlow, OAuthProfile, OAuthProtocol } from '../oauth/oauth-prof
 import type { OAuthFlows } from '../oauth/oauth-flows.ts';
 import { type AuthRoute, LOGIN_COOKIES, NOTHING } from './auth-route.ts';
 import type { CompleteLogin } from '../login/complete-login.ts';
+import type { SessionParts } from './sessions.ts';
+
+/** The cookie has to hold it, too. */
+const MAX_RETURN_LENGTH = 1000;
 
 export interface OAuthParts {
   readonly flows: OAuthFlows;
@@ -19,13 +23,15 @@ export interface OAuthParts {
 
 export interface OAuthRouteParts extends OAuthParts {
   readonly completeLogin: CompleteLogin;
+  /** Undefined: sessions are off. */
+  readonly sessions: SessionParts | undefined;
 }
 
 export function oauthRoutes(parts: OAuthRouteParts, loginAnswer: AuthRoute['answer']): readonly AuthRoute[] {
   const shared = {
     name: 'oauth',
     method: 'GET',
-    params: Type.Object({ provider: Type.String() }),
+    params: Type.Object({ provider: Type.Enum([...parts.protocols.keys()]) }),
     access: 'anybody',
   } as const;
   return [
@@ -35,6 +41,7 @@ export function oauthRoutes(parts: OAuthRouteParts, loginAnswer: AuthRoute['answ
       operationId: 'oauth',
       summary: 'Log in by another service',
       description: 'Sends the browser to the page of the service, which sends it back to the callback.',
+      ...(parts.sessions && { querystring: BEGIN_QUERY }),
       status: 302,
       answer: NOTHING,
       cookies: 'A cookie by which this browser alone can end the login.',
@@ -46,7 +53,8 @@ export function oauthRoutes(parts: OAuthRouteParts, loginAnswer: AuthRoute['answ
       path: 'oauth/:provider/callback',
       operationId: 'oauthCallback',
       summary: 'End a login by another service',
-      description: 'Answers as a login does. Only the browser that began the login can end it, and only once.',
+      description:
+        'Answers as a login does, or sends the browser to `return_to` with the cookie of its session. Only the browser that began the login can end it, and only once.',
       status: 200,
       answer: loginAnswer,
       cookies: LOGIN_COOKIES,
@@ -56,11 +64,25 @@ export function oauthRoutes(parts: OAuthRouteParts, loginAnswer: AuthRoute['answ
   ];
 }
 
-function beginHandler({ flows, protocols, origin, path }: OAuthRouteParts) {
+const BEGIN_QUERY = Type.Object({
+  return_to: Type.Optional(
+    Type.String({
+      description:
+        'The path of a page of this server, to go to when the login has ended. If the account has two factors, the page finds `two_factor_token` in the fragment.',
+    }),
+  ),
+});
+
+function beginHandler({ flows, protocols, origin, path, sessions }: OAuthRouteParts) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { name, protocol } = providerOf(request, protocols);
     const own = origin ?? `${request.protocol}://${request.host}`;
-    const flow = await flows.begin(request, reply, name, `${own}${path}/${name}/callback`);
+    const returnTo = sessions && readReturnTo(request, own);
+    const flow = await flows.begin(request, reply, {
+      provider: name,
+      redirectUri: `${own}${path}/${name}/callback`,
+      returnTo,
+    });
     const url = await reach(() => protocol.authorizationUrl(flow));
     return reply.redirect(url.href);
   };
@@ -86,8 +108,23 @@ function callbackHandler({ flows, identities, protocols, completeLogin }: OAuthR
       const event = { ...securityEvent(request, `auth.oauth_${how}`), account: account.id, provider: name };
       request.log.info(event, 'an account was linked to a login by another service');
     }
-    return completeLogin(request, reply, account);
+    const answer = await completeLogin(request, reply, account);
+    if (flow.returnTo === undefined) return answer;
+    // The page gets an access token by its cookie: none stands in an address.
+    const half = 'two_factor_token' in answer ? `#two_factor_token=${answer.two_factor_token}` : '';
+    return reply.redirect(flow.returnTo + half);
   };
+}
+
+/** Throws InvalidUsage for anything but a path of this server: nobody is led to another one. */
+function readReturnTo(request: FastifyRequest, origin: string): string | undefined {
+  const { return_to: given } = request.query as { readonly return_to?: unknown };
+  if (given === undefined || given === '') return undefined;
+  const url = typeof given === 'string' && URL.canParse(given, origin) ? new URL(given, origin) : undefined;
+  const isOwn = url?.origin === origin && String(given).startsWith('/') && given === url.pathname + url.search;
+  if (isOwn && url.href.length <= MAX_RETURN_LENGTH) return url.pathname + url.search;
+  const details = [{ in: 'query', path: '/return_to', message: 'must be a path of this server' }] as const;
+  throw new InvalidUsage('Invalid query: return_to must be a path of this server', { details });
 }
 
 async function profileOf(request: FastifyRequest, protocol: OAuthProtocol, flow: OAuthFlow): Promise<OAuthProfile> {

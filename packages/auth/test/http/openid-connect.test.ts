@@ -129,6 +129,37 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal(await orm.em.fork().count(Identity, { subject: 'fresh' }), 0, 'the identity goes with the account');
   });
 
+  t.test('the browser goes back to a page, with the cookie of its session and without a token', async (t) => {
+    provider.person = { sub: 'page', email: 'page@example.com', email_verified: true };
+    const browser = new Navigator();
+    const callback = await browser.follow(
+      `${pathOf('main')}?return_to=%2Fapi%3Fpage%3D2`,
+      `${pathOf('main')}/callback`,
+    );
+    const done = await browser.get(callback);
+    t.equal(done.status, 302);
+    t.equal(done.headers.get('location'), '/api?page=2');
+    t.ok(browser.cookies(host).has('refresh_token'));
+    const { id } = await app.addAccount('page-two@example.com');
+    const em = orm.em.fork();
+    em.create(TwoFactor, { account: id as never, secret: 'x', recovery_codes: '', confirmed_at: new Date() });
+    await em.flush();
+    provider.person = { sub: 'page-two', email: 'page-two@example.com', email_verified: true };
+    const half = await new Navigator().follow(`${pathOf('main')}?return_to=/api`, '/api#');
+    t.match(half, /\/api#two_factor_token=[\w.-]+$/);
+    for (const path of [
+      '//evil.example/',
+      'https://evil.example/',
+      '/\\evil.example',
+      'api',
+      '/../x',
+      `/${'x'.repeat(1000)}`,
+    ]) {
+      const answer = await new Navigator().get(`${pathOf('main')}?return_to=${encodeURIComponent(path)}`);
+      t.equal(answer.status, 400, path);
+    }
+  });
+
   t.test('a disabled account does not come in', async () => {
     await app.addAccount('off@example.com', { is_active: false });
     provider.person = { sub: 'off', email: 'off@example.com', email_verified: true };

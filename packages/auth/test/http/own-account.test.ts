@@ -185,6 +185,17 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal(await orm.em.fork().count(Account, { email: 'both@example.com' }), 1);
   });
 
+  t.test('a body may have another name for a property, which a conflict names as the body does', async (t) => {
+    const renamed = writeShape(Account, [], { passport: 'card' });
+    const other = await startApp(t, orm, { account: Account, me: { read, write: renamed } });
+    await other.addAccount('kim@example.com');
+    const kim = client(other, await other.login('kim@example.com'));
+    t.match(await kim.patch({ passport: 'K-1', card: 'no' }), { status: 200, body: { card: 'K-1' } });
+    const taken = await kim.patch({ passport: 'B-1' });
+    t.equal(taken.status, 409, taken.text);
+    t.strictSame(paths(taken), ['/passport']);
+  });
+
   t.test('registration takes the application’s own fields', async (t) => {
     const email = 'jo@example.com';
     const code = await app.code(email);

@@ -42,6 +42,14 @@ export function withOnly(schema: TObject, properties: TObject['properties']): TO
   return required.length === 0 ? copy : Object.assign(copy, { required });
 }
 
+/** Adds the properties of an object's schema to those of another one, in the place of those of the same names. */
+export function joined(schema: TObject, added: TObject): TObject {
+  const kept = ((schema.required ?? []) as readonly string[]).filter((name) => !(name in added.properties));
+  const required = [...kept, ...(added.required ?? [])];
+  const whole = withProperties(schema, { ...schema.properties, ...added.properties }, 'required');
+  return required.length === 0 ? whole : Object.assign(whole, { required });
+}
+
 /** Copies an object's schema with its properties changed; the same schema if none of them is. */
 export function mapProperties(schema: TObject, change: (schema: TSchema, name: string) => TSchema): TObject {
   const changed = Object.entries(schema.properties).map(([name, child]) => [name, change(child, name)] as const);

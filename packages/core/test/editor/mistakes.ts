@@ -49,6 +49,37 @@ export const shape = writeShape(Book, ['title'], { heading: Type.String() });`,
     message: "Type 'TString' is not assignable to type 'OtherSource<Book>'.",
   },
   {
+    name: 'a misspelt name in extend() of a read shape',
+    code: `
+export const shape = read.extend(['pags']);`,
+    message: "Type '\"pags\"' is not assignable to type 'ShownName<Book>'. Did you mean '\"pages\"'?",
+  },
+  {
+    name: 'a misspelt path in extend() of a read shape',
+    code: `
+export const shape = read.extend([], { by: 'author.emial' });`,
+    message: "Type '\"author.emial\"' is not assignable to type 'ExtraSource<Book>'. Did you mean '\"author.email\"'?",
+  },
+  {
+    name: 'a misspelt name in pick() of a read shape',
+    code: `
+export const shape = read.pick(['titel']);`,
+    message: 'Type \'"titel"\' is not assignable to type \'"id" | "title"\'. Did you mean \'"title"\'?',
+  },
+  {
+    name: 'a misspelt name in extend() of a write shape',
+    code: `
+export const shape = write.extend(['pags']);`,
+    message: "Type '\"pags\"' is not assignable to type 'WritableName<Book>'. Did you mean '\"pages\"'?",
+  },
+  {
+    name: 'a misspelt name in omit() of a write shape',
+    code: `
+export const shape = write.omit(['autor']);`,
+    message:
+      'Type \'"autor"\' is not assignable to type \'"author" | "publisher" | "title"\'. Did you mean \'"author"\'?',
+  },
+  {
     name: 'a related record of another kind in performCreate',
     code: `
 export class V extends ModelViewSet(Book, { read, write }) {

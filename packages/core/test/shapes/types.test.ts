@@ -330,3 +330,48 @@ t.test('a field under another name is typed as its property, and hooks see the p
   // @ts-expect-error -- children of another entity
   t.throws(() => writeShape(Book, [], { parts: field('chapters', nested(writeShape(Book, ['title']))) }));
 });
+
+t.test('shapes are values, and those that are made of them are typed', async () => {
+  const shared = readShape(Specimen, [], {
+    maker: 'maker.name',
+    twice: computed(Type.Number(), ['id'], ({ id }) => 2 * id),
+  });
+  const whole = readShape(Specimen, ['id', 'name']).extend(['flag'], { label: 'name' }).extend(shared);
+  type Whole = OutputOf<typeof whole>;
+  same<keyof Whole, 'id' | 'name' | 'flag' | 'label' | 'maker' | 'twice'>(true);
+  same<Whole['twice'], number>(true);
+  same<OutputOf<typeof other>['maker'], Whole['maker']>(true);
+  const other = readShape(Specimen, ['uuid']).extend(shared);
+  const picked = whole.pick(['id', 'label']);
+  same<OutputOf<typeof picked>, { id: number; label: string }>(true);
+  const replaced = picked.extend([], { label: 'id' });
+  same<OutputOf<typeof replaced>, { id: number; label: number }>(true);
+  const omitted = replaced.omit(['id']);
+  same<OutputOf<typeof omitted>, { label: number }>(true);
+  t.strictSame(Object.keys(omitted.schema.properties), ['label']);
+
+  const write = writeShape(Book, ['title'], { labels: refs('tags.name') });
+  const more = write.extend(
+    ['isbn'],
+    { parts: field('chapters', nested(writeShape(Chapter, ['heading']))) },
+    { required: ['isbn'] },
+  );
+  same<keyof ResolvedData<InferEntity<typeof Book>, InputOf<typeof more>>, 'title' | 'tags' | 'isbn' | 'chapters'>(
+    true,
+  );
+  const part = more.pick(['isbn', 'labels']);
+  same<SentBody<InputOf<typeof part>>, { isbn: string | null; labels?: string[] }>(true);
+  same<keyof ResolvedData<InferEntity<typeof Book>, InputOf<typeof part>>, 'tags' | 'isbn'>(true);
+  const plain = more.omit(['labels', 'parts']).extend(['title'], {}, { optional: ['title'] });
+  same<InputOf<typeof plain>, { isbn: string | null; title?: string }>(true);
+  // @ts-expect-error -- misspelt
+  t.throws(() => whole.pick(['nmae']), { message: /no field "nmae"; did you mean "name"/ });
+  // @ts-expect-error -- misspelt
+  t.throws(() => whole.extend(['kidn']), { message: /no property "kidn"; did you mean "kind"/ });
+  // @ts-expect-error -- misspelt
+  t.throws(() => write.omit(['tags']), { message: /no field "tags"; it has: title, labels/ });
+  // @ts-expect-error -- a shape of another entity
+  t.throws(() => write.extend(writeShape(Chapter, ['heading'])), {
+    message: /takes a shape of Book, but one of Chapter/,
+  });
+});

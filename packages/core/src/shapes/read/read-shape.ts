@@ -16,6 +16,7 @@ import { RelatedValue } from './related-value.ts';
 import { isUnsafeName } from '../../schema/scan-input.ts';
 import { type ObjectSchema, type StaticObject, nullableObject, without } from '../schema-object.ts';
 import { embeddableAt, shapeField, toManyAt } from '../shape-field.ts';
+import { checkSameEntity, checkShapeNames } from '../shape-names.ts';
 import { knownPart } from '../known-part.ts';
 import { readSchema } from '../wire-format.ts';
 import type { Flat, NullOf, PropertyValue, ToWire, WireValue } from '../wire-value.ts';
@@ -40,10 +41,62 @@ export class ReadShape<Entity extends object, Output extends object> {
     this.fields = fields;
   }
 
-  /** The shape of the fields of two shapes, whose names differ. */
-  and<Other extends object>(other: ReadShape<Entity, Other>): ReadShape<Entity, Output & Other> {
-    const fields = [...this.fields, ...other.fields];
+  /**
+   * Returns a shape with further fields, in the form of `readShape()`'s parameters or of another shape of the entity. A field takes the
+   * place of one of the same name.
+   *
+   * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
+   * @example
+   * const brief = readShape(Product, ['id', 'name']);
+   * const whole = brief.extend(['price', 'stock'], { maker: 'maker.name' });
+   * const dated = whole.extend(readShape(Product, ['created_at']));
+   */
+  extend<
+    const Name extends ShownName<Entity> = never,
+    const Extra extends ExtraFields<Entity, keyof Extra> = Record<never, never>,
+    Other extends object = Record<never, never>,
+  >(
+    given: readonly Name[] | ReadShape<Entity, Other>,
+    extra?: Extra,
+  ): ReadShape<Entity, Extended<Output, Other & ReadOutput<Entity, Name, Extra>>> {
+    const added = 'bind' in given ? given : readShape<Entity, Name, Extra>(this.entity, given, extra);
+    checkSameEntity('extend()', this.entity, added.entity);
+    const others = new Set(added.fields.map(({ name }) => name));
+    return this.#of([...this.fields.filter(({ name }) => !others.has(name)), ...added.fields]);
+  }
+
+  /**
+   * Returns a shape of some fields of this one.
+   *
+   * @throws ImproperlyConfigured for a name that the shape does not have, naming the nearest
+   * @example
+   * whole.pick(['id', 'name']);
+   */
+  pick<const Name extends keyof Output & string>(names: readonly Name[]): ReadShape<Entity, Flat<Pick<Output, Name>>> {
+    this.#check('pick()', names);
+    return this.#of(this.fields.filter(({ name }) => (names as readonly string[]).includes(name)));
+  }
+
+  /**
+   * Returns the shape without some fields.
+   *
+   * @throws ImproperlyConfigured for a name that the shape does not have, naming the nearest
+   * @example
+   * whole.omit(['stock']);
+   */
+  omit<const Name extends keyof Output & string>(names: readonly Name[]): ReadShape<Entity, Flat<Omit<Output, Name>>> {
+    this.#check('omit()', names);
+    return this.#of(this.fields.filter(({ name }) => !(names as readonly string[]).includes(name)));
+  }
+
+  #of<Other extends object>(fields: readonly ReadField[]): ReadShape<Entity, Other> {
     return new ReadShape(this.entity, objectOf(fields), fields);
+  }
+
+  #check(method: string, names: readonly string[]): void {
+    const owner = `${method} of a readShape() of ${declaredMetadata(this.entity).className}`;
+    const known = this.fields.map(({ name }) => name);
+    checkShapeNames(owner, names, known);
   }
 
   /**
@@ -120,6 +173,9 @@ type JsonTypeOf<Value> = 0 extends 1 & Value
       : Value extends boolean
         ? 'boolean'
         : string;
+
+/** The object of a shape that another one extends. */
+export type Extended<Output, Added> = Flat<Omit<Output, keyof Added> & Added>;
 
 /** The object that a read shape sends. */
 export type ReadOutput<Entity, Names extends string, Extra> = Flat<

@@ -119,7 +119,7 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
   /**
    * Puts the related entities in the place of references.
    *
-   * @param referred the records that may be referred to
+   * @param findReferred finds the records that may be referred to
    * @param known the faults of the records that are known already
    * @throws InvalidUsage with a detail for every fault that is known, and for every reference to a record that is not there
    */

@@ -117,6 +117,20 @@ export type ByProperty<Input> = '~names' extends keyof Input
     }
   : Input;
 
+/** The fields of two bodies, the second's in the place of those of the same names. */
+export type ExtendedBody<Input, Added> = Named<
+  Flat<Omit<SentBody<Input>, keyof Added> & SentBody<Added>>,
+  Flat<Omit<NamesIn<Input>, keyof Added> & NamesIn<Added>>
+>;
+
+/** Some fields of a body. */
+export type PickedBody<Input, Names extends keyof Input> = Named<
+  Flat<Pick<Input, Names>>,
+  Pick<NamesIn<Input>, Names & keyof NamesIn<Input>>
+>;
+
+type NamesIn<Input> = '~names' extends keyof Input ? NonNullable<Input['~names']> : Record<never, never>;
+
 /** A body as clients send it, without what the types say of its names. */
 export type SentBody<Input> = '~names' extends keyof Input ? Flat<Omit<Input, '~names'>> : Input;
 

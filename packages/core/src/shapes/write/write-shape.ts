@@ -21,14 +21,18 @@ import {
 import {
   type ObjectSchema,
   type StaticObject,
+  joined,
   nullableObject,
   partialOf,
   withOnly,
   without,
 } from '../schema-object.ts';
 import { type ShapeField, embeddableAt, shapeField } from '../shape-field.ts';
+import { checkSameEntity, checkShapeNames } from '../shape-names.ts';
 import { writeSchema } from '../wire-format.ts';
 import type {
+  ExtendedBody,
+  PickedBody,
   ResolvedData,
   WritableName,
   WritableSchema,
@@ -75,15 +79,79 @@ export class WriteShape<Entity extends object, Input extends object> {
     return Object.keys(this.schema.properties).some((name) => this.#propertyOf(name) === property);
   }
 
+  /**
+   * Returns a shape with further fields, in the form of `writeShape()`'s parameters or of another shape of the entity. A field takes the
+   * place of one of the same name.
+   *
+   * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
+   * @example
+   * const write = writeShape(Product, ['name', 'price']);
+   * const ofStaff = write.extend(['stock'], { maker: 'maker.name' }, { required: ['stock'] });
+   */
+  extend<
+    const Name extends WritableName<Entity> = never,
+    const Overrides extends WriteOverrides<Entity, keyof Overrides> = Record<never, never>,
+    const Required extends Name | (keyof Overrides & string) = never,
+    const Optional extends Name | (keyof Overrides & string) = never,
+    Other extends object = Record<never, never>,
+  >(
+    given: readonly Name[] | WriteShape<Entity, Other>,
+    overrides?: Overrides,
+    options?: { readonly required?: readonly Required[]; readonly optional?: readonly Optional[] },
+  ): WriteShape<
+    Entity,
+    ExtendedBody<ExtendedBody<Input, Other>, WriteInput<Entity, Name, Overrides, Required, Optional>>
+  > {
+    const added =
+      'bind' in given
+        ? given
+        : writeShape<Entity, Name, Overrides, Required, Optional>(this.entity, given, overrides, options);
+    checkSameEntity('extend()', this.entity, added.entity);
+    const kept = [...this.#sources].filter(([name]) => !(name in added.schema.properties));
+    return new WriteShape(this.entity, joined(this.schema, added.schema), new Map([...kept, ...added.#sources]));
+  }
+
+  /**
+   * Returns a shape of some fields of this one, by their names in a body.
+   *
+   * @throws ImproperlyConfigured for a name that the shape does not have, naming the nearest
+   * @example
+   * write.pick(['name']);
+   */
+  pick<const Name extends Exclude<keyof Input, '~names'> & string>(
+    names: readonly Name[],
+  ): WriteShape<Entity, PickedBody<Input, Name>> {
+    this.#check('pick()', names);
+    return this.#keeping((name) => (names as readonly string[]).includes(name));
+  }
+
+  /**
+   * Returns the shape without some fields, by their names in a body.
+   *
+   * @throws ImproperlyConfigured for a name that the shape does not have, naming the nearest
+   * @example
+   * write.omit(['price']);
+   */
+  omit<const Name extends Exclude<keyof Input, '~names'> & string>(
+    names: readonly Name[],
+  ): WriteShape<Entity, PickedBody<Input, Exclude<keyof Input, Name | '~names'>>> {
+    this.#check('omit()', names);
+    return this.#keeping((name) => !(names as readonly string[]).includes(name));
+  }
+
+  #check(method: string, names: readonly string[]): void {
+    const owner = `${method} of a writeShape() of ${declaredMetadata(this.entity).className}`;
+    const known = Object.keys(this.schema.properties);
+    checkShapeNames(owner, names, known);
+  }
+
   /** @internal The same shape without the fields of some properties, which a body then says in vain. */
   without(properties: readonly string[]): WriteShape<Entity, Input> {
     return this.#keeping((name) => !properties.includes(this.#propertyOf(name)));
   }
 
-  #keeping(isKept: (name: string) => boolean): WriteShape<Entity, Input> {
-    const { properties } = this.schema;
-    const kept = Object.entries(properties).filter(([name]) => isKept(name));
-    if (kept.length === Object.keys(properties).length) return this;
+  #keeping<Part extends object>(isKept: (name: string) => boolean): WriteShape<Entity, Part> {
+    const kept = Object.entries(this.schema.properties).filter(([name]) => isKept(name));
     return new WriteShape(this.entity, withOnly(this.schema, Object.fromEntries(kept)), this.#sources);
   }
 

@@ -58,7 +58,7 @@ export class Bulk {
     this.#limits = isRecord(option) ? option : Object.fromEntries(offered.map((each) => [each, option]));
     this.#input = input;
     this.#key = key;
-    this.#keyName = nameOfKey(owner, key.property.name, input);
+    this.#keyName = nameOfKey(owner, key.property.name, this.#limits.update === undefined ? undefined : input);
     this.#field = shapeField(meta, key.key);
     const declared = Object.keys(this.#limits) as WriteOperation[];
     if (declared.length === 0) throw new ImproperlyConfigured(`${owner}: the view has no operation that writes`);

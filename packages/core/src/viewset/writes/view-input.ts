@@ -18,7 +18,7 @@ import { compileInspect, type Inspect } from '../../schema/validator.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
 import type { BodyDocument, BoundWriteShape } from '../../shapes/write/bound-write-shape.ts';
 import { countRelated, maxRelated } from '../../shapes/write/related-items.ts';
-import { type ObjectSchema, partialOf, withProperties } from '../../shapes/schema-object.ts';
+import { joined, type ObjectSchema, partialOf } from '../../shapes/schema-object.ts';
 import { toWriteShape, type WriteShape } from '../../shapes/write/write-shape.ts';
 import { Problems } from './problems.ts';
 import { type ReadBody, soundBody } from '../request/read-input.ts';
@@ -224,12 +224,6 @@ export class ViewInput {
 
 function isPair(write: InputOptions['write']): write is { readonly create: Shape; readonly update: Shape } {
   return isRecord(write) && 'create' in write && 'update' in write;
-}
-
-function joined(schema: TObject, extra: TObject): TObject {
-  const whole = withProperties(schema, { ...schema.properties, ...extra.properties }, 'required');
-  const required = [...(schema.required ?? []), ...(extra.required ?? [])];
-  return required.length === 0 ? whole : Object.assign(whole, { required });
 }
 
 function checkWriteShape(name: string, shape: unknown): asserts shape is WriteShape<object, object> {
