@@ -38,7 +38,9 @@ const workspace = mkdtempSync(join(tmpdir(), 'viewset-packages-'));
 process.on('exit', () => rmSync(workspace, { recursive: true, force: true }));
 
 const tarballs = new Map(
-  ['core', 'mongodb', 'auth', 'openapi', 'explorer', 'client'].map((folder) => pack(join(root, 'packages', folder))),
+  ['core', 'mongodb', 'auth', 'openapi', 'explorer', 'client', 'testing'].map((folder) =>
+    pack(join(root, 'packages', folder)),
+  ),
 );
 for (const [name, tarball] of tarballs) checkTarball(name, tarball);
 const consumer = createConsumer(

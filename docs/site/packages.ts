@@ -1,5 +1,5 @@
 /** The packages that are documented, by their folders in `packages`. */
-export const PACKAGES = ['core', 'mongodb', 'auth', 'openapi', 'explorer', 'client'] as const;
+export const PACKAGES = ['core', 'mongodb', 'auth', 'openapi', 'explorer', 'client', 'testing'] as const;
 
 /** The modules that they consist of, by the names in imports. */
 export const MODULES = [...PACKAGES, 'core/backend', 'client/progress', 'client/refresh-by-cookie'] as const;

@@ -81,6 +81,8 @@ export interface Declarations {
   readonly input: unknown;
   readonly update: unknown;
   readonly operations: string;
+  /** The methods of `update`: PUT, PATCH. */
+  readonly updateMethods: string;
   /** The members in which records stand; never if they stand by themselves. */
   readonly envelope: unknown;
   /** The operations that can be done to several records at once. */
@@ -170,11 +172,18 @@ type Selecting<D extends Declarations, Output, Member> = [keyof D['expandable'] 
  * method of the view.
  */
 type ModelRoutes<View, D extends Declarations> = OperationsAt<View, OperationName<D> & keyof View, D> &
-  ('update' extends D['operations'] ? Pick<Operations<D>, 'replace'> : unknown);
+  ('update' extends D['operations']
+    ? 'PUT' extends D['updateMethods']
+      ? Pick<Operations<D>, 'replace'>
+      : unknown
+    : unknown);
 
 type OperationName<D extends Declarations> =
-  | Extract<D['operations'], 'list' | 'retrieve' | 'create' | 'update' | 'destroy'>
-  | `${Extract<D['bulk'] & D['operations'], 'create' | 'update' | 'destroy'>}Many`;
+  | Extract<D['operations'], 'list' | 'retrieve' | 'create' | 'destroy'>
+  | ('PATCH' extends D['updateMethods'] ? Extract<D['operations'], 'update'> : never)
+  | `${Extract<D['bulk'] & D['operations'], BulkName<D>>}Many`;
+
+type BulkName<D extends Declarations> = 'create' | 'destroy' | ('PATCH' extends D['updateMethods'] ? 'update' : never);
 
 type OperationsAt<View, Names extends keyof View, D extends Declarations> = {
   readonly [Name in Names]: Operations<D>[Name & keyof Operations<D>];
@@ -231,6 +240,8 @@ interface ActionDeclarations {
   readonly body: unknown;
   readonly query: unknown;
   readonly answers: unknown;
+  /** The records of the view that it answers with. */
+  readonly records: 'record' | 'page' | undefined;
 }
 
 /** The names of the client that an action cannot have there: it is reached by its path, `/each`. */
@@ -285,10 +296,17 @@ interface ActionRoute<A extends ActionDeclarations, Method, D> {
         : None
       : None);
   readonly body: Method extends 'get' ? undefined : A['body'] extends undefined ? unknown : A['body'];
-  readonly data: unknown extends A['answers']
-    ? unknown
-    : A['answers'][keyof A['answers'] & Success<keyof A['answers']>];
+  readonly data: [A['records'], D] extends ['page' | 'record', Declarations]
+    ? RecordsOf<Extract<D, Declarations>>[A['records'] & ('page' | 'record')]
+    : unknown extends A['answers']
+      ? unknown
+      : A['answers'][keyof A['answers'] & Success<keyof A['answers']>];
   readonly errors: unknown extends A['answers'] ? None : Omit<A['answers'], Success<keyof A['answers']>>;
+}
+
+interface RecordsOf<D extends Declarations> {
+  readonly page: ListOf<D>['data'];
+  readonly record: Answered<D, 'retrieve'>;
 }
 
 type Success<Status> = Status extends number ? (`${Status}` extends `2${string}` ? Status : never) : never;

@@ -23,11 +23,12 @@ export type {
 export type { EnvelopeOption } from './viewset/answers/envelope.ts';
 export type { ReadShapes } from './viewset/answers/read-shapes.ts';
 export type { AnsweringOperation } from './viewset/request/answer.ts';
-export type { Operation } from './viewset/request/operation.ts';
+export type { Operation, UpdateMethod } from './viewset/request/operation.ts';
 export {
   action,
   type Action,
   type ActionHandler,
+  type ActionAnswer,
   type ActionMethod,
   type ActionOptions,
   type ActionRequest,

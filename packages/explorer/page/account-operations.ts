@@ -30,6 +30,7 @@ const IDS = [
   'deletePasskey',
   'passkeyLoginOptions',
   'passkeyLogin',
+  'oauth',
 ] as const;
 
 /** The operations of accounts that an API has. */

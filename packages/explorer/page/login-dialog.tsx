@@ -5,6 +5,7 @@ import type { Api } from './api-model.ts';
 import type { Answer } from './exchanges.ts';
 import { loginQuestion } from './login-question.ts';
 import { beginSession } from './logins.ts';
+import { continueHalfLogin, forgetHalfLogin, halfLogin, OAuthLogins } from './oauth-login.tsx';
 import { PasskeyLogin } from './passkey-login.tsx';
 import { logIn } from './session.ts';
 import { useStore } from './store.ts';
@@ -15,6 +16,7 @@ export function LoginDialog({ api }: { readonly api: Api }): JSX.Element {
   const question = useStore(loginQuestion);
   const dialog = useRef<HTMLDialogElement>(null);
   const shown = useRef(question);
+  useEffect(continueHalfLogin, []);
   useEffect(() => {
     if (question === undefined) dialog.current?.close();
     else if (dialog.current?.open === false) dialog.current.showModal();
@@ -53,7 +55,11 @@ interface StepProps {
 
 /** The login and what leads to one: a new password, a new account. */
 function LoginSteps({ api }: { readonly api: Api }): JSX.Element {
-  const [step, setStep] = useState<Step>({ name: 'login' });
+  const [step, setStep] = useState<Step>(() => {
+    const token = halfLogin();
+    return token === undefined ? { name: 'login' } : { name: 'second factor', token };
+  });
+  useEffect(forgetHalfLogin, []);
   const heading = useRef<HTMLHeadingElement>(null);
   const isFirst = useRef(true);
   // Whoever is at the keyboard goes on in the step that has come.
@@ -78,6 +84,7 @@ function LoginSteps({ api }: { readonly api: Api }): JSX.Element {
       <StepForm key={step.name} api={api} step={step} onStep={setStep} />
       {step.name === 'login' ? (
         <>
+          <OAuthLogins api={api} />
           <PasskeyLogin api={api} onDone={() => loginQuestion.set(undefined)} />
           <LoginLinks api={api} step={step} onStep={setStep} />
         </>

@@ -84,7 +84,7 @@ export const texts = {
   beginTwoFactor: 'Set up two-step login',
   twoFactorSecret:
     'Add this key to your authenticator app, by the QR code or by hand. Then enter the code that the app shows.',
-  twoFactorQrCode: 'The key as a QR code, for the camera of your phone',
+  twoFactorQrCode: 'The key for the camera of your phone',
   openAuthenticator: 'Open in an authenticator app on this device',
   confirmTwoFactor: 'Switch on',
   twoFactorOn: 'Two-step login is on.',
@@ -93,6 +93,7 @@ export const texts = {
     'Keep them in a safe place: each lets you in once if you do not have your phone. They are not shown again.',
   destroyTwoFactor: 'Switch two-step login off',
   twoFactorOff: 'Two-step login is off.',
+  oauthLogin: (service: string): string => `Log in with ${service}`,
   passkeyLogin: 'Use a passkey',
   passkeyRefused: 'The device gave no passkey.',
   passkeyKnown: 'This device has a passkey of your account already.',

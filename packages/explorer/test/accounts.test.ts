@@ -157,7 +157,7 @@ t.test('accounts in a browser', { skip: skipWithoutBrowser() }, async (t) => {
     const uri = await page.getByRole('link', { name: 'Open in an authenticator app' }).getAttribute('href');
     t.match(uri, /^otpauth:/);
     const code = await page
-      .getByRole('img', { name: /QR code/ })
+      .getByRole('img', { name: 'The key for the camera of your phone' })
       .locator('path')
       .getAttribute('d');
     const dark = encode(uri!, { ecc: 'M', border: 4 }).data.flat().filter(Boolean);

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
 import { SAFE_METHODS } from '../methods.ts';
 import { hasTransactions, lacksTransactions } from '../mikro/transactions.ts';
 import { naming, wrongOption } from '../options.ts';
@@ -11,7 +12,7 @@ import type { RuleList } from '../throttle/request-limiter.ts';
 import { type Action, type ActionOptions, URL_PATH_RULE } from '../viewset/setup/action.ts';
 import { kebabCase } from '../kebab-case.ts';
 import type { Preconditions } from '../viewset/writes/writing-definition.ts';
-import { isAnswering } from '../viewset/request/answer.ts';
+import { type AnsweringOperation, isAnswering } from '../viewset/request/answer.ts';
 import { EXPORT_TYPES } from '../exports/list-export.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { ParentProof } from '../viewset/visible/parent.ts';
@@ -58,6 +59,8 @@ export interface DeclaredRoute {
   readonly variant?: OperationPlan['variant'];
   readonly urlName: string;
   readonly options: { readonly [Option in keyof ActionOptions]?: ActionOptions[Option] | undefined };
+  /** The operation whose records the route answers with; undefined if it answers with none of the view's. */
+  readonly answersAs?: AnsweringOperation | undefined;
   /** See `OperationPlan`. */
   readonly envelope?: string | undefined;
   readonly pageMembers?: OperationPlan['pageMembers'] | undefined;
@@ -124,10 +127,13 @@ function requireNoTransaction({ name }: ViewSet, { action, transactionReasons }:
 }
 
 function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] {
-  return OPERATION_ROUTES.filter(
-    ({ operation, method }) =>
-      definition.operations.includes(operation) && (method !== 'QUERY' || definition.lists?.takesQuery === true),
-  ).map(({ operation, method, detail }) => {
+  const { operations, updateMethods, lists } = definition;
+  const isOffered = ({ operation, method }: (typeof OPERATION_ROUTES)[number]): boolean => {
+    if (method === 'QUERY') return operations.includes(operation) && lists?.takesQuery === true;
+    if (operation !== 'update' || updateMethods === undefined) return operations.includes(operation);
+    return operations.includes(operation) && (updateMethods as readonly string[]).includes(method);
+  };
+  return OPERATION_ROUTES.filter(isOffered).map(({ operation, method, detail }) => {
     const schemas = definition.schemas.of(operation, MODES[method] ?? 'create');
     const { body, response, documented, readShapes, readBody, refuseBody, form } = schemas;
     const { summaries, descriptions, examples } = view.documentation;
@@ -150,6 +156,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
         description: descriptions?.[operation],
         examples: examples?.[operation],
       },
+      answersAs: isAnswering(operation) ? operation : undefined,
       envelope: operation === 'list' || operation === 'destroy' ? undefined : definition.envelope?.one,
       pageMembers: operation === 'list' ? definition.lists?.pageMembers : undefined,
       documented,
@@ -183,6 +190,7 @@ function declaredExports({ definition }: MountedView, operations: readonly Decla
         variant: format,
         urlName: `list-${format}`,
         options: { responses: { 200: schema }, listParameters: true },
+        answersAs: undefined,
         pageMembers: undefined,
         documented: undefined,
         readShapes: undefined,
@@ -231,6 +239,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       variant,
       urlName: variant ?? 'list',
       options: { body, responses: response, querystring },
+      answersAs: isAnswering(operation) ? operation : undefined,
       envelope: operation === 'destroy' ? undefined : definition.envelope?.many,
       documented,
       readShapes,
@@ -261,6 +270,7 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
     for (const [status, schema] of Object.entries({ 200: options.response, ...options.responses })) {
       if (schema) naming(`${view.name}.${name}: the answer ${status}`, () => checkSpelling(schema));
     }
+    const records = recordsOf(definition, options, `${view.name}.${name}`);
     const validateBody = compiled(body, 'body');
     const validateQuery = compiled(querystring, 'query');
     const prepare = detail ? definition.prepareDetailAction : undefined;
@@ -273,7 +283,12 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
         detail,
         suffix: `/${path}`,
         urlName: options.urlName ?? kebabCase(name),
-        options: { ...options, listParameters: options.listParameters ?? (method === 'get' && !detail) },
+        ...records,
+        options: {
+          ...options,
+          responses: { ...records.responses, ...options.responses },
+          listParameters: options.listParameters ?? (method === 'get' && !detail),
+        },
         validateBody,
         validateQuery,
         transaction,
@@ -284,6 +299,30 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
       };
     });
   });
+}
+
+/** Declares the answer of an action that consists of records of its view. */
+function recordsOf(
+  { schemas, envelope, lists, answers }: ViewDefinition,
+  { answers: kind, responses }: ActionOptions,
+  owner: string,
+): Pick<DeclaredRoute, 'answersAs' | 'envelope' | 'pageMembers' | 'documented' | 'readShapes'> & {
+  readonly responses?: Readonly<Record<number, TSchema | null>> | undefined;
+} {
+  if (kind === undefined) return {};
+  if (answers === undefined) throw new ImproperlyConfigured(`${owner}: option "answers" needs a view of an entity`);
+  if (kind === 'page' && lists?.isPaged !== true) {
+    throw new ImproperlyConfigured(`${owner}: option "answers" is "page", but the view has no pagination`);
+  }
+  const answersAs = kind === 'page' ? 'list' : 'retrieve';
+  const { response, documented, readShapes } = schemas.of(answersAs, 'create');
+  return {
+    answersAs,
+    responses: response,
+    documented: documented && { ...documented, ...responses },
+    readShapes,
+    ...(kind === 'page' ? { pageMembers: lists?.pageMembers } : { envelope: envelope?.one }),
+  };
 }
 
 /** The proofs of the library's own operations. A record is created with its parent, which is found for it. */

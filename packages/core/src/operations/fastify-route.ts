@@ -13,7 +13,6 @@ import { isRecord } from '../json.ts';
 import { mayHaveBody } from '../methods.ts';
 import type { Envelope } from '../viewset/answers/envelope.ts';
 import type { ActionHooks } from '../viewset/setup/action.ts';
-import { isAnswering } from '../viewset/request/answer.ts';
 import { placedError } from '../viewset/request/placed-error.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
 import type { OperationHandler } from '../viewset/viewset.ts';
@@ -99,10 +98,9 @@ function envelop(envelope: Envelope, isList: boolean): AnswerHook {
 
 /** Lists the hooks that see an answer before it is serialized. */
 function afterHandler(route: PlannedRoute): AnswerHook[] {
-  const { plan, definition, variesAnswers, tagsAnswers } = route;
+  const { definition, variesAnswers, tagsAnswers, answersAs: action } = route;
   const { preconditions, envelope } = definition;
-  const { action } = plan;
-  if (!isAnswering(action)) return [];
+  if (action === undefined) return [];
   const isWhole = (request: FastifyRequest): boolean => definition.answers?.isWhole(request, action) === true;
   const schemaOf = (request: FastifyRequest): TSchema | undefined => definition.schemas.forAnswer?.(request, action);
   // The tag of a 304 to a HEAD needs the length of the answer as it would be serialized.

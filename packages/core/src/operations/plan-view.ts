@@ -14,7 +14,7 @@ import {
 } from '../permissions/permission.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { ActionHooks, Words } from '../viewset/setup/action.ts';
-import { isAnswering } from '../viewset/request/answer.ts';
+import { type AnsweringOperation, isAnswering } from '../viewset/request/answer.ts';
 import type { Parent } from '../viewset/visible/parent.ts';
 import { OPERATIONS } from '../viewset/request/operation.ts';
 import type { BodyRefusal, FormFields, OperationSchemas, ViewDefinition } from '../viewset/setup/view-definition.ts';
@@ -44,6 +44,8 @@ export interface PlannedRoute {
   /** Reads the body of an operation. */
   readonly readBody: OperationSchemas['readBody'];
   readonly refuseBody: BodyRefusal | undefined;
+  /** The operation whose records the route answers with. */
+  readonly answersAs: AnsweringOperation | undefined;
   /** The body as a form; undefined if the route takes none. */
   readonly form: FormFields | undefined;
   /** True if answers that are records have their `ETag`. */
@@ -86,10 +88,9 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
   const documented = declared.documented === undefined ? answers : Object.entries(declared.documented);
   const ignoredParameters = view.ignoreUnknownParameters ?? context.defaults.ignoreUnknownParameters;
   const tagsAnswers = sendsTag(declared);
-  const lists = declared.suffix === '' && declared.action === 'list' ? definition.lists : undefined;
   const responsesOf = (plan: OperationPlan): OperationPlan['responses'] =>
     operationResponses(documented, {
-      headers: lists?.headers ?? {},
+      headers: declared.answersAs === 'list' ? (definition.lists?.headers ?? {}) : {},
       locatesRecord:
         plan.action === 'create' && plan.variant === undefined && definition.operations.includes('retrieve'),
       isSafe: SAFE_METHODS.has(plan.method),
@@ -116,10 +117,11 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
     validateBody: declared.validateBody,
     readBody: declared.readBody,
     refuseBody: declared.refuseBody,
+    answersAs: declared.answersAs,
     form: declared.form,
     tagsAnswers,
     // An action's `response`, and the schema of a view's own operation, hold for every success.
-    namesSuccesses: mounted.actions.has(declared.action) && options.response === undefined,
+    namesSuccesses: mounted.actions.has(declared.action) && (options.response ?? options.answers) === undefined,
     variesAnswers: declared.documented !== undefined,
     query: {
       validate: declared.validateQuery,

@@ -26,7 +26,7 @@ import {
   type WithExtra,
 } from './setup/model-viewset-options.ts';
 import type { AlternativeName, OneShape } from './answers/read-shapes.ts';
-import { type Operation, OPERATIONS, type WriteOperation } from './request/operation.ts';
+import { type Operation, OPERATIONS, type UpdateMethod, type WriteOperation } from './request/operation.ts';
 
 /** The options that decide the types of hooks. The others stay out of the name of the base class, which messages and hovers show. */
 type ShapeOption = 'read' | 'write' | 'extra';
@@ -56,6 +56,8 @@ export interface DeclaredView<Entity, Options> {
   /** True if clients leave fields out by `fields`. */
   readonly fields: Or<Option<Options, 'fields'>, 'expand' extends keyof Options ? true : false>;
   readonly operations: OperationOf<Options>;
+  /** The methods of `update`. */
+  readonly updateMethods: Or<ItemOf<Option<Options, 'updateMethods'>>, UpdateMethod>;
   /** The members in which records stand. */
   readonly envelope: Option<Options, 'envelope'>;
   readonly input: WithExtra<SentBody<InputOf<Option<Options, 'write'>>>, Option<Options, 'extra'>>;

@@ -18,7 +18,7 @@ import { openapi } from '@viewset/openapi';
 import { fastify, type FastifyInstance } from 'fastify';
 import type { Test } from 'tap';
 import { Type } from 'typebox';
-import { Account, ApiKey, Passkey, Role, Session, TwoFactor } from '../../../auth/test/support/entities.ts';
+import { Account, ApiKey, Identity, Passkey, Role, Session, TwoFactor } from '../../../auth/test/support/entities.ts';
 import { explorer, type ExplorerOptions } from '../../src/index.ts';
 
 export const Author = defineEntity({
@@ -46,7 +46,7 @@ export const Book = defineEntity({
 
 const SECRET = 'a secret of at least thirty-two bytes';
 
-export const ENTITIES = [Role, Account, Session, TwoFactor, ApiKey, Passkey, Author, Book];
+export const ENTITIES = [Role, Account, Session, TwoFactor, ApiKey, Identity, Passkey, Author, Book];
 
 const MayWrite = IsSafeMethodOnly.or(IsAuthenticated);
 const author = readShape(Author, ['id', 'name']);

@@ -1,4 +1,4 @@
-import type { EmailSender } from '@viewset/auth';
+import type { EmailSender, OAuthOptions } from '@viewset/auth';
 import { writeShape } from '@viewset/core';
 import type { BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
 import type { Test } from 'tap';
@@ -19,7 +19,10 @@ class CodeBox implements EmailSender {
 }
 
 /** A library whose members have sessions, and all that people do with their own accounts; a browser that visits it. */
-export async function openMembers(t: Test, { tokenSeconds = 900 } = {}) {
+export async function openMembers(
+  t: Test,
+  { tokenSeconds = 900, oauth }: { readonly tokenSeconds?: number; readonly oauth?: OAuthOptions } = {},
+) {
   const mailer = new CodeBox();
   const orm = await openSqlite(t, { entities: ENTITIES });
   const app = await startLibrary(t, orm, {
@@ -28,6 +31,7 @@ export async function openMembers(t: Test, { tokenSeconds = 900 } = {}) {
       twoFactor: TwoFactor,
       apiKeys: ApiKey,
       passkeys: Passkey,
+      ...(oauth && { oauth }),
       passwords: {},
       me: { write: writeShape(Account, ['name']) },
       mailer,

@@ -3,6 +3,11 @@ export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'destroy'] as
 /** The name of an operation. */
 export type Operation = (typeof OPERATIONS)[number];
 
+/** The methods that update a record: one replaces it, one changes parts of it. */
+export const UPDATE_METHODS = ['PUT', 'PATCH'] as const;
+/** The name of a method that updates a record. */
+export type UpdateMethod = (typeof UPDATE_METHODS)[number];
+
 /** The operations that write, which can be done to several records at once as well. */
 export const WRITES = ['create', 'update', 'destroy'] as const;
 /** The name of an operation that writes. */

@@ -26,6 +26,9 @@ const HOOKS = [
   'onError',
   'onRequestAbort',
 ] as const;
+/** The answers of an action that consist of records of its view. */
+export type ActionAnswer = 'record' | 'page';
+
 /** Fastify's hooks of one route. */
 export type ActionHooks = Pick<RouteShorthandOptions, (typeof HOOKS)[number]>;
 
@@ -55,6 +58,7 @@ export interface ActionOptions<
   Detail extends boolean = boolean,
   UrlPath extends string | undefined = string | undefined,
   Listed extends boolean | undefined = boolean | undefined,
+  Answers extends ActionAnswer | undefined = ActionAnswer | undefined,
   Classes extends readonly PermissionClass[] = readonly PermissionClass[],
 > {
   /** HTTP methods that it answers; default `['get']`, which brings HEAD along. */
@@ -76,6 +80,11 @@ export interface ActionOptions<
   readonly listParameters?: Listed & {};
   /** Schema of the answer: the handler must return it, and nothing else is sent. It holds for 200 and every other 2xx. */
   readonly response?: Response;
+  /**
+   * The records that the handler returns for 200: `page`, what `paginate` returns; `record`, what `represent` returns, which is put into
+   * the view's envelope. The schema of the answer is the view's, in the place of `response`. Needs a view of an entity.
+   */
+  readonly answers?: Answers & {};
   /**
    * Schemas of several answers, by status; null: no body. A 2xx status that is not among them is an error of the program
    * (500), and nothing of the answer is sent.
@@ -194,9 +203,10 @@ export function action<
   Detail extends boolean = false,
   UrlPath extends string | undefined = undefined,
   Listed extends boolean | undefined = undefined,
+  Answers extends ActionAnswer | undefined = undefined,
   const Classes extends readonly PermissionClass[] = readonly [],
 >(
-  options: ActionOptions<Body, Query, Response, Responses, Method, Detail, UrlPath, Listed, Classes>,
+  options: ActionOptions<Body, Query, Response, Responses, Method, Detail, UrlPath, Listed, Answers, Classes>,
   // The schemas alone say what they are; to infer them from a handler too would unfold all that a schema can be.
   handler: NoInfer<ActionHandler<Body, Query, Response, Responses, Detail, Classes>>,
 ): Action<{
@@ -207,6 +217,7 @@ export function action<
   readonly body: StaticOr<Body, undefined>;
   readonly query: StaticOr<Query, undefined>;
   readonly answers: AnswersByStatus<Response, Responses>;
+  readonly records: Answers;
 }> {
   checkOptions('action()', options, RULES);
   const methods = checkMethods(options.methods ?? ['get']);
@@ -271,12 +282,16 @@ const RULES: Readonly<Record<keyof ActionOptions, OptionRule>> = {
   tags: TEXTS,
   deprecated: BOOLEAN,
   examples: ['an object of "body" and "responses"', isRecord],
+  answers: ['"record" or "page"', (value) => value === 'record' || value === 'page'],
 };
 
 function checkTogether(options: ActionOptions, methods: readonly ActionMethod[]): void {
   for (const name of ['body', 'contentTypes', 'bodyLimit'] as const) {
     if (options[name] === undefined || !methods.includes('get')) continue;
     throw new ImproperlyConfigured(`action(): option "${name}" needs methods that take one, but "methods" has get`);
+  }
+  if (options.answers !== undefined && (options.response ?? options.responses?.[200]) !== undefined) {
+    throw new ImproperlyConfigured('action(): option "answers" says what 200 answers, and so does a schema');
   }
   if (options.response !== undefined && options.responses?.[200] !== undefined) {
     throw new ImproperlyConfigured('action(): options "response" and "responses" both say what 200 answers');

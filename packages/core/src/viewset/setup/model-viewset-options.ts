@@ -33,7 +33,7 @@ import type { AnsweringOperation } from '../request/answer.ts';
 import { type ExportFormat, EXPORTS } from '../../exports/list-export.ts';
 import { actionsOf, type Words } from './action.ts';
 import { DECLARATIONS, ownMembers, spelledAlike } from './class-members.ts';
-import type { Operation } from '../request/operation.ts';
+import { type Operation, UPDATE_METHODS, type UpdateMethod } from '../request/operation.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './view-documentation.ts';
 
 /** A field of text to search: contains; `^name` starts with; `=name` equals. */
@@ -277,6 +277,8 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   readonly lookupField?: LookupField<Entity>;
   /** The operations that get a route. Default: all five with a write shape, list and retrieve without. */
   readonly operations?: readonly Operation[];
+  /** The methods of `update`: PUT replaces a record, PATCH changes parts of it. The other one is a 405. Default: both. */
+  readonly updateMethods?: readonly UpdateMethod[];
   /** Fields that `?search=` looks in. */
   readonly searchFields?: readonly SearchField<Entity>[];
   /** Query parameter → lookup, `{ min_price: 'price__gte' }`, or `exists(…)`, `count(…)`, `[count(…), 'gte']`. */
@@ -397,6 +399,10 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
   referenceViews: ['view classes by field', isPlainRecord],
   lookupField: TEXT,
   operations: LIST,
+  updateMethods: [
+    'a list of PUT, PATCH',
+    (value) => isListOf(value, (item) => UPDATE_METHODS.includes(item as UpdateMethod)) && value.length > 0,
+  ],
   searchFields: TEXTS,
   filterFields: byParameter('lookups'),
   jsonLogicFields: TEXTS,

@@ -64,6 +64,10 @@ export class RecordLists implements ListDefinition {
     this.unpagedParameters = this.parameters.filter((parameter) => !ofPages.has(parameter.name));
   }
 
+  get isPaged(): boolean {
+    return this.paginator !== null;
+  }
+
   get exports(): readonly ExportFormat[] {
     return this.export?.formats ?? [];
   }

@@ -14,7 +14,7 @@ import { shownByAll } from '../../shapes/read/shown-paths.ts';
 import type { Action } from './action.ts';
 import { type AnsweringView, Answers } from '../answers/answers.ts';
 import { Envelope } from '../answers/envelope.ts';
-import { Bulk } from '../writes/bulk.ts';
+import { Bulk, type BulkOption } from '../writes/bulk.ts';
 import { Customized } from '../request/customized.ts';
 import { checkCreatable, checkCreatedReferences } from './creatable.ts';
 import { fileActions, type FileRecord } from './file-actions.ts';
@@ -27,7 +27,13 @@ import { RecordKey } from '../visible/record-key.ts';
 import { RecordLists } from './record-lists.ts';
 import { Selections } from '../answers/selections.ts';
 import { type RecordView, type ShownView, SHOWS } from '../visible/shown-view.ts';
-import { type WriteOperation, type Operation, operationsOf } from '../request/operation.ts';
+import {
+  type WriteOperation,
+  type Operation,
+  operationsOf,
+  UPDATE_METHODS,
+  type UpdateMethod,
+} from '../request/operation.ts';
 import type { Preconditions } from '../writes/writing-definition.ts';
 import { permissionsOf, type ViewContext, type ViewDefinition } from './view-definition.ts';
 import { ViewInput } from '../writes/view-input.ts';
@@ -49,6 +55,7 @@ export class Resource implements ViewDefinition {
   /** The name of the view. */
   readonly name: string;
   readonly operations: readonly Operation[];
+  readonly updateMethods: readonly UpdateMethod[];
   readonly orm: MikroORM;
   readonly meta: EntityMetadata;
   readonly pk: FieldPath;
@@ -84,6 +91,7 @@ export class Resource implements ViewDefinition {
     this.name = name;
     const { orm, parent } = context;
     this.operations = operationsOf(options);
+    this.updateMethods = options.updateMethods ?? UPDATE_METHODS;
     const { operations } = this;
     const records = resolveOption(name, 'entity', Utils.className(entity), () => QuerySet.of(orm.em, entity));
     const { meta } = records;
@@ -127,11 +135,7 @@ export class Resource implements ViewDefinition {
     checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, namedFields(shapes, input, filled));
 
     this.preconditions = preconditionsOf(name, options, meta, context.defaults.tagOf);
-    const requiresMatch = this.preconditions?.isRequired === true;
-    this.bulk =
-      options.bulk === undefined
-        ? undefined
-        : new Bulk({ name, meta, option: options.bulk, input, key, operations, requiresMatch, customized });
+    this.bulk = options.bulk === undefined ? undefined : this.#makeBulk(options.bulk);
     this.writes = new WritePlan(this);
 
     const answerParameters = this.answers.parametersOf('list');
@@ -139,6 +143,14 @@ export class Resource implements ViewDefinition {
     const { envelope } = this;
     this.lists = new RecordLists({ name, records, options, operations, answerParameters, context, isShown, envelope });
     this.schemas = new ViewSchemas(this);
+  }
+
+  #makeBulk(option: BulkOption): Bulk {
+    const { name, meta, input, key, customized, preconditions, updateMethods } = this;
+    // Several records are updated by PATCH.
+    const operations = this.operations.filter((each) => each !== 'update' || updateMethods.includes('PATCH'));
+    const requiresMatch = preconditions?.isRequired === true;
+    return new Bulk({ name, meta, option, input, key: key.column, operations, requiresMatch, customized });
   }
 
   transactionReasons(operation: WriteOperation): readonly string[] {

@@ -16,7 +16,7 @@ import type { Parent } from '../visible/parent.ts';
 import type { AnsweringOperation } from '../request/answer.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Envelope } from '../answers/envelope.ts';
-import type { Operation, WriteOperation } from '../request/operation.ts';
+import type { Operation, UpdateMethod, WriteOperation } from '../request/operation.ts';
 import type { ReadInput } from '../request/read-input.ts';
 import type { KeyDefinition } from '../visible/record-key.ts';
 import type { ShownView } from '../visible/shown-view.ts';
@@ -90,6 +90,7 @@ export interface BulkSchemas extends OperationSchemas {
 export interface ListDefinition {
   /** The query parameters that they take. */
   readonly parameters: readonly ParameterDeclaration[];
+  readonly isPaged: boolean;
   /** The members of a list that have another name, or none, by their usual names, for documents. */
   readonly pageMembers: Readonly<Record<string, string | null>>;
   /** True if a list may be asked for by QUERY too, its parameters in the body. */
@@ -117,6 +118,8 @@ export interface SchemaSource {
 export interface ViewDefinition {
   /** The operations that get a route. */
   readonly operations: readonly Operation[];
+  /** The methods of `update`. Default: both. */
+  readonly updateMethods?: readonly UpdateMethod[];
   /** The permissions of the view. */
   readonly permissions: readonly Permission[];
   readonly key: KeyDefinition;

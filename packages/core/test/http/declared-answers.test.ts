@@ -1,0 +1,102 @@
+/** Actions that answer with records of their view, and views without PUT or without PATCH. */
+import t from 'tap';
+import {
+  action,
+  LimitOffsetPagination,
+  ModelViewSet,
+  readShape,
+  Router,
+  ViewSet,
+  writeShape,
+} from '../../src/index.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { errorAtStart, testApp } from '../support/library.ts';
+import { fillTags, SHELVES, Tag } from '../support/shelves.ts';
+
+const options = {
+  read: { default: readShape(Tag, ['id', 'name']), list: readShape(Tag, ['name']) },
+  write: writeShape(Tag, ['name']),
+} as const;
+
+class Tags extends ModelViewSet(Tag, {
+  ...options,
+  envelope: { one: 'tag', many: 'tags', count: 'count' },
+  pagination: LimitOffsetPagination,
+}) {
+  feed = action({ answers: 'page' }, async (request, reply) =>
+    this.paginate(request, this.filterQueryset(request, this.getQueryset(request)), reply),
+  );
+  favorite = action({ answers: 'record', methods: ['post'], detail: true }, async (request) =>
+    this.represent(await this.getObject(request), request),
+  );
+}
+class Replaced extends ModelViewSet(Tag, { ...options, updateMethods: ['PUT'], bulk: 3 }) {}
+class Changed extends ModelViewSet(Tag, { ...options, updateMethods: ['PATCH'], bulk: 3 }) {}
+class Written extends ModelViewSet(Tag, { ...options, operations: ['create', 'list'] }) {}
+
+forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
+  t.beforeEach(() => fillTags(orm));
+  const router = new Router()
+    .register('tags', Tags)
+    .register('replaced', Replaced)
+    .register('changed', Changed)
+    .register('written', Written);
+  const app = await testApp(t, orm, [router]);
+  const payload = { name: 'new' };
+  const schemaOf = (operationId: string) =>
+    app.viewset.operations.find((plan) => plan.operationId === operationId)!.responses[200]!.schema;
+
+  t.test('an action answers with a page, and documents have it', async (t) => {
+    t.strictSame((await app.inject('/tags/feed?limit=1')).json(), { count: 3, tags: [{ name: 'red' }] });
+    t.strictSame(schemaOf('feedTags'), schemaOf('listTags'));
+  });
+
+  t.test('an action answers with a record, in the envelope', async (t) => {
+    const answer = await app.inject({ method: 'POST', url: '/tags/101/favorite' });
+    t.strictSame(answer.json(), { tag: { id: 101, name: 'red' } });
+    t.strictSame(schemaOf('favoriteTag'), schemaOf('retrieveTag'));
+  });
+
+  t.test('a view without PATCH, and one without PUT', async (t) => {
+    const allowed = async (method: 'PUT' | 'PATCH', url: string, body: object = payload) => {
+      const { statusCode, headers } = await app.inject({ method, url, payload: body });
+      return [statusCode, headers.allow];
+    };
+    t.strictSame(await allowed('PUT', '/replaced/101'), [200, undefined]);
+    t.strictSame(await allowed('PATCH', '/replaced/101'), [405, 'GET, HEAD, PUT, DELETE, OPTIONS']);
+    t.strictSame(await allowed('PATCH', '/changed/101'), [200, undefined]);
+    t.strictSame(await allowed('PUT', '/changed/101'), [405, 'GET, HEAD, PATCH, DELETE, OPTIONS']);
+    t.strictSame(await allowed('PATCH', '/changed', [{ id: 101, name: 'a' }]), [200, undefined]);
+    t.equal((await allowed('PATCH', '/replaced', [{ id: 101, name: 'a' }]))[0], 405, 'several are changed by PATCH');
+    const ids = app.viewset.operations.map(({ operationId }) => operationId);
+    t.ok(ids.includes('replaceReplaced') && !ids.includes('updateReplaced'), ids.join(' '));
+  });
+
+  t.test('a new record has a Location only if there is such a route', async (t) => {
+    const answer = await app.inject({ method: 'POST', url: '/written', payload });
+    t.match(answer, { statusCode: 201, headers: { location: undefined } });
+    const { headers } = await app.inject({ method: 'POST', url: '/changed', payload: { name: 'other' } });
+    t.match(headers.location, /^\/changed\/\d+$/);
+  });
+});
+
+forEachDatabase(t, { entities: SHELVES, only: ['sqlite'] }, async (t, orm) => {
+  t.test('what does not fit stops the start', async (t) => {
+    class Plain extends ViewSet {
+      feed = action({ answers: 'page' }, () => ({}));
+    }
+    class Whole extends ModelViewSet(Tag, { ...options, pagination: null }) {
+      feed = action({ answers: 'page' }, () => ({}));
+    }
+    t.match(await errorAtStart(t, orm, Plain), 'Plain.feed: option "answers" needs a view of an entity');
+    t.match(
+      await errorAtStart(t, orm, Whole),
+      'Whole.feed: option "answers" is "page", but the view has no pagination',
+    );
+    const wrong = { answers: 'page', response: options.read.default.schema } as const;
+    t.throws(() => action(wrong, () => ({}) as never), { message: /"answers" says what 200 answers/ });
+    t.throws(() => ModelViewSet(Tag, { ...options, updateMethods: ['POST' as never] }), {
+      message: /a list of PUT, PATCH/,
+    });
+  });
+});

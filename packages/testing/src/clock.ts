@@ -1,0 +1,61 @@
+/** A time span; its parts are added up. */
+export interface Duration {
+  readonly days?: number;
+  readonly hours?: number;
+  readonly minutes?: number;
+  readonly seconds?: number;
+  readonly milliseconds?: number;
+}
+
+const PARTS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 1000, milliseconds: 1 } as const;
+
+const RealDate = Date;
+const realNow = performance.now.bind(performance);
+/** Milliseconds by which all clocks of the process have been moved. */
+let movedMs = 0;
+
+/** `Date`, whose present is later. */
+const MovedDate: DateConstructor = new Proxy(RealDate, {
+  construct: (target, args: unknown[], newTarget) =>
+    Reflect.construct(target, args.length === 0 ? [target.now() + movedMs] : args, newTarget) as Date,
+  apply: (target) => new target(target.now() + movedMs).toString(),
+  get: (target, name) =>
+    name === 'now' ? () => target.now() + movedMs : (Reflect.get(target, name, target) as unknown),
+});
+
+/**
+ * Moves the time of the process: `Date` and `performance.now`. So codes, tokens, sessions, throttles in memory and caches of users grow
+ * older, and so does what the application itself does by `Date`. Timers do not run earlier. Clocks of other programs stay: Redis, and `now()` of a
+ * database.
+ *
+ * @example
+ * const clock = new Clock();
+ * clock.advance({ minutes: 5 });
+ * clock.reset();
+ */
+export class Clock {
+  #ownMs = 0;
+
+  /** Moves the time forward. */
+  advance(duration: Duration): void {
+    const ms = Object.entries(PARTS).reduce(
+      (sum, [part, size]) => sum + (duration[part as keyof Duration] ?? 0) * size,
+      0,
+    );
+    if (!(ms >= 0)) throw new RangeError('Clock.advance: time only moves forward');
+    this.#move(ms);
+  }
+
+  /** Takes back what this clock has moved. `close()` of a test application does it. */
+  reset(): void {
+    this.#move(-this.#ownMs);
+  }
+
+  #move(ms: number): void {
+    this.#ownMs += ms;
+    movedMs += ms;
+    const isMoved = movedMs !== 0;
+    globalThis.Date = isMoved ? MovedDate : RealDate;
+    performance.now = isMoved ? () => realNow() + movedMs : realNow;
+  }
+}

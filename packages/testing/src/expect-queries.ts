@@ -1,0 +1,47 @@
+import { AssertionError } from 'node:assert';
+import type { MikroORM } from '@mikro-orm/core';
+
+/**
+ * Begins and ends of transactions, which databases have or have not. On SQLite a transaction of MikroORM that writes begins with a statement
+ * of core that takes the lock and deletes nothing.
+ */
+const BRACKETS =
+  /^(?:begin|commit|rollback|savepoint|release savepoint)\b|^db\.(?:begin|commit|rollback)|^delete from \S+ where 0$/i;
+
+/**
+ * Runs some work and counts the SQL statements or MongoDB commands that the ORM runs meanwhile. Views and the unit of work count
+ * alike. The begin and end of transactions do not count. Run nothing else on the ORM at the same time.
+ *
+ * @throws AssertionError if another number of queries ran; its message lists them
+ * @example
+ * const orm = await MikroORM.init({ dbName: ':memory:', entities: [Product] });
+ * await expectQueries(orm, 1, () => orm.em.fork().find(Product, {}));
+ */
+export async function expectQueries<Result>(
+  orm: MikroORM,
+  expected: number,
+  work: () => Result | Promise<Result>,
+): Promise<Result> {
+  const queries: string[] = [];
+  const logger = orm.config.getLogger();
+  const own = { isEnabled: logger.isEnabled.bind(logger), logQuery: logger.logQuery.bind(logger) };
+  logger.isEnabled = (namespace, context) => namespace === 'query' || own.isEnabled(namespace, context);
+  logger.logQuery = (context) => {
+    const query = String(context.query);
+    if (!BRACKETS.test(query)) queries.push(query);
+    if (own.isEnabled('query', context)) own.logQuery(context);
+  };
+  try {
+    const result = await work();
+    if (queries.length !== expected) throw mismatch(queries, expected);
+    return result;
+  } finally {
+    Object.assign(logger, own);
+  }
+}
+
+function mismatch(queries: readonly string[], expected: number): AssertionError {
+  const lines = queries.map((query, index) => `${index + 1}. ${query}`);
+  const message = [`${expected} queries were expected, but ${queries.length} ran:`, ...lines].join('\n');
+  return new AssertionError({ message, actual: queries.length, expected, operator: 'expectQueries' });
+}

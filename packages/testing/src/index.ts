@@ -1,0 +1,6 @@
+export { testApp, type TestApp, type TestAppOptions, type ClientOfUserOptions } from './test-app.ts';
+export type { TestDatabase } from './databases.ts';
+export { expectQueries } from './expect-queries.ts';
+export { Factory, type FactoryOverrides } from './factory.ts';
+export { type CaughtMail, MailBox } from './mail-box.ts';
+export { Clock, type Duration } from './clock.ts';

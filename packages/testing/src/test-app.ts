@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import type { EntityName, MikroORM } from '@mikro-orm/core';
+import { type Client, createClient, type ClientOptions } from '@viewset/client';
+import type { FastifyInstance } from 'fastify';
+import { Clock } from './clock.ts';
+import { type OpenDatabase, openDatabase, type OrmOptions, type TestDatabase } from './databases.ts';
+import { expectQueries } from './expect-queries.ts';
+import { Factories } from './factories.ts';
+import type { Factory, FactoryOverrides } from './factory.ts';
+import { injectFetch } from './inject-fetch.ts';
+
+/** The options of `testApp`. */
+export interface TestAppOptions {
+  /** The entities of the application, as its own ORM has them. */
+  readonly entities: OrmOptions['entities'];
+  /** The database. Default: the variable `TEST_DATABASE`, else `sqlite`. */
+  readonly database?: TestDatabase;
+  /** Further options of MikroORM, the same for every database. Default: none. */
+  readonly orm?: OrmOptions['orm'];
+  /** The path of the router that clients call. Default: `/api`. */
+  readonly prefix?: string;
+}
+
+/** The options of a client of `as`; those of `@viewset/client` but for the URL, the token and `fetch`. */
+export type ClientOfUserOptions = Omit<ClientOptions, 'url' | 'token' | 'fetch'>;
+
+/**
+ * Builds an application on an empty database of its own: SQLite in memory, or a new database on the server of `TEST_POSTGRES_URL` or
+ * `TEST_MONGODB_URL`. `build` is the application's own function; it must leave the start to the test. Close the result when the test
+ * ends, or declare it by `await using`.
+ *
+ * On PostgreSQL the schema is created once, in a template that later databases are copied from. The template stays on the server until somebody drops it.
+ *
+ * @example
+ * const build = async (orm: MikroORM) => {
+ *   const app = fastify();
+ *   await app.register(viewset, { orm });
+ *   return app;
+ * };
+ * const shop = await testApp(build, { entities: [Product] });
+ * await shop.app.inject('/api/products');
+ * await shop.close();
+ */
+export async function testApp<Orm extends MikroORM, App extends FastifyInstance>(
+  build: (orm: Orm) => App | Promise<App>,
+  options: TestAppOptions,
+): Promise<TestApp<Orm, App>> {
+  const { entities, orm = {}, prefix = '/api' } = options;
+  const database = options.database ?? databaseOfEnvironment();
+  const opened = await openDatabase(database, { entities, orm });
+  try {
+    const app = await build(opened.orm as unknown as Orm);
+    const users = identifyUsers(app);
+    await app.ready();
+    return new TestApp(app, opened, { users, prefix });
+  } catch (error) {
+    await opened.drop();
+    throw error;
+  }
+}
+
+function databaseOfEnvironment(): TestDatabase {
+  const { TEST_DATABASE: name = '' } = process.env;
+  return name === '' ? 'sqlite' : (name as TestDatabase);
+}
+
+/** Gives the headers that make a request one of a user. */
+type Identify = (user: object) => Readonly<Record<string, string>>;
+
+interface AppWithAuth {
+  readonly auth: { issueToken(account: object): string };
+}
+
+/** Finds how requests say whose they are: by a token of `@viewset/auth`, else by a header that a hook reads. */
+function identifyUsers(app: FastifyInstance): Identify {
+  if (app.hasDecorator('auth')) {
+    const { auth } = app as unknown as AppWithAuth;
+    return (user) => ({ authorization: `Bearer ${auth.issueToken(user)}` });
+  }
+  const header = 'x-test-user';
+  const users = new Map<string, object>();
+  app.addHook('onRequest', async (request) => {
+    const user = users.get(String(request.headers[header]));
+    if (user !== undefined) (request as { user: unknown }).user = user;
+  });
+  return (user) => {
+    const key = randomUUID();
+    users.set(key, user);
+    return { [header]: key };
+  };
+}
+
+/** An application under test, on a database of its own; `testApp` makes it. */
+export class TestApp<Orm extends MikroORM = MikroORM, App extends FastifyInstance = FastifyInstance> {
+  readonly app: App;
+  readonly orm: Orm;
+  /** The path of the router, `/api`. */
+  readonly prefix: string;
+  /** Moves the time of the process until the application is closed. */
+  readonly clock = new Clock();
+  readonly #opened: OpenDatabase;
+  readonly #identify: Identify;
+  readonly #factories: Factories;
+
+  constructor(
+    app: App,
+    opened: OpenDatabase,
+    { users, prefix }: { readonly users: Identify; readonly prefix: string },
+  ) {
+    this.app = app;
+    this.orm = opened.orm as unknown as Orm;
+    this.prefix = `/${prefix.replaceAll(/^\/+|\/+$/g, '')}`;
+    this.#opened = opened;
+    this.#identify = users;
+    this.#factories = new Factories(opened.orm);
+  }
+
+  /**
+   * Makes a client of the API, typed as the real one, whose requests are a user's; null: nobody's. With `@viewset/auth` the user is an account
+   * whose role is loaded, and gets a token. Else it becomes `request.user`.
+   *
+   * The client never sends a request again by itself, unless the options say so.
+   */
+  as<Api>(user: object | null, options: ClientOfUserOptions = {}): Client<Api> {
+    const headers = { ...this.headersOf(user), ...options.headers };
+    const url = `http://localhost${this.prefix}`;
+    return createClient<Api>({ retries: 0, ...options, headers, url, fetch: injectFetch(this.app) });
+  }
+
+  /** Returns the headers that make a request of `app.inject` one of a user; none for null. */
+  headersOf(user: object | null): Readonly<Record<string, string>> {
+    return user === null ? {} : this.#identify(user);
+  }
+
+  /** Runs some work and throws if the number of queries differs, as `expectQueries` does. */
+  expectQueries<Result>(expected: number, work: () => Result | Promise<Result>): Promise<Result> {
+    return expectQueries(this.#opened.orm, expected, work);
+  }
+
+  /** Makes a factory of an entity's records. The overrides stand in for the values that it would find. */
+  factory<Entity extends object>(
+    entity: EntityName<Entity>,
+    overrides: FactoryOverrides<Entity> = {},
+  ): Factory<Entity> {
+    return this.#factories.of(entity, overrides);
+  }
+
+  /** Closes the application and its ORM, drops the database and resets the clock. */
+  async close(): Promise<void> {
+    this.clock.reset();
+    try {
+      await this.app.close();
+    } finally {
+      await this.#opened.drop();
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

@@ -1,0 +1,39 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { EntityMetadata } from '@mikro-orm/core';
+import { type FieldKind, fieldPath, type FieldType } from '@viewset/core';
+
+const START_MS = Date.UTC(2020, 0, 1);
+const DAY_MS = 86_400_000;
+
+/** Makes a value that a column can hold, another one for another number as far as there are so many. */
+export function uniqueValue(meta: EntityMetadata, name: string, number: number): unknown {
+  const { type } = fieldPath(meta, name, '.');
+  return VALUES[type.kind](number, type, name);
+}
+
+type MakeValue = (number: number, type: FieldType, name: string) => unknown;
+
+const VALUES: Readonly<Record<FieldKind, MakeValue>> = {
+  string: (number, { maxLength = Infinity }, name) => {
+    const text = /e_?mail/i.test(name) ? `user${number}@example.com` : `${name} ${number}`;
+    return text.length <= maxLength ? text : String(number).slice(-maxLength);
+  },
+  integer: (number, { maximum }) => (maximum === undefined ? number : number % (Number(maximum) + 1)),
+  bigint: (number, { mode }) => inMode(String(number), mode),
+  number: (number) => number,
+  decimal: (number, { precision = 10, scale = 0, mode }) => inMode(String(number % 10 ** (precision - scale)), mode),
+  boolean: () => false,
+  datetime: (number) => new Date(START_MS + number * 1000),
+  date: (number) => new Date(START_MS + number * DAY_MS).toISOString().slice(0, 10),
+  time: (number) => new Date(START_MS + (number % 86_400) * 1000).toISOString().slice(11, 19),
+  uuid: () => randomUUID(),
+  objectId: () => randomBytes(12).toString('hex'),
+  json: () => ({}),
+  binary: (number) => Buffer.from(String(number)),
+  enum: (number, { values = [] }) => values[number % values.length],
+};
+
+function inMode(digits: string, mode: FieldType['mode']): unknown {
+  if (mode === 'bigint') return BigInt(digits);
+  return mode === 'number' ? Number(digits) : digits;
+}
