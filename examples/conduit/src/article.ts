@@ -15,7 +15,6 @@ import {
   writeShape,
 } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { Article, Favorite } from './entities.ts';
 import { profile } from './profile.ts';
 import { tie } from './tie.ts';
@@ -26,15 +25,18 @@ const whole = readShape(Article, ['slug', 'title', 'description', 'body', 'creat
   favoritesCount: count('favorites'),
   author: profile,
 });
-const brief = whole;
-const create = writeShape(Article, ['title', 'description', 'body'], { tagList: refs('tagList.name', { create: true }) });
+const brief = whole.omit(['body']);
+const names = ['title', 'description', 'body'] as const;
+const tags = { tagList: refs('tagList.name', { create: true }) } as const;
+const create = writeShape(Article, names, tags, { optional: ['tagList'] });
+const update = writeShape(Article, names, tags, { optional: [...names, 'tagList'] });
 
 const slugOf = (title: string) =>
   `${title.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '-')}-${randomBytes(4).toString('hex')}`;
 
 export class ArticleViewSet extends ModelViewSet(Article, {
   read: { list: brief, default: whole },
-  write: create,
+  write: { create, update },
   lookupField: 'slug',
   filterFields: { tag: 'tagList__name', author: 'author__username', favorited: 'favorites__user__username' },
   ordering: ['-createdAt', '-id'],
@@ -49,21 +51,16 @@ export class ArticleViewSet extends ModelViewSet(Article, {
   }
 
   /** The articles of those whom the user follows. */
-  feed = action({ permissionClasses: [IsAuthenticated] }, (request, reply) =>
+  feed = action({ answers: 'page', permissionClasses: [IsAuthenticated] }, (request, reply) =>
     this.paginate(request, this.getQueryset(request).filter({ author__followers__follower: request.user.id }), reply),
   );
 
   favorite = action(
-    {
-      methods: ['post', 'delete'],
-      detail: true,
-      permissionClasses: [IsAuthenticated],
-      response: Type.Object({ article: whole.schema }),
-    },
+    { answers: 'record', methods: ['post', 'delete'], detail: true, permissionClasses: [IsAuthenticated] },
     async (request) => {
       const article = await this.getObject(request);
       await tie(request, Favorite, { article, user: request.user.id });
-      return { article: await this.represent(article, request) };
+      return this.represent(article, request);
     },
   );
 }

@@ -1,5 +1,4 @@
 import { action, exists, IsAuthenticated, ModelViewSet, readShape } from '@viewset/core';
-import { Type } from 'typebox';
 import { Follow, User } from './entities.ts';
 import { tie } from './tie.ts';
 
@@ -16,16 +15,11 @@ export class ProfileViewSet extends ModelViewSet(User, {
   allowAnonymous: true,
 }) {
   follow = action(
-    {
-      methods: ['post', 'delete'],
-      detail: true,
-      permissionClasses: [IsAuthenticated],
-      response: Type.Object({ profile: profile.schema }),
-    },
+    { answers: 'record', methods: ['post', 'delete'], detail: true, permissionClasses: [IsAuthenticated] },
     async (request) => {
       const followed = await this.getObject(request);
       await tie(request, Follow, { followed, follower: request.user.id });
-      return { profile: await this.represent(followed, request) };
+      return this.represent(followed, request);
     },
   );
 }

@@ -32,16 +32,12 @@ export class UserViewSet extends ModelViewSet(User, {
   permissionClasses: [AllowAny],
 }) {
   login = action(
-    {
-      methods: ['post'],
-      body: Type.Object({ user: Credentials }),
-      response: Type.Object({ user: read.schema }),
-    },
+    { answers: 'record', methods: ['post'], body: Type.Object({ user: Credentials }) },
     async (request) => {
       const { email, password } = request.body.user;
       const { id } = await request.server.auth.verifyLogin(request, email, password);
       const user = await request.em.findOneOrFail(User, id);
-      return { user: await this.represent(user, request) };
+      return this.represent(user, request);
     },
   );
 }
@@ -50,7 +46,6 @@ export class UserViewSet extends ModelViewSet(User, {
 export class CurrentUserViewSet extends ModelViewSet(User, {
   read,
   write: writeShape(User, ['username', 'bio', 'image'], fields, { optional: ['username', 'email', 'password'] }),
-  singleton: (request) => ({ id: requireUser(request).id }),
   envelope: { one: 'user' },
   permissionClasses: [IsAuthenticated],
 }) {}
