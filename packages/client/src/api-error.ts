@@ -34,8 +34,8 @@ interface Codes {
 }
 
 /**
- * The code of an error of a status: one of the library's, or any other, which an application or a machine between may
- * send.
+ * The code of an error with this status: one of the library's codes, or any other code that an application or a proxy
+ * sends.
  */
 export type ErrorCode<Status> =
   | (Status extends keyof Codes ? Codes[Status] : 'unexpected_answer')
@@ -55,8 +55,8 @@ export interface ApiErrorOptions {
 }
 
 /**
- * A request that failed: the server refused it, or no answer came (status 0). Thrown by every call, and given back by
- * `.safe()`. A call that its own `signal` ended rejects with the reason of the signal instead.
+ * A request that failed: the server refused it, or no response came (status 0). Every call throws it, and `.safe()` returns
+ * it. If the call's own `signal` ended it, the call rejects with the reason of the signal instead.
  *
  * @example
  * try {

@@ -39,10 +39,10 @@ const OPERATIONS: Readonly<Record<string, readonly [method: string, detail?: tru
 };
 
 /**
- * Makes the client of an API. It knows nothing of the server at run time: paths follow from the names, and the type
- * `Api`, which is `typeof router` on the server, says which names there are.
+ * Makes the client of an API. At run time it knows nothing of the server: paths follow from the names. The type `Api`, which is
+ * `typeof router` on the server, declares the names.
  *
- * If the server has a `formatError`, `Errors` is the type of its bodies: `createClient<Api, { errors: Record<string, string[]> }>(…)`.
+ * If the server has a `formatError`, `Errors` is the type of the bodies of errors: `createClient<Api, { errors: Record<string, string[]> }>(…)`.
  *
  * @example
  * const api = createClient<Api>({ token: () => session.token, url: 'https://shop.example/api' });

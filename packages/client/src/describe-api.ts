@@ -13,8 +13,8 @@ type Plain<T> = unknown extends T
         : T;
 
 /**
- * Names the type of an API for its declaration file: of a constant that this function makes, `tsc --declaration` writes a type
- * that needs nothing of the server, neither its views nor its ORM. At run time it makes an empty object.
+ * Names the type of an API for its declaration file. `tsc --declaration` writes the type of its result without any import from the
+ * server, neither views nor ORM. At run time it returns an empty object.
  *
  * @example
  * // api.ts, beside the server

@@ -5,29 +5,29 @@ type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** The options of a client. */
 export interface ClientOptions {
-  /** The address of the router: origin and prefix, `https://shop.example/api`; in a browser `/api` serves too. */
+  /** The address of the router: origin and prefix, `https://shop.example/api`; in a browser `/api` works too. */
   readonly url: string;
   /** The bearer token, or a function that is asked for it before every request. Default: none. */
   readonly token?: TokenSource;
   /**
-   * Fetches another token when a 401 says that there is none or that it is no longer good. Called once for all requests
-   * that wait; each is then sent once more. If it rejects, each rejects with its 401. What it asks of this client it asks with a
-   * `token` of the call, null or another: else its own 401 would wait for it. Default: nothing.
+   * Fetches another token after a 401, because the token is missing or no longer valid. It is called once for all waiting
+   * requests. Each of them is then sent once more. If it rejects, each rejects with its 401. If it calls this client, give the
+   * call its own `token`, such as null. Otherwise a 401 of that call would wait for itself. Default: none.
    */
   readonly refresh?: () => Promise<string>;
   /** Headers of every request. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Milliseconds until a try is given up. Default: 30 000. */
+  /** Milliseconds after which a try fails. Default: 30 000. */
   readonly timeoutMs?: number;
   /** Times that a GET is sent again after 429, 503 or no answer. Default: 2. */
   readonly retries?: number;
-  /** Milliseconds: a server that asks for a longer wait is not waited for. Default: 10 000. */
+  /** The longest wait in milliseconds that a server may ask for. After a longer one the call fails at once. Default: 10 000. */
   readonly maxRetryWaitMs?: number;
-  /** Answers with an `ETag` that are kept, so that a GET may answer 304. Default: 100. */
+  /** The number of cached responses with an `ETag`, for which the server may answer a GET with 304. Default: 100. */
   readonly keptAnswers?: number;
-  /** The path of an action of its name, for a server whose router overrides `actionPath`. Default: kebab-case. */
+  /** Returns the path of an action by its name, for a server whose router overrides `actionPath`. Default: kebab-case. */
   readonly actionPath?: (name: string) => string;
-  /** Sends the requests in the place of the platform's `fetch`. */
+  /** Sends the requests instead of the platform's `fetch`. */
   readonly fetch?: Fetch;
 }
 
@@ -36,26 +36,26 @@ export type QueryValue = string | number | bigint | boolean | Date | object | nu
 
 /** The options of every call. */
 export interface CallOptions {
-  /** Ends the call: it rejects with the reason of the signal, also while it waits. */
+  /** Ends the call, even while it waits. The call rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds until a try is given up. Default: the client's. */
+  /** Milliseconds after which a try fails. Default: the client's. */
   readonly timeoutMs?: number | undefined;
   /** Times that the request is sent again after 429, 503 or no answer. Default: the client's for GET, else 0. */
   readonly retries?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The token in the place of the client's, null for none. A 401 then renews nothing: a login is to say that a password is wrong. */
+  /** The token instead of the client's; null for none. A 401 then renews no token, so a login can report a wrong password. */
   readonly token?: string | null | undefined;
-  /** Sends the request in the place of the client's `fetch`: `fetchWithProgress(…)` for an upload. */
+  /** Sends the request instead of the client's `fetch`: `fetchWithProgress(…)` for an upload. */
   readonly fetch?: Fetch | undefined;
-  /** Query parameters that no declaration knows. A list is sent as the parameter several times. */
+  /** Query parameters that the view does not declare. A list repeats the parameter for each value. */
   readonly query?: Readonly<Record<string, QueryValue>> | undefined;
 }
 
 /** The options of a call that writes one record. */
 export interface WriteRecordOptions extends CallOptions {
   /**
-   * The `ETag` that the record must still have, else the answer is 412; true: the one that the client has seen last. A
-   * record that it has not seen is then a TypeError.
+   * The `ETag` that the record must still have; otherwise the response is 412. With true it is the last `ETag` that the client
+   * has seen of the record. If the client has not seen the record, the call rejects with a TypeError.
    */
   readonly ifMatch?: string | true | undefined;
 }

@@ -3,7 +3,7 @@
 export interface UploadProgress {
   /** Bytes that have been sent. */
   readonly loaded: number;
-  /** Bytes of the whole body: files, and what a form has around them. */
+  /** Bytes of the whole body: files, and the text of the form around them. */
   readonly total: number;
 }
 
@@ -11,13 +11,12 @@ export interface UploadProgress {
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
- * Makes a `fetch` that tells how much of an upload is sent, for the option `fetch` of a call or of a client. It stands on
- * `XMLHttpRequest`: `fetch` itself does not tell. Where there is none (Node, service workers) the platform's `fetch` sends,
- * and nothing is told. A request that is sent again, with a renewed token, tells from the start again.
+ * Makes a `fetch` that reports the progress of an upload, for the option `fetch` of a call or of a client. It uses
+ * `XMLHttpRequest`, because `fetch` does not report progress. Without `XMLHttpRequest` (Node, service workers), the platform's
+ * `fetch` sends the request, and no progress is reported. If a request is sent again with a renewed token, progress starts again.
  *
- * It takes what the client sends: no body that is a stream, and of the options of `fetch` the method, headers, body, signal and
- * `credentials: 'include'`. In a page of another origin, browsers ask the server first (a preflight) for every upload that is
- * listened to.
+ * It supports everything that the client sends: the method, headers, body, signal and `credentials: 'include'`. A body cannot be a
+ * stream. From a page of another origin, browsers send a preflight before every upload with progress.
  *
  * @example
  * const fetch = fetchWithProgress(({ loaded, total }) => (bar.value = loaded / total));

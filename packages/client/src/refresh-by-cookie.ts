@@ -4,9 +4,9 @@ type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 const TIMEOUT_MS = 30_000;
 
 /**
- * Makes the function `refresh` of a client whose refresh token is in a cookie, as `@viewset/auth` sets it: a page that is
- * loaded anew is logged in again by its first call. Where the API is of another origin, give a `fetch` that includes credentials, and
- * name the page's origin to the server (option `origins` of its sessions).
+ * Makes the function `refresh` of a client whose refresh token is in a cookie, as `@viewset/auth` sets it. After a reload, the first
+ * call of the page logs in again. If the API has another origin, give a `fetch` that includes credentials, and add the page's
+ * origin to the option `origins` of the server's sessions.
  *
  * @param url the address of the route, `/api/auth/refresh`
  * @example

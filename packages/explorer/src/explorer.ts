@@ -30,14 +30,13 @@ const CONTENT_SECURITY_POLICY = [
 ].join('; ');
 
 /**
- * A page for people at the API's own URLs: tables, forms and actions, and the requests behind them. A GET of a router's
- * root, of a collection or of a record whose `Accept` prefers `text/html` to `application/json` is answered with the page;
- * everything else is answered as before. The page needs no token and has no data: it reads the OpenAPI document and asks
- * the API as the person who is logged in.
+ * Serves a page for people at the API's own URLs: tables, forms and actions, and the requests behind them. A GET of a router's root,
+ * of a collection or of a record gets the page if its `Accept` prefers `text/html` to `application/json`. All other requests
+ * are unchanged. The page needs no token and contains no data: it reads the OpenAPI document, and calls the API as the logged-in user.
  *
  * Register it after `viewset` and `openapi`, and before `auth` and the routers.
  *
- * Throws ImproperlyConfigured for a wrong option, and after `auth`, which would ask for a token first.
+ * Throws ImproperlyConfigured for a wrong option, and if it is registered after `auth`, which would require a token for the page.
  *
  * @example
  * await app.register(openapi, { info: { title: 'Shop', version: '1.0.0' } });

@@ -2,13 +2,13 @@ import { checkOptionNames, wrongOption } from '@viewset/core';
 
 /** The options of the `explorer` plugin; none is required. */
 export interface ExplorerOptions {
-  /** The title of the page until it has read the document, whose own it then takes. Default: `API`. */
+  /** The title of the page until it has read the document. Then it shows the document's title. Default: `API`. */
   readonly title?: string;
   /** The path of the OpenAPI document in JSON, as browsers see it. Default: `/openapi.json`, below the prefix of the scope. */
   readonly documentPath?: string;
   /** The path below which the page's script and style are served. Default: `/explorer`. */
   readonly assetsPath?: string;
-  /** The language of the texts, as `lang` of HTML has it. Default: `en`. */
+  /** The language of the texts, a value for HTML's `lang`. Default: `en`. */
   readonly language?: string;
   /**
    * The file of a JavaScript module whose default export replaces texts of the page by their names (`ExplorerTexts`). It is

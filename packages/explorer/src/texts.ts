@@ -135,7 +135,7 @@ export const texts = {
       412: 'Somebody has changed this record in the meantime',
       413: 'This is too large',
       415: 'The server does not take this kind of content',
-      428: 'The record has to be read anew first',
+      428: 'Reload the record first',
       429: 'Too many requests',
     })[status] ?? (status >= 500 ? 'The server could not do this' : 'The server has refused this'),
   retryHint: (seconds: number): string => `Try again in ${seconds === 1 ? 'a second' : `${seconds} seconds`}.`,

@@ -12,14 +12,15 @@ import { convertLostConnections } from './mikro/mongo-errors.ts';
 const extended = new WeakSet<object>();
 
 /**
- * Has views read and write MongoDB, and MikroORM keep there the promises of entities that SQL databases keep by their schema. Give it to
+ * Lets views read and write MongoDB. It also enforces the rules of entities that SQL databases enforce by their schema. Give it to
  * every ORM on MongoDB; on other databases it does nothing.
  *
- * - Keys: the column of a primary key is `_id`, whatever the property is called. Whole numbers are counted, outside of transactions:
- *   one that is rolled back leaves a gap.
- * - References: a record that one refers to must exist, and is kept from being deleted, set to NULL or deleted along (`deleteRule`),
- *   within the same transaction. Not so a reference with `createForeignKeyConstraint: false`. An ORM without transactions
- *   (`disableTransactions`) writes no reference that is to be kept: ImproperlyConfigured.
+ * - Keys: the column of a primary key is `_id`, whatever the property is called. Integer keys are counted outside of transactions,
+ *   so a rollback leaves a gap.
+ * - References: a referenced record must exist. If it is deleted, the `deleteRule` applies in the same transaction: the deletion is
+ *   refused, or the reference is set to NULL, or the referring record is deleted too. References with
+ *   `createForeignKeyConstraint: false` are not checked. An ORM without transactions (`disableTransactions`) throws
+ *   ImproperlyConfigured if it writes a checked reference.
  * - Unique fields may be NULL any number of times.
  * - A flush is a transaction (`implicitTransactions`).
  *

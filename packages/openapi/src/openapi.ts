@@ -17,11 +17,12 @@ import { addReferencePage } from './reference-page.ts';
 import { referenceNames } from './references.ts';
 
 /**
- * The document of an application in OpenAPI 3.1, of the plans of its views and of the schemas of its own routes, and a page
- * that shows it: `GET /openapi.json`, `GET /openapi.yaml`, `GET /docs`. None needs a token, none asks another server.
+ * Serves the OpenAPI 3.1 document of an application (`GET /openapi.json`, `GET /openapi.yaml`) and a page that shows it
+ * (`GET /docs`). The document describes the views, and the application's own routes by their schemas. None of these routes needs a
+ * token, and none contacts another server.
  *
- * Register it before the routes that it is to see, best of all plugins first. If the application has `@fastify/swagger`,
- * register that before: its document is completed, and `app.swagger()` answers with the complete one.
+ * Register it before all routes that it should describe, best before all other plugins. If the application uses `@fastify/swagger`,
+ * register that first. This plugin then completes its document, and `app.swagger()` returns the complete one.
  *
  * Throws ImproperlyConfigured for a wrong option.
  *

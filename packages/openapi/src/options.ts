@@ -3,11 +3,11 @@ import type { DocumentInfo, JsonObject } from './document.ts';
 
 /** The options of the `openapi` plugin. Only `info` is required, unless the application has `@fastify/swagger` already. */
 export interface OpenapiOptions {
-  /** The title and the version of the API, and what else OpenAPI's Info Object has. */
+  /** The title and the version of the API, and other fields of OpenAPI's Info Object. */
   readonly info?: DocumentInfo;
   /** The servers of the API. Default: the one that the document comes from. */
   readonly servers?: readonly { readonly url: string; readonly description?: string }[];
-  /** Descriptions of tags, by name, for those that no view describes. */
+  /** Descriptions by name, for tags that no view describes. */
   readonly tags?: Readonly<Record<string, string>>;
   /** The security scheme of routes that need a token. Default: HTTP's Bearer, of a JWT. */
   readonly securityScheme?: JsonObject;

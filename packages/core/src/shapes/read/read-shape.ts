@@ -48,8 +48,8 @@ export class ReadShape<Entity extends object, Output extends object> {
    * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
    * @example
    * const brief = readShape(Product, ['id', 'name']);
-   * const whole = brief.extend(['price', 'stock'], { maker: 'maker.name' });
-   * const dated = whole.extend(readShape(Product, ['created_at']));
+   * const whole = brief.extend(['price'], { seller: 'owner.name' });
+   * const counted = whole.extend(readShape(Product, ['stock']));
    */
   extend<
     const Name extends ShownName<Entity> = never,
@@ -70,7 +70,7 @@ export class ReadShape<Entity extends object, Output extends object> {
    *
    * @throws ImproperlyConfigured for a name that the shape does not have, naming the nearest
    * @example
-   * whole.pick(['id', 'name']);
+   * readShape(Product, ['id', 'name', 'price']).pick(['id', 'name']);
    */
   pick<const Name extends keyof Output & string>(names: readonly Name[]): ReadShape<Entity, Flat<Pick<Output, Name>>> {
     this.#check('pick()', names);
@@ -82,7 +82,7 @@ export class ReadShape<Entity extends object, Output extends object> {
    *
    * @throws ImproperlyConfigured for a name that the shape does not have, naming the nearest
    * @example
-   * whole.omit(['stock']);
+   * readShape(Product, ['id', 'name', 'price']).omit(['price']);
    */
   omit<const Name extends keyof Output & string>(names: readonly Name[]): ReadShape<Entity, Flat<Omit<Output, Name>>> {
     this.#check('omit()', names);

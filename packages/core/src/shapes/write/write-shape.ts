@@ -85,8 +85,8 @@ export class WriteShape<Entity extends object, Input extends object> {
    *
    * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
    * @example
-   * const write = writeShape(Product, ['name', 'price']);
-   * const ofStaff = write.extend(['stock'], { maker: 'maker.name' }, { required: ['stock'] });
+   * const ofAnybody = writeShape(Product, ['name', 'price']);
+   * const ofStaff = ofAnybody.extend(['stock'], { seller: 'owner.email' }, { required: ['stock'] });
    */
   extend<
     const Name extends WritableName<Entity> = never,
@@ -116,7 +116,7 @@ export class WriteShape<Entity extends object, Input extends object> {
    *
    * @throws ImproperlyConfigured for a name that the shape does not have, naming the nearest
    * @example
-   * write.pick(['name']);
+   * writeShape(Product, ['name', 'price']).pick(['name']);
    */
   pick<const Name extends Exclude<keyof Input, '~names'> & string>(
     names: readonly Name[],
@@ -130,7 +130,7 @@ export class WriteShape<Entity extends object, Input extends object> {
    *
    * @throws ImproperlyConfigured for a name that the shape does not have, naming the nearest
    * @example
-   * write.omit(['price']);
+   * writeShape(Product, ['name', 'price']).omit(['price']);
    */
   omit<const Name extends Exclude<keyof Input, '~names'> & string>(
     names: readonly Name[],
