@@ -60,7 +60,7 @@ export class ArticleViewSet extends ModelViewSet(Article, {
     async (request) => {
       const article = await this.getObject(request);
       await tie(request, Favorite, { article, user: request.user.id });
-      return this.represent(article, request);
+      return this.retrieve(request);
     },
   );
 }

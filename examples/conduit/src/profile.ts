@@ -19,7 +19,7 @@ export class ProfileViewSet extends ModelViewSet(User, {
     async (request) => {
       const followed = await this.getObject(request);
       await tie(request, Follow, { followed, follower: request.user.id });
-      return this.represent(followed, request);
+      return this.retrieve(request);
     },
   );
 }
