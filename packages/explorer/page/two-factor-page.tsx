@@ -43,16 +43,7 @@ export function TwoFactorPage({ api }: { readonly api: Api }): JSX.Element {
           notice.set(texts.twoFactorOn);
         }}
       >
-        <p class="lead">{texts.twoFactorSecret}</p>
-        <Secret text={shown.secret} />
-        {shown.uri.startsWith('otpauth:') && (
-          <>
-            <QrCode text={shown.uri} label={texts.twoFactorQrCode} />
-            <p>
-              <a href={shown.uri}>{texts.openAuthenticator}</a>
-            </p>
-          </>
-        )}
+        <SecretOfApp secret={shown.secret} uri={shown.uri} />
       </AccountForm>
     );
   }
@@ -74,6 +65,24 @@ export function TwoFactorPage({ api }: { readonly api: Api }): JSX.Element {
             onDone={() => notice.set(texts.twoFactorOff)}
           />
         </details>
+      )}
+    </>
+  );
+}
+
+/** The secret, for an authenticator app. */
+function SecretOfApp({ secret, uri }: { readonly secret: string; readonly uri: string }): JSX.Element {
+  return (
+    <>
+      <p class="lead">{texts.twoFactorSecret}</p>
+      <Secret text={secret} />
+      {uri.startsWith('otpauth:') && (
+        <>
+          <QrCode text={uri} label={texts.twoFactorQrCode} />
+          <p>
+            <a href={uri}>{texts.openAuthenticator}</a>
+          </p>
+        </>
       )}
     </>
   );
