@@ -15,7 +15,8 @@ export function answerProblems(document: object, { method, path, status, body }:
   const template = Object.keys(paths).find((each) => matches(each, path));
   if (template === undefined) return [`the document has no path for ${path}`];
   const operation = paths[template]![method.toLowerCase()] as
-    { responses: Readonly<Record<string, { content?: Readonly<Record<string, { schema: object }>> }>> } | undefined;
+    | { responses: Readonly<Record<string, { content?: Readonly<Record<string, { schema: object }>> }>> }
+    | undefined;
   if (operation === undefined) return [`the document has no ${method} ${template}`];
   const response = resolved(document, operation.responses[String(status)]) as (typeof operation.responses)[string];
   if (response === undefined) return [`the document has no ${status} of ${method} ${template}`];

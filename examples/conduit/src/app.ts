@@ -8,6 +8,7 @@ import { User } from './entities.ts';
 import { ERRORS, formatError } from './errors.ts';
 import { conduitRouter } from './router.ts';
 import { tagRoutes } from './tag.ts';
+import { currentUserRoutes } from './user.ts';
 
 declare module '@viewset/core' {
   interface ViewsetTypes {
@@ -34,7 +35,12 @@ const INFO = {
 };
 
 /** Conduit, ready to listen. */
-export async function buildApp({ orm, secret, bcryptRounds = 12, logger = false }: AppOptions): Promise<FastifyInstance> {
+export async function buildApp({
+  orm,
+  secret,
+  bcryptRounds = 12,
+  logger = false,
+}: AppOptions): Promise<FastifyInstance> {
   const app = fastify(serverOptions({ logger }));
   await app.register(openapi, { info: INFO });
   await app.register(viewset, { orm, formatError, errorSchema: ERRORS });
@@ -48,6 +54,7 @@ export async function buildApp({ orm, secret, bcryptRounds = 12, logger = false 
     bcryptRounds,
   });
   await app.register(conduitRouter().plugin);
+  await app.register(currentUserRoutes);
   await app.register(tagRoutes);
   return app;
 }

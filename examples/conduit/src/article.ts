@@ -57,10 +57,10 @@ export class ArticleViewSet extends ModelViewSet(Article, {
 
   favorite = action(
     { answers: 'record', methods: ['post', 'delete'], detail: true, permissionClasses: [IsAuthenticated] },
-    async (request) => {
+    async (request, reply) => {
       const article = await this.getObject(request);
       await tie(request, Favorite, { article, user: request.user.id });
-      return this.retrieve(request);
+      return this.retrieve(request, reply);
     },
   );
 }

@@ -16,10 +16,10 @@ export class ProfileViewSet extends ModelViewSet(User, {
 }) {
   follow = action(
     { answers: 'record', methods: ['post', 'delete'], detail: true, permissionClasses: [IsAuthenticated] },
-    async (request) => {
+    async (request, reply) => {
       const followed = await this.getObject(request);
       await tie(request, Follow, { followed, follower: request.user.id });
-      return this.retrieve(request);
+      return this.retrieve(request, reply);
     },
   );
 }

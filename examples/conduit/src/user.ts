@@ -1,15 +1,7 @@
 import { passwordField } from '@viewset/auth';
-import {
-  action,
-  AllowAny,
-  computed,
-  IsAuthenticated,
-  ModelViewSet,
-  readShape,
-  requireUser,
-  writeShape,
-} from '@viewset/core';
-import { Type } from 'typebox';
+import { action, AllowAny, computed, ModelViewSet, readShape, requireUser, writeShape } from '@viewset/core';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
 import { User } from './entities.ts';
 
 const read = readShape(User, ['username', 'email', 'bio', 'image'], {
@@ -42,10 +34,31 @@ export class UserViewSet extends ModelViewSet(User, {
   );
 }
 
-/** The user who is logged in. */
-export class CurrentUserViewSet extends ModelViewSet(User, {
-  read,
-  write: writeShape(User, ['username', 'bio', 'image'], fields, { optional: ['username', 'email', 'password'] }),
-  envelope: { one: 'user' },
-  permissionClasses: [IsAuthenticated],
-}) {}
+const CurrentUser = Type.Object({ user: read.schema });
+const Changes = Type.Object({
+  user: Type.Partial(
+    Type.Object({
+      ...fields,
+      username: Type.String({ minLength: 1, maxLength: 50 }),
+      bio: Type.Union([Type.String(), Type.Null()]),
+      image: Type.Union([Type.String({ maxLength: 500 }), Type.Null()]),
+    }),
+  ),
+});
+
+/** The user who is logged in has no key in the URL, so that these are routes of Fastify. */
+export async function currentUserRoutes(app: FastifyInstance): Promise<void> {
+  const response = { 200: CurrentUser };
+  const answer = ({ id, username, email, bio = null, image = null }: User) => {
+    const token = app.auth.issueToken({ id, name: username, email });
+    return { user: { username, email, bio, image, token } };
+  };
+  const current = (request: FastifyRequest) => request.em.findOneOrFail(User, requireUser(request).id);
+  app.get('/api/user', { schema: { response } }, async (request) => answer(await current(request)));
+  app.put<{ Body: Static<typeof Changes> }>('/api/user', { schema: { body: Changes, response } }, async (request) => {
+    const user = await current(request);
+    request.em.assign(user, request.body.user);
+    await request.em.flush();
+    return answer(user);
+  });
+}

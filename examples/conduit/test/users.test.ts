@@ -44,8 +44,7 @@ withConduit(async (t, { send, register }) => {
     t.match(answer.json(), { user: { username: 'carl', bio: 'I paint', image: 'https://example.com/c.png' } });
     const renamed = await send('PUT', '/user', { user: { username: 'karl', password: 'another password' } }, token);
     t.match(renamed.json(), { user: { username: 'karl', bio: 'I paint' } });
-    const login = (password: string) =>
-      send('POST', '/users/login', { user: { email: 'carl@example.com', password } });
+    const login = (password: string) => send('POST', '/users/login', { user: { email: 'carl@example.com', password } });
     t.equal((await login('carl-password')).statusCode, 401);
     t.equal((await login('another password')).statusCode, 200);
     t.equal((await send('PUT', '/user', { user: { username: 'ann' } }, token)).statusCode, 422, 'taken');
