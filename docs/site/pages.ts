@@ -14,7 +14,7 @@ export interface Page {
 
 /** The pages of `docs`, by the headings of the sidebar, in their order. */
 const DOCS: Readonly<Record<string, readonly string[]>> = {
-  Start: ['tutorial', 'guide', 'django', 'nestjs', 'existing-application', 'typescript', 'editor', 'testing'],
+  Start: ['tutorial', 'guide', 'existing-application', 'typescript', 'editor', 'testing'],
   Records: [
     'views',
     'actions',
@@ -55,6 +55,31 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'explorer',
     'client',
   ],
+  'How to': [
+    'how-to-send-email',
+    'how-to-work-after-commit',
+    'how-to-full-text-search',
+    'how-to-own-route',
+    'how-to-file-from-code',
+    'how-to-background-import',
+    'how-to-scheduled-jobs',
+    'how-to-webhooks',
+    'how-to-history',
+    'how-to-tenants',
+    'how-to-row-level-security',
+    'how-to-seeds',
+    'how-to-migrations',
+    'how-to-pgbouncer',
+    'how-to-deploy',
+    'how-to-caching',
+    'how-to-logging',
+    'how-to-metrics',
+    'how-to-api-versions',
+    'how-to-translate-messages',
+    'how-to-react',
+    'how-to-graphql',
+  ],
+  'Coming from': ['django', 'nestjs', 'express', 'rails', 'laravel'],
   Operation: ['deployment', 'limits', 'security', 'security-events', 'performance', 'architecture'],
 };
 

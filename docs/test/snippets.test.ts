@@ -5,6 +5,7 @@
  *     ```ts continues            compiles together with the block before it
  *     ```ts step=2               belongs to step 2 of a tutorial, which starts with the files of step 1
  *     ```ts run                  ends with exit code 0, and prints what a fence marked `output` after it says
+ *     ```ts run postgres         the same, with an empty database of PostgreSQL in DATABASE_URL; without a server only compiles
  *     ```ts serve=/products      listens, and answers GET /products with 200
  */
 import { fork, spawnSync } from 'node:child_process';
@@ -12,7 +13,8 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import t from 'tap';
+import t, { type Test } from 'tap';
+import { createPostgreSqlDatabase, skipPostgreSql } from '../../packages/core/test/support/databases.ts';
 import { PACKAGES } from '../site/packages.ts';
 import { compileProjects } from './support/compile-projects.ts';
 import { codeBlocks } from './support/code-block.ts';
@@ -50,7 +52,7 @@ for (const snippet of all) {
       'compiles',
     );
     const words = snippet.blocks.flatMap((block) => block.words);
-    if (words.includes('run')) t.strictSame(runProgram(snippet), { exitCode: 0, output: expectedOutput(snippet) });
+    if (words.includes('run')) await testProgram(t, snippet, words.includes('postgres'));
     const address = words.find((word) => word.startsWith('serve='))?.slice('serve='.length);
     if (address !== undefined) t.equal(await askServer(snippet, address), 200, `GET ${address}`);
   });
@@ -70,9 +72,18 @@ function expectedOutput(snippet: Snippet): string | undefined {
   return snippet.blocks.find((block) => block.output !== undefined)?.output;
 }
 
-function runProgram(snippet: Snippet): { exitCode: number | null; output: string | undefined } {
+async function testProgram(t: Test, snippet: Snippet, onPostgreSql: boolean): Promise<void> {
+  const skip = onPostgreSql && skipPostgreSql();
+  await t.test('runs', { skip }, async (t) => {
+    const env = onPostgreSql ? { DATABASE_URL: await createPostgreSqlDatabase(t) } : {};
+    t.strictSame(runProgram(snippet, env), { exitCode: 0, output: expectedOutput(snippet) });
+  });
+}
+
+function runProgram(snippet: Snippet, env: NodeJS.ProcessEnv): { exitCode: number | null; output: string | undefined } {
   const { status, stdout } = spawnSync(process.execPath, [snippet.path], {
     cwd: join(snippet.path, '..'),
+    env: { ...process.env, ...env },
     encoding: 'utf8',
     timeout: PROGRAM_TIMEOUT_MS,
     stdio: ['ignore', 'pipe', 'inherit'],
