@@ -39,6 +39,7 @@ const gates: readonly Gate[] = [
   { name: 'packages as published', command: 'node scripts/check-packages.ts' },
   { name: "the README's demo command", command: `node scripts/check-demo.ts /health/,/api/products ${demoCommand}` },
   { name: 'the demo of the tracker', command: 'node scripts/check-demo.ts /health/,/openapi.json pnpm demo:tracker' },
+  { name: 'the demo of Conduit', command: 'node scripts/check-demo.ts /health/,/api/articles pnpm demo:conduit' },
   { name: "the README's test command", command: testCommand, counts: true, env: { NODE_V8_COVERAGE: coverage } },
   {
     name: 'coverage',
@@ -56,6 +57,7 @@ const gates: readonly Gate[] = [
     counts: true,
     env: { SCHEMATHESIS_EXAMPLES: '20', SCHEMATHESIS_PHASES: 'examples,fuzzing,stateful', SCHEMATHESIS_SEED: '1' },
   },
+  { name: 'the official collection of RealWorld', command: 'pnpm test:collection', counts: true },
   { name: 'linters of the documents', command: 'pnpm test:linters', counts: true },
   { name: 'clients that generators make of the documents', command: 'pnpm test:generators', counts: true },
   { name: 'no file of the repository was changed by all this', command: 'node scripts/check-clean.ts' },

@@ -12,7 +12,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** Lists what an OpenAPI document does not allow in an answer. */
 export function answerProblems(document: object, { method, path, status, body }: Answer): readonly string[] {
   const paths = (document as { paths: Readonly<Record<string, Json>> }).paths;
-  const template = Object.keys(paths).find((each) => matches(each, path));
+  const template = templateOf(Object.keys(paths), path);
   if (template === undefined) return [`the document has no path for ${path}`];
   const operation = paths[template]![method.toLowerCase()] as
     | { responses: Readonly<Record<string, { content?: Readonly<Record<string, { schema: object }>> }>> }
@@ -27,7 +27,11 @@ export function answerProblems(document: object, { method, path, status, body }:
   return validator.Errors(JSON.parse(body)).map(({ instancePath, message }) => `${instancePath} ${message}`);
 }
 
-/** Literal paths come before those with parameters in the document of a router, so the first that matches is the one. */
+/** Finds the template of a path. One without parameters comes first. */
+function templateOf(templates: readonly string[], path: string): string | undefined {
+  return templates.find((each) => each === path) ?? templates.find((each) => matches(each, path));
+}
+
 function matches(template: string, path: string): boolean {
   const [wanted, given] = [template.split('/'), path.split('/')];
   return wanted.length === given.length && wanted.every((part, index) => part.startsWith('{') || part === given[index]);

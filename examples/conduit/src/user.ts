@@ -46,6 +46,21 @@ const Changes = Type.Object({
   ),
 });
 
+const WORDS = {
+  current: {
+    operationId: 'retrieveUser',
+    tags: ['users'],
+    summary: 'Retrieve the user',
+    description: 'Who is logged in.',
+  },
+  change: {
+    operationId: 'replaceUser',
+    tags: ['users'],
+    summary: 'Change the user',
+    description: 'Any of the fields.',
+  },
+};
+
 /** The user who is logged in has no key in the URL, so that these are routes of Fastify. */
 export async function currentUserRoutes(app: FastifyInstance): Promise<void> {
   const response = { 200: CurrentUser };
@@ -54,11 +69,15 @@ export async function currentUserRoutes(app: FastifyInstance): Promise<void> {
     return { user: { username, email, bio, image, token } };
   };
   const current = (request: FastifyRequest) => request.em.findOneOrFail(User, requireUser(request).id);
-  app.get('/api/user', { schema: { response } }, async (request) => answer(await current(request)));
-  app.put<{ Body: Static<typeof Changes> }>('/api/user', { schema: { body: Changes, response } }, async (request) => {
-    const user = await current(request);
-    request.em.assign(user, request.body.user);
-    await request.em.flush();
-    return answer(user);
-  });
+  app.get('/api/user', { schema: { ...WORDS.current, response } }, async (request) => answer(await current(request)));
+  app.put<{ Body: Static<typeof Changes> }>(
+    '/api/user',
+    { schema: { ...WORDS.change, body: Changes, response } },
+    async (request) => {
+      const user = await current(request);
+      request.em.assign(user, request.body.user);
+      await request.em.flush();
+      return answer(user);
+    },
+  );
 }

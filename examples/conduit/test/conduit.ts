@@ -1,7 +1,7 @@
 import type { MikroORM } from '@mikro-orm/core';
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
-import { type DatabaseName, forEachDatabase } from '../../../packages/core/test/support/databases.ts';
+import { type DatabaseName, EVERY_DATABASE, forEachDatabase } from '../../../packages/core/test/support/databases.ts';
 import { buildApp } from '../src/app.ts';
 import { ENTITIES } from '../src/entities.ts';
 
@@ -18,9 +18,12 @@ export interface Conduit {
   readonly register: (username: string) => Promise<string>;
 }
 
-/** Runs the tests against an empty Conduit on every database. */
-export function withConduit(tests: (t: Test, conduit: Conduit) => Promise<void>): void {
-  forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
+/** Runs the tests against an empty Conduit on every database, or on those named. */
+export function withConduit(
+  tests: (t: Test, conduit: Conduit) => Promise<void>,
+  only: readonly DatabaseName[] = EVERY_DATABASE,
+): void {
+  forEachDatabase(t, { entities: ENTITIES, only }, async (t, orm, database) => {
     const app = await buildApp({ orm, secret: 'a secret of 32 bytes for the tests', bcryptRounds: 4 });
     t.teardown(() => app.close());
     const send: Conduit['send'] = (method, path, payload, token) =>
