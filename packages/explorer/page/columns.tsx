@@ -22,6 +22,9 @@ export interface Column {
 /** As many columns are shown at first. */
 const SHOWN_AT_FIRST = 8;
 
+/** Names of columns that tell people nothing about a record. */
+const HIDDEN_AT_FIRST = new Set(['id', 'version']);
+
 /** The columns that a list can have: the fields of its schema, or those of the first record where there is no schema. */
 export function columnsOf(
   document: ApiDocument,
@@ -39,7 +42,9 @@ export function columnsOf(
     described: describe(document, schema, name),
   }));
   const isOwn = ({ name }: (typeof columns)[number]): boolean => !relations.has(name);
-  const plain = columns.filter((column) => isOwn(column) && column.described.kind !== 'json');
+  const isForPeople = ({ name, described }: (typeof columns)[number]): boolean =>
+    described.kind !== 'json' && !HIDDEN_AT_FIRST.has(name);
+  const plain = columns.filter((column) => isOwn(column) && isForPeople(column));
   const atFirst = (plain.length > 0 ? plain : columns.filter(isOwn)).slice(0, SHOWN_AT_FIRST);
   const shown = new Set(names.length > 0 ? names : atFirst.map(({ name }) => name));
   return columns.map((column) => ({ ...column, isShown: shown.has(column.name) || relations.has(column.name) }));
