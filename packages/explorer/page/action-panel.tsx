@@ -1,14 +1,15 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { type Api, fillPath, type Operation, rowOf } from './api-model.ts';
 import { useDraft, type Values } from './drafts.ts';
-import { type Answer, send } from './exchanges.ts';
+import { type Answer, Refusal, send } from './exchanges.ts';
 import { schemaOf } from './list-query.ts';
 import { here, hrefOf } from './location.ts';
 import type { Schema } from './openapi.ts';
 import { rowsOf, textOf } from './records.ts';
 import { RowsTable } from './rows-table.tsx';
 import { SchemaForm } from './schema-form.tsx';
+import { Problem, Waiting } from './states.tsx';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 
@@ -45,33 +46,75 @@ export function ActionPanel({
   const [answer, setAnswer] = useState<Answer>();
   const [sent, setSent] = useState<Values>();
   const draft = useDraft(`${action.id} ${path}`, undefined);
+  const run = async (values: Values): Promise<void> => {
+    const { query, body } = split(action, values);
+    const url = hrefOf(fillPath(action.path, path), query, new URLSearchParams());
+    setAnswer(await send({ operation: action, url, ...(action.body === undefined ? {} : { body }) }));
+    // The values stand there to be sent again, changed perhaps.
+    setSent(values);
+    draft.settle(draft, undefined);
+  };
   return (
     <>
       {action.description !== undefined && <p class="lead">{action.description}</p>}
-      <SchemaForm
-        api={api}
-        schema={formSchema(action)}
-        purpose="action"
-        draft={draft}
-        initial={sent}
-        submitLabel={texts.run}
-        onSend={() => setAnswer(undefined)}
-        onSubmit={async (values) => {
-          const { query, body } = split(action, values);
-          const url = hrefOf(fillPath(action.path, path), query, new URLSearchParams());
-          const found = await send({ operation: action, url, ...(action.body === undefined ? {} : { body }) });
-          setAnswer(found);
-          // The values stand there to be sent again, changed perhaps.
-          setSent(values);
-          draft.settle(draft, undefined);
-        }}
-      />
+      {isPlainQuestion(action) ? (
+        <PlainQuestion onSend={() => setAnswer(undefined)} onRun={() => run({})} />
+      ) : (
+        <SchemaForm
+          api={api}
+          schema={formSchema(action)}
+          purpose="action"
+          draft={draft}
+          initial={sent}
+          submitLabel={texts.run}
+          onSend={() => setAnswer(undefined)}
+          onSubmit={run}
+        />
+      )}
       {answer !== undefined && (
         <section class="result" aria-live="polite" aria-label={texts.result}>
           <h2>{texts.actionDone(answer.status)}</h2>
           <Result api={api} action={action} body={answer.body} />
         </section>
       )}
+    </>
+  );
+}
+
+/** Tells if an action only reads, and needs nothing to be filled in. */
+function isPlainQuestion({ method, query, body }: Operation): boolean {
+  return method === 'GET' && query.length === 0 && body === undefined;
+}
+
+/** Asks at once, and again on demand. */
+function PlainQuestion({
+  onSend,
+  onRun,
+}: {
+  readonly onSend: () => void;
+  readonly onRun: () => Promise<void>;
+}): JSX.Element {
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [isWaiting, setWaiting] = useState(false);
+  const ask = (): void => {
+    onSend();
+    setRefusal(undefined);
+    setWaiting(true);
+    onRun()
+      .catch((error: unknown) => {
+        if (!(error instanceof Refusal)) throw error;
+        setRefusal(error);
+      })
+      .finally(() => setWaiting(false));
+  };
+  useEffect(ask, []);
+  if (refusal !== undefined) return <Problem refusal={refusal} onRetry={ask} />;
+  return (
+    <>
+      <button type="button" aria-disabled={isWaiting} onClick={() => !isWaiting && ask()}>
+        {texts.runAgain}
+      </button>
+      <Waiting isWaiting={isWaiting} />
     </>
   );
 }

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
-import type { Resource } from './api-model.ts';
+import type { Api, Resource } from './api-model.ts';
 import type { Column } from './columns.tsx';
 import { directionOf, namesOf, sorted } from './list-query.ts';
+import { type HrefOfValue, referenceHref } from './reference-href.ts';
 import { type Row, textOf, titleOf } from './records.ts';
 import { texts } from '../src/texts.ts';
 import type { Selection } from './use-selection.ts';
@@ -9,6 +10,7 @@ import { decimalsOf, Value } from './value.tsx';
 import { shortened } from './words.ts';
 
 interface DataTableProps {
+  readonly api: Api;
   readonly resource: Resource;
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];
@@ -82,7 +84,7 @@ interface TableRowProps extends DataTableProps {
 }
 
 function TableRow(props: TableRowProps): JSX.Element {
-  const { resource, columns, row, isSelected, fault, decimals, hrefOfRow, onToggle } = props;
+  const { api, resource, columns, row, isSelected, fault, decimals, hrefOfRow, onToggle } = props;
   const title = shortened(titleOf(resource, row), 60);
   const linked = linkColumn(resource, columns);
   return (
@@ -98,6 +100,7 @@ function TableRow(props: TableRowProps): JSX.Element {
             row={row}
             decimals={decimals.get(column.name)}
             href={column === linked ? hrefOfRow(row) : undefined}
+            hrefOfValue={column === linked ? undefined : referenceHref(api, resource, column.name)}
           />
         ))}
       </tr>
@@ -142,8 +145,8 @@ function HeadCell({ column, query, hasSort, onQuery, resource }: DataTableProps 
           onClick={(event) => onQuery(sorted(query, name, event.shiftKey))}
         >
           <bdi>{label}</bdi>
-          <span class="arrow" aria-hidden="true">
-            {direction === 'none' ? '' : direction === 'ascending' ? '↑' : '↓'}
+          <span class={`arrow ${direction}`} aria-hidden="true">
+            {direction === 'none' ? '↕' : direction === 'ascending' ? '↑' : '↓'}
           </span>
         </button>
       ) : (
@@ -158,14 +161,22 @@ function Cell({
   row,
   decimals,
   href,
+  hrefOfValue,
 }: {
   readonly column: Column;
   readonly row: Row;
   readonly decimals: number | undefined;
   readonly href: string | undefined;
+  readonly hrefOfValue: HrefOfValue | undefined;
 }): JSX.Element {
-  const value = <Value value={row[column.name]} described={column.described} decimals={decimals ?? 0} />;
-  return <td class={alignment(column)}>{href === undefined ? value : <a href={href}>{value}</a>}</td>;
+  const value = (
+    <Value value={row[column.name]} described={column.described} decimals={decimals ?? 0} hrefOfValue={hrefOfValue} />
+  );
+  return (
+    <td class={alignment(column)} data-label={column.label}>
+      {href === undefined ? value : <a href={href}>{value}</a>}
+    </td>
+  );
 }
 
 function alignment({ described: { kind } }: Column): string | undefined {

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { ApiDocument, Schema } from './openapi.ts';
+import type { HrefOfValue } from './reference-href.ts';
 import { isRow, type Row } from './records.ts';
 import { RowsTable } from './rows-table.tsx';
 import { describe, propertiesOf } from './schema.ts';
@@ -17,9 +18,12 @@ export function Facts({
   schema,
   row,
   names,
+  hrefsOf = () => undefined,
   isAside,
 }: {
   readonly document: ApiDocument;
+  /** How the values of a field lead to other records. */
+  readonly hrefsOf?: (name: string) => HrefOfValue | undefined;
   readonly schema: Schema;
   readonly row: Row;
   readonly names: readonly string[];
@@ -37,7 +41,13 @@ export function Facts({
               <bdi>{humanized(name)}</bdi>
             </dt>
             <dd>
-              <Fact name={name} value={row[name]} document={document} schema={schemas.get(name)} />
+              <Fact
+                name={name}
+                value={row[name]}
+                document={document}
+                schema={schemas.get(name)}
+                hrefOfValue={hrefsOf(name)}
+              />
             </dd>
           </div>
         ))}
@@ -51,15 +61,18 @@ function Fact({
   value,
   document,
   schema,
+  hrefOfValue,
 }: {
   readonly name: string;
   readonly value: unknown;
   readonly document: ApiDocument;
   readonly schema: Schema | undefined;
+  readonly hrefOfValue: HrefOfValue | undefined;
 }): JSX.Element {
   const described = describe(document, schema, name);
   const file = storedFileOf(value, described);
   if (file !== undefined) return <StoredFile file={file} isFull />;
+  if (hrefOfValue !== undefined) return <Value value={value} hrefOfValue={hrefOfValue} length={SHOWN} />;
   if (Array.isArray(value) && value.length > 0 && value.every(isRow)) {
     return <RowsTable document={document} schema={described.schema.items} rows={value} label={humanized(name)} />;
   }
@@ -74,7 +87,11 @@ function Pairs({
   document,
   schema,
   row,
-}: Pick<Parameters<typeof Facts>[0], 'document' | 'schema' | 'row'>): JSX.Element {
+}: {
+  readonly document: ApiDocument;
+  readonly schema: Schema;
+  readonly row: Row;
+}): JSX.Element {
   const schemas = new Map(propertiesOf(document, schema));
   return (
     <>

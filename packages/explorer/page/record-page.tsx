@@ -10,6 +10,7 @@ import { Facts } from './facts.tsx';
 import { hasParameter, only } from './list-query.ts';
 import { here, hrefOf } from './location.ts';
 import { isForbidden, isOffered, isOfferedAfterLogin, isUndecided } from './permissions.ts';
+import { editablePlace, referenceHref } from './reference-href.ts';
 import { isRow, type Row, titleOf } from './records.ts';
 import { propertiesOf } from './schema.ts';
 import { session } from './session.ts';
@@ -147,17 +148,38 @@ function RecordView(props: ViewProps): JSX.Element {
   const names = Object.keys(row).filter((name) => !written.has(name));
   const schema = retrieve?.answer ?? resource.row;
   return (
-    <div class="record">
-      {form === undefined ? (
-        <p class="hint">{isOfferedAfterLogin(update, person) ? texts.readOnlyUntilLogin : texts.readOnly}</p>
-      ) : (
-        <UpdateForm {...props} update={form} />
-      )}
-      {retrieve !== undefined && hasParameter(retrieve, 'expand') && <ExpandSwitches operation={retrieve} />}
-      {names.length > 0 && (
-        <Facts document={document} schema={schema} row={row} names={names} isAside={form !== undefined} />
-      )}
-      {destroy !== undefined && <DeleteButton {...props} destroy={destroy} />}
+    <div class={`record${form === undefined ? '' : ' editable'}`}>
+      <div>
+        {form === undefined ? <ReadOnly {...props} /> : <UpdateForm {...props} update={form} />}
+        {destroy !== undefined && <DeleteButton {...props} destroy={destroy} />}
+      </div>
+      <div class="aside">
+        {retrieve !== undefined && hasParameter(retrieve, 'expand') && <ExpandSwitches operation={retrieve} />}
+        {names.length > 0 && (
+          <Facts
+            document={document}
+            schema={schema}
+            row={row}
+            names={names}
+            isAside={form !== undefined}
+            hrefsOf={(name) => referenceHref(api, resource, name)}
+          />
+        )}
+      </div>
     </div>
+  );
+}
+
+/** Says that a record cannot be changed here, and where it can be. */
+function ReadOnly({ api, resource, row }: ViewProps): JSX.Element {
+  const person = useStore(session);
+  const elsewhere = resource.update === undefined ? editablePlace(api, resource, row) : undefined;
+  return (
+    <p class="hint">
+      {isOfferedAfterLogin(resource.update, person) ? texts.readOnlyUntilLogin : texts.readOnly}{' '}
+      {elsewhere !== undefined && !isForbidden(elsewhere.update, person) && (
+        <a href={elsewhere.href}>{texts.editElsewhere}</a>
+      )}
+    </p>
   );
 }

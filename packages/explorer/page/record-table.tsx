@@ -8,8 +8,10 @@ import { FilterBar } from './filter-bar.tsx';
 import { expandable, filtersOf, hasParameter, pageFacts, withFields } from './list-query.ts';
 import { here, hrefOf, navigate } from './location.ts';
 import { Pager } from './pager.tsx';
+import { isOffered } from './permissions.ts';
 import { isList, isRow, type Row, rowsOf } from './records.ts';
 import { SelectionBar } from './selection-bar.tsx';
+import { session } from './session.ts';
 import { Problem, Waiting } from './states.tsx';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
@@ -64,9 +66,12 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
       )}
       <Waiting isWaiting={awaited.isWaiting} />
       {refusal !== undefined && <Problem refusal={refusal} onRetry={reload} />}
-      {answer !== undefined && rows.length === 0 && <Empty resource={resource} query={query} body={answer.body} />}
+      {answer !== undefined && rows.length === 0 && (
+        <Empty resource={resource} path={path} query={query} body={answer.body} />
+      )}
       {rows.length > 0 && (
         <DataTable
+          api={api}
           resource={resource}
           columns={columns.filter(({ isShown }) => isShown)}
           rows={rows}
@@ -90,17 +95,26 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
 
 function Empty({
   resource,
+  path,
   query,
   body,
 }: {
   readonly resource: Resource;
+  readonly path: string;
   readonly query: URLSearchParams;
   readonly body: unknown;
 }): JSX.Element {
   const isPastEnd = isRow(body) && body['previous'] === true;
   const isFiltered = isNarrowed(resource.list!, query);
+  const mayCreate = isOffered(resource.create, useStore(session), path);
+  const hint = isFiltered ? texts.noMatchesHint : mayCreate ? texts.noRecordsHint : undefined;
   return (
-    <p class="empty">{isPastEnd ? texts.pastEnd : isFiltered ? texts.noMatches : texts.noRecords(resource.name)}</p>
+    <div class="empty">
+      <p class="empty-title">
+        {isPastEnd ? texts.pastEnd : isFiltered ? texts.noMatches : texts.noRecords(resource.name)}
+      </p>
+      {!isPastEnd && hint !== undefined && <p>{hint}</p>}
+    </div>
   );
 }
 

@@ -1,48 +1,48 @@
 import type { JSX } from 'preact';
-import { type Api, collectionsBelow } from './api-model.ts';
+import { ActionButtons, ActionPanel } from './action-panel.tsx';
+import { type Api, collectionsBelow, type Operation, type Resource } from './api-model.ts';
+import { here } from './location.ts';
 import { isForbidden, isOfferedAfterLogin } from './permissions.ts';
 import { session } from './session.ts';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 
-/** The collections below a router's root. */
+/** The collections below a router's root, and the actions of views that have nothing else. */
 export function RootPage({ api, path }: { readonly api: Api; readonly path: string }): JSX.Element {
-  const person = useStore(session);
+  const { fragment } = useStore(here);
   const below = api.resources.filter(
     (each) => each.list !== undefined && each.path.startsWith(`${path}/`) && !each.path.includes('{'),
   );
+  const actions = actionsAlone(api, path);
+  const action = actions.find(({ id }) => id === fragment.get('action'));
+  if (action !== undefined) {
+    return (
+      <>
+        <div class="heading">
+          <h1>{action.summary}</h1>
+          <a class="button" href={path}>
+            {texts.back}
+          </a>
+        </div>
+        <ActionPanel key={action.id} api={api} action={action} path={path} />
+      </>
+    );
+  }
   return (
     <>
       <h1>
         <bdi>{api.title}</bdi>
       </h1>
       {api.description !== undefined && <p class="lead">{api.description}</p>}
-      {below.length === 0 && <p>{texts.noCollections}</p>}
-      {below.length > 0 && (
-        <table class="plain-table collections">
-          <thead>
-            <tr>
-              <th scope="col">{texts.collection}</th>
-              <th scope="col">{texts.path}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {below.map((resource) => (
-              <tr key={resource.path}>
-                <td>
-                  <a href={resource.path}>{resource.name}</a>
-                  {resource.description !== undefined && <p>{resource.description}</p>}
-                  <Nested names={collectionsBelow(api, resource).map(({ name }) => name)} />
-                  {isOfferedAfterLogin(resource.list, person) && <p>{texts.loginToGoOn}</p>}
-                  {isForbidden(resource.list, person) && <p>{texts.problemOf(403)}</p>}
-                </td>
-                <td>
-                  <code>{resource.path}</code>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+      {below.length === 0 && actions.length === 0 && <p>{texts.noCollections}</p>}
+      {below.length > 0 && <Collections api={api} below={below} />}
+      {actions.length > 0 && (
+        <section class="end">
+          <h2>{texts.otherActions}</h2>
+          <div class="buttons">
+            <ActionButtons actions={actions} path={path} />
+          </div>
+        </section>
       )}
     </>
   );
@@ -51,4 +51,42 @@ export function RootPage({ api, path }: { readonly api: Api; readonly path: stri
 /** The collections that each record of a collection has. */
 function Nested({ names }: { readonly names: readonly string[] }): JSX.Element | null {
   return names.length === 0 ? null : <p>{texts.eachWith(names.map((name) => name.toLowerCase()))}</p>;
+}
+
+/** The actions of views without a list, which no collection's page shows. The API decides when one is run. */
+function actionsAlone({ resources }: Api, path: string): readonly Operation[] {
+  return resources
+    .filter(({ list }) => list === undefined)
+    .flatMap(({ collectionActions }) => collectionActions)
+    .filter((action) => action.path.startsWith(`${path}/`) && !action.path.includes('{'));
+}
+
+function Collections({ api, below }: { readonly api: Api; readonly below: readonly Resource[] }): JSX.Element {
+  const person = useStore(session);
+  return (
+    <table class="plain-table collections">
+      <thead>
+        <tr>
+          <th scope="col">{texts.collection}</th>
+          <th scope="col">{texts.path}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {below.map((resource) => (
+          <tr key={resource.path}>
+            <td>
+              <a href={resource.path}>{resource.name}</a>
+              {resource.description !== undefined && <p>{resource.description}</p>}
+              <Nested names={collectionsBelow(api, resource).map(({ name }) => name)} />
+              {isOfferedAfterLogin(resource.list, person) && <p>{texts.loginToGoOn}</p>}
+              {isForbidden(resource.list, person) && <p>{texts.problemOf(403)}</p>}
+            </td>
+            <td>
+              <code>{resource.path}</code>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
 }

@@ -1,4 +1,6 @@
 import type { JSX } from 'preact';
+import { RelativeTime } from './relative-time.tsx';
+import type { HrefOfValue } from './reference-href.ts';
 import type { Described } from './schema.ts';
 import { isRow, textOf } from './records.ts';
 import { StoredFile, storedFileOf } from './stored-file.tsx';
@@ -20,16 +22,22 @@ export function Value({
   described,
   length = CELL,
   decimals = 0,
+  hrefOfValue,
 }: {
   readonly value: unknown;
   readonly described?: Described | undefined;
   readonly length?: number;
   /** As many places are shown after the point at least. */
   readonly decimals?: number;
+  /** How the value leads to the record that it names; undefined if it names none. */
+  readonly hrefOfValue?: HrefOfValue | undefined;
 }): JSX.Element {
   const isEmpty = value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
   if (isEmpty) return <span class="none">{texts.none}</span>;
-  if (typeof value === 'boolean') return <>{value ? texts.yes : texts.no}</>;
+  if (hrefOfValue !== undefined) return <Linked value={value} hrefOfValue={hrefOfValue} length={length} />;
+  if (typeof value === 'boolean') {
+    return <span class={`badge ${value ? 'tone-yes' : 'tone-no'}`}>{value ? texts.yes : texts.no}</span>;
+  }
   if (typeof value === 'number') return <>{numberText(value, decimals)}</>;
   if (typeof value === 'string') return <TextValue text={value} described={described} length={length} />;
   if (Array.isArray(value)) {
@@ -46,19 +54,62 @@ function numberText(value: number, decimals: number): string {
   return text.includes('e') ? text : value.toFixed(Math.max(decimals, decimalsOf(value)));
 }
 
+/** Values that name records, each with its record's address. */
+function Linked({
+  value,
+  hrefOfValue,
+  length,
+}: {
+  readonly value: unknown;
+  readonly hrefOfValue: HrefOfValue;
+  readonly length: number;
+}): JSX.Element {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return (
+    <>
+      {items.slice(0, 20).map((each, index) => {
+        const href = hrefOfValue(each);
+        const text = <bdi>{shortened(shortText(each), length)}</bdi>;
+        return (
+          <span key={index}>
+            {index > 0 && ', '}
+            {href === undefined ? text : <a href={href}>{text}</a>}
+          </span>
+        );
+      })}
+    </>
+  );
+}
+
+/** The number of colours of badges, each value of an enumeration has its own as long as there are enough. */
+const TONES = 6;
+
 function TextValue({ text, described, length }: { text: string; described: Described | undefined; length: number }) {
-  if (described?.kind === 'date-time') {
-    const date = new Date(text);
-    if (!Number.isNaN(date.getTime())) {
-      return (
-        <time dateTime={text} title={text}>
-          {date.toLocaleString('sv', { dateStyle: 'short', timeStyle: 'short' })}
-        </time>
-      );
-    }
+  const { kind } = described ?? {};
+  if ((kind === 'date' || kind === 'date-time') && !Number.isNaN(Date.parse(text))) {
+    return kind === 'date-time' ? <RelativeTime time={text} /> : <time dateTime={text}>{dayText(text)}</time>;
   }
   if (text.trim() === '') return <span class="none">{texts.blank}</span>;
+  if (kind === 'choice') {
+    return (
+      <span class={`badge tone-${described!.choices.indexOf(text) % TONES}`}>
+        <bdi>{shortened(text, length)}</bdi>
+      </span>
+    );
+  }
+  if (/^#(?:[\da-f]{3}|[\da-f]{6})$/i.test(text)) {
+    return (
+      <>
+        <span class="swatch" style={{ background: text }} aria-hidden="true" /> <code>{text}</code>
+      </>
+    );
+  }
   return <bdi>{shortened(text, length)}</bdi>;
+}
+
+/** A day as the browser writes it, wherever that is. */
+function dayText(text: string): string {
+  return new Date(text).toLocaleDateString(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
 }
 
 /** The words of an object: its title, or else all of it. */

@@ -66,7 +66,7 @@ t.test('the tracker by keyboard alone', { skip: skipWithoutBrowser() }, async (t
     await page.getByRole('link', { name: 'Dark mode' }).waitFor();
     await tabTo(page, 'th .sort');
     await keyboard.press('Enter');
-    await page.waitForURL('**/tickets?sort=id');
+    await page.waitForURL('**/tickets?sort=priority');
     await hasFocus(page, 'th .sort');
     await tabTo(page, 'tbody input[type=checkbox]');
     await keyboard.press('Space');
