@@ -8,7 +8,7 @@ export const ERRORS = Type.Object({ errors: Type.Record(Type.String(), Type.Arra
 export const formatError: FormatError = (error) => {
   const errors: Record<string, string[]> = {};
   for (const { path, message } of error.details ?? []) {
-    const field = path.split('/').at(-1) || 'body';
+    const field = path === '' ? 'body' : path.slice(path.lastIndexOf('/') + 1);
     (errors[field] ??= []).push(message);
   }
   if (error.details === undefined) errors['body'] = [error.message];

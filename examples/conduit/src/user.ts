@@ -61,6 +61,8 @@ const WORDS = {
   },
 };
 
+const current = (request: FastifyRequest) => request.em.findOneOrFail(User, requireUser(request).id);
+
 /** The user who is logged in has no key in the URL, so that these are routes of Fastify. */
 export async function currentUserRoutes(app: FastifyInstance): Promise<void> {
   const response = { 200: CurrentUser };
@@ -68,7 +70,6 @@ export async function currentUserRoutes(app: FastifyInstance): Promise<void> {
     const token = app.auth.issueToken({ id, name: username, email });
     return { user: { username, email, bio, image, token } };
   };
-  const current = (request: FastifyRequest) => request.em.findOneOrFail(User, requireUser(request).id);
   app.get('/api/user', { schema: { ...WORDS.current, response } }, async (request) => answer(await current(request)));
   app.put<{ Body: Static<typeof Changes> }>(
     '/api/user',

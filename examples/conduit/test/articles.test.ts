@@ -46,7 +46,7 @@ withConduit(async (t, { send, register }) => {
     t.not(again.json<{ article: { slug: string } }>().article.slug, article.slug);
     const faulty = await send('POST', '/articles', { article: { title: '' } }, ann);
     t.equal(faulty.statusCode, 422);
-    t.same(Object.keys(faulty.json<{ errors: object }>().errors).sort(), ['body', 'description', 'title']);
+    t.same(Object.keys(faulty.json<{ errors: object }>().errors).toSorted(), ['body', 'description', 'title']);
     t.equal((await send('DELETE', path, undefined, ann)).statusCode, 204);
     t.equal((await send('GET', path)).statusCode, 404);
   });
@@ -60,7 +60,7 @@ withConduit(async (t, { send, register }) => {
       t.equal((await send('POST', '/articles', { article: { ...dragon, title, tagList } }, token)).statusCode, 201);
     }
     const list = (await send('GET', '/articles?limit=2')).json<Articles>();
-    t.same(Object.keys(list).sort(), ['articles', 'articlesCount']);
+    t.same(Object.keys(list).toSorted(), ['articles', 'articlesCount']);
     t.equal(list.articlesCount, 4);
     t.same(
       list.articles.map(({ title }) => title),

@@ -9,7 +9,7 @@ withConduit(async (t, { send, register }) => {
     t.equal(registered.statusCode, 201);
     const { user } = registered.json<{ user: { token: string } }>();
     t.match(user, { username: 'ann', email: 'ann@example.com', bio: null, image: null, token: String });
-    t.same(Object.keys(user).sort(), ['bio', 'email', 'image', 'token', 'username']);
+    t.same(Object.keys(user).toSorted(), ['bio', 'email', 'image', 'token', 'username']);
     const login = await send('POST', '/users/login', { user: { email: ann.email, password: ann.password } });
     t.equal(login.statusCode, 200);
     const { token } = login.json<{ user: { token: string } }>().user;
@@ -29,7 +29,7 @@ withConduit(async (t, { send, register }) => {
     t.same(Object.keys(taken.json<{ errors: object }>().errors), ['username']);
     const faulty = await send('POST', '/users', { user: { username: '', email: 'no address', password: 'short' } });
     t.equal(faulty.statusCode, 422);
-    t.same(Object.keys(faulty.json<{ errors: object }>().errors).sort(), ['email', 'password', 'username']);
+    t.same(Object.keys(faulty.json<{ errors: object }>().errors).toSorted(), ['email', 'password', 'username']);
     const bare = await send('POST', '/users', { username: 'bea' });
     t.equal(bare.statusCode, 422, 'without the envelope');
     t.match(bare.json(), { errors: { user: [String] } });

@@ -12,8 +12,9 @@ export function isKey(value: unknown): value is Key {
  * @throws TypeError for a key that would lead to another path: nothing, a dot, two dots
  */
 export function keySegment(key: unknown): string {
-  if (!isKey(key) || /^\.{0,2}$/.test(String(key)))
+  if (!isKey(key) || /^\.{0,2}$/.test(String(key))) {
     throw new TypeError(`${JSON.stringify(key)} is not a key of a record`);
+  }
   return encodeURIComponent(String(key));
 }
 
