@@ -5,6 +5,7 @@ import { Type } from 'typebox';
 import { isEmail, normalizeEmail } from '../accounts/email-address.ts';
 import { keepAdministrator } from './keep-administrator.ts';
 import { logNoted, noteEvent } from './noted-events.ts';
+import { PrivilegeGuard } from './privilege-guard.ts';
 import { type ReadyViewClass, type ReadyViewOptions, viewClass } from './view-class.ts';
 
 /** The options of `AccountViewSet`: those of any ModelViewSet, and what it has to know of the account. */
@@ -70,7 +71,8 @@ interface Access {
 
 /**
  * Makes a view of the accounts for administrators: they list, read, change and delete accounts. Accounts come from registration, so that there is
- * no create. The last active administrator stays (409). Changes of roles, and accounts that are enabled, disabled or deleted, are security events.
+ * no create. The last active administrator stays (409). If other `permissionClasses` let in users who are no administrators, these change no roles,
+ * and no account that is an administrator's or has a permission which they lack (403). Changes of roles, and accounts that are enabled, disabled or deleted, are security events.
  *
  * The options are those of `ModelViewSet`, each in the place of the view's own. Extend the class to override hooks.
  *
@@ -93,6 +95,7 @@ export function AccountViewSet<
   const names = { email: 'email', name: 'name', is_active: 'is_active', role: 'role', ...given };
   const anyEntity = entity as EntityName<object>;
   const keepAdmin = keepAdministrator(anyEntity, { adminRole, names: pick(names) });
+  const guard = new PrivilegeGuard(anyEntity, names.role, adminRole);
   const accessOf = async (request: FastifyRequest, account: object): Promise<Access> => {
     await request.em.populate(account, [names.role, ...(roles ? ['roles'] : [])] as never);
     const values = account as { readonly id: unknown; readonly [name: string]: unknown };
@@ -123,14 +126,17 @@ export function AccountViewSet<
     }
 
     override async performUpdate(request: FastifyRequest, account: object, data: never): Promise<object> {
+      const kept = await guard.check(request, account);
       const before = await accessOf(request, account);
       const changed = await keepAdmin(request, () => super.performUpdate(request, account, data));
+      await guard.checkRoles(request, changed, kept);
       noteChange(request, before, await accessOf(request, changed));
       return changed;
     }
 
     override async performDestroy(request: FastifyRequest, account: object): Promise<void> {
       const { id } = account as { readonly id: unknown };
+      await guard.check(request, account);
       await keepAdmin(request, () => super.performDestroy(request, account));
       noteEvent(request, 'auth.account_deleted', { target: id }, 'an account was deleted');
     }

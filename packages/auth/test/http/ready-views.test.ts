@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { Writable } from 'node:stream';
 import t from 'tap';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
-import { AccountViewSet, auth, keepAdministrator, RoleViewSet, SessionViewSet } from '../../src/index.ts';
+import { AccountViewSet, auth, HasPermission, keepAdministrator, RoleViewSet, SessionViewSet } from '../../src/index.ts';
 import { MailBox, PASSWORD, SECRET, startApp } from '../support/app.ts';
 import { PermissionRole as Role } from '../support/entities.ts';
 
@@ -38,9 +38,14 @@ const Session = defineEntity({
   },
 });
 
-const permissions = ['products.read', 'products.write'] as const;
+const permissions = ['products.read', 'products.write', 'members.manage'] as const;
 
 class Accounts extends AccountViewSet(Account, { roles: true }) {}
+class ManagedAccounts extends AccountViewSet(Account, {
+  roles: true,
+  permissionClasses: [HasPermission('members.manage')],
+  bulk: 5,
+}) {}
 class Roles extends RoleViewSet(Role, { permissions }) {}
 
 interface RecordAnswer {
@@ -56,6 +61,7 @@ interface PageAnswer {
 function addRoutes(app: FastifyInstance): void {
   const router = new Router({ prefix: 'api' });
   router.register('accounts', Accounts);
+  router.register('managed', ManagedAccounts);
   router.register('roles', Roles);
   router.register('sessions', SessionViewSet(Session));
   void app.register(router.plugin);
@@ -127,6 +133,45 @@ forEachDatabase(t, { entities: [Account, Role, Session] }, async (t, orm) => {
       body: { id: annId },
     });
     t.ok(await app.login('bea@example.com'), 'the password is not in the shape');
+  });
+
+  t.test('who manages accounts without being an administrator gets no further rights', async (t) => {
+    const fork = orm.em.fork();
+    const [clerkRole, writerRole] = [
+      fork.create(Role, { name: 'clerk', permissions: ['members.manage'] }),
+      fork.create(Role, { name: 'shop writer', permissions: ['products.write'] }),
+    ];
+    await fork.flush();
+    const clerkId = await addAccount('clerk@example.com', clerkRole);
+    const writerId = await addAccount('writer@example.com', writerRole);
+    const furtherId = await addAccount('further@example.com', user!, [admin!]);
+    const plainId = await addAccount('plain@example.com', user!);
+    const clerk = await app.login('clerk@example.com');
+    for (const [id, change] of [
+      [clerkId, { role: 'admin' }],
+      [clerkId, { roles: ['admin'] }],
+      [plainId, { role: 'clerk' }],
+      [plainId, { role: null }],
+      [adminId, { email: 'mallory@example.com' }],
+      [furtherId, { email: 'mallory@example.com' }],
+      [writerId, { email: 'mallory@example.com' }],
+      [adminId, { is_active: false }],
+    ] as const) {
+      const text = JSON.stringify(change);
+      t.equal((await send('PATCH', `/managed/${id}`, clerk, change)).status, 403, `${id} ${text}`);
+      t.equal((await send('PATCH', '/managed', clerk, [{ id, ...change }])).status, 403, `several: ${id} ${text}`);
+    }
+    for (const id of [adminId, furtherId, writerId]) {
+      t.equal((await send('DELETE', `/managed/${id}`, clerk)).status, 403, `DELETE ${id}`);
+    }
+    t.equal((await send('DELETE', `/managed?pk=${plainId},${adminId}`, clerk)).status, 403, 'all or none');
+    t.match((await send('GET', `/managed/${adminId}`, token)).status, 403, 'the permission is asked of all');
+    t.match((await send('GET', `/accounts/${adminId}`, token)).body, { email: 'admin@example.com', is_active: true });
+    t.match((await send('GET', `/accounts/${clerkId}`, token)).body, { role: 'clerk', roles: [] });
+    t.match(await send('PATCH', `/managed/${clerkId}`, clerk, { name: 'Clara', role: 'clerk' }), { status: 200 });
+    t.match(await send('PATCH', `/managed/${plainId}`, clerk, { email: 'plainer@example.com' }), { status: 200 });
+    t.equal((await send('DELETE', `/managed/${plainId}`, clerk)).status, 204);
+    for (const id of [clerkId, writerId, furtherId]) await send('DELETE', `/accounts/${id}`, token);
   });
 
   t.test('a disabled account is out at once', async (t) => {
