@@ -6,7 +6,8 @@ export const ERRORS = Type.Object({ errors: Type.Record(Type.String(), Type.Arra
 
 /** Faults of a request are a 422, each under the name of its field. */
 export const formatError: FormatError = (error) => {
-  const errors: Record<string, string[]> = {};
+  // A parameter may be named as a member that every object inherits.
+  const errors = Object.create(null) as Record<string, string[]>;
   for (const { path, message } of error.details ?? []) {
     const field = path === '' ? 'body' : path.slice(path.lastIndexOf('/') + 1);
     (errors[field] ??= []).push(message);

@@ -37,12 +37,16 @@ export class UserViewSet extends ModelViewSet(User, {
 const CurrentUser = Type.Object({ user: read.schema });
 const Changes = Type.Object({
   user: Type.Partial(
-    Type.Object({
-      ...fields,
-      username: Type.String({ minLength: 1, maxLength: 50 }),
-      bio: Type.Union([Type.String(), Type.Null()]),
-      image: Type.Union([Type.String({ maxLength: 500 }), Type.Null()]),
-    }),
+    Type.Object(
+      {
+        ...fields,
+        username: Type.String({ minLength: 1, maxLength: 50 }),
+        bio: Type.Union([Type.String(), Type.Null()]),
+        image: Type.Union([Type.String({ maxLength: 500 }), Type.Null()]),
+      },
+      // Everything else of an account is not for its user to write.
+      { additionalProperties: false },
+    ),
   ),
 });
 

@@ -72,6 +72,7 @@ withConduit(async (t, { send, register }) => {
     t.same((await slugs('/articles?author=ben')).length, 2);
     t.same((await slugs('/articles?limit=1&offset=3')).length, 1);
     t.same(await slugs('/articles?tag=none'), []);
+    t.equal((await send('GET', '/articles?constructor=1')).statusCode, 422, 'a parameter of any name');
     t.same((await send('GET', '/tags')).json(), { tags: ['dragons', 'even', 'first', 'odd', 'training'] });
   });
 

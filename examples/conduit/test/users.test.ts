@@ -1,7 +1,8 @@
 /** Registration, login, the current user and profiles, as the RealWorld specification has them. */
+import { Follow, User } from '../src/entities.ts';
 import { withConduit } from './conduit.ts';
 
-withConduit(async (t, { send, register }) => {
+withConduit(async (t, { orm, send, register }) => {
   const ann = { username: 'ann', email: 'Ann@Example.com', password: 'red gate north' };
 
   await t.test('somebody registers, logs in and is there', async (t) => {
@@ -44,6 +45,11 @@ withConduit(async (t, { send, register }) => {
     t.match(answer.json(), { user: { username: 'carl', bio: 'I paint', image: 'https://example.com/c.png' } });
     const renamed = await send('PUT', '/user', { user: { username: 'karl', password: 'another password' } }, token);
     t.match(renamed.json(), { user: { username: 'karl', bio: 'I paint' } });
+    const more = { role: { name: 'admin' }, isActive: false, followers: [{ follower: 1 }], id: 77 };
+    t.equal((await send('PUT', '/user', { user: { bio: 'Mine', ...more } }, token)).statusCode, 422);
+    t.match((await send('GET', '/profiles/karl')).json(), { profile: { following: false } });
+    t.match(await orm.em.fork().findOneOrFail(User, { username: 'karl' }), { role: null, isActive: true });
+    t.equal(await orm.em.fork().count(Follow), 0, 'what a user may not write is refused');
     const login = (password: string) => send('POST', '/users/login', { user: { email: 'carl@example.com', password } });
     t.equal((await login('carl-password')).statusCode, 401);
     t.equal((await login('another password')).statusCode, 200);

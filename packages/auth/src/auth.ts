@@ -1,5 +1,13 @@
 import type { EntityName, MikroORM } from '@mikro-orm/core';
-import { type CurrentUser, MemoryStore, readShape, requireTransactions, wrongOption } from '@viewset/core';
+import {
+  type CurrentUser,
+  ImproperlyConfigured,
+  MemoryStore,
+  type ReadShape,
+  readShape,
+  requireTransactions,
+  wrongOption,
+} from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import { AccessTokens, AuthorizationHeader, claimsOf, type TokenAccount } from './tokens/access-tokens.ts';
@@ -78,7 +86,7 @@ export const auth = fp(
     const model = checkAccount(orm, options.account, options.fields, options.hasher.hashes);
     requireTransactions(orm, 'auth: the registration of an account, with the role that it refers to,');
     const hasher = usedHasher(app, model, options);
-    const me = options.me && resolveMe(options.me, model);
+    const me = options.me && resolveMe(options.me, model, orm);
     const shown = options.me?.read;
     const accounts = new Accounts(model, options.defaultRole, hasher, orm.em, { users: shown, me: me?.read });
     const records = sessionRecords(orm, options, model);
@@ -169,10 +177,20 @@ function codeParts(app: FastifyInstance, options: ResolvedAuthOptions, codes: Ve
 /** In the place of a mailer where no route sends mail. */
 const NO_MAILER: EmailSender = { send: () => Promise.reject(new Error('There is no mailer')) };
 
-function resolveMe({ read, write, delete: deletion = true }: MeOptions, model: AccountModel): MeParts['me'] {
+function resolveMe(
+  { read, write, delete: deletion = true }: MeOptions,
+  model: AccountModel,
+  orm: MikroORM,
+): MeParts['me'] {
   const { email, name, is_active, role } = model.names;
   const isShape = read === undefined || typeof (read as Partial<typeof read> | null)?.bind === 'function';
   if (!isShape) throw wrongOption('auth', 'me.read', 'a readShape() of the account', read);
+  const shown = (read as ReadShape<object, object> | undefined)?.bind(model.meta, orm.em.getPlatform());
+  if (shown?.forRequest !== undefined) {
+    throw new ImproperlyConfigured(
+      'auth: option "me.read" makes `request.user`, before there is a user: no exists(), count() or computed() of it may take the request',
+    );
+  }
   if (typeof deletion !== 'boolean' && typeof deletion !== 'function') {
     throw wrongOption('auth', 'me.delete', 'true, false or a function', deletion);
   }

@@ -20,6 +20,7 @@ import {
   UnsupportedMediaType,
   UriTooLong,
 } from './errors.ts';
+import { atOnce } from './awaitable.ts';
 import { isRecord } from './json.ts';
 
 /** The schema of the one body of every error, for `responses` of an action or of a route of the application's own. */
@@ -124,7 +125,7 @@ export class ErrorFormat {
 
   #write(format: FormatError, error: HttpError, request: FastifyRequest | undefined): WrittenError {
     const { statusCode, headers } = error;
-    const formatted: unknown = format(error, request);
+    const formatted: unknown = atOnce<unknown>(format(error, request), () => 'formatError');
     const { status = statusCode, body } = isRecord(formatted) ? formatted : {};
     const isStatus = Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599;
     if (isStatus && isRecord(body) && typeof JSON.stringify(body) === 'string') {

@@ -121,7 +121,7 @@ function readReturnTo(request: FastifyRequest, origin: string): string | undefin
   const { return_to: given } = request.query as { readonly return_to?: unknown };
   if (given === undefined || given === '') return undefined;
   const url = typeof given === 'string' && URL.canParse(given, origin) ? new URL(given, origin) : undefined;
-  const isOwn = url?.origin === origin && given === url.pathname + url.search;
+  const isOwn = url?.origin === new URL(origin).origin && given === url.pathname + url.search;
   if (isOwn && url.href.length <= MAX_RETURN_LENGTH) return url.pathname + url.search;
   const details = [{ in: 'query', path: '/return_to', message: 'must be a path of this server' }] as const;
   throw new InvalidUsage('Invalid query: return_to must be a path of this server', { details });

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { Forbidden, readShape, writeShape } from '@viewset/core';
+import { computed, Forbidden, readShape, writeShape } from '@viewset/core';
 import t from 'tap';
 import { Type } from 'typebox';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
@@ -268,6 +268,11 @@ t.test('a shape with a property that only the package writes stops the start', a
   const shape = writeShape(Account, [], { name: Type.String() });
   await t.rejects(startApp(t, orm, { account: Account, registrationFields: shape }), {
     message: 'auth: option "registrationFields" cannot have "name", which only the package writes',
+  });
+  const asks = computed(Type.Boolean(), ['id' as never], (_account, request) => request.url !== '');
+  await t.rejects(startApp(t, orm, { account: Account, me: { read: readShape(Account, ['id'], { asks }) } }), {
+    name: 'ImproperlyConfigured',
+    message: /option "me.read" makes `request.user`, before there is a user/,
   });
   await t.rejects(startApp(t, orm, { account: Account, me: { reads: 5 } as never }), {
     message: /unknown option "reads"/,

@@ -4,7 +4,14 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { Writable } from 'node:stream';
 import t from 'tap';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
-import { AccountViewSet, auth, HasPermission, keepAdministrator, RoleViewSet, SessionViewSet } from '../../src/index.ts';
+import {
+  AccountViewSet,
+  auth,
+  HasPermission,
+  keepAdministrator,
+  RoleViewSet,
+  SessionViewSet,
+} from '../../src/index.ts';
 import { MailBox, PASSWORD, SECRET, startApp } from '../support/app.ts';
 import { PermissionRole as Role } from '../support/entities.ts';
 

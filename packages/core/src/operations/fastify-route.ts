@@ -11,6 +11,7 @@ import { type Awaitable, runHook, settle, whenReady } from '../awaitable.ts';
 import { HttpError, ImproperlyConfigured, ParseError, UnsupportedMediaType } from '../errors.ts';
 import { isRecord } from '../json.ts';
 import { mayHaveBody } from '../methods.ts';
+import { HTTP_200_OK, isSuccess } from '../status.ts';
 import type { Envelope } from '../viewset/answers/envelope.ts';
 import type { ActionHooks } from '../viewset/setup/action.ts';
 import { placedError } from '../viewset/request/placed-error.ts';
@@ -88,9 +89,9 @@ function placedInEnvelope<Arguments extends readonly [FastifyRequest, ...unknown
 }
 
 /** Puts the records of an answer that is a success into the members that the view's envelope names. A page has its names already. */
-function envelop(envelope: Envelope, isList: boolean): AnswerHook {
+function envelop(envelope: Envelope, isList: boolean, hasRecords: (status: number) => boolean): AnswerHook {
   return (_request, { statusCode }, payload, done) => {
-    if (!isSuccess(statusCode)) return done(null, payload);
+    if (!hasRecords(statusCode)) return done(null, payload);
     if (Array.isArray(payload)) return done(null, isList ? envelope.wrapWhole(payload) : envelope.wrapMany(payload));
     done(null, isList || !isRecord(payload) ? payload : envelope.wrapOne(payload));
   };
@@ -98,23 +99,28 @@ function envelop(envelope: Envelope, isList: boolean): AnswerHook {
 
 /** Lists the hooks that see an answer before it is serialized. */
 function afterHandler(route: PlannedRoute): AnswerHook[] {
-  const { definition, variesAnswers, tagsAnswers, answersAs: action } = route;
+  const { plan, definition, variesAnswers, tagsAnswers, answersAs: action } = route;
   const { preconditions, envelope } = definition;
   if (action === undefined) return [];
   const isWhole = (request: FastifyRequest): boolean => definition.answers?.isWhole(request, action) === true;
   const schemaOf = (request: FastifyRequest): TSchema | undefined => definition.schemas.forAnswer?.(request, action);
+  // Other successes of an action have schemas of their own.
+  const hasRecords = plan.action === action ? isSuccess : (status: number): boolean => status === HTTP_200_OK;
   // The tag of a 304 to a HEAD needs the length of the answer as it would be serialized.
   return [
-    envelope?.isUsed === true ? envelop(envelope, action === 'list') : [],
-    variesAnswers ? serializeBy(schemaOf) : [],
+    envelope?.isUsed === true ? envelop(envelope, action === 'list', hasRecords) : [],
+    variesAnswers ? serializeBy(schemaOf, hasRecords) : [],
     tagsAnswers && preconditions ? tagAnswers(preconditions.tagOf, isWhole) : [],
   ].flat();
 }
 
-/** Has an answer that is a success serialized by the schema of its request, if there is one; Fastify keeps what it compiles. */
-function serializeBy(schemaOf: (request: FastifyRequest) => TSchema | undefined): AnswerHook {
+/** Has an answer that has records serialized by the schema of its request, if there is one; Fastify keeps what it compiles. */
+function serializeBy(
+  schemaOf: (request: FastifyRequest) => TSchema | undefined,
+  hasRecords: (status: number) => boolean,
+): AnswerHook {
   return (request, reply, payload, done) => {
-    const schema = isSuccess(reply.statusCode) ? schemaOf(request) : undefined;
+    const schema = hasRecords(reply.statusCode) ? schemaOf(request) : undefined;
     if (schema !== undefined) {
       void reply.serializer(reply.compileSerializationSchema(schema as TSchema & Record<string, unknown>));
     }
@@ -279,8 +285,4 @@ function answerCheck({ plan: { operationId }, answers, namesSuccesses }: Planned
     if (schema !== null || !hasBody) return done(null, payload);
     done(new ImproperlyConfigured(`${operationId} answered ${statusCode} with a body, but declares it with none`));
   };
-}
-
-function isSuccess(status: number): boolean {
-  return status >= 200 && status <= 299;
 }

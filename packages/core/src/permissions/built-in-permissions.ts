@@ -61,6 +61,7 @@ export class IsRoleAdminUser extends Permission {
     if (typeof role !== 'string' || role === '') {
       throw wrongOption('IsRoleAdminUser.named()', 'role', "a role's name", role);
     }
+    if (role === IsRoleAdminUser.role) return IsRoleAdminUser;
     class IsNamedRoleUser extends IsRoleAdminUser {
       static override readonly role = role;
     }

@@ -60,7 +60,8 @@ function ownerClass(field: string) {
     override hasObjectPermission(request: FastifyRequest, view: PermissionView, object: object): boolean {
       if (SAFE_METHODS.has(request.method)) return true;
       const key = ownKey(request, pathOf(view.meta, field));
-      return key !== undefined && keyText(keyOf(object[field as never])) === keyText(key);
+      const held: unknown = keyOf(object[field as never]);
+      return key !== undefined && held !== null && keyText(held) === keyText(key);
     }
 
     override [REFUSES_ANONYMOUS](method: string): boolean {

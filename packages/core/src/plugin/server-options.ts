@@ -103,7 +103,7 @@ function answerClientError(this: FastifyInstance, error: Error & { code?: string
   );
   const text = JSON.stringify(body);
   socket.write(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n` +
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n` +
       `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` +
       `X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${text}`,
   );

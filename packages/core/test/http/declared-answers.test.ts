@@ -1,5 +1,7 @@
 /** Actions that answer with records of their view, and views without PUT or without PATCH. */
+import type { FastifyRequest } from 'fastify';
 import t from 'tap';
+import { Type } from 'typebox';
 import {
   action,
   LimitOffsetPagination,
@@ -18,6 +20,9 @@ const options = {
   write: writeShape(Tag, ['name']),
 } as const;
 
+const JOB = Type.Object({ job: Type.Integer() });
+const LATER = Type.Object({ later: Type.Optional(Type.Boolean()) });
+
 class Tags extends ModelViewSet(Tag, {
   ...options,
   envelope: { one: 'tag', many: 'tags', count: 'count' },
@@ -29,6 +34,31 @@ class Tags extends ModelViewSet(Tag, {
   favorite = action({ answers: 'record', methods: ['post'], detail: true }, async (request) =>
     this.represent(await this.getObject(request), request),
   );
+  queue = action(
+    { answers: 'record', methods: ['post'], detail: true, querystring: LATER, responses: { 202: JOB } },
+    async (request, reply) => {
+      if (request.query.later !== true) return this.represent(await this.getObject(request), request);
+      reply.code(202);
+      return { job: 7 };
+    },
+  );
+}
+class Several extends ModelViewSet(Tag, {
+  ...options,
+  read: { ...options.read, named: readShape(Tag, ['name']) },
+}) {
+  override readShapeFor(request: FastifyRequest) {
+    return request.headers['x-shape'] === 'named' ? 'named' : undefined;
+  }
+
+  queue = action(
+    { answers: 'record', methods: ['post'], detail: true, querystring: LATER, responses: { 202: JOB } },
+    async (request, reply) => {
+      if (request.query.later !== true) return this.represent(await this.getObject(request), request);
+      reply.code(202);
+      return { job: 7 };
+    },
+  );
 }
 class Replaced extends ModelViewSet(Tag, { ...options, updateMethods: ['PUT'], bulk: 3 }) {}
 class Changed extends ModelViewSet(Tag, { ...options, updateMethods: ['PATCH'], bulk: 3 }) {}
@@ -38,6 +68,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
   t.beforeEach(() => fillTags(orm));
   const router = new Router()
     .register('tags', Tags)
+    .register('several', Several)
     .register('replaced', Replaced)
     .register('changed', Changed)
     .register('written', Written);
@@ -55,6 +86,15 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     const answer = await app.inject({ method: 'POST', url: '/tags/101/favorite' });
     t.strictSame(answer.json(), { tag: { id: 101, name: 'red' } });
     t.strictSame(schemaOf('favoriteTag'), schemaOf('retrieveTag'));
+  });
+
+  t.test('another success of such an action has the schema that it declares', async (t) => {
+    const send = (url: string) => app.inject({ method: 'POST', url });
+    t.strictSame((await send('/tags/101/queue')).json(), { tag: { id: 101, name: 'red' } });
+    t.match(await send('/several/101/queue'), { statusCode: 200, body: '{"id":101,"name":"red"}' });
+    for (const url of ['/tags/101/queue?later=true', '/several/101/queue?later=true']) {
+      t.match(await send(url), { statusCode: 202, body: '{"job":7}' }, url);
+    }
   });
 
   t.test('a view without PATCH, and one without PUT', async (t) => {

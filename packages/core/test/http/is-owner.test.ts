@@ -202,6 +202,8 @@ forEachDatabase(t, { entities: [User, Note, Line] }, async (t, orm) => {
     t.match(note, { writer: '2' });
     t.equal(await statusOf('PATCH', `/written/${String(note?.['id'])}`, '1', { title: 'x' }), 403);
     t.equal(await statusOf('PATCH', `/written/${String(note?.['id'])}`, '2', { title: 'x' }), 200);
+    await orm.em.fork().nativeUpdate(Note, { id: 1001 }, { writer: null });
+    t.equal(await statusOf('PATCH', '/written/1001', 'null', { title: 'x' }), 403, 'a user of that name owns nothing');
   });
 
   t.test('nobody creates a record of nobody', async (t) => {

@@ -147,10 +147,11 @@ type AnswersOf<Responses> = Responses extends ActionResponses
   : never;
 
 /** The values that a handler may return, of what `response` and `responses` declare. */
-type Answer<Response, Responses> = Response extends TSchema
+type Answer<Response, Responses, Answers> = Response extends TSchema
   ? Static<Response> | AnswersOf<Responses>
   : Responses extends ActionResponses
-    ? AnswersOf<Responses>
+    ? // Records of the view, which the option `answers` has beside.
+      AnswersOf<Responses> | (Answers extends ActionAnswer ? object : never)
     : unknown;
 
 /** The body of an action: gets the request, typed by the action's schemas, and returns what its responses declare. */
@@ -161,10 +162,11 @@ export type ActionHandler<
   Responses = undefined,
   Detail extends boolean = true,
   Classes = undefined,
+  Answers = undefined,
 > = (
   request: ActionRequest<Body, Query, Detail, Classes>,
   reply: FastifyReply,
-) => Answer<Response, Responses> | Reply | Promise<Answer<Response, Responses> | Reply>;
+) => Answer<Response, Responses, Answers> | Reply | Promise<Answer<Response, Responses, Answers> | Reply>;
 
 /** Has a short name for messages of the compiler, in which Fastify's own stands with all its type parameters. */
 interface Reply extends FastifyReply {}
@@ -208,7 +210,7 @@ export function action<
 >(
   options: ActionOptions<Body, Query, Response, Responses, Method, Detail, UrlPath, Listed, Answers, Classes>,
   // The schemas alone say what they are; to infer them from a handler too would unfold all that a schema can be.
-  handler: NoInfer<ActionHandler<Body, Query, Response, Responses, Detail, Classes>>,
+  handler: NoInfer<ActionHandler<Body, Query, Response, Responses, Detail, Classes, Answers>>,
 ): Action<{
   readonly methods: Method;
   readonly detail: Detail;

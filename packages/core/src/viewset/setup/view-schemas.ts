@@ -83,7 +83,8 @@ export class ViewSchemas implements SchemaSource {
   forAnswer(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined {
     const { answers, bulk, envelope } = this.#parts;
     const { schema } = answers.of(request, operation);
-    if (bulk !== undefined && Array.isArray(request.body)) return envelope.schemaOfMany(schema);
+    const isOwn = request.routeOptions.config.viewset?.action === operation;
+    if (bulk !== undefined && isOwn && Array.isArray(request.body)) return envelope.schemaOfMany(schema);
     return schema === answers.defaultFor(operation).schema ? undefined : this.#sent(operation, schema);
   }
 
