@@ -93,7 +93,7 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['custom route', ['/how-to-own-route', '/actions']],
   ['background job', ['/how-to-background-import', '/how-to-scheduled-jobs']],
   ['import csv', ['/how-to-background-import', '/actions']],
-  ['test with a fixed clock', ['/testing#time']],
+  ['test with a fixed clock', ['/testing#a-fixed-clock']],
   ['express', ['/express']],
   ['rails', ['/rails']],
   ['laravel', ['/laravel']],
