@@ -13,7 +13,7 @@ export function isKey(value: unknown): value is Key {
  */
 export function keySegment(key: unknown): string {
   if (!isKey(key) || /^\.{0,2}$/.test(String(key))) {
-    throw new TypeError(`${JSON.stringify(key)} is not a key of a record`);
+    throw new TypeError(`${JSON.stringify(key)} is no key of a record`);
   }
   return encodeURIComponent(String(key));
 }
@@ -44,7 +44,7 @@ export function queryEntries(parameters: object, commas: boolean): QueryEntries 
     const texts = value.map(textOf);
     if (!commas) return texts.map((text) => [name, text]);
     const split = texts.find((text) => text.includes(','));
-    if (split !== undefined) throw new TypeError(`"${name}" is a list, and its value "${split}" has a comma`);
+    if (split !== undefined) throw new TypeError(`"${name}" is a list, and "${split}" in it has a comma`);
     return [[name, texts.join(',')]];
   });
 }

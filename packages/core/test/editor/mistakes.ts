@@ -245,13 +245,15 @@ export class V extends ModelViewSet(Book, { read, searchFields: ['titel'] }) {}`
     name: 'a misspelt lookup',
     code: `
 export class V extends ModelViewSet(Book, { read, filterFields: { p: 'pages__gtee' } }) {}`,
-    message: "Type '\"pages__gtee\"' is not assignable to type 'LookupName<Book>'. Did you mean '\"pages__gte\"'?",
+    message:
+      "Type '\"pages__gtee\"' is not assignable to type 'LookupName<Book> | ValueLookup<Book>'. Did you mean '\"pages__gte\"'?",
   },
   {
     name: 'a misspelt ordering field',
     code: `
 export class V extends ModelViewSet(Book, { read, orderingFields: { p: 'pagse' } }) {}`,
-    message: 'Type \'"pagse"\' is not assignable to type \'PathOf<Book, "__">\'. Did you mean \'"pages"\'?',
+    message:
+      'Type \'"pagse"\' is not assignable to type \'RelatedValue<Book, number | boolean> | PathOf<Book, "__">\'. Did you mean \'"pages"\'?',
   },
   {
     name: 'a misspelt ordering',
@@ -309,7 +311,7 @@ export class V extends ModelViewSet(Book, { read }) {
   x = action({ method: ['post'] }, async () => ({}));
 }`,
     message:
-      "Object literal may only specify known properties, but 'method' does not exist in type 'ActionOptions<undefined, undefined, undefined, undefined, \"get\", false, undefined, undefined, readonly []>'. Did you mean to write 'methods'?",
+      "Object literal may only specify known properties, but 'method' does not exist in type 'ActionOptions<undefined, undefined, undefined, undefined, \"get\", false, undefined, undefined, undefined, readonly []>'. Did you mean to write 'methods'?",
   },
   {
     name: 'an answer that is not declared',
