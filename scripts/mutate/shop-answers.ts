@@ -68,7 +68,15 @@ const PROBES: readonly Probe[] = [
 ];
 
 /** The headers that the shop's own files have a say in. */
-const HEADERS = ['location', 'allow', 'cache-control', 'content-security-policy', 'referrer-policy', 'ratelimit-limit'];
+const HEADERS = [
+  'location',
+  'allow',
+  'vary',
+  'cache-control',
+  'content-security-policy',
+  'referrer-policy',
+  'ratelimit-limit',
+];
 
 process.on('message', (entry: string) => {
   void fateOf(entry).then((fate) => process.send?.(fate));
@@ -115,6 +123,8 @@ async function answersOf(app: Shop): Promise<string[]> {
     select 'Ada', 'user@example.com', password, 1, created_at from account where id = 1`;
   await connection.execute(copied).catch(() => undefined);
   const user = await login({ ...ADMIN, email: 'user@example.com' });
+  const home = await app.inject({ url: '/', headers: { accept: 'text/html' } });
+  answers.push(`a browser ${home.statusCode} ${told(home)}`);
   for (const token of [undefined, user, admin]) {
     for (const [method, url, payload] of PROBES) {
       const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
