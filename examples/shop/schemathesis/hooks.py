@@ -14,7 +14,7 @@ EMAIL = re.compile(r"[a-z0-9]{1,60}@[a-z0-9]{1,60}\.[a-z]{2,20}", re.IGNORECASE)
 
 RULES = {"/api/products": "ProductRule", "/api/products/search": "ProductRule", "/api/accounts": "AccountRule"}
 
-# What takes a password of an account, or a code from a mail or an app.
+# What takes a password of an account, a code from a mail or an app, or an answer of a passkey.
 SECRETS = {
     ("POST", "/api/auth/change-password"),
     ("POST", "/api/auth/change-email"),
@@ -23,6 +23,9 @@ SECRETS = {
     ("POST", "/api/auth/two-factor/confirm"),
     ("DELETE", "/api/auth/two-factor"),
     ("DELETE", "/api/auth/me"),
+    ("POST", "/api/auth/passkeys"),
+    ("POST", "/api/auth/passkeys/options"),
+    ("DELETE", "/api/auth/passkeys/{id}"),
 }
 
 persons = itertools.count()
