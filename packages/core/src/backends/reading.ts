@@ -9,7 +9,7 @@ import type { Children, Projection, RelatedProjection } from '../language/projec
 import type { Query } from '../language/query.ts';
 import type { RelatedPath } from '../language/related-path.ts';
 import { dispatchOnLoad } from '../mikro/entities.ts';
-import { entityReader, keyOf } from '../mikro/entity-reader.ts';
+import { entityReader, keyOf as heldKey } from '../mikro/entity-reader.ts';
 import { managerOf, type Source } from './source.ts';
 import { hydrationOf } from './hydration.ts';
 
@@ -113,7 +113,7 @@ async function loadTold(
   entities: readonly object[],
 ): Promise<void> {
   const { property } = primaryKey(told[0]!.related.root);
-  const keys = entities.map((entity) => keyOf(entity[property.name as never]));
+  const keys = entities.map((entity) => heldKey(entity[property.name as never]));
   const rows = new Map((await readTold(told, keys)).map((row) => [keyText(row.at(-1)), row]));
   const readers = told.map((path) => valueReader(path, em.getPlatform()));
   for (const [index, entity] of entities.entries()) {

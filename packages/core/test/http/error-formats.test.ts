@@ -23,6 +23,10 @@ import { Book, fillLibrary, LIBRARY } from '../support/library.ts';
 
 const errorSchema = Type.Object({ errors: Type.Record(Type.String(), Type.Array(Type.String())) });
 
+async function tooLate(): Promise<object> {
+  throw new Error('too late');
+}
+
 /** The form of RealWorld. */
 const formatError: FormatError = (error, request) => {
   if (error.message === 'secret: throw') throw new Error('the format fails');
@@ -30,7 +34,7 @@ const formatError: FormatError = (error, request) => {
   if (error.message === 'secret: text') return { body: 'text' as never };
   if (error.message === 'secret: status') return { status: 200, body: {} };
   if (error.message === 'secret: bigint') return { body: { errors: 1n } };
-  if (error.message === 'secret: later') return Promise.reject(new Error('too late')) as never;
+  if (error.message === 'secret: later') return tooLate() as never;
   if (error.message === 'secret: always' || (request?.url === '/books/always' && error.statusCode === 500)) {
     throw new Error('the format fails always');
   }
