@@ -46,6 +46,21 @@ export function atOnce<Value>(answer: Value, who: () => string): Value {
   throw new ImproperlyConfigured(`${who()} must answer at once, but it answered with a promise`);
 }
 
+/** Makes a step that fails by another error, which `change` makes of the one that was thrown and of what the step was given. */
+export function withError<Arguments extends readonly unknown[], Result>(
+  step: (...given: Arguments) => Awaitable<Result>,
+  change: (error: unknown, given: Arguments) => unknown,
+): (...given: Arguments) => Awaitable<Result> {
+  return (...given) =>
+    settle<Result, Result>(
+      () => step(...given),
+      (result) => result,
+      (error) => {
+        throw change(error, given);
+      },
+    );
+}
+
 /** Reads the yes or no of user code: only true is a yes, whatever else comes is a no. */
 export function isYes(answer: unknown): answer is true {
   return answer === true;

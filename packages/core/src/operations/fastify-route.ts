@@ -7,7 +7,7 @@ import type {
   RouteOptions,
 } from 'fastify';
 import type { TSchema } from 'typebox';
-import { type Awaitable, runHook, settle, whenReady } from '../awaitable.ts';
+import { type Awaitable, runHook, whenReady, withError } from '../awaitable.ts';
 import { HttpError, ImproperlyConfigured, ParseError, UnsupportedMediaType } from '../errors.ts';
 import { isRecord } from '../json.ts';
 import { mayHaveBody } from '../methods.ts';
@@ -50,7 +50,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
     preParsing: scope.readsOtherTypes && mayHaveBody(plan.method) ? mediaTypeCheck(plan) : undefined,
     preValidation: [readForm(route) ?? [], beforeValidation(route) ?? []].flat(),
     preHandler: [
-      route.refuseBody === undefined ? [] : placedInEnvelope(route.refuseBody),
+      route.refuseBody === undefined ? [] : placedInEnvelope(route, route.refuseBody),
       collectionCheck(plan) ?? [],
     ].flat(),
     preSerialization: afterHandler(route),
@@ -69,23 +69,18 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
 }
 
 /** Makes the handler, whose errors name places in the request as it was sent. */
-function handlerOf({ plan, query, readBody }: PlannedRoute): OperationHandler {
-  if (query.ofBody !== undefined) return placedInBody(plan.handler);
-  return readBody === undefined ? plan.handler : placedInEnvelope(plan.handler);
+function handlerOf(route: PlannedRoute): OperationHandler {
+  const { plan, query } = route;
+  return query.ofBody === undefined ? placedInEnvelope(route, plan.handler) : placedInBody(plan.handler);
 }
 
 /** Makes a step of a request tell of the body as it was sent, with the envelope that was read away. */
 function placedInEnvelope<Arguments extends readonly [FastifyRequest, ...unknown[]], Result>(
+  { definition, readBody }: PlannedRoute,
   step: (...given: Arguments) => Awaitable<Result>,
 ): (...given: Arguments) => Awaitable<Result> {
-  return (...given) =>
-    settle<Result, Result>(
-      () => step(...given),
-      (result) => result,
-      (error) => {
-        throw placedError(error, stateOf(given[0]).input?.path);
-      },
-    );
+  if (readBody === undefined || definition.envelope?.isUsed !== true) return step;
+  return withError(step, (error, [request]) => placedError(error, stateOf(request).input?.path));
 }
 
 /** Puts the records of an answer that is a success into the members that the view's envelope names. A page has its names already. */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type TObject, type TSchema, Type } from 'typebox';
-import { type Awaitable, settle } from '../awaitable.ts';
+import { type Awaitable, withError } from '../awaitable.ts';
 import { InvalidUsage } from '../errors.ts';
 import type { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { isRecord } from '../json.ts';
@@ -108,12 +108,5 @@ function plainText(name: string, value: unknown): string {
 export function placedInBody<Arguments extends readonly unknown[], Result>(
   step: (...given: Arguments) => Awaitable<Result>,
 ): (...given: Arguments) => Awaitable<Result> {
-  return (...given) =>
-    settle<Result, Result>(
-      () => step(...given),
-      (result) => result,
-      (error) => {
-        throw error instanceof InvalidUsage ? PlacedInvalidUsage.inBody(error) : error;
-      },
-    );
+  return withError(step, (error) => (error instanceof InvalidUsage ? PlacedInvalidUsage.inBody(error) : error));
 }
