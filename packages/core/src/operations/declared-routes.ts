@@ -129,9 +129,9 @@ function requireNoTransaction({ name }: ViewSet, { action, transactionReasons }:
 function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] {
   const { operations, updateMethods, lists } = definition;
   const isOffered = ({ operation, method }: (typeof OPERATION_ROUTES)[number]): boolean => {
-    if (method === 'QUERY') return operations.includes(operation) && lists?.takesQuery === true;
-    if (operation !== 'update' || updateMethods === undefined) return operations.includes(operation);
-    return operations.includes(operation) && (updateMethods as readonly string[]).includes(method);
+    if (!operations.includes(operation)) return false;
+    if (method === 'QUERY') return lists?.takesQuery === true;
+    return operation !== 'update' || (updateMethods as readonly string[] | undefined)?.includes(method) !== false;
   };
   return OPERATION_ROUTES.filter(isOffered).map(({ operation, method, detail }) => {
     const schemas = definition.schemas.of(operation, MODES[method] ?? 'create');

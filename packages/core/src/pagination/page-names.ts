@@ -23,7 +23,10 @@ const LEADING: ReadonlySet<string> = new Set<PageMember>(['next_cursor', 'previo
  * paginator's own names. With an envelope, a member that nobody names is left out, cursors excepted.
  */
 export class PageNames {
+  /** The members of a page that have another name, or none, by their usual names. */
+  readonly changed: Readonly<Record<string, string | null>>;
   readonly #names = new Map<string, string | null>();
+  readonly #isUsual: boolean;
 
   /** @throws ImproperlyConfigured if two members would have one name */
   constructor(owner: string, own: MemberNames, envelope: ListEnvelope | undefined) {
@@ -33,6 +36,9 @@ export class PageNames {
       const ofView = member === 'results' ? envelope?.many : member === 'count' ? envelope?.count : undefined;
       this.#names.set(member, ofView ?? named);
     }
+    const changed = [...this.#names].filter(([member, name]) => member !== name);
+    this.changed = Object.fromEntries(changed);
+    this.#isUsual = changed.length === 0;
     const taken = [...this.#names.values()].filter((name) => name !== null);
     const twice = taken.find((name, index) => taken.indexOf(name) !== index);
     if (twice === undefined) return;
@@ -43,11 +49,6 @@ export class PageNames {
   of(member: string): string | undefined {
     const name = this.#names.get(member);
     return name === undefined ? member : (name ?? undefined);
-  }
-
-  /** Tells which members of a page have another name or none, by their usual names. */
-  get changed(): Readonly<Record<string, string | null>> {
-    return Object.fromEntries([...this.#names].filter(([member, name]) => member !== name));
   }
 
   /** Names the members of a page. */
@@ -64,10 +65,6 @@ export class PageNames {
       properties: Object.fromEntries(this.#renamed(Object.entries(properties))),
       required: required.flatMap((member) => this.of(member) ?? []),
     };
-  }
-
-  get #isUsual(): boolean {
-    return Object.keys(this.changed).length === 0;
   }
 
   #renamed(entries: readonly (readonly [member: string, value: unknown])[]): [name: string, value: unknown][] {

@@ -54,6 +54,8 @@ export async function recordOf<Output extends object>(
   { projection, records }: AnswerOf<Output>,
   entity: object,
 ): Promise<Output> {
-  await backendOf(request).loadRelated(request, [entity], projection);
+  if ((projection.related ?? projection.told) !== undefined) {
+    await backendOf(request).loadRelated(request, [entity], projection);
+  }
   return records.readEntity(entity);
 }

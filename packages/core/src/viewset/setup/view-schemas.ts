@@ -146,6 +146,7 @@ export class ViewSchemas implements SchemaSource {
       const { body, path, isSeveral } = isForm
         ? { body: sent, path: '', isSeveral: false }
         : envelope.open(sent, takes);
+      if (path === '') return read(body, isSeveral);
       try {
         return { ...read(body, isSeveral), path };
       } catch (error) {
