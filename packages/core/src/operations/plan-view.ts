@@ -149,7 +149,7 @@ function operationPlan(
   const { name, documentation, meta } = view;
   const path = templateOf(pattern);
   const named = { action, variant, method, detail, basename, entity: meta?.className, parent };
-  const guarded = parent?.guard(handler, proof) ?? handler;
+  const guarded = parent?.guard(handler, proof, declared.pageMembers?.['results'] ?? 'results') ?? handler;
   const { key } = definition;
   let responses: OperationPlan['responses'] | undefined;
   return Object.freeze({

@@ -103,15 +103,19 @@ export class Parent {
     await find(false);
   }
 
-  /** Makes a handler answer NotFound if the view of the record would not show it. Looks it up only for want of a proof. */
-  guard(handler: Handler, proof: ParentProof): Handler {
+  /**
+   * Makes a handler answer NotFound if the view of the record would not show it. Looks it up only for want of a proof.
+   *
+   * @param member the member of a page that has its records
+   */
+  guard(handler: Handler, proof: ParentProof, member: string): Handler {
     return async (request, reply) => {
       stateOf(request).reply = reply;
       if (proof === 'parent') return handler(request, reply);
       const { isImplied, find } = await this.#ask(request);
       if (proof === 'none' || !isImplied) await find(false);
       const answer = await handler(request, reply);
-      if (proof === 'list' && isImplied && answer !== reply && !hasRecords(answer)) await find(false);
+      if (proof === 'list' && isImplied && answer !== reply && !hasRecords(answer, member)) await find(false);
       return answer;
     };
   }
@@ -145,7 +149,9 @@ export class Parent {
 }
 
 /** Tells if a list or a page shows a record; an answer of another form tells nothing. */
-function hasRecords(answer: unknown): boolean {
-  const records = Array.isArray(answer) ? answer : Object.values(answer ?? {}).find(Array.isArray);
-  return records !== undefined && records.length > 0;
+function hasRecords(answer: unknown, member: string): boolean {
+  const records = Array.isArray(answer)
+    ? answer
+    : (answer as Readonly<Record<string, unknown>> | null | undefined)?.[member];
+  return Array.isArray(records) && records.length > 0;
 }
