@@ -9,7 +9,7 @@ import type { Children, Projection, RelatedProjection } from '../language/projec
 import type { Query } from '../language/query.ts';
 import type { RelatedPath } from '../language/related-path.ts';
 import { dispatchOnLoad } from '../mikro/entities.ts';
-import { entityReader, keyOf as heldKey } from '../mikro/entity-reader.ts';
+import { entityReader, keyOf } from '../mikro/entity-reader.ts';
 import { managerOf, type Source } from './source.ts';
 import { hydrationOf } from './hydration.ts';
 
@@ -68,7 +68,7 @@ function rowReading<Record>(projection: Projection<Record>): Reading<Record> {
     entityColumns: 0,
     sourceOf: asItIs,
     recordsOf({ rows, readChildren }) {
-      const owners = keysOf.map((keyOf) => rows.map(keyOf));
+      const owners = keysOf.map((readKey) => rows.map(readKey));
       return whenReady(readAllChildren(readChildren, related, owners), (children) =>
         rows.map((row, index) => projection.readRow(row, ofRecord(children, index))),
       );
@@ -113,7 +113,7 @@ async function loadTold(
   entities: readonly object[],
 ): Promise<void> {
   const { property } = primaryKey(told[0]!.related.root);
-  const keys = entities.map((entity) => heldKey(entity[property.name as never]));
+  const keys = entities.map((entity) => keyOf(entity[property.name as never]));
   const rows = new Map((await readTold(told, keys)).map((row) => [keyText(row.at(-1)), row]));
   const readers = told.map((path) => valueReader(path, em.getPlatform()));
   for (const [index, entity] of entities.entries()) {
@@ -160,10 +160,10 @@ export function childrenByOwner(
   rows: readonly unknown[][],
   children: readonly unknown[],
 ): ChildrenByOwner {
-  const keyOf = keyReader(related, width);
+  const readKey = keyReader(related, width);
   const found = new Map<unknown, unknown[]>();
   for (let index = 0; index < rows.length; index++) {
-    const key = keyOf(rows[index] as unknown[]);
+    const key = readKey(rows[index] as unknown[]);
     const known = found.get(key);
     if (known === undefined) found.set(key, [children[index]]);
     else known.push(children[index]);

@@ -1,7 +1,7 @@
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { RelatedProjection } from '../../language/projection.ts';
 import { COLUMN, type Comparison } from './dialects/comparison.ts';
-import type { KnownSelect } from './entity-plan.ts';
+import { keepValues, type WrittenSelect } from './entity-plan.ts';
 import type { Bound } from './dialects/reader.ts';
 import { isPlainText } from './dialects/text-column.ts';
 import { selectionSql } from './selection.ts';
@@ -32,19 +32,8 @@ export function bindChildren(
   }
   if (!isSettled) return writeChildren(question, related, columns, isOwner);
   const known = plan.selects.get(query, columns, () => []);
-  const written = (known[0] ??= writeAround(question, related, columns, isOwner));
+  const written = (known[0] ??= keepValues(writeChildren(question, related, columns, isOwner), isOwner.values.length));
   return { statement: written.statement, values: [...written.before, ...isOwner.values, ...written.behind] };
-}
-
-/** Keeps the values around the one that says the owners. */
-function writeAround(
-  question: SqlQuestion,
-  related: RelatedProjection,
-  columns: readonly FieldPath[],
-  isOwner: Comparison,
-): KnownSelect {
-  const { statement, values, before } = writeChildren(question, related, columns, isOwner);
-  return { statement, before: values.slice(0, before), behind: values.slice(before + isOwner.values.length) };
 }
 
 /** Puts a row for each of its owners in the place of each row, with the owner's key as it was asked for. */
@@ -71,7 +60,7 @@ function writeChildren(
   columns: readonly FieldPath[],
   isOwner: Comparison,
   places?: Comparison,
-): Bound & { readonly before: number } {
+): WrittenSelect {
   const { dialect } = plan;
   const scope = rootScope(em, plan, filters);
   const tie = tieSql(scope, relation);

@@ -4,7 +4,7 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import { primaryKey } from '../../fields/primary-key.ts';
 import { discriminatorOf } from '../discriminator.ts';
 import { QueryMemo } from '../query-memo.ts';
-import type { Statement } from './dialects/reader.ts';
+import type { Bound, Statement } from './dialects/reader.ts';
 
 /** The facts that all queries of one entity in one schema of one ORM share, and the selects that come again. */
 export interface EntityPlan {
@@ -29,6 +29,16 @@ export interface KnownSelect {
   readonly statement: Statement;
   readonly before: readonly unknown[];
   readonly behind: readonly unknown[];
+}
+
+/** A statement that reads, as it was written, and how many values stand before those that change from call to call. */
+export interface WrittenSelect extends Bound {
+  readonly before: number;
+}
+
+/** Keeps the values around those that change from call to call: `asked` in the midst, and `last` at the end. */
+export function keepValues({ statement, values, before }: WrittenSelect, asked: number, last = 0): KnownSelect {
+  return { statement, before: values.slice(0, before), behind: values.slice(before + asked, values.length - last) };
 }
 
 /** A statement that writes, and all that its text depends on. */

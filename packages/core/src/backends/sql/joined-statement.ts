@@ -2,7 +2,8 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import { and, type Condition } from '../../language/condition.ts';
 import type { JoinedChildren, RecordWithChildren } from '../joined-children.ts';
 import { isSettled } from '../question.ts';
-import type { Bound, Statement } from './dialects/reader.ts';
+import type { Bound } from './dialects/reader.ts';
+import { keepValues, type WrittenSelect } from './entity-plan.ts';
 import { nextAlias, SqlScope } from './scope.ts';
 import { selectionSql } from './selection.ts';
 import { SqlText } from './sql-text.ts';
@@ -21,22 +22,10 @@ export function bindJoined(
 ): Bound {
   const { plan, query } = question;
   const asked = keyValues(plan, key);
-  if (asked === undefined || !isSettled(question) || !isSettled(joined.question)) {
-    const { text, statement } = writeJoined(question, columns, key, joined);
-    return { statement, values: text.values };
-  }
-  const known = plan.joins.get(query, columns, () => {
-    const { text, statement, before } = writeJoined(question, columns, key, joined);
-    return { statement, before: text.values.slice(0, before), behind: text.values.slice(before + asked.length) };
-  });
+  const write = (): WrittenSelect => writeJoined(question, columns, key, joined);
+  if (asked === undefined || !isSettled(question) || !isSettled(joined.question)) return write();
+  const known = plan.joins.get(query, columns, () => keepValues(write(), asked.length));
   return { statement: known.statement, values: [...known.before, ...asked, ...known.behind] };
-}
-
-interface Written {
-  readonly text: SqlText;
-  readonly statement: Statement;
-  /** The number of values in front of those of the key. */
-  readonly before: number;
 }
 
 function writeJoined(
@@ -44,7 +33,7 @@ function writeJoined(
   columns: readonly FieldPath[],
   key: Condition,
   { related, question: ofChildren, columns: shown }: JoinedChildren<SqlQuestion>,
-): Written {
+): WrittenSelect {
   const { em, plan, condition, query } = question;
   const scope = rootScope(em, plan, question.related);
   const { context } = scope;
@@ -73,7 +62,7 @@ function writeJoined(
   const before = text.values.length;
   text.append(where).append(order);
   const sql = text.numberValues(plan.dialect);
-  return { text, before, statement: { sql, one: false, isShapedByClient: query.author === 'client' } };
+  return { statement: { sql, one: false, isShapedByClient: query.author === 'client' }, values: text.values, before };
 }
 
 /** Makes the record and its children of the rows; undefined if there are none. */

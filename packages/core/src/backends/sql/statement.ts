@@ -7,7 +7,7 @@ import type { RelatedFilters } from '../entity-filters.ts';
 import { isSettled, type Question, type Select } from '../question.ts';
 import { writeCondition, writeTold } from './condition-sql.ts';
 import type { Bound } from './dialects/reader.ts';
-import { discriminatorSql, type EntityPlan, type KnownSelect } from './entity-plan.ts';
+import { discriminatorSql, type EntityPlan, keepValues, type WrittenSelect } from './entity-plan.ts';
 import { nextAlias, SqlScope } from './scope.ts';
 import { selectionSql } from './selection.ts';
 import { SqlText } from './sql-text.ts';
@@ -41,7 +41,7 @@ export function bindSelect(question: SqlQuestion, select: SqlSelect): Bound {
   if (asked === undefined || !isSettled(question)) return writeSelect(question, select);
   const last = sliceValues(slice);
   const known = plan.selects.get(query, columns, () => []);
-  const written = (known[traitsOf(select)] ??= writeAround(question, select, asked.length, last.length));
+  const written = (known[traitsOf(select)] ??= keepValues(writeSelect(question, select), asked.length, last.length));
   return { statement: written.statement, values: [...written.before, ...asked, ...written.behind, ...last] };
 }
 
@@ -58,13 +58,7 @@ function traitsOf({ key, slice, ordered, counted, locked, one }: SqlSelect): num
   return sliced + asked + (ordered === true ? 16 : 0) + (counted === true ? 32 : 0) + (locked === true ? 64 : 0);
 }
 
-/** Keeps the values around those of the key, without those of the slice. */
-function writeAround(question: SqlQuestion, select: SqlSelect, asked: number, last: number): KnownSelect {
-  const { statement, values, before } = writeSelect(question, select);
-  return { statement, before: values.slice(0, before), behind: values.slice(before + asked, values.length - last) };
-}
-
-function writeSelect(question: SqlQuestion, select: SqlSelect): Bound & { readonly before: number } {
+function writeSelect(question: SqlQuestion, select: SqlSelect): WrittenSelect {
   const { plan, query } = question;
   const { text, before } = selectText(question, select);
   const statement = {
