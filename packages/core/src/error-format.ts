@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { Type, type TSchema } from 'typebox';
 import {
   Forbidden,
@@ -95,13 +95,13 @@ export class ErrorFormat {
   /**
    * Writes an error. If the format fails, writes an internal error in its place, in the usual format if the format fails for that too.
    *
-   * @param failed is told why the format has failed
+   * @param log is told why the format has failed
    */
-  write(error: HttpError, request: FastifyRequest | undefined, failed: (cause: unknown) => void): WrittenError {
+  write(error: HttpError, request: FastifyRequest | undefined, log: FastifyBaseLogger): WrittenError {
     try {
       return this.#write(this.#format, error, request);
-    } catch (cause) {
-      failed(cause);
+    } catch (err) {
+      log.error({ err }, 'an error could not be written as an answer');
     }
     const fault = new InternalError();
     try {

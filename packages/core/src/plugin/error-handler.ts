@@ -136,9 +136,7 @@ export function errorHandler(thrown: unknown, request: FastifyRequest, reply: Fa
 
 /** Writes the answer of an error that needs no log line. */
 export function sendError(answer: HttpError, reply: FastifyReply): FastifyReply {
-  const { statusCode, status, headers, body } = errorFormatOf(reply.server).write(answer, reply.request, (err) =>
-    reply.log.error({ err }, 'an error could not be written as an answer'),
-  );
+  const { statusCode, status, headers, body } = errorFormatOf(reply.server).write(answer, reply.request, reply.log);
   void reply
     .code(status)
     .header('x-content-type-options', 'nosniff')

@@ -98,9 +98,7 @@ function answerClientError(this: FastifyInstance, error: Error & { code?: string
     return;
   }
   const refusal = fromParser(error, socket);
-  const { status, body } = errorFormatOf(this).write(refusal, undefined, (err) =>
-    this.log.error({ err }, 'an error could not be written as an answer'),
-  );
+  const { status, body } = errorFormatOf(this).write(refusal, undefined, this.log);
   const text = JSON.stringify(body);
   socket.write(
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n` +
