@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import { isEmail, normalizeEmail } from '../accounts/email-address.ts';
 import { keepAdministrator } from './keep-administrator.ts';
 import { logNoted, noteEvent } from './noted-events.ts';
-import { PrivilegeGuard } from './privilege-guard.ts';
+import { PrivilegeGuard, roleLoader } from './privilege-guard.ts';
 import { type ReadyViewClass, type ReadyViewOptions, viewClass } from './view-class.ts';
 
 /** The options of `AccountViewSet`: those of any ModelViewSet, and what it has to know of the account. */
@@ -95,12 +95,11 @@ export function AccountViewSet<
   const names = { email: 'email', name: 'name', is_active: 'is_active', role: 'role', ...given };
   const anyEntity = entity as EntityName<object>;
   const keepAdmin = keepAdministrator(anyEntity, { adminRole, names: pick(names) });
-  const guard = new PrivilegeGuard(anyEntity, names.role, adminRole);
+  const loadRoles = roleLoader(anyEntity, names.role);
+  const guard = new PrivilegeGuard(loadRoles, adminRole);
   const accessOf = async (request: FastifyRequest, account: object): Promise<Access> => {
-    await request.em.populate(account, [names.role, ...(roles ? ['roles'] : [])] as never);
+    const { role, further } = await loadRoles(request, account);
     const values = account as { readonly id: unknown; readonly [name: string]: unknown };
-    const role = values[names.role] as { readonly name: string } | null;
-    const further = roles ? [...(values['roles'] as Iterable<{ readonly name: string }>)] : [];
     return {
       id: values.id,
       role: role?.name ?? null,

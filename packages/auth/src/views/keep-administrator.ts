@@ -26,12 +26,13 @@ export type KeepAdministrator = <Result>(request: FastifyRequest, write: () => P
  * const me: MeOptions = { delete: keepAdministrator(Account) };
  * // DELETE /auth/me {"password":"…"} of the only administrator → 409
  */
-export function keepAdministrator(
-  account: EntityName<object>,
+export function keepAdministrator<Entity extends object>(
+  entity: EntityName<Entity>,
   { adminRole = 'admin', names = {}, ...rest }: AdministratorOptions = {},
 ): KeepAdministrator {
   checkOptionNames('keepAdministrator()', rest, []);
   const { role = 'role', is_active = 'is_active' } = names;
+  const account = entity as EntityName<object>;
   return async (request, write) => {
     const { em } = request;
     const { properties } = em.getMetadata().get(account);

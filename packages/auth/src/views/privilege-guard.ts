@@ -7,20 +7,42 @@ interface Role {
   readonly permissions?: unknown;
 }
 
+/** The roles that an account has. */
+export interface HeldRoles {
+  readonly role: Role | null;
+  /** Those of `roles`; none if the account has no such property. */
+  readonly further: readonly Role[];
+}
+
+/** Loads the roles of an account. */
+export type LoadRoles = (request: FastifyRequest, account: object) => Promise<HeldRoles>;
+
+/**
+ * Makes the function that loads the roles of an account.
+ *
+ * @param name the name of the account's property `role`
+ */
+export function roleLoader(entity: EntityName<object>, name: string): LoadRoles {
+  return async ({ em }, account) => {
+    const hasFurther = 'roles' in em.getMetadata().get(entity).properties;
+    await em.populate(account, [name, ...(hasFurther ? ['roles'] : [])] as never);
+    const values = account as Readonly<Record<string, unknown>>;
+    const role = values[name] as Role | null | undefined;
+    return { role: role ?? null, further: hasFurther ? [...(values['roles'] as Iterable<Role>)] : [] };
+  };
+}
+
 /**
  * Keeps people who may manage accounts, and are no administrators, from getting more rights than they have: by their own role, or by an
  * account that has more rights, whose address would lead to its password.
  */
 export class PrivilegeGuard {
-  readonly #account: EntityName<object>;
-  readonly #role: string;
+  readonly #loadRoles: LoadRoles;
   readonly #adminRole: string;
   readonly #administrators: IsRoleAdminUser;
 
-  /** @param role the name of the account's property */
-  constructor(account: EntityName<object>, role: string, adminRole: string) {
-    this.#account = account;
-    this.#role = role;
+  constructor(loadRoles: LoadRoles, adminRole: string) {
+    this.#loadRoles = loadRoles;
     this.#adminRole = adminRole;
     this.#administrators = new (IsRoleAdminUser.named(adminRole))();
   }
@@ -31,30 +53,26 @@ export class PrivilegeGuard {
    */
   async check(request: FastifyRequest, account: object): Promise<string | undefined> {
     if (this.#administrators.hasPermission(request)) return undefined;
-    const roles = await this.#rolesOf(request, account);
+    const held = listed(await this.#loadRoles(request, account));
     const { permissions: own } = (getCurrentUser(request) ?? {}) as { readonly permissions?: unknown };
-    const held = new Set<unknown>(Array.isArray(own) ? own : []);
-    const isStronger = roles.some(
+    const allowed = new Set<unknown>(Array.isArray(own) ? own : []);
+    const isStronger = held.some(
       ({ name, permissions }) =>
-        name === this.#adminRole || (Array.isArray(permissions) && permissions.some((each) => !held.has(each))),
+        name === this.#adminRole || (Array.isArray(permissions) && permissions.some((each) => !allowed.has(each))),
     );
     if (isStronger) throw new Forbidden('The account has more rights than you have');
-    return namesOf(roles);
+    return namesOf(held);
   }
 
   /** Throws Forbidden, which rolls the write back, if the account has other roles than those that `check` returned. */
   async checkRoles(request: FastifyRequest, account: object, kept: string | undefined): Promise<void> {
-    if (kept === undefined || namesOf(await this.#rolesOf(request, account)) === kept) return;
+    if (kept === undefined || namesOf(listed(await this.#loadRoles(request, account))) === kept) return;
     throw new Forbidden('Only administrators change the roles of accounts');
   }
+}
 
-  async #rolesOf({ em }: FastifyRequest, account: object): Promise<readonly Role[]> {
-    const hasFurther = 'roles' in em.getMetadata().get(this.#account).properties;
-    await em.populate(account, [this.#role, ...(hasFurther ? ['roles'] : [])] as never);
-    const values = account as Readonly<Record<string, unknown>>;
-    const role = values[this.#role] as Role | null | undefined;
-    return [...(role ? [role] : []), ...(hasFurther ? (values['roles'] as Iterable<Role>) : [])];
-  }
+function listed({ role, further }: HeldRoles): readonly Role[] {
+  return role === null ? further : [role, ...further];
 }
 
 function namesOf(roles: readonly Role[]): string {
