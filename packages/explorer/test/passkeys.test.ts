@@ -1,5 +1,5 @@
 import t from 'tap';
-import { skipWithoutBrowser } from './support/browser.ts';
+import { addAuthenticator, skipWithoutBrowser } from './support/browser.ts';
 import { goToAccount, openMembers } from './support/members.ts';
 import { READER } from './support/shelves.ts';
 
@@ -11,18 +11,7 @@ t.test('passkeys in a browser', { skip: skipWithoutBrowser() }, async (t) => {
   const baseURL = base.replace('127.0.0.1', 'localhost');
   const page = await visit('/api/books', { baseURL });
   await page.goto(`${baseURL}/api/books`);
-  const devTools = await page.context().newCDPSession(page);
-  await devTools.send('WebAuthn.enable');
-  const { authenticatorId } = await devTools.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
+  const { devTools, authenticatorId } = await addAuthenticator(page);
   const add = async (name: string): Promise<void> => {
     await page.getByRole('button', { name: 'Add a passkey' }).click();
     await page.getByLabel('Password').fill(READER.password);

@@ -11,21 +11,8 @@ import {
   ApiKey as PlainApiKey,
   PermissionRole as Role,
   Role as PlainRole,
+  RolesAccount as Account,
 } from '../support/entities.ts';
-
-const Account = defineEntity({
-  name: 'Account',
-  properties: {
-    id: p.integer().primary(),
-    name: p.string().length(100),
-    email: p.string().length(255).unique(),
-    password: p.string().length(255).hidden(),
-    role: () => p.manyToOne(Role).nullable(),
-    roles: () => p.manyToMany(Role),
-    is_active: p.boolean().default(true),
-    last_login: p.datetime(3).nullable(),
-  },
-});
 
 const ApiKey = defineEntity({
   name: 'ApiKey',

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { TOTP } from 'otpauth';
-import type { CDPSession, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { forEachDatabase } from '../../../core/test/support/databases.ts';
-import { openBrowser, openPage, skipWithoutBrowser } from '../../../explorer/test/support/browser.ts';
+import { addAuthenticator, openBrowser, openPage, skipWithoutBrowser } from '../../../explorer/test/support/browser.ts';
 import { PASSWORD, startApp } from '../support/app.ts';
 import { Account, Passkey, Role, Session, TwoFactor } from '../support/entities.ts';
 
@@ -16,23 +16,6 @@ const SCRIPT = [...PAGE.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => cod
 /** Runs JavaScript with the functions of the page on passkeys at hand. */
 async function run(page: Page, expression: string): Promise<unknown> {
   return page.evaluate<unknown>(expression);
-}
-
-/** A phone that knows its owner by the finger. */
-async function addAuthenticator(page: Page): Promise<{ devTools: CDPSession; authenticatorId: string }> {
-  const devTools = await page.context().newCDPSession(page);
-  await devTools.send('WebAuthn.enable');
-  const { authenticatorId } = await devTools.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-  return { devTools, authenticatorId };
 }
 
 t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {

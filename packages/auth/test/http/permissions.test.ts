@@ -1,4 +1,4 @@
-import { defineEntity, type InferEntity, type MikroORM, p } from '@mikro-orm/core';
+import { defineEntity, type MikroORM, p } from '@mikro-orm/core';
 import {
   action,
   IsRoleAdminUser,
@@ -14,36 +14,13 @@ import t, { type Test } from 'tap';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
 import { auth, type AuthOptions, HasPermission } from '../../src/index.ts';
 import { MailBox, PASSWORD, SECRET, startApp } from '../support/app.ts';
-import { Account as PlainAccount, PermissionRole as Role, Role as PlainRole } from '../support/entities.ts';
-
-const Account = defineEntity({
-  name: 'Account',
-  properties: {
-    id: p.integer().primary(),
-    name: p.string().length(100),
-    email: p.string().length(255).unique(),
-    password: p.string().length(255).hidden(),
-    role: () => p.manyToOne(Role).nullable(),
-    roles: () => p.manyToMany(Role),
-    is_active: p.boolean().default(true),
-    last_login: p.datetime(3).nullable(),
-  },
-});
-type Account = InferEntity<typeof Account>;
-
-const Session = defineEntity({
-  name: 'Session',
-  properties: {
-    id: p.uuid().primary(),
-    account: () => p.manyToOne(Account).deleteRule('cascade'),
-    token_hash: p.string().length(43).hidden(),
-    created_at: p.datetime(3),
-    last_used_at: p.datetime(3),
-    expires_at: p.datetime(3),
-    ip: p.string().length(45),
-    user_agent: p.string().length(255).nullable(),
-  },
-});
+import {
+  Account as PlainAccount,
+  PermissionRole as Role,
+  Role as PlainRole,
+  RolesAccount as Account,
+  RolesSession as Session,
+} from '../support/entities.ts';
 
 const answer = (): object => ({});
 

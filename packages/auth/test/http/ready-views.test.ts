@@ -13,37 +13,7 @@ import {
   SessionViewSet,
 } from '../../src/index.ts';
 import { MailBox, PASSWORD, SECRET, startApp } from '../support/app.ts';
-import { PermissionRole as Role } from '../support/entities.ts';
-
-const AccountSchema = defineEntity({
-  name: 'Account',
-  properties: {
-    id: p.integer().primary(),
-    name: p.string().length(100),
-    email: p.string().length(255).unique(),
-    password: p.string().length(255).hidden(),
-    role: () => p.manyToOne(Role).nullable().deleteRule('restrict'),
-    roles: () => p.manyToMany(Role),
-    is_active: p.boolean().default(true),
-    last_login: p.datetime(3).nullable(),
-  },
-});
-class Account extends AccountSchema.class {}
-AccountSchema.setClass(Account);
-
-const Session = defineEntity({
-  name: 'Session',
-  properties: {
-    id: p.uuid().primary(),
-    account: () => p.manyToOne(Account).deleteRule('cascade'),
-    token_hash: p.string().length(43).hidden(),
-    created_at: p.datetime(3),
-    last_used_at: p.datetime(3),
-    expires_at: p.datetime(3),
-    ip: p.string().length(45),
-    user_agent: p.string().length(255).nullable(),
-  },
-});
+import { PermissionRole as Role, RolesAccount as Account, RolesSession as Session } from '../support/entities.ts';
 
 const permissions = ['products.read', 'products.write', 'members.manage'] as const;
 

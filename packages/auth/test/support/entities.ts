@@ -104,3 +104,34 @@ export const PermissionRole = defineEntity({
     permissions: p.json<readonly string[]>().nullable(),
   },
 });
+
+/** An account that may have several roles. */
+export const RolesAccount = defineEntity({
+  name: 'Account',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(100),
+    email: p.string().length(255).unique(),
+    password: p.string().length(255).hidden(),
+    role: () => p.manyToOne(PermissionRole).nullable().deleteRule('restrict'),
+    roles: () => p.manyToMany(PermissionRole),
+    is_active: p.boolean().default(true),
+    last_login: p.datetime(3).nullable(),
+  },
+});
+export type RolesAccount = InferEntity<typeof RolesAccount>;
+
+/** A session of such an account. */
+export const RolesSession = defineEntity({
+  name: 'Session',
+  properties: {
+    id: p.uuid().primary(),
+    account: () => p.manyToOne(RolesAccount).deleteRule('cascade'),
+    token_hash: p.string().length(43).hidden(),
+    created_at: p.datetime(3),
+    last_used_at: p.datetime(3),
+    expires_at: p.datetime(3),
+    ip: p.string().length(45),
+    user_agent: p.string().length(255).nullable(),
+  },
+});

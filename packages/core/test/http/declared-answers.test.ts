@@ -7,6 +7,7 @@ import {
   LimitOffsetPagination,
   ModelViewSet,
   readShape,
+  type RecordRequest,
   Router,
   ViewSet,
   writeShape,
@@ -23,6 +24,17 @@ const options = {
 const JOB = Type.Object({ job: Type.Integer() });
 const LATER = Type.Object({ later: Type.Optional(Type.Boolean()) });
 
+/** An action that answers with its record or, if it is asked to, with another declared success. */
+const queued = (recordOf: (request: RecordRequest) => Promise<object>) =>
+  action(
+    { answers: 'record', methods: ['post'], detail: true, querystring: LATER, responses: { 202: JOB } },
+    async (request, reply) => {
+      if (request.query.later !== true) return recordOf(request);
+      reply.code(202);
+      return { job: 7 };
+    },
+  );
+
 class Tags extends ModelViewSet(Tag, {
   ...options,
   envelope: { one: 'tag', many: 'tags', count: 'count' },
@@ -34,14 +46,7 @@ class Tags extends ModelViewSet(Tag, {
   favorite = action({ answers: 'record', methods: ['post'], detail: true }, async (request) =>
     this.represent(await this.getObject(request), request),
   );
-  queue = action(
-    { answers: 'record', methods: ['post'], detail: true, querystring: LATER, responses: { 202: JOB } },
-    async (request, reply) => {
-      if (request.query.later !== true) return this.represent(await this.getObject(request), request);
-      reply.code(202);
-      return { job: 7 };
-    },
-  );
+  queue = queued(async (request) => this.represent(await this.getObject(request), request));
 }
 class Several extends ModelViewSet(Tag, {
   ...options,
@@ -51,14 +56,7 @@ class Several extends ModelViewSet(Tag, {
     return request.headers['x-shape'] === 'named' ? 'named' : undefined;
   }
 
-  queue = action(
-    { answers: 'record', methods: ['post'], detail: true, querystring: LATER, responses: { 202: JOB } },
-    async (request, reply) => {
-      if (request.query.later !== true) return this.represent(await this.getObject(request), request);
-      reply.code(202);
-      return { job: 7 };
-    },
-  );
+  queue = queued(async (request) => this.represent(await this.getObject(request), request));
 }
 class Replaced extends ModelViewSet(Tag, { ...options, updateMethods: ['PUT'], bulk: 3 }) {}
 class Changed extends ModelViewSet(Tag, { ...options, updateMethods: ['PATCH'], bulk: 3 }) {}

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, type CDPSession, chromium, type Page } from 'playwright-core';
 import type { Test } from 'tap';
 
 /** Debian's; `CHROMIUM` names another. */
@@ -30,4 +30,21 @@ export async function openPage(t: Test, browser: Browser, options: BrowserContex
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) t.fail(message.text());
   });
   return page;
+}
+
+/** Gives a page a phone that knows its owner by the finger. */
+export async function addAuthenticator(page: Page): Promise<{ devTools: CDPSession; authenticatorId: string }> {
+  const devTools = await page.context().newCDPSession(page);
+  await devTools.send('WebAuthn.enable');
+  const { authenticatorId } = await devTools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return { devTools, authenticatorId };
 }
