@@ -38,7 +38,8 @@ export class QueryParameters {
   }
 
   names(): string[] {
-    return [...Object.keys(this.#values), ...this.#json.keys()];
+    const names = Object.keys(this.#values);
+    return this.#json.size === 0 ? names : [...names, ...this.#json.keys()];
   }
 
   /** The same parameters with one name alone. */

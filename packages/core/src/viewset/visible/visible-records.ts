@@ -4,7 +4,7 @@ import { atOnce } from '../../awaitable.ts';
 import { isUnfiltered } from '../../backends/entity-filters.ts';
 import { ImproperlyConfigured, NotFound } from '../../errors.ts';
 import { compare } from '../../language/compare.ts';
-import { type Condition, ownColumns } from '../../language/condition.ts';
+import { type Condition, readsOwnColumns } from '../../language/condition.ts';
 import type { Projection } from '../../language/projection.ts';
 import { QuerySet, slicedError } from '../../query/queryset.ts';
 import { type Answer, byAuthor } from '../request/answer.ts';
@@ -61,7 +61,7 @@ export class VisibleRecords<Entity extends object> {
 
   /** Selects the record that the path names. */
   forKey(request: FastifyRequest): QuerySet<Entity> {
-    return this.forList(request).where(this.#conditionOfPath(request));
+    return this.forList(request).where(this.conditionOfPath(request));
   }
 
   /** Selects records that the request has written, of the values of a field: of those only that are still in its scope. */
@@ -90,7 +90,7 @@ export class VisibleRecords<Entity extends object> {
 
   /** Finds the record that the path names as an entity; see `findAll`. */
   async find(request: FastifyRequest, lock: boolean): Promise<Entity | undefined> {
-    const [entity] = await this.findAll(request, this.#conditionOfPath(request), lock);
+    const [entity] = await this.findAll(request, this.conditionOfPath(request), lock);
     return entity;
   }
 
@@ -102,7 +102,7 @@ export class VisibleRecords<Entity extends object> {
   async findAll(request: FastifyRequest, condition: Condition, lock: boolean): Promise<Entity[]> {
     const records = this.forList(request).where(condition).orderByPaths([]);
     // A database that had to wait for a row does not ask anew what the condition reads of other rows.
-    if (lock && !readsOwnColumns(request, this.#definition.meta, records)) {
+    if (lock && !readsOwnRow(request, this.#definition.meta, records)) {
       await this.#selectStored(request, condition).entities({ lock });
     }
     return records.entities({ populate: this.#definition.answers.populateFor(request), lock });
@@ -110,7 +110,7 @@ export class VisibleRecords<Entity extends object> {
 
   /** Locks the record that the path names, whoever may see it. */
   async lock(request: FastifyRequest): Promise<void> {
-    await this.#selectStored(request, this.#conditionOfPath(request)).entity({ lock: true });
+    await this.#selectStored(request, this.conditionOfPath(request)).entity({ lock: true });
   }
 
   /** Selects the stored records of a condition, whoever may see them, under the filters of MikroORM that the view has. */
@@ -124,7 +124,7 @@ export class VisibleRecords<Entity extends object> {
    * True of the record that the path of a request names.
    * @throws ImproperlyConfigured for a path of the collection, which names none
    */
-  #conditionOfPath(request: FastifyRequest): Condition {
+  conditionOfPath(request: FastifyRequest): Condition {
     const { pk } = stateOf(request);
     if (pk === undefined) {
       const { url, config } = request.routeOptions;
@@ -142,10 +142,10 @@ export class VisibleRecords<Entity extends object> {
 }
 
 /** Tells if the condition of records reads nothing but a record's own row, with the filters of MikroORM that a request has. */
-function readsOwnColumns(
+function readsOwnRow(
   { reader }: FastifyRequest,
   meta: EntityMetadata,
   { condition, filters }: Pick<QuerySet<object>, 'condition' | 'filters'>,
 ): boolean {
-  return filters === undefined && ownColumns(condition) !== undefined && isUnfiltered(reader, meta);
+  return filters === undefined && readsOwnColumns(condition) && isUnfiltered(reader, meta);
 }

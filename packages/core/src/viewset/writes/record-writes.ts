@@ -13,7 +13,7 @@ import { assignInput, makeRecord } from '../../shapes/write/assign-input.ts';
 import { keyText } from '../../fields/primary-key.ts';
 import { type Answer, type AnswerOf, byAuthor, recordOf } from '../request/answer.ts';
 import type { ConditionalWrites } from './conditional-writes.ts';
-import { writeOwn } from './conflicts.ts';
+import { noteRefusal } from './conflicts.ts';
 import type { WriteOperation } from '../request/operation.ts';
 import { inputOf, stateOf } from '../request/request-state.ts';
 import type { WritingDefinition } from './writing-definition.ts';
@@ -99,8 +99,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
   update(request: FastifyRequest, reply: FastifyReply, answer: AnswerOf<Output>): Promise<Output> {
     const { meta, pk, resolution } = this.#definition;
     const body = inputOf(request).bodies[0]!;
-    // The primary key of a record is chosen when it is created, and stays.
-    const { [pk.property.name]: _pk, ...data } = body.data as Record<string, unknown>;
+    const data = withoutKey(body.data, pk.property.name);
     const { reader: em } = request;
     const { records: projection } = answer;
     return this.#writeOne(request, reply, {
@@ -182,27 +181,47 @@ export class RecordWrites<Entity extends object, Output extends object> {
    * Writes the record that the path names. One that a request wants to be as it knows it is written by one statement if it still has the
    * columns that were compared. If it has others, it is compared anew, which mostly ends the request, and then under its lock.
    */
-  async #writeOne<Result>(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { operation, data, answer, statement, work }: Ways<Entity, Result>,
-  ): Promise<Result> {
-    const { condition: named, filters } = this.#records.forKey(request);
+  async #writeOne<Result>(request: FastifyRequest, reply: FastifyReply, ways: Ways<Entity, Result>): Promise<Result> {
+    const { operation, statement } = ways;
     const isConditional = this.#conditions.appliesTo(request);
     const unchanged = isConditional
       ? await this.faultsFirst(request, operation, this.#conditions.compare(request, reply))
       : always;
-    const condition = unchanged === undefined ? named : and(named, unchanged);
-    const comparesLocked = unchanged === undefined;
-    const em = request.reader;
-    const { grant } = stateOf(request);
-    const write: Write = { em, grant, condition, filters, data, answer, comparesLocked };
+    const write = this.#writeOf(request, ways, unchanged);
     if (this.#definition.writes.isOneStatement(operation, write)) {
-      const written = await this.#guard(request, () => statement(backendOf(em), condition));
+      const written = await this.#guard(request, () => statement(backendOf(write.em), write.condition));
       if (written !== undefined) return written;
       if (!isConditional) throw new NotFound();
       await this.#conditions.compare(request, reply);
     }
+    return this.#writeEntity(request, reply, ways, isConditional);
+  }
+
+  /** @param unchanged true of the record as long as it is as it was compared; undefined if it has to be compared under its lock */
+  #writeOf(
+    request: FastifyRequest,
+    { data, answer }: Ways<Entity, unknown>,
+    unchanged: Condition | undefined,
+  ): Write & { readonly condition: Condition } {
+    const { condition: listed, filters } = this.#records.forList(request);
+    const named = and(listed, this.#records.conditionOfPath(request));
+    return {
+      em: request.reader,
+      grant: stateOf(request).grant,
+      condition: unchanged === undefined ? named : and(named, unchanged),
+      filters,
+      data,
+      answer,
+      comparesLocked: unchanged === undefined,
+    };
+  }
+
+  #writeEntity<Result>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { operation, work }: Ways<Entity, Result>,
+    isConditional: boolean,
+  ): Promise<Result> {
     return inTransaction(request, async () => {
       const found = this.#findToWrite(request, reply, isConditional);
       return work(await this.faultsFirst(request, operation, found));
@@ -244,8 +263,13 @@ export class RecordWrites<Entity extends object, Output extends object> {
   }
 
   /** Runs a statement that writes what the body says of the view's own records. */
-  #guard<Result>(request: FastifyRequest, work: () => Awaitable<Result>): Promise<Result> {
-    return writeOwn(request, () => this.#recordsOf(request), work);
+  async #guard<Result>(request: FastifyRequest, work: () => Awaitable<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      noteRefusal(request, error, () => this.#recordsOf(request));
+      throw error;
+    }
   }
 
   #recordsOf(request: FastifyRequest): WrittenRecord[] {
@@ -262,4 +286,11 @@ export class RecordWrites<Entity extends object, Output extends object> {
       return writtenRecords(meta, fields, data, path, isNew ? undefined : { field, value });
     });
   }
+}
+
+/** The primary key of a record is chosen when it is created, and stays. */
+function withoutKey(data: object, key: string): object {
+  if (!Object.hasOwn(data, key)) return data;
+  const { [key as never]: _key, ...others } = data;
+  return others;
 }
