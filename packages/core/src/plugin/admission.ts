@@ -80,7 +80,7 @@ function waitForBodies(app: FastifyInstance, inFlight: RequestsInFlight, refuse:
   };
   app.addHook('preValidation', (request: Admitted, reply, done) => {
     // A form with files is read by a hook of its route.
-    if (isBodyToCome(request.raw)) done();
+    if (request.body === undefined && isBodyToCome(request.raw)) done();
     else endBody(request, reply, done);
   });
   app.addHook('onRoute', (route) => {
