@@ -43,10 +43,13 @@ interface Nested<Relation> {
 /** No body says what the path says. */
 type WithoutInput<D, Relation> = D extends Declarations
   ? Omit<D, 'input' | 'update'> & {
-      readonly input: Omit<D['input'], Relation & PropertyKey>;
-      readonly update: Omit<D['update'], Relation & PropertyKey>;
+      readonly input: Without<D['input'], Relation>;
+      readonly update: Without<D['update'], Relation>;
     }
   : D;
+
+/** Each kind of body has fields of its own. */
+type Without<Body, Name> = Body extends unknown ? Omit<Body, Name & PropertyKey> : never;
 
 /** Every route may miss the record that it stands below. */
 type BelowParent<Routes> = {

@@ -23,9 +23,19 @@ export interface Operation {
   readonly permissions: readonly string[];
   readonly query: readonly Parameter[];
   /** Undefined if the operation takes no body. */
-  readonly body: { readonly schema: Schema; readonly type: string; readonly required: boolean } | undefined;
+  readonly body: Body | undefined;
   /** The schema of the body of the first answer of success. */
   readonly answer: Schema | undefined;
+}
+
+/** The body of an operation. */
+export interface Body {
+  /** Of a body that may have one of several shapes, the operation's own. */
+  readonly schema: Schema;
+  /** The schemas by the names of shapes; undefined if there is one. */
+  readonly shapes: ReadonlyMap<string, Schema> | undefined;
+  readonly type: string;
+  readonly required: boolean;
 }
 
 /** A collection of records, and what can be done with it. */
@@ -127,13 +137,27 @@ function readOperation(
       type === undefined
         ? undefined
         : {
-            schema: follow<Schema>(document, media?.schema ?? {}),
+            ...schemasOf(document, follow<Schema>(document, media?.schema ?? {}), facts?.writeShapes),
             type,
             required: given.requestBody?.required === true,
           },
     answer: response.content?.['application/json']?.schema,
     facts,
   };
+}
+
+/** Reads the schemas of a body, which stand in `anyOf` in the order of their names: of the body itself, or of the items of an array. */
+function schemasOf(
+  document: ApiDocument,
+  whole: Schema,
+  names: readonly string[] | undefined,
+): Pick<Body, 'schema' | 'shapes'> {
+  const kinds = whole.items?.anyOf ?? whole.anyOf;
+  if (names === undefined || kinds === undefined) return { schema: whole, shapes: undefined };
+  const schemas = kinds.map((kind) => {
+    return whole.items === undefined ? follow<Schema>(document, kind) : { ...whole, items: kind };
+  });
+  return { schema: schemas[0]!, shapes: new Map(names.map((name, index) => [name, schemas[index]!])) };
 }
 
 /** The sentence that the document adds to a summary where nobody has written a description. */

@@ -9,10 +9,12 @@ import { LoginDialog } from './login-dialog.tsx';
 import { takeUpLogin } from './logins.ts';
 import { NoticeLine } from './notice.tsx';
 import type { ApiDocument } from './openapi.ts';
+import { shapedFor } from './permissions.ts';
 import { isRow } from './records.ts';
 import { RecordPage } from './record-page.tsx';
 import { RequestLog } from './request-log.tsx';
 import { RootPage } from './root-page.tsx';
+import { session } from './session.ts';
 import { Sidebar } from './sidebar.tsx';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
@@ -100,6 +102,7 @@ function Frame({ api }: { readonly api: Api }): JSX.Element {
 }
 
 function PlacePage({ api, place }: { readonly api: Api; readonly place: Place }): JSX.Element {
+  const person = useStore(session);
   const title = titleOfPlace(place);
   useEffect(() => {
     document.title = `${title} · ${api.title}`;
@@ -108,9 +111,9 @@ function PlacePage({ api, place }: { readonly api: Api; readonly place: Place })
     case 'root':
       return <RootPage api={api} path={place.path} />;
     case 'collection':
-      return <CollectionPage api={api} resource={place.resource} path={place.path} />;
+      return <CollectionPage api={api} resource={shapedFor(place.resource, person, place.path)} path={place.path} />;
     case 'record':
-      return <RecordPage api={api} resource={place.resource} path={place.path} />;
+      return <RecordPage api={api} resource={shapedFor(place.resource, person, place.path)} path={place.path} />;
     case 'account':
       return <AccountPage api={api} page={place.page} />;
     case 'unknown':

@@ -60,6 +60,8 @@ export interface DocumentOperation {
     readonly entity?: string;
     readonly key?: string;
     readonly permissions: readonly string[];
+    /** The names of the shapes of the body, if it may have one of several. */
+    readonly writeShapes?: readonly string[];
   };
 }
 

@@ -105,6 +105,11 @@ export interface OperationPlan {
    * view chooses by itself. If there are several, the schema of a record is the union of theirs, in this order.
    */
   readonly readShapes: readonly string[];
+  /**
+   * The names of the write shapes that its body can have: the operation's own, or one that the view chooses for the request. If there are
+   * several, the schema of a record in the body is the union of theirs, in this order.
+   */
+  readonly writeShapes: readonly string[];
   /** Every answer that the route can give, by status. */
   readonly responses: Readonly<Record<number, OperationResponse>>;
   /** True if the route needs no token, because the view or the action says so. */

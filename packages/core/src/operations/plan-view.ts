@@ -17,7 +17,7 @@ import type { ActionHooks, Words } from '../viewset/setup/action.ts';
 import { type AnsweringOperation, isAnswering } from '../viewset/request/answer.ts';
 import type { Parent } from '../viewset/visible/parent.ts';
 import { OPERATIONS } from '../viewset/request/operation.ts';
-import type { BodyRefusal, FormFields, OperationSchemas, ViewDefinition } from '../viewset/setup/view-definition.ts';
+import type { BodyForm, BodyRefusal, OperationSchemas, ViewDefinition } from '../viewset/setup/view-definition.ts';
 import { hasThrottleRate, type ViewSet } from '../viewset/viewset.ts';
 import { declaredRoutes, type DeclaredRoute, JSON_ONLY, type MountedView } from './declared-routes.ts';
 import { headerParameters, sendsTag } from './conditional-requests.ts';
@@ -47,7 +47,7 @@ export interface PlannedRoute {
   /** The operation whose records the route answers with. */
   readonly answersAs: AnsweringOperation | undefined;
   /** The body as a form; undefined if the route takes none. */
-  readonly form: FormFields | undefined;
+  readonly form: BodyForm | undefined;
   /** True if answers that are records have their `ETag`. */
   readonly tagsAnswers: boolean;
   /** True if no other success may be sent than those that `answers` has by their statuses. */
@@ -139,7 +139,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
 
 /** @param responsesOf makes the answers, which only documents read, when they are first asked for */
 function operationPlan(
-  { view, definition, basename, context: { parent }, makeRules, takenIds }: MountedView,
+  { view, definition: { key, customized }, basename, context: { parent }, makeRules, takenIds }: MountedView,
   permissions: readonly Permission[],
   pattern: string,
   { declared, parameters }: { readonly declared: DeclaredRoute; readonly parameters: readonly OperationParameter[] },
@@ -150,7 +150,6 @@ function operationPlan(
   const path = templateOf(pattern);
   const named = { action, variant, method, detail, basename, entity: meta?.className, parent };
   const guarded = parent?.guard(handler, proof, declared.pageMembers?.['results'] ?? 'results') ?? handler;
-  const { key } = definition;
   let responses: OperationPlan['responses'] | undefined;
   return Object.freeze({
     action,
@@ -168,6 +167,7 @@ function operationPlan(
     envelope: declared.envelope,
     pageMembers: declared.pageMembers ?? {},
     readShapes: declared.readShapes ?? [],
+    writeShapes: declared.writeShapes ?? [],
     get responses() {
       return (responses ??= responsesOf(this));
     },
@@ -195,7 +195,7 @@ function operationPlan(
       key: key.column?.key,
       fieldWords: documentation.fieldWords ?? {},
     }),
-    handler: definition.customized === undefined ? guarded : answeringRefusals(guarded, { meta, key, parent }),
+    handler: customized === undefined ? guarded : answeringRefusals(guarded, { meta, key, parent }),
   });
 }
 

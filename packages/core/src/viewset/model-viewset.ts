@@ -25,7 +25,7 @@ import {
   type UpdateInputOf,
   type WithExtra,
 } from './setup/model-viewset-options.ts';
-import type { AlternativeName, OneShape } from './answers/read-shapes.ts';
+import type { AlternativeName, ShapesOf } from './request/named-shapes.ts';
 import { type Operation, OPERATIONS, type UpdateMethod, type WriteOperation } from './request/operation.ts';
 
 /** The options that decide the types of hooks. The others stay out of the name of the base class, which messages and hovers show. */
@@ -37,16 +37,13 @@ export interface TypesOf<Options> extends ViewTypes {
   readonly createData: InputOf<Option<Options, 'write'>>;
   readonly updateData: UpdateInputOf<Option<Options, 'write'>>;
   readonly extra: ExtraOf<Option<Options, 'extra'>>;
-  readonly shapeName: AlternativeName<Option<Options, 'read'>>;
+  readonly readShapeName: AlternativeName<Option<Options, 'read'>>;
+  readonly writeShapeName: AlternativeName<Option<Options, 'write'>>;
 }
 
 /** The record that an operation answers with: of its own shape, or of one that `readShapeFor` may choose. */
 type RecordOf<Read, Name extends AnsweringOperation> =
   ShapesOf<Read, Name> extends infer Shape ? (OutputOf<Shape> extends infer Sent extends object ? Sent : never) : never;
-
-type ShapesOf<Read, Name> = Read extends OneShape
-  ? Read
-  : Read[((Name extends keyof Read ? Name : 'default') | AlternativeName<Read>) & keyof Read];
 
 /** The declarations of a view that decide the requests and answers of a client, looked up in the options by key. */
 export interface DeclaredView<Entity, Options> {

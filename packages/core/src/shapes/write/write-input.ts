@@ -105,17 +105,19 @@ type NamesOf<Overrides> = {
 };
 
 /** The values of a body by the properties that they are written to. */
-export type ByProperty<Input> = '~names' extends keyof Input
-  ? {
-      [
-        Name in keyof Input as Name extends '~names'
-          ? never
-          : Name extends keyof NonNullable<Input['~names']>
-            ? NonNullable<Input['~names']>[Name] & string
-            : Name
-      ]: Input[Name];
-    }
-  : Input;
+export type ByProperty<Input> = Input extends unknown
+  ? '~names' extends keyof Input
+    ? {
+        [
+          Name in keyof Input as Name extends '~names'
+            ? never
+            : Name extends keyof NonNullable<Input['~names']>
+              ? NonNullable<Input['~names']>[Name] & string
+              : Name
+        ]: Input[Name];
+      }
+    : Input
+  : never;
 
 /** The fields of two bodies, the second's in the place of those of the same names. */
 export type ExtendedBody<Input, Added> = Named<
@@ -132,7 +134,11 @@ export type PickedBody<Input, Names extends keyof Input> = Named<
 type NamesIn<Input> = '~names' extends keyof Input ? NonNullable<Input['~names']> : Record<never, never>;
 
 /** A body as clients send it, without what the types say of its names. */
-export type SentBody<Input> = '~names' extends keyof Input ? Flat<Omit<Input, '~names'>> : Input;
+export type SentBody<Input> = Input extends unknown
+  ? '~names' extends keyof Input
+    ? Flat<Omit<Input, '~names'>>
+    : Input
+  : never;
 
 /**
  * A validated body whose references are resolved: the values that the entity's properties take (a Date for

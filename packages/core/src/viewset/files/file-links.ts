@@ -2,11 +2,12 @@ import type { EntityMetadata, EntityName, EntityProperty, MikroORM } from '@mikr
 import { findFieldPath } from '../../fields/field-path.ts';
 import { isToOne, onlyPrimaryKey, referredKey } from '../../fields/property.ts';
 import { declareFileRoute } from '../../files/file-routes.ts';
+import { isRecord } from '../../json.ts';
 import { kebabCase } from '../../kebab-case.ts';
 import { templateFiller, templateParameters } from '../../path-template.ts';
-import { namesShowing, toReadShape } from '../../shapes/read/read-shape.ts';
+import { namesShowing, type ReadShape, toReadShape } from '../../shapes/read/read-shape.ts';
 import { WriteShape } from '../../shapes/write/write-shape.ts';
-import { isShape } from '../answers/read-shapes.ts';
+import { isShape } from '../request/named-shapes.ts';
 import { type Operation, operationsOf } from '../request/operation.ts';
 
 /** Returns the path of a file's route below its record, which links to the file lead to whatever paths a router makes of names. */
@@ -95,13 +96,12 @@ export function sentFiles({ entity, read, write, operations }: LinkedView): read
     : Object.entries(read ?? {}).flatMap(([name, shape]) => {
         return name === 'create' || name === 'update' || !isShape(shape) ? [] : [shape];
       });
-  const shown = shapes.map((shape) => toReadShape(entity, shape));
+  const shown = shapes.map((shape) => toReadShape(entity, shape as ReadShape<object, object>));
   return filesOf(write).filter((file) => shown.some((shape) => namesShowing(shape, file).length > 0));
 }
 
 /** Lists the files of write shapes. */
 function filesOf(write: unknown): readonly string[] {
-  if (write instanceof WriteShape) return write.files;
-  const { create, update } = (write ?? {}) as { readonly create?: unknown; readonly update?: unknown };
-  return create === undefined ? [] : [...filesOf(create), ...filesOf(update)];
+  const shapes = isShape(write) || !isRecord(write) ? [write] : Object.values(write);
+  return [...new Set(shapes.flatMap((shape) => (shape instanceof WriteShape ? shape.files : [])))];
 }

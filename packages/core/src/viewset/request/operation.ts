@@ -13,6 +13,14 @@ export const WRITES = ['create', 'update', 'destroy'] as const;
 /** The name of an operation that writes. */
 export type WriteOperation = (typeof WRITES)[number];
 
+/** Makes a value for each name. */
+export function byName<Name extends string, Value>(
+  names: readonly Name[],
+  make: (name: Name) => Value,
+): Readonly<Record<Name, Value>> {
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<Name, Value>;
+}
+
 /** Returns the operations of a view of an entity: those of its option, else all that its shapes make possible. */
 export function operationsOf(options: {
   readonly operations?: readonly Operation[] | undefined;

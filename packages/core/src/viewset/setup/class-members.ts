@@ -44,11 +44,11 @@ const ELSEWHERE: Readonly<
   queryset: { hint: 'getQueryset returns the records of a request', ofRecords: true },
   serializerclass: { hint: 'the options "read" and "write" are shapes', ofRecords: true },
   getserializer: {
-    hint: 'the options "read" and "write" are shapes, and readShapeFor chooses one for a request',
+    hint: 'the options "read" and "write" are shapes, and readShapeFor and writeShapeFor choose one for a request',
     ofRecords: true,
   },
   getserializerclass: {
-    hint: 'the options "read" and "write" are shapes, and readShapeFor chooses one for a request',
+    hint: 'the options "read" and "write" are shapes, and readShapeFor and writeShapeFor choose one for a request',
     ofRecords: true,
   },
   torepresentation: {

@@ -10,11 +10,13 @@ import { always, and, type Condition } from '../../language/condition.ts';
 import { type Keyed, withKey } from '../../language/projection.ts';
 import { backendOf } from '../../query/backend-of.ts';
 import { assignInput, makeRecord } from '../../shapes/write/assign-input.ts';
+import type { BoundField } from '../../shapes/write/bound-input.ts';
 import { keyText } from '../../fields/primary-key.ts';
 import { type Answer, type AnswerOf, byAuthor, recordOf } from '../request/answer.ts';
 import type { ConditionalWrites } from './conditional-writes.ts';
 import { noteRefusal } from './conflicts.ts';
 import type { WriteOperation } from '../request/operation.ts';
+import type { TakingOperation } from '../request/read-input.ts';
 import { inputOf, stateOf } from '../request/request-state.ts';
 import type { WritingDefinition } from './writing-definition.ts';
 import { inTransaction } from './transaction.ts';
@@ -133,13 +135,13 @@ export class RecordWrites<Entity extends object, Output extends object> {
 
   /** Makes the entity of a new record, which the next flush stores. */
   make(request: FastifyRequest, data: object): Promise<Entity> {
-    const fields = this.#definition.input?.create.fields ?? [];
+    const fields = this.#fieldsOf(request, 'create');
     return this.#guard(request, () => makeRecord(request.em, this.#entity, data, fields));
   }
 
   /** Stores the changes of a record and of its children. */
   assign(request: FastifyRequest, entity: Entity, data: object): Promise<void> {
-    const fields = this.#definition.input?.update.fields ?? [];
+    const fields = this.#fieldsOf(request, 'update');
     return this.#guard(request, () => assignInput(request.em, entity, data, fields));
   }
 
@@ -256,6 +258,10 @@ export class RecordWrites<Entity extends object, Output extends object> {
     return recordOf(request, answer, entity);
   }
 
+  #fieldsOf(request: FastifyRequest, operation: TakingOperation): readonly BoundField[] {
+    return this.#definition.input?.of(request, operation).shape.fields ?? [];
+  }
+
   #keyOf(entity: Entity): unknown {
     const key: unknown = entity[this.#definition.pk.property.name as keyof Entity];
     if (key === undefined || key === null) throw new NotStored(this.#definition.meta);
@@ -275,10 +281,10 @@ export class RecordWrites<Entity extends object, Output extends object> {
   #recordsOf(request: FastifyRequest): WrittenRecord[] {
     // A destroy writes none: what it meets is that others refer to its record.
     if (request.method === 'DELETE') return [];
-    const { meta, input, key } = this.#definition;
+    const { meta, key } = this.#definition;
     const field = key.column.property.name;
     const isNew = request.method === 'POST';
-    const fields = (isNew ? input?.create : input?.update)?.fields ?? [];
+    const fields = this.#fieldsOf(request, isNew ? 'create' : 'update');
     return inputOf(request).bodies.flatMap(({ data, path }) => {
       // The body of an action may be a list of anything.
       if (!isRecord(data)) return [];

@@ -184,8 +184,8 @@ function ofEntity(meta: EntityMetadata): readonly string[] {
 }
 
 function ofColumns(operation: WriteOperation, { meta, key, input }: WritingView): readonly string[] {
-  const { fields = [] } = (operation === 'create' ? input?.create : input?.update) ?? {};
-  const names = fields.map(({ name }) => name);
+  const shapes = operation === 'destroy' ? [] : (input?.choicesFor(operation) ?? []);
+  const names = [...new Set(shapes.flatMap(({ shape }) => shape.fields.map(({ name }) => name)))];
   const isColumn = (name: string): boolean => {
     const property = meta.properties[name as never] as EntityProperty | undefined;
     return property !== undefined && property.persist !== false && !isInlineEmbeddable(property);
