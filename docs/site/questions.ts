@@ -52,6 +52,8 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['export as csv', ['/exports']],
   ['write several records at once', ['/bulk']],
   ['envelope of a record', ['/envelopes']],
+  ['create a project', ['/create']],
+  ['new application', ['/create']],
   ['install', ['/#install-and-run-it', '/guide', '/typescript']],
   ['validate several fields together', ['/write-shapes']],
   ['reset a password', ['/accounts']],
