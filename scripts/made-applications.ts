@@ -23,7 +23,8 @@ const KINDS = (
 
 /**
  * Makes applications by the packed `create-viewset`, outside of the repository and without `@viewset` in the registry. Their types have to
- * check and their tests to pass: one of each kind, which share one installation, and one installed by each package manager.
+ * check and their tests to pass: one of each kind, which share one installation, and one installed by each package manager, with two more
+ * resources.
  */
 export function checkMadeApplications(workspace: string, tarballs: ReadonlyMap<string, string>): void {
   const folder = join(workspace, 'made');
@@ -38,6 +39,18 @@ export function checkMadeApplications(workspace: string, tarballs: ReadonlyMap<s
     const program = programOf(packageManager);
     const application = make(`by-${packageManager}`, ['--no-install', '--package-manager', packageManager]);
     run(application, program, ['install']);
+    const viewset = join(application, 'node_modules/.bin/viewset');
+    run(application, viewset, ['add', 'resource', 'Author', 'name:string:unique']);
+    run(application, viewset, [
+      'add',
+      'resource',
+      'Review',
+      'title:string',
+      'stars:integer?',
+      'author:ref',
+      'book:ref',
+    ]);
+    run(application, viewset, ['routes']);
     run(application, program, ['run', 'typecheck']);
     run(application, program, ['run', 'test']);
   }

@@ -13,7 +13,17 @@ export interface Manifest {
 }
 
 /** The packages that are published, by their folders in `packages`; each after those that it is built with. */
-export const PUBLISHED = ['core', 'mongodb', 'auth', 'openapi', 'explorer', 'client', 'testing', 'create'] as const;
+export const PUBLISHED = [
+  'core',
+  'mongodb',
+  'auth',
+  'openapi',
+  'explorer',
+  'client',
+  'testing',
+  'cli',
+  'create',
+] as const;
 
 const packages = fileURLToPath(new URL('../packages/', import.meta.url));
 

@@ -59,6 +59,11 @@ export function makeManifest(
       ...(parts.includes('accounts') ? ['@viewset/auth'] : []),
       ...(parts.includes('explorer') ? ['@viewset/explorer'] : []),
     ),
-    devDependencies: pick('@types/node', 'typescript', ...(hasTests ? ['@viewset/client', '@viewset/testing'] : [])),
+    devDependencies: pick(
+      '@types/node',
+      '@viewset/cli',
+      'typescript',
+      ...(hasTests ? ['@viewset/client', '@viewset/testing'] : []),
+    ),
   };
 }
