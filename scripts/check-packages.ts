@@ -5,18 +5,12 @@
  * declaration file, by which a second project, that has the client alone, is checked and run.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-
-interface Manifest {
-  readonly name: string;
-  readonly version: string;
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly devDependencies?: Readonly<Record<string, string>>;
-  readonly peerDependencies?: Readonly<Record<string, string>>;
-}
+import { checkMadeApplications } from './made-applications.ts';
+import { packPackages, readManifest } from './packed-packages.ts';
 
 interface Component {
   readonly group?: string;
@@ -37,15 +31,11 @@ const bin = (name: string): string => join(root, 'node_modules/.bin', name);
 const workspace = mkdtempSync(join(tmpdir(), 'viewset-packages-'));
 process.on('exit', () => rmSync(workspace, { recursive: true, force: true }));
 
-const tarballs = new Map(
-  ['core', 'mongodb', 'auth', 'openapi', 'explorer', 'client', 'testing'].map((folder) =>
-    pack(join(root, 'packages', folder)),
-  ),
-);
+const tarballs = packPackages(workspace);
 for (const [name, tarball] of tarballs) checkTarball(name, tarball);
 const consumer = createConsumer(
   'consumer',
-  [...tarballs.keys()],
+  [...tarballs.keys()].filter((name) => name !== 'create-viewset'),
   ['@mikro-orm/core', '@mikro-orm/mongodb', '@mikro-orm/sqlite', '@types/node', 'fastify', 'typebox'],
 );
 run(consumer, 'pnpm', ['install', '--prefer-offline', '--ignore-scripts']);
@@ -62,11 +52,7 @@ run(client, process.execPath, ['node_modules/typescript/bin/tsc']);
 run(client, process.execPath, ['node_modules/typescript-6/bin/tsc']);
 run(client, process.execPath, ['program.ts']);
 
-function pack(folder: string): [name: string, tarball: string] {
-  const { name, version } = readManifest(folder);
-  run(folder, 'pnpm', ['--silent', 'pack', '--pack-destination', workspace]);
-  return [name, join(workspace, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)];
-}
+checkMadeApplications(workspace, tarballs);
 
 function checkTarball(name: string, tarball: string): void {
   const files = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).split('\n');
@@ -74,9 +60,8 @@ function checkTarball(name: string, tarball: string): void {
     'LICENSE',
     'README.md',
     'CHANGELOG.md',
-    'dist/index.js',
-    'dist/index.d.ts',
     BILL_OF_MATERIALS,
+    ...(name === 'create-viewset' ? ['dist/bin.js', 'template/app.ts'] : ['dist/index.js', 'dist/index.d.ts']),
     ...(name === '@viewset/explorer' ? ['dist/page/explorer.js', 'dist/page/explorer.css'] : []),
   ]) {
     if (!files.includes(`package/${needed}`)) throw new Error(`${name}: the tarball lacks ${needed}`);
@@ -85,14 +70,15 @@ function checkTarball(name: string, tarball: string): void {
   if (stray !== undefined) throw new Error(`${name}: the tarball has ${stray}`);
   checkBillOfMaterials(name, tarball);
   run(root, bin('publint'), [tarball, '--strict']);
-  run(root, bin('attw'), ['--profile', 'esm-only', tarball]);
+  // A program alone has no types.
+  if (name !== 'create-viewset') run(root, bin('attw'), ['--profile', 'esm-only', tarball]);
 }
 
 /** The bill has the package itself, and each of its dependencies with the checksum that the lockfile pins. */
 function checkBillOfMaterials(name: string, tarball: string): void {
   const text = execFileSync('tar', ['-xzOf', tarball, `package/${BILL_OF_MATERIALS}`], { encoding: 'utf8' });
   const { metadata, components } = JSON.parse(text) as BillOfMaterials;
-  const { dependencies = {} } = readManifest(join(root, 'packages', basename(name)));
+  const { dependencies = {} } = readManifest(join(root, 'packages', basename(name).replace(/-viewset$/, '')));
   const listed = new Set(components.map((component) => nameOf(component)));
   const missing = Object.keys(dependencies).filter((dependency) => !listed.has(dependency));
   if (nameOf(metadata.component) !== name || missing.length > 0) {
@@ -127,10 +113,6 @@ function createConsumer(name: string, packed: readonly string[], others: readonl
     JSON.stringify({ overrides: local, allowBuilds: { bcrypt: false } }),
   );
   return folder;
-}
-
-function readManifest(folder: string): Manifest {
-  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
 }
 
 function run(cwd: string, command: string, args: readonly string[]): void {

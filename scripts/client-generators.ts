@@ -25,7 +25,7 @@ export async function fetchOpenapiGenerator(t: Test): Promise<string> {
 /** Lets npm bring the generators for TypeScript, and what their clients need. Returns the folder of their `node_modules`. */
 export function fetchTypescriptGenerators(): string | undefined {
   const others = ['openapi-typescript@7.13.0', 'openapi-fetch@0.17.0', '@hey-api/openapi-ts@0.99.0', 'esbuild@0.28.1'];
-  const program = npmProgram('orval@8.38.0', 'orval', others);
+  const program = npmProgram('orval@8.38.0', 'orval', { others });
   return program && join(dirname(program), '..');
 }
 

@@ -78,13 +78,19 @@ export function pythonProgram(
  *
  * @param requirement the package with its version, `@redocly/cli@2.77.0`
  * @param others packages to install beside it
+ * @param setUp a script of the package that has to run once; no other script of a package runs
  */
-export function npmProgram(requirement: string, name: string, others: readonly string[] = []): string | undefined {
+export function npmProgram(
+  requirement: string,
+  name: string,
+  { others = [], setUp }: { others?: readonly string[]; setUp?: string } = {},
+): string | undefined {
   const folder = inCache(requirement.replaceAll(/[^\w.-]+/g, '-'));
   const program = join(folder, 'node_modules/.bin', name);
   const options = ['--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   return installed(folder, program, '--version', () => {
     spawnSync('npm', ['install', ...options, requirement, ...others], { stdio: 'inherit' });
+    if (setUp !== undefined) spawnSync(process.execPath, [join(folder, 'node_modules', setUp)], { stdio: 'inherit' });
   });
 }
 

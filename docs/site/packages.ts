@@ -1,8 +1,11 @@
-/** The packages that are documented, by their folders in `packages`. */
-export const PACKAGES = ['core', 'mongodb', 'auth', 'openapi', 'explorer', 'client', 'testing'] as const;
+/** The packages that programs import, by their folders in `packages`. */
+const LIBRARIES = ['core', 'mongodb', 'auth', 'openapi', 'explorer', 'client', 'testing', 'cli'] as const;
 
-/** The modules that they consist of, by the names in imports. */
-export const MODULES = [...PACKAGES, 'core/backend', 'client/progress', 'client/refresh-by-cookie'] as const;
+/** The packages that are documented, with those that are a command alone. */
+export const PACKAGES = [...LIBRARIES, 'create'] as const;
+
+/** The modules that the libraries consist of, by the names in imports. */
+export const MODULES = [...LIBRARIES, 'core/backend', 'client/progress', 'client/refresh-by-cookie'] as const;
 
 /** Returns the source of a module, below `packages`. */
 export function sourceOf(module: (typeof MODULES)[number]): string {

@@ -14,7 +14,7 @@ export interface Page {
 
 /** The pages of `docs`, by the headings of the sidebar, in their order. */
 const DOCS: Readonly<Record<string, readonly string[]>> = {
-  Start: ['tutorial', 'guide', 'existing-application', 'typescript', 'editor', 'testing'],
+  Start: ['tutorial', 'create', 'cli', 'guide', 'existing-application', 'typescript', 'editor', 'testing'],
   Records: [
     'views',
     'actions',

@@ -1,5 +1,6 @@
 import helmet from '@fastify/helmet';
 import { auth, keepAdministrator, LogEmailSender, SmtpEmailSender, type AccountUser } from '@viewset/auth';
+import { tellRoutes } from '@viewset/cli';
 import {
   addVary,
   HealthRegistry,
@@ -12,7 +13,7 @@ import {
 } from '@viewset/core';
 import { explorer, prefersHtml } from '@viewset/explorer';
 import { openapi, type OpenapiOptions } from '@viewset/openapi';
-import { logOptions, logRequests, tellRoutes } from '@viewset/terminal';
+import { logOptions, logRequests } from '@viewset/terminal';
 import { fastify, type FastifyInstance } from 'fastify';
 import { openDatabase } from './database.ts';
 import { Account } from './entities/account.ts';

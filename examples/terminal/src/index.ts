@@ -1,2 +1,1 @@
-export { tellRoutes } from './route-table.ts';
 export { logOptions, logRequests } from './terminal-log.ts';

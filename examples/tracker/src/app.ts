@@ -1,9 +1,10 @@
 import type { MikroORM } from '@mikro-orm/core';
 import { type AccountUser, auth, LogEmailSender } from '@viewset/auth';
+import { tellRoutes } from '@viewset/cli';
 import { flydriveStore, serverOptions, viewset } from '@viewset/core';
 import { explorer } from '@viewset/explorer';
 import { openapi } from '@viewset/openapi';
-import { logOptions, logRequests, tellRoutes } from '@viewset/terminal';
+import { logOptions, logRequests } from '@viewset/terminal';
 import { fastify, type FastifyInstance } from 'fastify';
 import { Disk } from 'flydrive';
 import { FSDriver } from 'flydrive/drivers/fs';

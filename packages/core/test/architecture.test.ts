@@ -8,7 +8,8 @@ const coreFolder = new URL('../src/', import.meta.url);
 const core = readModules(coreFolder);
 const auth = readModules(new URL('../../auth/src/', import.meta.url));
 const mongodb = readModules(new URL('../../mongodb/src/', import.meta.url));
-const every = [...core, ...auth, ...mongodb];
+const cli = readModules(new URL('../../cli/src/', import.meta.url));
+const every = [...core, ...auth, ...mongodb, ...cli];
 const layers = documentedLayers();
 
 /** The entries of core: for applications, and for packages that bring a backend. */
@@ -70,6 +71,7 @@ t.test('no file imports itself, directly or through others', async (t) => {
   t.strictSame(cycles(core), [], 'in core');
   t.strictSame(cycles(auth), [], 'in auth');
   t.strictSame(cycles(mongodb), [], 'in mongodb');
+  t.strictSame(cycles(cli), [], 'in cli');
 });
 
 t.test('core imports what it declares, and no driver', async (t) => {
@@ -129,6 +131,7 @@ t.test('what MikroORM keeps on entities under names of two underscores stands in
 for (const [name, modules, doors] of [
   ['auth', auth, ['@viewset/core']],
   ['mongodb', mongodb, ['@viewset/core', '@viewset/core/backend']],
+  ['cli', cli, ['@viewset/core']],
 ] as const) {
   t.test(`${name} knows core by its public names alone`, async (t) => {
     const allowed = declaredPackages(`../../${name}/package.json`);
@@ -159,6 +162,7 @@ for (const [name, modules, entries] of [
   ['core', core, ENTRIES],
   ['auth', auth, ['index.ts']],
   ['mongodb', mongodb, ['index.ts']],
+  ['cli', cli, ['index.ts']],
 ] as const) {
   t.test(`${name}: ${entries.join(' and ')} name everything that is public`, async (t) => {
     const passingOn = modules.filter(({ reExports, starExports }) => reExports.length + starExports.length > 0);

@@ -1,14 +1,28 @@
 import type { OperationPlan } from '@viewset/core';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 
-/** Writes the routes that are registered from now on as a table, once the application listens: method, path, and who may call. */
+/**
+ * Writes the routes that are registered from now on as a table, once the application listens: method, path, and who may call. Call
+ * it before any plugin is registered.
+ *
+ * @example
+ * const app = fastify();
+ * tellRoutes(app, (text) => process.stdout.write(text));
+ */
 export function tellRoutes(app: FastifyInstance, write: (text: string) => unknown): void {
-  const routes: RouteOptions[] = [];
-  app.addHook('onRoute', (route) => void routes.push(route));
+  const routes = collectRoutes(app);
   app.addHook('onListen', async () => void write(routeTable(routes)));
 }
 
-function routeTable(routes: readonly RouteOptions[]): string {
+/** Returns the list to which each route is added that is registered from now on. */
+export function collectRoutes(app: FastifyInstance): readonly RouteOptions[] {
+  const routes: RouteOptions[] = [];
+  app.addHook('onRoute', (route) => void routes.push(route));
+  return routes;
+}
+
+/** Writes routes as a table. */
+export function routeTable(routes: readonly RouteOptions[]): string {
   const lines = new Map<string, readonly [method: string, path: string, who: string]>();
   for (const route of routes) {
     const { url, config, schema } = route;

@@ -1,0 +1,1 @@
+export { tellRoutes } from './route-table.ts';

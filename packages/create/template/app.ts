@@ -1,0 +1,37 @@
+import type { MikroORM } from '@mikro-orm/core';
+import { auth, LogEmailSender } from '@viewset/auth';
+import { IsAuthenticated, IsSafeMethodOnly, PathRateLimit, Router, serverOptions, viewset } from '@viewset/core';
+import { explorer } from '@viewset/explorer';
+import { openapi } from '@viewset/openapi';
+import fastify from 'fastify';
+import { Account } from './accounts.ts';
+import { BookViewSet } from './books.ts';
+
+export async function createApp(orm: MikroORM, secret: string) {
+  const app = fastify(serverOptions({ logger: true }));
+  await app.register(openapi, { info: { title: 'Library', version: '1.0.0' } });
+  await app.register(viewset, {
+    orm,
+    secret,
+    // if accounts
+    permissionClasses: [IsSafeMethodOnly.or(IsAuthenticated)],
+    throttles: [new PathRateLimit(10, 60, { path: 'POST /api/auth/login' })],
+    // end
+  });
+  // if explorer
+  await app.register(explorer, { title: 'Library' });
+  // end
+  // if accounts
+  await app.register(auth, {
+    account: Account,
+    secret,
+    urlPrefix: '/api/auth',
+    mailer: new LogEmailSender(app.log),
+    nonAuthEndpoints: ['/api/auth/*', 'GET /api/*'],
+  });
+  // end
+  const router = new Router({ prefix: 'api' });
+  router.register('books', BookViewSet);
+  await app.register(router.plugin);
+  return app;
+}

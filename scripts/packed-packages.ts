@@ -1,0 +1,54 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The parts of a package.json that are looked at. */
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+}
+
+/** The packages that are published, by their folders in `packages`; each after those that it is built with. */
+export const PUBLISHED = [
+  'core',
+  'mongodb',
+  'auth',
+  'openapi',
+  'explorer',
+  'client',
+  'testing',
+  'cli',
+  'create',
+] as const;
+
+const packages = fileURLToPath(new URL('../packages/', import.meta.url));
+
+/** Returns the folder of a published package. */
+export function packageFolder(folder: (typeof PUBLISHED)[number]): string {
+  return join(packages, folder);
+}
+
+export function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
+}
+
+/** Builds the packages and packs them as they would be published; returns the tarballs by the names of the packages. */
+export function packPackages(destination: string): Map<string, string> {
+  mkdirSync(destination, { recursive: true });
+  return new Map(
+    PUBLISHED.map((each) => {
+      const folder = packageFolder(each);
+      const { name, version } = readManifest(folder);
+      console.log(`$ pnpm pack    # ${name}`);
+      execFileSync('pnpm', ['--silent', 'pack', '--pack-destination', resolve(destination)], {
+        cwd: folder,
+        stdio: ['ignore', 'inherit', 'inherit'],
+      });
+      return [name, join(destination, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)];
+    }),
+  );
+}
