@@ -117,36 +117,44 @@ export function pageFacts(list: Operation, query: URLSearchParams, body: unknown
   const envelope = (body ?? {}) as Readonly<Record<string, unknown>>;
   const count = typeof envelope['count'] === 'number' ? envelope['count'] : undefined;
   const beside = (name: string, value: string): URLSearchParams => changed(query, { [name]: value });
-  const [hasNext, hasPrevious] = [envelope['next'] === true, envelope['previous'] === true];
+  // A page that does not say what is beside it still says how many records it has.
+  const isThere = (name: 'next' | 'previous', otherwise: boolean): boolean =>
+    name in envelope ? envelope[name] === true : otherwise;
+  const isBefore = (end: number, size: number): boolean => (count === undefined ? rows >= size : end < count);
   if (hasParameter(list, 'page')) {
     const page = Number(query.get('page') ?? 1);
     const size = Number(query.get('page_size') ?? defaultOf(list, 'page_size') ?? rows);
+    const hasNext = isThere('next', isBefore(page * size, size));
     return {
       rows,
       first: (page - 1) * size + 1,
       count,
-      previous: hasPrevious ? beside('page', page === 2 ? '' : String(page - 1)) : undefined,
+      previous: isThere('previous', page > 1) ? beside('page', page === 2 ? '' : String(page - 1)) : undefined,
       next: hasNext ? beside('page', String(page + 1)) : undefined,
     };
   }
   if (hasParameter(list, 'offset')) {
     const offset = Number(query.get('offset') ?? 0);
     const size = Number(query.get('limit') ?? defaultOf(list, 'limit') ?? rows);
+    const hasNext = isThere('next', isBefore(offset + size, size));
     return {
       rows,
       first: offset + 1,
       count,
-      previous: hasPrevious ? beside('offset', offset > size ? String(offset - size) : '') : undefined,
+      previous: isThere('previous', offset > 0)
+        ? beside('offset', offset > size ? String(offset - size) : '')
+        : undefined,
       next: hasNext ? beside('offset', String(offset + size)) : undefined,
     };
   }
   const [before, after] = [envelope['previous_cursor'], envelope['next_cursor']];
+  const hasPrevious = isThere('previous', typeof before === 'string');
   return {
     rows,
     first: hasPrevious ? undefined : 1,
     count,
     previous: hasPrevious && typeof before === 'string' ? beside('cursor', before) : undefined,
-    next: hasNext && typeof after === 'string' ? beside('cursor', after) : undefined,
+    next: isThere('next', true) && typeof after === 'string' ? beside('cursor', after) : undefined,
   };
 }
 

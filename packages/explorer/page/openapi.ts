@@ -59,6 +59,10 @@ export interface DocumentOperation {
     readonly detail: boolean;
     readonly entity?: string;
     readonly key?: string;
+    /** The member that the body and the answer stand in. */
+    readonly envelope?: string;
+    /** The members of a page by their usual names; null if a page has no such member. */
+    readonly pageMembers?: Readonly<Record<string, string | null>>;
     readonly permissions: readonly string[];
   };
 }

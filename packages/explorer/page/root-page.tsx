@@ -53,12 +53,12 @@ function Nested({ names }: { readonly names: readonly string[] }): JSX.Element |
   return names.length === 0 ? null : <p>{texts.eachWith(names.map((name) => name.toLowerCase()))}</p>;
 }
 
-/** The actions of views without a list, which no collection's page shows. The API decides when one is run. */
-function actionsAlone({ resources }: Api, path: string): readonly Operation[] {
+/** What views without a list offer, which no collection's page shows. The API decides when one is run. */
+function actionsAlone({ resources, login }: Api, path: string): readonly Operation[] {
   return resources
     .filter(({ list }) => list === undefined)
-    .flatMap(({ collectionActions }) => collectionActions)
-    .filter((action) => action.path.startsWith(`${path}/`) && !action.path.includes('{'));
+    .flatMap(({ create, collectionActions }) => [...(create === undefined ? [] : [create]), ...collectionActions])
+    .filter((action) => action !== login && action.path.startsWith(`${path}/`) && !action.path.includes('{'));
 }
 
 function Collections({ api, below }: { readonly api: Api; readonly below: readonly Resource[] }): JSX.Element {
