@@ -10,7 +10,7 @@ import { Facts } from './facts.tsx';
 import { hasParameter, only } from './list-query.ts';
 import { here, hrefOf } from './location.ts';
 import { isForbidden, isOffered, isOfferedAfterLogin, isUndecided } from './permissions.ts';
-import { editablePlace, referenceHref } from './reference-href.ts';
+import { editablePlace, writtenSchema } from './reference-href.ts';
 import { isRow, type Row, titleOf } from './records.ts';
 import { propertiesOf } from './schema.ts';
 import { session } from './session.ts';
@@ -137,14 +137,13 @@ interface ViewProps extends RecordProps {
 
 function RecordView(props: ViewProps): JSX.Element {
   const { api, resource, path, row } = props;
-  const { document } = api;
   const person = useStore(session);
   const { retrieve, update, destroy } = resource;
   const state = useFormState(update?.body === undefined ? undefined : update, path);
   const isEntered = useIsEntered(updateDraft(path));
   // Who may no longer change the record, as it is now, keeps the form only for what stands in it.
   const form = state === 'shown' && (isEntered || isOffered(update, person, path)) ? update : undefined;
-  const written = new Set(propertiesOf(document, form?.body?.schema).map(([name]) => name));
+  const written = new Set(propertiesOf(api.document, form?.body?.schema).map(([name]) => name));
   const names = Object.keys(row).filter((name) => !written.has(name));
   const schema = retrieve?.answer ?? resource.row;
   return (
@@ -157,12 +156,12 @@ function RecordView(props: ViewProps): JSX.Element {
         {retrieve !== undefined && hasParameter(retrieve, 'expand') && <ExpandSwitches operation={retrieve} />}
         {names.length > 0 && (
           <Facts
-            document={document}
+            api={api}
             schema={schema}
+            written={writtenSchema(api, resource)}
             row={row}
             names={names}
             isAside={form !== undefined}
-            hrefsOf={(name) => referenceHref(api, resource, name)}
           />
         )}
       </div>

@@ -265,6 +265,8 @@ export const texts = {
   actionDone: (status: string): string => `Done: ${status}`,
   result: 'Answer',
   noContent: 'The answer has no content.',
+  noRows: 'The answer is an empty list.',
+  openRecord: 'Open the record',
 
   requests: 'Requests',
   noRequests: 'No requests yet',
