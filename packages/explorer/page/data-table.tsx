@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { Api, Resource } from './api-model.ts';
 import type { Column } from './columns.tsx';
-import { directionOf, namesOf, sorted } from './list-query.ts';
+import { directionOf, namesOf, rankOf, sorted } from './list-query.ts';
 import { type HrefOfValue, referenceHref, writtenSchema } from './reference-href.ts';
 import { type Row, textOf, titleOf } from './records.ts';
 import { texts } from '../src/texts.ts';
@@ -148,6 +148,7 @@ function HeadCell({ column, query, hasSort, onQuery, resource }: DataTableProps 
           <bdi>{label}</bdi>
           <span class={`arrow ${direction}`} aria-hidden="true">
             {direction === 'none' ? '↕' : direction === 'ascending' ? '↑' : '↓'}
+            {rankOf(query, name)}
           </span>
         </button>
       ) : (

@@ -7,6 +7,7 @@ import { isRow } from './records.ts';
 import { createStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 import { enveloped, placeInside, unwrapped, type WireNames } from './wire-names.ts';
+import { plainWords } from './words.ts';
 
 /** A request, its answer, and the time that they took. */
 export interface Exchange extends SentRequest {
@@ -269,12 +270,17 @@ function refusalOf({ status, statusText, headers }: Response, text: string): Ref
   const retrySeconds = Number(headers.get('retry-after') ?? Number.NaN);
   const body = (parsed(text) ?? {}) as { error?: unknown; code?: unknown; details?: unknown };
   const { error, code, details } = body;
-  const said = typeof error === 'string' && error !== '' ? error : undefined;
+  const said = typeof error === 'string' && error !== '' ? plainWords(error) : undefined;
+  const found = Array.isArray(details)
+    ? (details as Detail[])
+    : said === undefined && isRow(body)
+      ? detailsIn(body)
+      : [];
   return new Refusal(
     status,
     typeof code === 'string' ? code : '',
     said ?? `${status} ${statusText}`.trim(),
-    Array.isArray(details) ? (details as Detail[]) : said === undefined && isRow(body) ? detailsIn(body) : [],
+    found.map((detail) => ({ ...detail, message: plainWords(detail.message) })),
     Number.isNaN(retrySeconds) ? undefined : retrySeconds,
   );
 }

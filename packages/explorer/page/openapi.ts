@@ -14,6 +14,9 @@ export interface Schema {
   readonly const?: unknown;
   readonly format?: string;
   readonly contentMediaType?: string;
+  readonly contentSchema?: Schema;
+  readonly prefixItems?: readonly Schema[];
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;

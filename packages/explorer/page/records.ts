@@ -45,6 +45,11 @@ export function titleAmong(names: readonly string[]): string | undefined {
   return TITLES.find((title) => names.includes(title));
 }
 
+/** Tells if a field says something to people who know records by a title: neither its version does, nor its id. */
+export function isForPeople(name: string, title: string | undefined): boolean {
+  return name !== 'version' && !(name === 'id' && title !== undefined && title !== 'id');
+}
+
 /** Writes a value in one line. */
 export function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';

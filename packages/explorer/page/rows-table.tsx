@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { Api } from './api-model.ts';
 import type { Schema } from './openapi.ts';
-import { type Row, titleAmong } from './records.ts';
+import { isForPeople, type Row, titleAmong } from './records.ts';
 import { recordHref, referenceHref } from './reference-href.ts';
 import { describe, propertiesOf } from './schema.ts';
 import { texts } from '../src/texts.ts';
@@ -29,8 +29,9 @@ export function RowsTable({ api, schema, written, rows, label, path }: RowsProps
   const schemas = new Map(propertiesOf(api.document, schema));
   const hrefOfRow = recordHref(api, schema, path);
   const shown = rows.slice(0, MAX_ROWS);
-  const names = [...new Set(shown.flatMap((row) => Object.keys(row)))].slice(0, MAX_COLUMNS);
-  const titled = titleAmong(names) ?? names[0];
+  const all = [...new Set(shown.flatMap((row) => Object.keys(row)))];
+  const titled = titleAmong(all) ?? all[0];
+  const names = all.filter((name) => isForPeople(name, titled)).slice(0, MAX_COLUMNS);
   const classOf = (name: string): string | undefined =>
     shown.every((row) => typeof row[name] === 'number') ? 'number' : undefined;
   return (
