@@ -1,6 +1,7 @@
 import type { MikroORM } from '@mikro-orm/core';
 import { type AccountUser, auth } from '@viewset/auth';
 import { serverOptions, viewset } from '@viewset/core';
+import { explorer } from '@viewset/explorer';
 import { openapi } from '@viewset/openapi';
 import { fastify, type FastifyInstance } from 'fastify';
 import { User } from './entities.ts';
@@ -43,6 +44,7 @@ export async function buildApp({
   const app = fastify(serverOptions({ logger }));
   await app.register(openapi, { info: INFO });
   await app.register(viewset, { orm, formatError, errorSchema: ERRORS });
+  await app.register(explorer, { title: INFO.title });
   await app.register(auth, {
     account: User,
     fields: { name: 'username', is_active: 'isActive', last_login: 'lastLogin' },

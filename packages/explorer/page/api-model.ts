@@ -3,6 +3,7 @@ import { type ApiDocument, type DocumentOperation, follow, type Parameter, type 
 import { templatePattern } from './path-template.ts';
 import { textOf } from './records.ts';
 import { describe, propertiesOf } from './schema.ts';
+import { insideOf, usualPage, type WireNames } from './wire-names.ts';
 import { humanized } from './words.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -26,6 +27,8 @@ export interface Operation {
   readonly body: Body | undefined;
   /** The schema of the body of the first answer of success. */
   readonly answer: Schema | undefined;
+  /** The envelopes of the body and the answer, which their schemas leave out. */
+  readonly wire: WireNames;
 }
 
 /** The body of an operation. */
@@ -99,7 +102,10 @@ export function readApi(document: ApiDocument): Api {
     resources: [...views.values()]
       .filter(([first]) => !isRoot(first!))
       .map((operations) => readResource(document, operations)),
-    login: all.find(({ id, method, body }) => id === 'login' && method === 'POST' && body !== undefined),
+    login: all.find(
+      ({ id, facts, method, body }) =>
+        (id === 'login' || facts?.action === 'login') && method === 'POST' && body !== undefined,
+    ),
     account: accountOperations(all),
   };
 }
@@ -121,7 +127,11 @@ function readOperation(
     content.find(([name, { schema }]) => name.startsWith('multipart/') && schema !== undefined) ?? content[0] ?? [];
   const success = Object.keys(given.responses ?? {}).find((status) => status.startsWith('2'));
   const response = success === undefined ? {} : follow(document, given.responses![success]!);
+  const answer = response.content?.['application/json']?.schema;
   const facts = given['x-viewset'];
+  const { envelope, pageMembers } = facts ?? {};
+  const sentInside = type?.endsWith('json') === true ? insideOf(document, media?.schema, envelope) : undefined;
+  const answeredInside = insideOf(document, answer, envelope);
   return {
     id: given.operationId,
     method: method.toUpperCase() as Method,
@@ -137,11 +147,16 @@ function readOperation(
       type === undefined
         ? undefined
         : {
-            ...schemasOf(document, follow<Schema>(document, media?.schema ?? {}), facts?.writeShapes),
+            ...schemasOf(document, sentInside ?? follow<Schema>(document, media?.schema ?? {}), facts?.writeShapes),
             type,
             required: given.requestBody?.required === true,
           },
-    answer: response.content?.['application/json']?.schema,
+    answer: answeredInside ?? (pageMembers === undefined ? answer : usualPage(document, answer, pageMembers)),
+    wire: {
+      body: sentInside && envelope,
+      answer: answeredInside && envelope,
+      page: pageMembers ?? {},
+    },
     facts,
   };
 }

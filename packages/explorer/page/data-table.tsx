@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import type { Api, Resource } from './api-model.ts';
 import type { Column } from './columns.tsx';
-import { directionOf, namesOf, sorted } from './list-query.ts';
-import { type HrefOfValue, referenceHref } from './reference-href.ts';
+import { directionOf, namesOf, rankOf, sorted } from './list-query.ts';
+import { type HrefOfValue, referenceHref, writtenSchema } from './reference-href.ts';
 import { type Row, textOf, titleOf } from './records.ts';
 import { texts } from '../src/texts.ts';
 import type { Selection } from './use-selection.ts';
@@ -87,6 +87,7 @@ function TableRow(props: TableRowProps): JSX.Element {
   const { api, resource, columns, row, isSelected, fault, decimals, hrefOfRow, onToggle } = props;
   const title = shortened(titleOf(resource, row), 60);
   const linked = linkColumn(resource, columns);
+  const written = writtenSchema(api, resource);
   return (
     <>
       <tr class={isSelected ? 'selected' : undefined}>
@@ -100,7 +101,7 @@ function TableRow(props: TableRowProps): JSX.Element {
             row={row}
             decimals={decimals.get(column.name)}
             href={column === linked ? hrefOfRow(row) : undefined}
-            hrefOfValue={column === linked ? undefined : referenceHref(api, resource, column.name)}
+            hrefOfValue={column === linked ? undefined : referenceHref(api, written, column.name)}
           />
         ))}
       </tr>
@@ -147,6 +148,7 @@ function HeadCell({ column, query, hasSort, onQuery, resource }: DataTableProps 
           <bdi>{label}</bdi>
           <span class={`arrow ${direction}`} aria-hidden="true">
             {direction === 'none' ? '↕' : direction === 'ascending' ? '↑' : '↓'}
+            {rankOf(query, name)}
           </span>
         </button>
       ) : (

@@ -1,0 +1,72 @@
+import type { JSX } from 'preact';
+import { type Api, collectionsBelow, fillPath, recordPathOf, type Resource } from './api-model.ts';
+import { countOf, pageSizeOf } from './list-query.ts';
+import { isForbidden, isOffered } from './permissions.ts';
+import { isRow, type Row, rowsOf, isList, textOf, titleAmong, titleOf } from './records.ts';
+import { session } from './session.ts';
+import { useStore } from './store.ts';
+import { texts } from '../src/texts.ts';
+import { useAnswer } from './use-answer.ts';
+import { shortened } from './words.ts';
+
+/** As many records of a list are shown beside the one above them. */
+const SHOWN = 5;
+
+interface RelatedProps {
+  readonly api: Api;
+  readonly resource: Resource;
+  /** The path of the record. */
+  readonly path: string;
+}
+
+/** The collections below a record, each with its first records. */
+export function RelatedLists({ api, resource, path }: RelatedProps): JSX.Element | null {
+  const person = useStore(session);
+  // Whoever is not logged in is asked to on their pages.
+  const below = collectionsBelow(api, resource).filter(({ list }) => !isForbidden(list, person));
+  if (below.length === 0) return null;
+  return (
+    <div class="below">
+      {below.map((each) => (
+        <RelatedList key={each.path} resource={each} path={fillPath(each.path, path)} />
+      ))}
+    </div>
+  );
+}
+
+function RelatedList({ resource, path }: Omit<RelatedProps, 'api'>): JSX.Element {
+  const { list, name } = resource;
+  const size = pageSizeOf(list!)?.name;
+  const isAsked = isOffered(list, useStore(session), path);
+  const { answer } = useAnswer(
+    isAsked ? list : undefined,
+    size === undefined ? path : `${path}?${size}=${SHOWN}`,
+    isList,
+  );
+  const rows = rowsOf(answer?.body);
+  return (
+    <section>
+      <h2>
+        <a href={path}>{name}</a> <span class="count">{countOf(answer?.body)?.toLocaleString()}</span>
+      </h2>
+      {answer !== undefined && rows.length === 0 && <p class="hint">{texts.noRecords(name)}</p>}
+      <ul>
+        {rows.slice(0, SHOWN).map((row, index) => {
+          const href = resource.retrieve === undefined ? undefined : recordPathOf(resource, path, row[resource.key]);
+          const words = <bdi>{shortened(wordsOf(resource, row), 80)}</bdi>;
+          return <li key={index}>{href === undefined ? words : <a href={href}>{words}</a>}</li>;
+        })}
+      </ul>
+    </section>
+  );
+}
+
+/** What a record says: its title, or else its first text or file. */
+function wordsOf(resource: Resource, row: Row): string {
+  if (titleAmong(Object.keys(row)) !== undefined) return titleOf(resource, row);
+  const told = Object.entries(row)
+    .filter(([name]) => name !== resource.key)
+    .map(([, value]) => (isRow(value) ? value['name'] : value))
+    .find((value) => typeof value === 'string' && value.trim() !== '');
+  return told === undefined ? titleOf(resource, row) : textOf(told);
+}
