@@ -76,12 +76,18 @@ export class OrderingFilter extends Filter {
   }
 }
 
+/** The name tells apart the values of one relation by different conditions, for cursors. */
+function toldPath({ meta }: FilterTarget, name: string, value: RelatedValue<never, unknown>): FieldPath {
+  const path = value.pathFrom(meta);
+  return Object.freeze({ ...path, key: `${path.key} as ${name}` });
+}
+
 function resolveOrder(target: FilterTarget, name: string, field: string | RelatedValue<never, unknown>): FieldPath {
   return resolveOption(target.name, 'orderingFields', name, () => {
     if (name === '' || name.startsWith('-') || name.includes(',')) {
       throw new ImproperlyConfigured('a sort name must not be empty, start with "-" or contain a comma');
     }
-    const path = typeof field === 'string' ? fieldPath(target.meta, field, '__') : field.pathFrom(target.meta);
+    const path = typeof field === 'string' ? fieldPath(target.meta, field, '__') : toldPath(target, name, field);
     return checkOrderKey(target.meta, { path, descending: false }).path;
   });
 }
