@@ -77,7 +77,7 @@ function checkTarball(name: string, tarball: string): void {
     'dist/index.js',
     'dist/index.d.ts',
     BILL_OF_MATERIALS,
-    ...(name === '@viewset/explorer' ? ['dist/page/explorer.js', 'dist/page/explorer.css'] : []),
+    ...(name === '@viewset/explorer' ? ['dist/page/explorer.js', 'dist/page/qr.js', 'dist/page/explorer.css'] : []),
   ]) {
     if (!files.includes(`package/${needed}`)) throw new Error(`${name}: the tarball lacks ${needed}`);
   }
