@@ -30,11 +30,11 @@ export function RelatedLists({ api, resource, path }: RelatedProps): JSX.Element
   const below = collectionsBelow(api, resource).filter(({ list }) => !isForbidden(list, person));
   if (below.length === 0) return null;
   return (
-    <div class="below">
+    <ul class="below">
       {below.map((each) => (
         <RelatedList key={each.path} api={api} resource={each} path={fillPath(each.path, path)} />
       ))}
-    </div>
+    </ul>
   );
 }
 
@@ -49,7 +49,7 @@ function RelatedList({ api, resource, path }: RelatedProps): JSX.Element {
   );
   const rows = rowsOf(answer?.body);
   return (
-    <section>
+    <li>
       <h2>
         <a href={path}>{name}</a> <span class="count">{countOf(answer?.body)?.toLocaleString()}</span>
       </h2>
@@ -61,7 +61,7 @@ function RelatedList({ api, resource, path }: RelatedProps): JSX.Element {
           return <li key={index}>{href === undefined ? words : <a href={href}>{words}</a>}</li>;
         })}
       </ul>
-    </section>
+    </li>
   );
 }
 
