@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import type { Api } from './api-model.ts';
-import type { ApiDocument, Schema } from './openapi.ts';
-import { fieldOf, referenceHref } from './reference-href.ts';
+import type { Schema } from './openapi.ts';
+import { fieldOf, recordHref, referenceHref } from './reference-href.ts';
 import { here } from './location.ts';
-import { isRow, type Row } from './records.ts';
+import { isForPeople, isRow, type Row, titleAmong } from './records.ts';
 import { RowsTable } from './rows-table.tsx';
 import { describe, propertiesOf } from './schema.ts';
 import { StoredFile, storedFileOf } from './stored-file.tsx';
@@ -85,30 +85,29 @@ function Fact({
     );
   }
   const { kind, schema: inner } = described;
-  if (isRow(value) && kind === 'object') return <Pairs document={document} schema={inner} row={value} />;
+  if (isRow(value) && kind === 'object') return <Pairs api={api} schema={inner} row={value} />;
   if (isRow(value)) return <pre tabIndex={0}>{JSON.stringify(value, undefined, 2).slice(0, SHOWN)}</pre>;
   return <Value value={value} described={described} length={SHOWN} />;
 }
 
-/** The fields of an object in one line. */
-function Pairs({
-  document,
-  schema,
-  row,
-}: {
-  readonly document: ApiDocument;
-  readonly schema: Schema;
-  readonly row: Row;
-}): JSX.Element {
-  const schemas = new Map(propertiesOf(document, schema));
+/** The fields of an object in one line; its title leads to the record that it is. */
+function Pairs({ api, schema, row }: { readonly api: Api; readonly schema: Schema; readonly row: Row }): JSX.Element {
+  const schemas = new Map(propertiesOf(api.document, schema));
+  const title = titleAmong(Object.keys(row));
+  const href = recordHref(api, schema, here.get().pathname)?.(row);
   return (
     <>
-      {Object.entries(row).map(([name, value]) => (
-        <span class="pair" key={name}>
-          <span class="pair-name">{humanized(name)}</span>
-          <Value value={value} described={describe(document, schemas.get(name), name)} length={200} />
-        </span>
-      ))}
+      {Object.entries(row)
+        .filter(([name]) => isForPeople(name, title))
+        .map(([name, value]) => {
+          const text = <Value value={value} described={describe(api.document, schemas.get(name), name)} length={200} />;
+          return (
+            <span class="pair" key={name}>
+              {name !== title && <span class="pair-name">{humanized(name)}</span>}
+              {name === title && href !== undefined ? <a href={href}>{text}</a> : text}
+            </span>
+          );
+        })}
     </>
   );
 }

@@ -1,4 +1,4 @@
-import type { Operation } from './api-model.ts';
+import type { Operation, Resource } from './api-model.ts';
 import type { Parameter, Schema } from './openapi.ts';
 import { isRow } from './records.ts';
 
@@ -13,6 +13,12 @@ export function filtersOf({ query }: Operation): readonly Parameter[] {
 
 export function hasParameter({ query }: Operation, name: string): boolean {
   return query.some((parameter) => parameter.name === name);
+}
+
+/** The name of a list, with that of its view, if it has one. */
+export function titleOfList({ name }: Resource, fragment: URLSearchParams): string {
+  const view = fragment.get('view');
+  return view === null ? name : `${name}: ${view}`;
 }
 
 /** Tells if a parameter is a condition in JSON. */

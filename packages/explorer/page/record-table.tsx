@@ -17,6 +17,7 @@ import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 import { useAnswer } from './use-answer.ts';
 import { useSelection } from './use-selection.ts';
+import { ViewMenu } from './view-menu.tsx';
 
 export interface CollectionProps {
   readonly api: Api;
@@ -51,7 +52,6 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
   };
   return (
     <>
-      {resource.description !== undefined && <p class="lead">{resource.description}</p>}
       {!IS_CLOSED.has(refusal?.status ?? 0) && (
         <FilterBar
           api={api}
@@ -62,6 +62,7 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
           onChange={go}
         >
           <ColumnMenu columns={columns} list={list} path={path} />
+          <ViewMenu />
           <ExportMenu endings={resource.exports} path={path} query={asked} />
         </FilterBar>
       )}
@@ -81,6 +82,8 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
           isStale={awaited.isWaiting}
           hrefOfRow={(row) => hrefOfRow(resource, path, row)}
           selection={selection}
+          path={path}
+          onWritten={reload}
           onQuery={go}
         />
       )}

@@ -3,6 +3,7 @@ import { type Api, collectionsBelow, fillPath, recordPathOf, type Resource } fro
 import { countOf, pageSizeOf } from './list-query.ts';
 import { isForbidden, isOffered } from './permissions.ts';
 import { isRow, type Row, rowsOf, isList, textOf, titleAmong, titleOf } from './records.ts';
+import { describe, type Kind, propertiesOf } from './schema.ts';
 import { session } from './session.ts';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
@@ -12,10 +13,13 @@ import { shortened } from './words.ts';
 /** As many records of a list are shown beside the one above them. */
 const SHOWN = 5;
 
+/** The kinds of values that say something by themselves. */
+const TEXTS: ReadonlySet<Kind> = new Set(['text', 'long text', 'choice']);
+
 interface RelatedProps {
   readonly api: Api;
   readonly resource: Resource;
-  /** The path of the record. */
+  /** The path of the record, or of the list below it. */
   readonly path: string;
 }
 
@@ -26,15 +30,15 @@ export function RelatedLists({ api, resource, path }: RelatedProps): JSX.Element
   const below = collectionsBelow(api, resource).filter(({ list }) => !isForbidden(list, person));
   if (below.length === 0) return null;
   return (
-    <div class="below">
+    <ul class="below">
       {below.map((each) => (
-        <RelatedList key={each.path} resource={each} path={fillPath(each.path, path)} />
+        <RelatedList key={each.path} api={api} resource={each} path={fillPath(each.path, path)} />
       ))}
-    </div>
+    </ul>
   );
 }
 
-function RelatedList({ resource, path }: Omit<RelatedProps, 'api'>): JSX.Element {
+function RelatedList({ api, resource, path }: RelatedProps): JSX.Element {
   const { list, name } = resource;
   const size = pageSizeOf(list!)?.name;
   const isAsked = isOffered(list, useStore(session), path);
@@ -45,7 +49,7 @@ function RelatedList({ resource, path }: Omit<RelatedProps, 'api'>): JSX.Element
   );
   const rows = rowsOf(answer?.body);
   return (
-    <section>
+    <li>
       <h2>
         <a href={path}>{name}</a> <span class="count">{countOf(answer?.body)?.toLocaleString()}</span>
       </h2>
@@ -53,20 +57,23 @@ function RelatedList({ resource, path }: Omit<RelatedProps, 'api'>): JSX.Element
       <ul>
         {rows.slice(0, SHOWN).map((row, index) => {
           const href = resource.retrieve === undefined ? undefined : recordPathOf(resource, path, row[resource.key]);
-          const words = <bdi>{shortened(wordsOf(resource, row), 80)}</bdi>;
+          const words = <bdi>{shortened(wordsOf(api, resource, row), 80)}</bdi>;
           return <li key={index}>{href === undefined ? words : <a href={href}>{words}</a>}</li>;
         })}
       </ul>
-    </section>
+    </li>
   );
 }
 
-/** What a record says: its title, or else its first text or file. */
-function wordsOf(resource: Resource, row: Row): string {
+/** What a record says: its title, or else what it belongs to and its first text. */
+function wordsOf({ document }: Api, resource: Resource, row: Row): string {
   if (titleAmong(Object.keys(row)) !== undefined) return titleOf(resource, row);
-  const told = Object.entries(row)
-    .filter(([name]) => name !== resource.key)
-    .map(([, value]) => (isRow(value) ? value['name'] : value))
-    .find((value) => typeof value === 'string' && value.trim() !== '');
-  return told === undefined ? titleOf(resource, row) : textOf(told);
+  const schemas = new Map(propertiesOf(document, resource.row));
+  const names = Object.keys(row).filter((name) => name !== resource.key);
+  const named = names.map((name) => (isRow(row[name]) ? row[name]['name'] : undefined));
+  const said = names.map((name) =>
+    TEXTS.has(describe(document, schemas.get(name), name).kind) ? row[name] : undefined,
+  );
+  const words = [...named, ...said].map(textOf).filter((text) => text.trim() !== '');
+  return words.length === 0 ? titleOf(resource, row) : words.slice(0, 2).join(' · ');
 }

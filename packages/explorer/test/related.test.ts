@@ -23,12 +23,12 @@ t.test('what belongs together is seen together', { skip: skipWithoutBrowser() },
       viewport: { width: 1440, height: 900 },
       bypassCSP: true,
     });
-    const list = page.locator('.below section', { hasText: 'Members' });
+    const list = page.locator('.below > li', { hasText: 'Members' });
     await list.getByRole('listitem').first().waitFor();
     const [form, side] = [await page.locator('form').boundingBox(), await list.boundingBox()];
     t.ok(side!.x > form!.x + form!.width && side!.y < form!.y + 200, 'beside the form');
     await look(t, page, 'a record with its lists');
-    await page.locator('.below section', { hasText: 'Tickets' }).locator('li a').first().click();
+    await page.locator('.below > li', { hasText: 'Tickets' }).locator('li a').first().click();
     await page.waitForURL(/\/api\/projects\/lighthouse\/tickets\/\d+$/);
   });
 
