@@ -43,7 +43,9 @@ export class OrderingFilter extends Filter {
     const items = Type.Enum(names.flatMap((name) => [name, `-${name}`]));
     const description = 'Names to order by, the first one first; descending with a minus in front; no name twice';
     // That no name comes twice, only `allOf` and `contains` could say, with which generators of clients no longer see a list.
-    return [{ name: this.parameter, schema: Type.Array(items, { description, maxItems: names.length }) }];
+    const schema = Type.Array(items, { description, maxItems: names.length });
+    const orders = Object.fromEntries([...this.#paths].map(([name, { key }]) => [name, key]));
+    return [{ name: this.parameter, schema, orders }];
   }
 
   apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters, request?: FastifyRequest): QuerySet<E> {

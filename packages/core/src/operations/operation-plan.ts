@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import type { ParameterDeclaration } from '../parameters.ts';
 import type { Permission } from '../permissions/permission.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
 import type { Examples, Words } from '../viewset/setup/action.ts';
@@ -9,10 +10,8 @@ import type { OperationHandler } from '../viewset/viewset.ts';
 export type OperationMethod = 'GET' | 'QUERY' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A parameter of a route's path, query string or headers. Its schema has type, bounds, default and description. */
-export interface OperationParameter {
-  readonly name: string;
+export interface OperationParameter extends ParameterDeclaration {
   readonly required: boolean;
-  readonly schema: TSchema;
   /**
    * The way in which a list comes in a query string. True: in one text, separated by commas, as filters and `sort` read it.
    * Left out: each value under the name anew, `n=1&n=2`, as the `querystring` of an action has it.

@@ -269,8 +269,9 @@ function queryParametersOf(
     const list = isCommaSeparated ? { isCommaSeparated } : {};
     return { name, required: required.includes(name), schema: worded(name, schema), ...list };
   });
-  const ofView = [...answerParameters, ...listParametersOf(definition, declared)].map(({ name, schema }) => {
-    return { name, required: false, schema: worded(name, schema), isCommaSeparated: true };
+  const ofView = [...answerParameters, ...listParametersOf(definition, declared)].map((parameter) => {
+    const schema = worded(parameter.name, parameter.schema);
+    return { ...parameter, required: false, schema, isCommaSeparated: true };
   });
   return [...own, ...ofView];
 }
