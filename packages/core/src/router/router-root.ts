@@ -25,7 +25,7 @@ export class RouterRoot extends ViewSet {
     const params = request.params as Readonly<Record<string, unknown>>;
     const below = this.#operations.filter(
       ({ action, variant, path, view }) =>
-        action === 'list' &&
+        (action === 'list' || action === 'retrieve') &&
         variant === undefined &&
         path.startsWith(`${this.#path}/`) &&
         !path.includes(':', this.#path.length) &&

@@ -258,7 +258,8 @@ export class RecordWrites<Entity extends object, Output extends object> {
     return inputOf(request).bodies.flatMap(({ data, path }) => {
       // The body of an action may be a list of anything.
       if (!isRecord(data)) return [];
-      const value = path === '' ? stateOf(request).pk : data[field];
+      const { pk, object } = stateOf(request);
+      const value = path === '' ? (pk ?? object?.entity[field as never]) : data[field];
       return writtenRecords(meta, fields, data, path, isNew ? undefined : { field, value });
     });
   }
