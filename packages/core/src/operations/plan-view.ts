@@ -164,8 +164,7 @@ function operationPlan(
     detail,
     pathParameters: pathParametersOf(path, { ...parent?.keySchemas, pk: key.schema }),
     queryParameters: method === 'QUERY' ? [] : parameters,
-    // The create of a singleton has no collection to put conditions on.
-    headerParameters: isSingleton && !detail ? [] : headerParameters(declared),
+    headerParameters: headerParameters(declared, isSingleton),
     body: method === 'QUERY' ? queryBody(parameters) : bodyOf(declared),
     envelope: declared.envelope,
     pageMembers: declared.pageMembers ?? {},

@@ -11,6 +11,7 @@ const LINKS = Type.Record(Type.String(), Type.String(), { description: 'The path
 export class RouterRoot extends ViewSet {
   override allowAnonymous = true;
   override permissionClasses = [];
+  override responses = { list: LINKS };
   override documentation = { summaries: { list: 'List the collections' } };
   readonly #operations: readonly OperationPlan[];
   readonly #path: string;
@@ -41,6 +42,6 @@ export class RouterRoot extends ViewSet {
 
   /** @internal */
   override [DEFINE](context: ViewContext): ViewDefinition {
-    return { ...super[DEFINE](context), listsCollections: true, schemas: { of: () => ({ response: { 200: LINKS } }) } };
+    return { ...super[DEFINE](context), listsCollections: true };
   }
 }

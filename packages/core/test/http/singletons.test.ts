@@ -10,7 +10,6 @@ import {
   nested,
   readShape,
   Router,
-  type ViewSet,
   writeShape,
 } from '../../src/index.ts';
 import { recordQueries } from '../query/record-queries.ts';
@@ -313,7 +312,7 @@ forEachDatabase(t, { entities, only: ['sqlite'] }, async (t, orm) => {
   t.test('lookups that do not fit are errors of the program', async (t) => {
     const statusOf = async (singleton: () => never): Promise<number> => {
       class Wrong extends ModelViewSet(User, { read: readShape(User, ['id']), singleton }) {}
-      const app = await testApp(t, orm, [new Router().register('user', Wrong as new () => ViewSet)]);
+      const app = await testApp(t, orm, [new Router().register('user', Wrong)]);
       return (await app.inject('/user')).statusCode;
     };
     t.equal(await statusOf((() => ({ nmae: 'ann' })) as never), 500);
