@@ -43,6 +43,8 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['serializer', ['/django', '/read-shapes', '/write-shapes']],
   ['hide a field', ['/read-shapes#hide-a-field']],
   ['mock a user in tests', ['/testing']],
+  ['current user without an id in the url', ['/views#one-record-without-a-key-singleton']],
+  ['singleton', ['/views#one-record-without-a-key-singleton']],
   ['lookupField', ['/views#records-by-another-field-lookupfield']],
   ['abort a request', ['/client']],
   ['members see only their projects', ['/permissions']],

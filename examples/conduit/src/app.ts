@@ -7,8 +7,6 @@ import { fastify, type FastifyInstance } from 'fastify';
 import { User } from './entities.ts';
 import { ERRORS, formatError } from './errors.ts';
 import { conduitRouter } from './router.ts';
-import { tagRoutes } from './tag.ts';
-import { currentUserRoutes } from './user.ts';
 
 declare module '@viewset/core' {
   interface ViewsetTypes {
@@ -54,7 +52,5 @@ export async function buildApp({
     bcryptRounds,
   });
   await app.register(conduitRouter().plugin);
-  await app.register(currentUserRoutes);
-  await app.register(tagRoutes);
   return app;
 }

@@ -51,6 +51,8 @@ export interface Resource {
   /** The path of the collection. */
   readonly path: string;
   readonly recordPath: string;
+  /** True if the record has no key in its path. */
+  readonly isSingleton: boolean;
   /** The field by which a record is found. */
   readonly key: string;
   /** The schema of a record in the list. */
@@ -214,6 +216,7 @@ function readResource(document: ApiDocument, operations: readonly PlannedOperati
     description: isSaid ? tag.description : undefined,
     path,
     recordPath,
+    isSingleton: recordPath !== '' && !recordPath.endsWith('}'),
     key,
     row: rowOf(document, list?.answer) ?? retrieve?.answer ?? {},
     list,
@@ -227,6 +230,11 @@ function readResource(document: ApiDocument, operations: readonly PlannedOperati
     collectionActions: own.filter(({ facts }) => !facts.detail),
     recordActions: own.filter(({ facts }) => facts.detail),
   };
+}
+
+/** Tells if the resource has a page at its path: a list, or the record of a singleton. */
+export function hasOwnPage({ list, retrieve, isSingleton }: Resource): boolean {
+  return list !== undefined || (isSingleton && retrieve !== undefined);
 }
 
 /** Tells if a field is a file, as records show one. */

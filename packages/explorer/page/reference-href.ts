@@ -73,7 +73,10 @@ function isReachable(recordPath: string, path: string): boolean {
 
 /** Finds the collection at a path of its own in which the records of an entity are. */
 function recordsOf({ resources }: Api, entity: string): Resource | undefined {
-  return resources.find((each) => each.entity === entity && each.retrieve !== undefined && !each.path.includes('{'));
+  return resources.find(
+    ({ entity: own, retrieve, isSingleton, path }) =>
+      own === entity && retrieve !== undefined && !isSingleton && !path.includes('{'),
+  );
 }
 
 /** A place where a record can be edited. */
@@ -84,8 +87,9 @@ export interface EditablePlace {
 
 /** Finds the place where a record of a resource that cannot be edited can be: the same entity below its parents. */
 export function editablePlace(api: Api, resource: Resource, row: Row): EditablePlace | undefined {
-  for (const { entity, update, recordPath, retrieve } of api.resources) {
-    if (entity === undefined || entity !== resource.entity || update === undefined || retrieve === undefined) continue;
+  for (const { entity, update, recordPath, retrieve, isSingleton } of api.resources) {
+    if (entity === undefined || entity !== resource.entity || isSingleton) continue;
+    if (update === undefined || retrieve === undefined) continue;
     const steps = recordPath.split('/');
     const filled = steps.map((step, index) => {
       if (!step.startsWith('{')) return step;

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { ActionButtons, ActionPanel } from './action-panel.tsx';
-import { type Api, collectionsBelow, type Operation, type Resource } from './api-model.ts';
+import { type Api, collectionsBelow, hasOwnPage, type Operation, type Resource } from './api-model.ts';
 import { here } from './location.ts';
 import { countOf, pageSizeOf } from './list-query.ts';
 import { isForbidden, isOffered, isOfferedAfterLogin } from './permissions.ts';
@@ -14,7 +14,7 @@ import { useAnswer } from './use-answer.ts';
 export function RootPage({ api, path }: { readonly api: Api; readonly path: string }): JSX.Element {
   const { fragment } = useStore(here);
   const below = api.resources.filter(
-    (each) => each.list !== undefined && each.path.startsWith(`${path}/`) && !each.path.includes('{'),
+    (each) => hasOwnPage(each) && each.path.startsWith(`${path}/`) && !each.path.includes('{'),
   );
   const actions = actionsAlone(api, path);
   const action = actions.find(({ id }) => id === fragment.get('action'));
@@ -84,8 +84,8 @@ function Collections({ api, below }: { readonly api: Api; readonly below: readon
               <a href={resource.path}>{resource.name}</a>
               {resource.description !== undefined && <p>{resource.description}</p>}
               <Nested names={collectionsBelow(api, resource).map(({ name }) => name)} />
-              {isOfferedAfterLogin(resource.list, person) && <p>{texts.loginToGoOn}</p>}
-              {isForbidden(resource.list, person) && <p>{texts.problemOf(403)}</p>}
+              {isOfferedAfterLogin(resource.list ?? resource.retrieve, person) && <p>{texts.loginToGoOn}</p>}
+              {isForbidden(resource.list ?? resource.retrieve, person) && <p>{texts.problemOf(403)}</p>}
             </td>
             <td class="number">
               <Count resource={resource} />

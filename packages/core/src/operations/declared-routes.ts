@@ -147,7 +147,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       method,
       detail,
       suffix: '',
-      urlName: detail ? 'detail' : 'list',
+      urlName: detail || definition.key.singleton !== undefined ? 'detail' : 'list',
       options: {
         body,
         contentTypes: form && [...JSON_ONLY, FORM_TYPE],

@@ -41,7 +41,7 @@ function admissionSteps(route: PlannedRoute): Step[] {
   const steps: Step[] = [];
   if (plan.permissions.length + scopes.length > 0) steps.push(permissionStep(route));
   if (parent !== undefined) steps.push((request) => void parent.keysOf(request));
-  if (plan.detail) steps.push((request) => readPk(definition, request));
+  if (plan.detail && definition.key.singleton === undefined) steps.push((request) => readPk(definition, request));
   return steps;
 }
 

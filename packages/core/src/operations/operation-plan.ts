@@ -86,7 +86,7 @@ export interface OperationPlan {
   readonly path: string;
   /** The path as Fastify matches it, with the expressions of its parameters. */
   readonly pattern: string;
-  /** True if the operation acts on one record, `pk` in the path. */
+  /** True if the operation acts on one record: `pk` in the path, or that of a singleton. */
   readonly detail: boolean;
   readonly pathParameters: readonly OperationParameter[];
   /** Any other parameter is refused, unless the view lets it pass. */

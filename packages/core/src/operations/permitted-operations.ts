@@ -64,7 +64,7 @@ export function permittedOperations(path: string, routes: readonly PlannedRoute[
   const start = `${unnamed(path)}/`;
   const below = routes.filter(({ plan }) => {
     const each = unnamed(plan.path);
-    return each.startsWith(start) && !each.includes(':', start.length) && (!isRoot || isList(plan));
+    return each.startsWith(start) && !each.includes(':', start.length) && (!isRoot || isShowing(plan));
   });
   const names = templateParameters(path);
   const hasKey = names.length > 0;
@@ -105,8 +105,9 @@ export function permittedOperations(path: string, routes: readonly PlannedRoute[
   };
 }
 
-function isList({ action, variant, method }: OperationPlan): boolean {
-  return action === 'list' && variant === undefined && method === 'GET';
+/** Tells if an operation shows a collection, or a singleton: of paths without a key, no other retrieves. */
+function isShowing({ action, variant, method }: OperationPlan): boolean {
+  return (action === 'list' || action === 'retrieve') && variant === undefined && method === 'GET';
 }
 
 /** Asks if an operation is permitted, and by which of several write shapes. Undefined if it is not. */

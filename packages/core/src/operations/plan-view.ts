@@ -95,7 +95,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
         plan.action === 'create' && plan.variant === undefined && definition.operations.includes('retrieve'),
       isSafe: SAFE_METHODS.has(plan.method),
       takesBody: mayHaveBody(plan.method),
-      namesRecords: declared.namesRecords === true || plan.pathParameters.length > 0,
+      namesRecords: declared.namesRecords === true || plan.detail || plan.pathParameters.length > 0,
       checksInput: plan.queryParameters.length > 0 || ignoredParameters !== true,
       needsToken: route.needsToken,
       asksPermissions: permissions.some((permission) => !(permission instanceof AllowAny)),
@@ -148,7 +148,8 @@ function operationPlan(
   const { action, variant, method, detail, urlName, options, transaction, handler, proof } = declared;
   const { name, documentation, meta } = view;
   const path = templateOf(pattern);
-  const named = { action, variant, method, detail, basename, entity: meta?.className, parent };
+  const isSingleton = key.singleton !== undefined;
+  const named = { action, variant, method, detail, basename, isSingleton, entity: meta?.className, parent };
   const guarded = parent?.guard(handler, proof, declared.pageMembers?.['results'] ?? 'results') ?? handler;
   let responses: OperationPlan['responses'] | undefined;
   return Object.freeze({
@@ -160,9 +161,9 @@ function operationPlan(
     path,
     pattern,
     detail,
-    pathParameters: pathParametersOf(path, { ...parent?.keySchemas, ...(detail ? { pk: key.schema } : {}) }),
+    pathParameters: pathParametersOf(path, { ...parent?.keySchemas, pk: key.schema }),
     queryParameters: method === 'QUERY' ? [] : parameters,
-    headerParameters: headerParameters(declared),
+    headerParameters: headerParameters(declared, isSingleton),
     body: method === 'QUERY' ? queryBody(parameters) : bodyOf(declared),
     envelope: declared.envelope,
     pageMembers: declared.pageMembers ?? {},
@@ -214,8 +215,12 @@ function isAllowAny(classes: readonly PermissionClass[] | undefined): boolean {
  * The path of a route as Fastify matches it. A collection action beats the pk of the same depth for every method, so the
  * parameter is kept from matching one; nor does it match nothing, if the router tells `/products/` from `/products`.
  */
-function pathOf({ context }: MountedView, all: readonly DeclaredRoute[], { detail, suffix }: DeclaredRoute): string {
-  if (!detail) return context.path + suffix;
+function pathOf(
+  { context, definition }: MountedView,
+  all: readonly DeclaredRoute[],
+  { detail, suffix }: DeclaredRoute,
+): string {
+  if (!detail || definition.key.singleton !== undefined) return context.path + suffix;
   const reserved = all
     .filter((other) => !other.detail && other.suffix.startsWith('/') && other.suffix.endsWith(suffix))
     .map((other) => other.suffix.slice(1, other.suffix.length - suffix.length))

@@ -53,6 +53,8 @@ export interface DeclaredView<Entity, Options> {
   /** True if clients leave fields out by `fields`. */
   readonly fields: Or<Option<Options, 'fields'>, 'expand' extends keyof Options ? true : false>;
   readonly operations: OperationOf<Options>;
+  /** True if the record follows from the request, so that calls name none. */
+  readonly singleton: 'singleton' extends keyof Options ? true : false;
   /** The methods of `update`. */
   readonly updateMethods: Or<ItemOf<Option<Options, 'updateMethods'>>, UpdateMethod>;
   /** The members in which records stand. */
@@ -166,6 +168,7 @@ function makeViewClass<Entity extends object, Options>(
   const owner = `ModelViewSet(${nameOf(entity)})`;
   checkOptions(owner, options, MODEL_VIEWSET_RULES);
   checkOperations(owner, options.operations, options.write !== undefined);
+  if (options.singleton !== undefined) checkSingleton(owner, options);
   return class extends ModelViewSetBase<Entity, TypesOf<Options>> {
     constructor() {
       super(entity, options);
@@ -188,4 +191,15 @@ function checkOperations(owner: string, operations: readonly Operation[] | undef
       throw new ImproperlyConfigured(`${owner}: operation "${operation}" needs the option "write"`);
     }
   }
+}
+
+/** @throws ImproperlyConfigured for options that are about several records, or about the key of one */
+function checkSingleton(owner: string, { operations, lookupField, bulk }: AnyModelOptions): void {
+  const problem = operations?.includes('list')
+    ? 'operation "list"'
+    : lookupField !== undefined
+      ? 'option "lookupField"'
+      : bulk !== undefined && 'option "bulk"';
+  if (problem === undefined || problem === false) return;
+  throw new ImproperlyConfigured(`${owner}: ${problem} does not fit "singleton", a view of one record without a key`);
 }

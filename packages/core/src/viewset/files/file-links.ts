@@ -23,6 +23,8 @@ export interface LinkedView {
   readonly entity: EntityName<object>;
   /** The field whose value names a record in its path. Default: the primary key. */
   readonly lookupField?: string | undefined;
+  /** Makes it a view whose paths have no key. */
+  readonly singleton?: unknown;
   /** A write shape, or several by operation. */
   readonly write?: unknown;
   /** A read shape, or several by operation and by name. */
@@ -41,8 +43,8 @@ export interface LinkedParent {
  * Has the links to the files of a view's records lead to the view. All views of a router do so before shapes are compiled, so that
  * a parent may show the files of the records that are nested in it.
  *
- * Nothing is declared for a view whose path no record tells: below a relation to many, below one that may be null, and below a
- * prefix with parameters.
+ * Nothing is declared for a view whose path no record tells: below a relation to many, below one that may be null, below a prefix with
+ * parameters, and for a singleton, whose path is of another record for each user.
  *
  * @param path the path of the view's collection, `/api/tickets/:ticket/attachments`
  * @param parents those that the path names, the nearest first
@@ -54,7 +56,7 @@ export function declareFileLinks(
   parents: readonly LinkedParent[],
 ): void {
   const meta = orm.getMetadata().find(view.entity);
-  if (meta === undefined) return;
+  if (meta === undefined || view.singleton !== undefined) return;
   const known = new Map([['pk', keyOf(meta, view)]]);
   let way = '';
   for (const { view: parent, parameter, relation } of parents) {
@@ -89,8 +91,8 @@ function parentKey(meta: EntityMetadata, relation: string, key: string | undefin
  * Lists the files of a view that have a route: it takes them in, it shows single records, and a read shape that a GET may answer with
  * shows them. Whether a request may have one is decided when it asks.
  */
-export function sentFiles({ entity, read, write, operations }: LinkedView): readonly string[] {
-  if (!operationsOf({ operations, write }).includes('retrieve')) return [];
+export function sentFiles({ entity, read, write, operations, singleton }: LinkedView): readonly string[] {
+  if (!operationsOf({ operations, write, singleton }).includes('retrieve')) return [];
   const shapes = isShape(read)
     ? [read]
     : Object.entries(read ?? {}).flatMap(([name, shape]) => {

@@ -21,10 +21,17 @@ export function byName<Name extends string, Value>(
   return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<Name, Value>;
 }
 
-/** Returns the operations of a view of an entity: those of its option, else all that its shapes make possible. */
+/**
+ * Returns the operations of a view of an entity: those of its option, else all that its shapes make possible. A singleton creates and deletes its
+ * record only if its option says so: most are made by other means, such as a registration.
+ */
 export function operationsOf(options: {
   readonly operations?: readonly Operation[] | undefined;
   readonly write?: unknown;
+  readonly singleton?: unknown;
 }): readonly Operation[] {
-  return options.operations ?? (options.write === undefined ? ['list', 'retrieve'] : OPERATIONS);
+  const { operations, write, singleton } = options;
+  if (operations !== undefined) return operations;
+  if (singleton !== undefined) return write === undefined ? ['retrieve'] : ['retrieve', 'update'];
+  return write === undefined ? ['list', 'retrieve'] : OPERATIONS;
 }

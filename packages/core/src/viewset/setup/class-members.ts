@@ -41,6 +41,7 @@ const ELSEWHERE: Readonly<
   httpmethodnames: { hint: 'a view has the methods of its "operations" and actions' },
   partialupdate: { hint: 'update has PATCH as well as PUT' },
   // in a view of an entity
+  responses: { hint: 'the options "read" and "envelope" say what is sent', ofRecords: true },
   queryset: { hint: 'getQueryset returns the records of a request', ofRecords: true },
   serializerclass: { hint: 'the options "read" and "write" are shapes', ofRecords: true },
   getserializer: {

@@ -17,7 +17,7 @@ import { ANYTHING, BOOLEAN, isListOf, FUNCTION, LIST, NAMES, type OptionRule, TE
 import type { PaginatorClass } from '../../pagination/paginator.ts';
 import type { PermissionClass } from '../../permissions/permission.ts';
 import type { Counting } from '../../language/query.ts';
-import type { LookupName, OrderName } from '../../language/lookup-name.ts';
+import type { LookupName, Lookups, OrderName } from '../../language/lookup-name.ts';
 import type { ExtraFields, ReadShape } from '../../shapes/read/read-shape.ts';
 import { RelatedValue, type ValueLookup } from '../../shapes/read/related-value.ts';
 import type { NamedSchema, ObjectSchema, StaticObject } from '../../shapes/schema-object.ts';
@@ -86,9 +86,11 @@ export type Option<Options, Name extends keyof ModelViewSetOptions<never>> = Opt
 /** The operations that get a route. */
 export type OperationOf<Options> = 'operations' extends keyof Options
   ? ItemOf<Option<Options, 'operations'>> & Operation
-  : 'write' extends keyof Options
-    ? Operation
-    : 'list' | 'retrieve';
+  : 'singleton' extends keyof Options
+    ? 'retrieve' | ('write' extends keyof Options ? 'update' : never)
+    : 'write' extends keyof Options
+      ? Operation
+      : 'list' | 'retrieve';
 
 /** The items of an option that is a list; never if the view does not have it. */
 export type ItemOf<List> = List extends readonly (infer Item)[] ? Item : never;
@@ -268,7 +270,24 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    * Default: the primary key. The parameter of the path is `pk` all the same.
    */
   readonly lookupField?: LookupField<Entity>;
-  /** The operations that get a route. Default: all five with a write shape, list and retrieve without. */
+  /**
+   * Makes the view a singleton: its record follows from the request, and no path has a key. Returns lookups that one record meets, `{}` below a
+   * parent that has one such record. Null or undefined means that there is none, which is a 404. Must be synchronous. A singleton has
+   * no list.
+   *
+   * @example
+   * class OwnProductViewSet extends ModelViewSet(Product, {
+   *   read,
+   *   write,
+   *   singleton: ({ user }) => user && { name: String(user.id) },
+   * }) {}
+   * router.register('product', OwnProductViewSet);   // GET, PUT and PATCH /product
+   */
+  readonly singleton?: (request: FastifyRequest) => Lookups<Entity> | null | undefined;
+  /**
+   * The operations that get a route. Default: all five with a write shape, list and retrieve without; of a singleton, retrieve, and update with
+   * a write shape.
+   */
   readonly operations?: readonly Operation[];
   /** The methods of `update`: PUT replaces a record, PATCH changes parts of it. The other one is a 405. Default: both. */
   readonly updateMethods?: readonly UpdateMethod[];
@@ -399,6 +418,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
   referencePermissions: ['lists of permission classes by field', isPlainRecord],
   referenceViews: ['view classes by field', isPlainRecord],
   lookupField: TEXT,
+  singleton: FUNCTION,
   operations: LIST,
   updateMethods: [
     'a list of PUT, PATCH',

@@ -103,7 +103,7 @@ export class Resource implements ViewDefinition {
     const customized = new Customized(view, library, operations);
     this.customized = customized;
     this.pk = primaryKey(meta);
-    this.key = new RecordKey(name, meta, options.lookupField, templateOf(context.path));
+    this.key = new RecordKey(name, meta, options, templateOf(context.path));
     const key = this.key.column;
     this.nesting = parent === undefined ? undefined : new Nesting(name, meta, parent);
     const taken = this.nesting === undefined ? [] : [this.nesting.relation];

@@ -206,7 +206,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     unchanged: Condition | undefined,
   ): Write & { readonly condition: Condition } {
     const { condition: listed, filters } = this.#records.forList(request);
-    const named = and(listed, this.#records.conditionOfPath(request));
+    const named = and(listed, this.#records.conditionOfRecord(request));
     return {
       em: request.reader,
       grant: stateOf(request).grant,
@@ -288,7 +288,8 @@ export class RecordWrites<Entity extends object, Output extends object> {
     return inputOf(request).bodies.flatMap(({ data, path }) => {
       // The body of an action may be a list of anything.
       if (!isRecord(data)) return [];
-      const value = path === '' ? stateOf(request).pk : data[field];
+      const { pk, object } = stateOf(request);
+      const value = path === '' ? (pk ?? object?.entity[field as never]) : data[field];
       return writtenRecords(meta, fields, data, path, isNew ? undefined : { field, value });
     });
   }
