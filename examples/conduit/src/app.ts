@@ -3,7 +3,7 @@ import { type AccountUser, auth } from '@viewset/auth';
 import { serverOptions, viewset } from '@viewset/core';
 import { explorer } from '@viewset/explorer';
 import { openapi } from '@viewset/openapi';
-import { fastify, type FastifyInstance } from 'fastify';
+import { fastify } from 'fastify';
 import { User } from './entities.ts';
 import { ERRORS, formatError } from './errors.ts';
 import { conduitRouter } from './router.ts';
@@ -33,12 +33,7 @@ const INFO = {
 };
 
 /** Conduit, ready to listen. */
-export async function buildApp({
-  orm,
-  secret,
-  bcryptRounds = 12,
-  logger = false,
-}: AppOptions): Promise<FastifyInstance> {
+export async function buildApp({ orm, secret, bcryptRounds = 12, logger = false }: AppOptions) {
   const app = fastify(serverOptions({ logger }));
   await app.register(openapi, { info: INFO });
   await app.register(viewset, { orm, formatError, errorSchema: ERRORS });

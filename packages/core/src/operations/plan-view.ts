@@ -22,7 +22,13 @@ import { hasThrottleRate, type ViewSet } from '../viewset/viewset.ts';
 import { declaredRoutes, type DeclaredRoute, JSON_ONLY, type MountedView } from './declared-routes.ts';
 import { headerParameters, sendsTag } from './conditional-requests.ts';
 import { operationIdOf, summaryOf } from './operation-names.ts';
-import type { OperationBody, OperationMethod, OperationParameter, OperationPlan } from './operation-plan.ts';
+import type {
+  OperationBody,
+  OperationMethod,
+  OperationParameter,
+  OperationPlan,
+  OperationView,
+} from './operation-plan.ts';
 import { type DeclaredResponses, operationResponses } from './operation-responses.ts';
 import { querySchema } from './query-body.ts';
 import { answeringRefusals } from './refusals.ts';
@@ -146,7 +152,7 @@ function operationPlan(
   responsesOf: (plan: OperationPlan) => OperationPlan['responses'],
 ): OperationPlan {
   const { action, variant, method, detail, urlName, options, transaction, handler, proof } = declared;
-  const { name, documentation, meta } = view;
+  const { documentation, meta } = view;
   const path = templateOf(pattern);
   const isSingleton = key.singleton !== undefined;
   const named = { action, variant, method, detail, basename, isSingleton, entity: meta?.className, parent };
@@ -188,16 +194,18 @@ function operationPlan(
       deprecated: options.deprecated ?? documentation.deprecated ?? false,
       examples: options.examples ?? {},
     }),
-    view: Object.freeze({
-      name,
-      basename,
-      description: documentation.description,
-      entity: meta?.className,
-      key: key.column?.key,
-      fieldWords: documentation.fieldWords ?? {},
-    }),
+    view: operationView(view, basename, key.column?.key),
     handler: customized === undefined ? guarded : answeringRefusals(guarded, { meta, key, parent }),
   });
+}
+
+function operationView(
+  { name, documentation, meta }: ViewSet,
+  basename: string,
+  key: string | undefined,
+): OperationView {
+  const { description, fieldWords = {} } = documentation;
+  return Object.freeze({ name, basename, description, entity: meta?.className, key, fieldWords });
 }
 
 /** True if the action, or else the view, says that its routes need no token. Nobody else opens a route. */
