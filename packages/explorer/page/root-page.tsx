@@ -100,10 +100,10 @@ function Collections({ api, below }: { readonly api: Api; readonly below: readon
   );
 }
 
-/** The number of records of a collection, if its list can tell it. */
+/** The number of records of a collection, if its list can tell it. A singleton has no list. */
 function Count({ resource: { list, path } }: { readonly resource: Resource }): JSX.Element | null {
   const person = useStore(session);
-  const size = pageSizeOf(list!)?.name;
+  const size = list && pageSizeOf(list)?.name;
   const isAsked = size !== undefined && isOffered(list, person);
   const { answer } = useAnswer(isAsked ? list : undefined, `${path}?${size}=1`, isList);
   const count = countOf(answer?.body);
