@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { ActionButtons, ActionPanel } from './action-panel.tsx';
-import { type Api, collectionsBelow, fillPath, type Operation, type Resource } from './api-model.ts';
+import { type Api, fillPath, type Operation, type Resource } from './api-model.ts';
 import { Breadcrumbs } from './breadcrumbs.tsx';
 import { DeleteButton } from './delete-button.tsx';
 import { useIsEntered } from './drafts.ts';
@@ -127,11 +127,7 @@ function RecordView(props: ViewProps): JSX.Element {
   // Who may no longer change the record, as it is now, keeps the form only for what stands in it.
   const form = state === 'shown' && (isEntered || isOffered(update, person, path)) ? update : undefined;
   const written = new Set(propertiesOf(api.document, form?.body?.schema).map(([name]) => name));
-  // An empty list says it itself.
-  const lists = new Set(collectionsBelow(api, resource).map((each) => each.path.split('/').at(-1)));
-  const names = Object.keys(row).filter(
-    (name) => !written.has(name) && !(lists.has(name) && Array.isArray(row[name]) && row[name].length === 0),
-  );
+  const names = Object.keys(row).filter((name) => !written.has(name));
   const schema = retrieve?.answer ?? resource.row;
   const facts = names.length > 0 && (
     <Facts
