@@ -10,3 +10,8 @@ const BODILESS_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']
 export function mayHaveBody(method: string): boolean {
   return !BODILESS_METHODS.has(method);
 }
+
+/** True if any method of a route may have a body that is read. */
+export function readsBody({ method }: { readonly method: string | readonly string[] }): boolean {
+  return [method].flat().some(mayHaveBody);
+}

@@ -9,6 +9,7 @@ import {
   type Term,
   writeCondition,
 } from './condition.ts';
+import { ariaOf } from './form-facts.ts';
 import { Input } from './input.tsx';
 import { textOf } from './records.ts';
 import { describe } from './schema.ts';
@@ -117,12 +118,7 @@ function TermLine({
         required
         value={typed}
         onChange={(value) => (isTyped ? setTyped(value) : commit(value))}
-        aria={{
-          'aria-label': texts.conditionValue,
-          'aria-describedby': undefined,
-          'aria-invalid': undefined,
-          'aria-required': undefined,
-        }}
+        aria={{ 'aria-label': texts.conditionValue, ...ariaOf(id, []) }}
       />
       <button type="button" class="plain small" aria-label={texts.removeCondition} onClick={() => onChange(undefined)}>
         ×

@@ -48,6 +48,8 @@ export function DataTable(props: DataTableProps): JSX.Element {
   const editable = new Map(
     (isEditable ? changeableFields(api, resource) : []).filter(([name, schema]) => fitsCell(api, name, schema)),
   );
+  const written = writtenSchema(api, resource);
+  const hrefsOfValues = new Map(columns.map(({ name }) => [name, referenceHref(api, written, name)] as const));
   const toggle = (key: string): void => {
     const next = new Set(selected);
     if (!next.delete(key)) next.add(key);
@@ -81,6 +83,7 @@ export function DataTable(props: DataTableProps): JSX.Element {
               fault={selection.outcome?.faults.get(keys[index]!)}
               decimals={decimals}
               editable={editable}
+              hrefsOfValues={hrefsOfValues}
               onToggle={() => toggle(keys[index]!)}
             />
           ))}
@@ -98,14 +101,15 @@ interface TableRowProps extends DataTableProps {
   readonly decimals: ReadonlyMap<string, number>;
   /** The schemas of the fields that can be edited in their cells. */
   readonly editable: ReadonlyMap<string, Schema>;
+  /** How the values of columns lead to the records that they name. */
+  readonly hrefsOfValues: ReadonlyMap<string, HrefOfValue | undefined>;
   readonly onToggle: () => void;
 }
 
 function TableRow(props: TableRowProps): JSX.Element {
-  const { api, resource, columns, row, isSelected, fault, decimals, hrefOfRow, onToggle } = props;
+  const { resource, columns, row, isSelected, fault, decimals, hrefOfRow, hrefsOfValues, onToggle } = props;
   const title = shortened(titleOf(resource, row), 60);
   const linked = linkColumn(resource, columns);
-  const written = writtenSchema(api, resource);
   return (
     <>
       <tr class={isSelected ? 'selected' : undefined}>
@@ -120,7 +124,7 @@ function TableRow(props: TableRowProps): JSX.Element {
             title={title}
             decimals={decimals.get(column.name)}
             href={column === linked ? hrefOfRow(row) : undefined}
-            hrefOfValue={column === linked ? undefined : referenceHref(api, written, column.name)}
+            hrefOfValue={column === linked ? undefined : hrefsOfValues.get(column.name)}
           />
         ))}
       </tr>

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Api, Resource } from './api-model.ts';
+import { ariaOf } from './form-facts.ts';
 import { Input } from './input.tsx';
 import { notice } from './notice.tsx';
 import type { Schema } from './openapi.ts';
@@ -68,12 +69,7 @@ export function CellInput({ api, resource, path, row, name, label, schema, onDon
           setValue(next);
           if (described.kind === 'choice' || described.kind === 'boolean') void finish(next);
         }}
-        aria={{
-          'aria-label': label,
-          'aria-describedby': undefined,
-          'aria-invalid': undefined,
-          'aria-required': undefined,
-        }}
+        aria={{ 'aria-label': label, ...ariaOf('cell-input', []) }}
       />
     </span>
   );

@@ -183,6 +183,18 @@ export function countOf(body: unknown): number | undefined {
   return typeof count === 'number' ? count : undefined;
 }
 
+/** The URL of a list's first page of so many records, or of its usual page if nobody chooses the size. */
+export function urlOfFirst(
+  list: Operation,
+  path: string,
+  count: number,
+  query?: Readonly<Record<string, string>>,
+): string {
+  const size = pageSizeOf(list)?.name;
+  const search = String(new URLSearchParams({ ...query, ...(size !== undefined && { [size]: String(count) }) }));
+  return search === '' ? path : `${path}?${search}`;
+}
+
 /** The name of the parameter for the size of a page, and its bounds; undefined if the list has none. */
 export function pageSizeOf({ query }: Operation): Parameter | undefined {
   return query.find(({ name }) => name === 'page_size' || name === 'limit');

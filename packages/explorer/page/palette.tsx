@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { accountPages } from './account-operations.ts';
 import { accountHref, type Api, type Operation, recordPathOf, type Resource } from './api-model.ts';
 import { Refusal, send } from './exchanges.ts';
-import { hasParameter, pageSizeOf } from './list-query.ts';
+import { hasParameter, urlOfFirst } from './list-query.ts';
 import { navigate } from './location.ts';
 import { isOffered } from './permissions.ts';
 import { rowsOf, titleOf } from './records.ts';
@@ -172,9 +172,11 @@ function useRecords(api: Api, person: Session, text: string): readonly Entry[] {
 
 async function search(resource: Resource, text: string, signal: AbortSignal): Promise<readonly Entry[]> {
   const { list, path, key, singular } = resource;
-  const size = pageSizeOf(list!)?.name;
-  const query = new URLSearchParams({ search: text, ...(size !== undefined && { [size]: String(RECORDS_EACH) }) });
-  const { body } = await send({ operation: list!, url: `${path}?${query}`, signal });
+  const { body } = await send({
+    operation: list!,
+    url: urlOfFirst(list!, path, RECORDS_EACH, { search: text }),
+    signal,
+  });
   return rowsOf(body)
     .slice(0, RECORDS_EACH)
     .flatMap((row) => {

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { type Api, collectionsBelow, fillPath, recordPathOf, type Resource } from './api-model.ts';
-import { countOf, pageSizeOf } from './list-query.ts';
+import { countOf, urlOfFirst } from './list-query.ts';
 import { isForbidden, isOffered } from './permissions.ts';
 import { isRow, type Row, rowsOf, isList, textOf, titleAmong, titleOf } from './records.ts';
 import { describe, type Kind, propertiesOf } from './schema.ts';
@@ -40,13 +40,8 @@ export function RelatedLists({ api, resource, path }: RelatedProps): JSX.Element
 
 function RelatedList({ api, resource, path }: RelatedProps): JSX.Element {
   const { list, name } = resource;
-  const size = pageSizeOf(list!)?.name;
   const isAsked = isOffered(list, useStore(session), path);
-  const { answer } = useAnswer(
-    isAsked ? list : undefined,
-    size === undefined ? path : `${path}?${size}=${SHOWN}`,
-    isList,
-  );
+  const { answer } = useAnswer(isAsked ? list : undefined, urlOfFirst(list!, path, SHOWN), isList);
   const rows = rowsOf(answer?.body);
   return (
     <li>

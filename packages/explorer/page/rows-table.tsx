@@ -32,6 +32,7 @@ export function RowsTable({ api, schema, written, rows, label, path }: RowsProps
   const all = [...new Set(shown.flatMap((row) => Object.keys(row)))];
   const titled = titleAmong(all) ?? all[0];
   const names = all.filter((name) => isForPeople(name, titled)).slice(0, MAX_COLUMNS);
+  const hrefsOfValues = new Map(names.map((name) => [name, referenceHref(api, written, name)] as const));
   const classOf = (name: string): string | undefined =>
     shown.every((row) => typeof row[name] === 'number') ? 'number' : undefined;
   return (
@@ -56,7 +57,7 @@ export function RowsTable({ api, schema, written, rows, label, path }: RowsProps
                     <Value
                       value={row[name]}
                       described={describe(api.document, schemas.get(name), name)}
-                      hrefOfValue={href === undefined ? referenceHref(api, written, name) : undefined}
+                      hrefOfValue={href === undefined ? hrefsOfValues.get(name) : undefined}
                     />
                   );
                   return (

@@ -5,6 +5,7 @@ import { type FieldPath, findPlace } from '../fields/field-path.ts';
 import { fieldType } from '../fields/field-type.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { isPolymorphic, isTablePerType, isToMany, targetOf } from '../fields/property.ts';
+import { isEmpty } from '../json.ts';
 import { always, type Condition, never } from './condition.ts';
 import { lookupCondition } from './resolve-lookup.ts';
 
@@ -131,7 +132,7 @@ export function requestedCondition(who: string, target: EntityMetadata, lookups:
   if (lookups === undefined || lookups === null) return never;
   if (isPromise(lookups)) throw new ImproperlyConfigured(`${who}: the function of the request must be synchronous`);
   try {
-    return Object.keys(lookups).length === 0 ? always : lookupCondition(target, lookups as Record<string, unknown>);
+    return isEmpty(lookups) ? always : lookupCondition(target, lookups as Record<string, unknown>);
   } catch (error) {
     if (!(error instanceof ImproperlyConfigured || error instanceof FieldValueError)) throw error;
     throw new ImproperlyConfigured(`${who}: ${error.message}`, { cause: error });

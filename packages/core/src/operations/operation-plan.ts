@@ -146,3 +146,8 @@ declare module 'fastify' {
     throttle?: boolean;
   }
 }
+
+/** Tells if an operation shows a collection, or a singleton: of paths without a key, no other retrieves. */
+export function isShowing({ action, variant, method }: OperationPlan): boolean {
+  return (action === 'list' || action === 'retrieve') && variant === undefined && method === 'GET';
+}

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { RouteOptions } from 'fastify';
 import { Type, type TSchema } from 'typebox';
 import type { ErrorFormat } from '../error-format.ts';
+import { isEmpty } from '../json.ts';
 import { mayHaveBody, SAFE_METHODS } from '../methods.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
 import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
@@ -148,7 +149,7 @@ export function documentedResponses({ responses, documentation }: OperationPlan)
     const body = {
       ...(schema ?? (status === '204' ? { type: 'null' } : {})),
       description,
-      ...(Object.keys(headers).length === 0 ? {} : { headers }),
+      ...(isEmpty(headers) ? {} : { headers }),
       ...(example === undefined ? {} : { examples: [example] }),
     };
     return [status, body] as const;

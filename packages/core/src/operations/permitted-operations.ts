@@ -14,7 +14,7 @@ import { SHOWS } from '../viewset/visible/shown-view.ts';
 import { RuleList } from '../throttle/request-limiter.ts';
 import { hasThrottleRate } from '../viewset/viewset.ts';
 import { askView, compileAdmission, type Step } from './gate.ts';
-import type { OperationPlan } from './operation-plan.ts';
+import { isShowing, type OperationPlan } from './operation-plan.ts';
 import type { PlannedRoute } from './plan-view.ts';
 import { pathKeys } from './refusals.ts';
 
@@ -103,11 +103,6 @@ export function permittedOperations(path: string, routes: readonly PlannedRoute[
       writeShapes: permitted.flatMap(({ plan, shape }) => (shape === undefined ? [] : [[plan.operationId, shape]])),
     };
   };
-}
-
-/** Tells if an operation shows a collection, or a singleton: of paths without a key, no other retrieves. */
-function isShowing({ action, variant, method }: OperationPlan): boolean {
-  return (action === 'list' || action === 'retrieve') && variant === undefined && method === 'GET';
 }
 
 /** Asks if an operation is permitted, and by which of several write shapes. Undefined if it is not. */

@@ -3,7 +3,7 @@ import { type TObject, type TSchema, Type } from 'typebox';
 import { type Awaitable, withError } from '../awaitable.ts';
 import { InvalidUsage } from '../errors.ts';
 import type { InvalidUsageCollector } from '../invalid-usage-collector.ts';
-import { isRecord } from '../json.ts';
+import { isEmpty, isRecord } from '../json.ts';
 import { echo, invalidParameter, PlacedInvalidUsage, QueryParameters } from '../parameters.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
 import type { OperationParameter } from './operation-plan.ts';
@@ -23,10 +23,7 @@ export function querySchema(parameters: readonly OperationParameter[]): TObject 
     const { description } = schema as { readonly description?: string };
     return [name, Type.Optional({ ...value, ...(description === undefined ? {} : { description }) })];
   });
-  return Type.Object(
-    Object.fromEntries(properties),
-    Object.keys(definitions).length === 0 ? {} : { $defs: definitions },
-  );
+  return Type.Object(Object.fromEntries(properties), isEmpty(definitions) ? {} : { $defs: definitions });
 }
 
 /**

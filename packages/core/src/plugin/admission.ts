@@ -3,7 +3,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import { runHook } from '../awaitable.ts';
 import { HttpError, ParseError, ServiceUnavailable, UriTooLong } from '../errors.ts';
 import { LineLimit } from '../line-limit.ts';
-import { mayHaveBody } from '../methods.ts';
+import { readsBody } from '../methods.ts';
 import { cutOff } from './answer-progress.ts';
 import { sendError } from './error-handler.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -84,7 +84,7 @@ function waitForBodies(app: FastifyInstance, inFlight: RequestsInFlight, refuse:
     else endBody(request, reply, done);
   });
   app.addHook('onRoute', (route) => {
-    if ([route.method].flat().some(mayHaveBody)) route.preHandler = [endBody, route.preHandler ?? []].flat();
+    if (readsBody(route)) route.preHandler = [endBody, route.preHandler ?? []].flat();
   });
 }
 

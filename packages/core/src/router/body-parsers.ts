@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { ImproperlyConfigured, ParseError } from '../errors.ts';
 import { noteDecoding, unreadable } from '../operations/reading-error.ts';
-import { mayHaveBody } from '../methods.ts';
+import { readsBody } from '../methods.ts';
 import { FORM_TYPE } from '../operations/declared-routes.ts';
 import { markRounded } from '../schema/rounded-numbers.ts';
 import { parseStrictJson, StrictJsonError } from '../strict-json.ts';
@@ -16,7 +16,7 @@ export function readJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addHook('onRoute', (route) => {
     // Behind the hooks of the application, which may decompress.
-    if ([route.method].flat().some(mayHaveBody)) route.preParsing = [route.preParsing ?? [], noteDecoding].flat();
+    if (readsBody(route)) route.preParsing = [route.preParsing ?? [], noteDecoding].flat();
   });
   const parse = app.getDefaultJsonParser('remove', 'remove');
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { OperationPlan } from '../operations/operation-plan.ts';
+import { isShowing, type OperationPlan } from '../operations/operation-plan.ts';
 import { templateFiller } from '../path-template.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from '../viewset/setup/view-definition.ts';
 import { ViewSet } from '../viewset/viewset.ts';
@@ -25,12 +25,11 @@ export class RouterRoot extends ViewSet {
   override list(request: FastifyRequest): Record<string, string> {
     const params = request.params as Readonly<Record<string, unknown>>;
     const below = this.#operations.filter(
-      ({ action, variant, path, view }) =>
-        (action === 'list' || action === 'retrieve') &&
-        variant === undefined &&
-        path.startsWith(`${this.#path}/`) &&
-        !path.includes(':', this.#path.length) &&
-        view.name !== this.name,
+      (plan) =>
+        isShowing(plan) &&
+        plan.path.startsWith(`${this.#path}/`) &&
+        !plan.path.includes(':', this.#path.length) &&
+        plan.view.name !== this.name,
     );
     return Object.fromEntries(
       below.map(({ path }) => [

@@ -1,5 +1,4 @@
-import { pointerStep } from '../json.ts';
-import { MAX_PROBLEMS, type Problem } from './scan-input.ts';
+import { MAX_PROBLEMS, placeUnder, type Problem } from './scan-input.ts';
 
 /** A problem, with what a union asks of it to find the member that was meant. */
 export interface Fault extends Problem {
@@ -78,10 +77,7 @@ export class Reading {
   part(node: SchemaNode, step: string | number, part: unknown): unknown {
     const before = this.faults.length;
     const known = node.read(part, this);
-    for (let index = before; index < this.faults.length; index++) {
-      const fault = this.faults[index]!;
-      this.faults[index] = { ...fault, path: pointerStep(step) + fault.path };
-    }
+    placeUnder(step, this.faults, before);
     return known;
   }
 

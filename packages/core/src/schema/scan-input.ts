@@ -11,6 +11,14 @@ export function placedAt(pointer: string, problems: readonly Problem[]): readonl
   return pointer === '' ? problems : problems.map((problem) => ({ ...problem, path: pointer + problem.path }));
 }
 
+/** Places the problems of a part, the first of which has an index, in the value that holds the part. */
+export function placeUnder(step: string | number, problems: Problem[], first: number): void {
+  for (let index = first; index < problems.length; index++) {
+    const problem = problems[index]!;
+    problems[index] = { ...problem, path: pointerStep(step) + problem.path };
+  }
+}
+
 /** Deeper than any document that a person means, far shallower than what overflows a stack. */
 const MAX_DEPTH = 100;
 /** An answer names this many problems and no more: enough for any form, and bounded whatever is sent. */
@@ -58,6 +66,7 @@ class Scan implements Scanned {
   readonly problems: Problem[] = [];
   size = 0;
   isTooDeep = false;
+
   visit(value: unknown, depth = 0): void {
     this.size += 1;
     if (typeof value === 'string') this.#judge(value, '');
@@ -77,14 +86,10 @@ class Scan implements Scanned {
     }
   }
 
-  /** The problems of a part are told with the way to it. */
   #visitAt(step: string | number, part: unknown, depth: number): void {
     const before = this.problems.length;
     this.visit(part, depth);
-    for (let index = before; index < this.problems.length; index++) {
-      const { path, message } = this.problems[index]!;
-      this.problems[index] = { path: pointerStep(step) + path, message };
-    }
+    placeUnder(step, this.problems, before);
   }
 
   #judge(text: string, subject: string): void {

@@ -2,10 +2,15 @@ import assert from 'node:assert/strict';
 import type { OperationPlan } from '@viewset/core';
 import { onWire } from '../bodies.ts';
 import { bodyOf, nameOf } from './record-cases.ts';
-import { type Answer, type SuiteCase, titleOf, type ViewUnderTest } from './view-under-test.ts';
-
-/** The statuses by which a request is refused because of who sends it. */
-const REFUSED: ReadonlySet<number> = new Set([401, 403, 404]);
+import {
+  type Answer,
+  isTurnedAway,
+  type RecordKey,
+  type Sender,
+  type SuiteCase,
+  titleOf,
+  type ViewUnderTest,
+} from './view-under-test.ts';
 
 /** Lists the cases of who may use an operation: nobody, and a stranger if there is one. */
 export function accessCases(
@@ -35,19 +40,27 @@ export function hiddenCases(): SuiteCase[] {
   return [['no answer has a hidden value', hidesValues]];
 }
 
-async function sendAs(view: ViewUnderTest, plan: OperationPlan, as: 'nobody' | 'stranger'): Promise<Answer> {
-  const key = plan.detail ? (await view.make()).key : undefined;
+async function sendAs(
+  as: Sender,
+  view: ViewUnderTest,
+  plan: OperationPlan,
+  key: RecordKey | undefined,
+): Promise<Answer> {
   const tag = key === undefined ? {} : await view.tagOf(key);
   return view.send(plan, { as, key, ...(await bodyOf(view, plan)), ...tag });
 }
 
+async function sendAsNobody(view: ViewUnderTest, plan: OperationPlan): Promise<Answer> {
+  return sendAs('nobody', view, plan, plan.detail ? (await view.make()).key : undefined);
+}
+
 async function refusesNobody(view: ViewUnderTest, plan: OperationPlan): Promise<void> {
-  const { status, text } = await sendAs(view, plan, 'nobody');
+  const { status, text } = await sendAsNobody(view, plan);
   assert.equal(status, 401, `${titleOf(plan)} of nobody answered ${status}: ${text}`);
 }
 
 async function needsNoToken(view: ViewUnderTest, plan: OperationPlan): Promise<void> {
-  const { status, text } = await sendAs(view, plan, 'nobody');
+  const { status, text } = await sendAsNobody(view, plan);
   assert.notEqual(status, 401, `${titleOf(plan)} of nobody answered ${status}: ${text}`);
 }
 
@@ -55,14 +68,9 @@ async function strangerUses(view: ViewUnderTest, plan: OperationPlan, may: boole
   const { key } = await view.make();
   const shown = view.plans.find('retrieve');
   const before = shown && (await view.retrieve(key));
-  const { status, text } = await view.send(plan, {
-    as: 'stranger',
-    key,
-    ...(await bodyOf(view, plan)),
-    ...(await view.tagOf(key)),
-  });
+  const { status, text } = await sendAs('stranger', view, plan, key);
   const words = may ? 'does not let a stranger in' : 'lets a stranger in';
-  assert.equal(!REFUSED.has(status), may, `${titleOf(plan)} ${words}: it answered ${status}: ${text}`);
+  assert.equal(!isTurnedAway(status), may, `${titleOf(plan)} ${words}: it answered ${status}: ${text}`);
   if (may || shown === undefined) return;
   assert.deepEqual(await view.retrieve(key), before, 'a stranger has changed the record');
 }

@@ -3,7 +3,7 @@ import type { OperationParameter, OperationPlan } from '@viewset/core';
 import type { Body, FieldSchema } from '../bodies.ts';
 import { uniqueValue } from '../unique-value.ts';
 import { type Comparable, ComparedField } from './compared-field.ts';
-import { matches, type Question, questions } from './questions.ts';
+import { matches, type Question, questions, UNUSED_TEXT } from './questions.ts';
 import { isRefusal, type SuiteCase, titleOf, type ViewUnderTest, rowsOf } from './view-under-test.ts';
 
 /** Lists the cases of a list: its filters, orders, searches, pages and the values that it refuses. */
@@ -192,4 +192,3 @@ function takesAnyText({ type, items, enum: values, format, pattern }: FieldSchem
 
 /** A list of more records than these takes too long to make. */
 const MOST_RECORDS = 100;
-const UNUSED_TEXT = 'nobodyhasthis';

@@ -7,6 +7,9 @@ export interface Question {
   readonly holds: (value: Comparable) => boolean;
 }
 
+/** A text that no record has. */
+export const UNUSED_TEXT = 'nobodyhasthis';
+
 type Holds = (value: Comparable, asked: Comparable) => boolean;
 
 const lower = (value: Comparable): string => String(value).toLowerCase();
@@ -104,7 +107,7 @@ function unusedValue({ type }: ComparedField, used: readonly Comparable[]): Comp
     case 'datetime':
       return greatest + 86_400_000;
     case 'string':
-      return 'nobodyhasthis';
+      return UNUSED_TEXT;
     default:
       return greatest + 1;
   }

@@ -195,6 +195,11 @@ export function isRefusal(status: number): boolean {
   return status === 400 || status === 409 || status === 422;
 }
 
+/** True of the statuses by which a request is refused because of who sends it. */
+export function isTurnedAway(status: number): boolean {
+  return status === 401 || status === 403 || status === 404;
+}
+
 /** Tells if a plan takes its body as JSON, with no file that has to come. */
 export function takesJson({ body }: OperationPlan): boolean {
   const { properties = {}, required = [] } = (body?.schema ?? {}) as {

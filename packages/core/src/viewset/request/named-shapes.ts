@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { atOnce } from '../../awaitable.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
-import { isRecord } from '../../json.ts';
+import { isEmpty, isRecord } from '../../json.ts';
 import { nearest } from '../../nearest.ts';
 import { describe, wrongOption } from '../../options.ts';
 import type { ReadShape } from '../../shapes/read/read-shape.ts';
@@ -67,7 +67,7 @@ export function namedShapes<Shape>(given: unknown, declaration: ShapesDeclaratio
   const { name, option, make } = declaration;
   const kinds = `a ${option}Shape()`;
   if (isShape(given)) return new Map([['default', make(given, option)]]);
-  if (!isRecord(given) || Object.keys(given).length === 0) {
+  if (!isRecord(given) || isEmpty(given)) {
     throw wrongOption(name, option, `${kinds}, a Type.Object(), or an object of these by operation`, given);
   }
   checkNames(Object.keys(given), declaration);

@@ -5,6 +5,7 @@ import { ImproperlyConfigured } from '../../errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { resolveOption } from '../../filters/filter.ts';
 import { primaryKey } from '../../fields/primary-key.ts';
+import { isEmpty } from '../../json.ts';
 import { checkOptionNames, wrongOption } from '../../options.ts';
 import { templateOf } from '../../path-template.ts';
 import { fillsOf, type Permission, type PermissionClass } from '../../permissions/permission.ts';
@@ -209,7 +210,7 @@ function makeSelections(
   { expand, fields = expand !== undefined }: AnyModelOptions,
 ): Selections | undefined {
   if (expand === undefined && !fields) return undefined;
-  if (expand !== undefined && Object.keys(expand).length === 0) {
+  if (expand !== undefined && isEmpty(expand)) {
     throw wrongOption(name, 'expand', 'fields by name', expand);
   }
   const expandable =

@@ -61,7 +61,7 @@ export class VisibleRecords<Entity extends object> {
 
   /** Selects the record that the request names. */
   forKey(request: FastifyRequest): QuerySet<Entity> {
-    return this.forList(request).where(this.conditionOfRecord(request));
+    return this.forList(request).where(this.#conditionOfRecord(request));
   }
 
   /** Selects records that the request has written, of the values of a field: of those only that are still in its scope. */
@@ -93,7 +93,7 @@ export class VisibleRecords<Entity extends object> {
 
   /** Finds the record that the request names as an entity; see `findAll`. */
   async find(request: FastifyRequest, lock: boolean): Promise<Entity | undefined> {
-    const [entity] = await this.findAll(request, this.conditionOfRecord(request), lock);
+    const [entity] = await this.findAll(request, this.#conditionOfRecord(request), lock);
     return entity;
   }
 
@@ -113,7 +113,7 @@ export class VisibleRecords<Entity extends object> {
 
   /** Locks the record that the request names, whoever may see it. */
   async lock(request: FastifyRequest): Promise<void> {
-    await this.#selectStored(request, this.conditionOfRecord(request)).entity({ lock: true });
+    await this.#selectStored(request, this.#conditionOfRecord(request)).entity({ lock: true });
   }
 
   /** Selects the stored records of a condition, whoever may see them, under the filters of MikroORM that the view has. */
@@ -127,7 +127,7 @@ export class VisibleRecords<Entity extends object> {
    * True of the record that a request names, by its path or as the view's singleton.
    * @throws ImproperlyConfigured for a path of the collection, which names none
    */
-  conditionOfRecord(request: FastifyRequest): Condition {
+  #conditionOfRecord(request: FastifyRequest): Condition {
     const { column, singleton } = this.#definition.key;
     if (singleton !== undefined) return singleton(request);
     const { pk } = stateOf(request);

@@ -101,7 +101,8 @@ export class RecordWrites<Entity extends object, Output extends object> {
   update(request: FastifyRequest, reply: FastifyReply, answer: AnswerOf<Output>): Promise<Output> {
     const { meta, pk, resolution } = this.#definition;
     const body = inputOf(request).bodies[0]!;
-    const data = withoutKey(body.data, pk.property.name);
+    // The primary key of a record is chosen when it is created, and stays.
+    const { [pk.property.name]: _pk, ...data } = body.data as Record<string, unknown>;
     const { reader: em } = request;
     const { records: projection } = answer;
     return this.#writeOne(request, reply, {
@@ -205,8 +206,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     { data, answer }: Ways<Entity, unknown>,
     unchanged: Condition | undefined,
   ): Write & { readonly condition: Condition } {
-    const { condition: listed, filters } = this.#records.forList(request);
-    const named = and(listed, this.#records.conditionOfRecord(request));
+    const { condition: named, filters } = this.#records.forKey(request);
     return {
       em: request.reader,
       grant: stateOf(request).grant,
@@ -293,11 +293,4 @@ export class RecordWrites<Entity extends object, Output extends object> {
       return writtenRecords(meta, fields, data, path, isNew ? undefined : { field, value });
     });
   }
-}
-
-/** The primary key of a record is chosen when it is created, and stays. */
-function withoutKey(data: object, key: string): object {
-  if (!Object.hasOwn(data, key)) return data;
-  const { [key as never]: _key, ...others } = data;
-  return others;
 }
