@@ -117,6 +117,8 @@ t.test('options answer the questions', async (t) => {
   const silent = execFileSync(process.execPath, [program, 'silent', '--no-install'], {
     cwd: workspace,
     encoding: 'utf8',
+    // Whatever runs the tests.
+    env: { ...process.env, npm_config_user_agent: 'npm/11.0.0 node/v24' },
   });
   t.match(silent, /Wrote 15 files into silent/, 'without a terminal nothing is asked');
 });
