@@ -65,11 +65,14 @@ const gates: readonly Gate[] = [
 
 const total = { passed: 0, failed: 0, skipped: 0 };
 const figures: string[] = [];
+const failures: string[] = [];
 for (const gate of gates) {
   console.log(`\n── ${gate.name}: ${gate.command}`);
   const startedAt = Date.now();
-  const { code, lastLine } = await run(gate);
+  const { code, lines } = await run(gate);
+  const lastLine = lines.at(-1) ?? '';
   if (gate.isFigure === true) figures.push(lastLine);
+  if (code !== 0) failures.push(`\n── FAILED: ${gate.name}: ${gate.command}`, ...reasonsIn(lines));
   const counts = (gate.counts === true ? parseCounts(lastLine) : undefined) ?? { passed: 0, failed: 0, skipped: 0 };
   const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
   console.log(`── ${code === 0 ? 'ok' : 'FAILED'} in ${seconds} s: ${gate.name}`);
@@ -77,25 +80,35 @@ for (const gate of gates) {
   total.failed += counts.failed + (code === 0 ? 0 : 1);
   total.skipped += counts.skipped;
 }
+// Said again at the end: where a log is cut, its end is what a person gets to see.
+for (const line of failures) console.log(line);
 console.log(`\n${[...figures, formatCounts(total)].join('\n')}`);
 process.exitCode = total.failed === 0 ? 0 : 1;
 
-/** Runs a shell command with its output passed on; also gives the last line that it printed. */
-async function run({ command, env }: Gate): Promise<{ code: number; lastLine: string }> {
+/** Runs a shell command with its output passed on; also gives the lines that it printed, without the blank ones. */
+async function run({ command, env }: Gate): Promise<{ code: number; lines: readonly string[] }> {
   const child = spawn(command, {
     cwd: root,
     shell: true,
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...env },
   });
-  let tail = '';
-  child.stdout.on('data', (chunk: Buffer) => {
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     process.stdout.write(chunk);
-    tail = (tail + chunk.toString()).slice(-2000);
+    text += chunk;
   });
   return new Promise((resolve) => {
-    child.on('close', (code) => resolve({ code: code ?? 1, lastLine: tail.trimEnd().split('\n').at(-1) ?? '' }));
+    child.on('close', (code) => {
+      resolve({ code: code ?? 1, lines: text.split('\n').filter((line) => line.trim() !== '') });
+    });
   });
+}
+
+/** The lines that say what failed: the tests that did not pass, or the end of the output where no line names one. */
+function reasonsIn(lines: readonly string[]): readonly string[] {
+  const tests = lines.filter((line) => /^\s*not ok \d/.test(line));
+  return tests.length > 0 ? tests.slice(0, 60) : lines.slice(-30);
 }
 
 function parseCounts(line: string): Counts | undefined {

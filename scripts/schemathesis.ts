@@ -57,6 +57,8 @@ export async function runSchemathesis(
       // Here is what the hooks of several applications have in common.
       PYTHONPATH: import.meta.dirname,
       PYTHONDONTWRITEBYTECODE: '1',
+      // A log gets no picture of the progress, drawn again ten times a second.
+      TERM: 'dumb',
     },
     stdio: ['ignore', 2, 2],
   });
