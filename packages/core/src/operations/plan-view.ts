@@ -195,6 +195,7 @@ function operationPlan(
       key: key.column?.key,
       fieldWords: documentation.fieldWords ?? {},
     }),
+    list: action === 'list' ? definition.lists?.declared : undefined,
     handler: definition.customized === undefined ? guarded : answeringRefusals(guarded, { meta, key, parent }),
   });
 }
