@@ -62,7 +62,7 @@ function checkTarball(name: string, tarball: string): void {
     'CHANGELOG.md',
     BILL_OF_MATERIALS,
     ...(name === 'create-viewset' ? ['dist/bin.js', 'template/app.ts'] : ['dist/index.js', 'dist/index.d.ts']),
-    ...(name === '@viewset/explorer' ? ['dist/page/explorer.js', 'dist/page/explorer.css'] : []),
+    ...(name === '@viewset/explorer' ? ['dist/page/explorer.js', 'dist/page/qr.js', 'dist/page/explorer.css'] : []),
   ]) {
     if (!files.includes(`package/${needed}`)) throw new Error(`${name}: the tarball lacks ${needed}`);
   }

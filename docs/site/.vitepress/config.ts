@@ -13,6 +13,9 @@ const site = await stageSite(root, stage);
 const ICON =
   'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M1 3h4l3 7 3-7h4L9.500 14h-3z" fill="%233451b2"/></svg>';
 
+/** A comment at the start of a block of code that is the name of its file alone. */
+const FILE_NAME = /^\/\/ ([\w./-]+\.\w+)\n/;
+
 /** Returns the name that a heading has in links on GitHub, where the same pages are read, and in TypeDoc's. */
 function githubSlug(heading: string): string {
   return heading
@@ -40,6 +43,15 @@ export default defineConfig({
         const token = tokens[index];
         if (token !== undefined) token.info = 'text';
         return md.renderer.rules.fence?.(tokens, index, options, env, self) ?? '';
+      };
+      const { fence } = md.renderer.rules;
+      // A first line that names the file is the title of the block.
+      md.renderer.rules.fence = (tokens, index, options, env, self) => {
+        const token = tokens[index]!;
+        const [line, file] = FILE_NAME.exec(token.content) ?? ['', undefined];
+        token.content = token.content.slice(line.length);
+        const code = fence?.(tokens, index, options, env, self) ?? '';
+        return file === undefined ? code : `<div class="code-file">${file}</div>${code}`;
       };
     },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },

@@ -1,13 +1,12 @@
 import type { MikroORM } from '@mikro-orm/core';
 import { type AccountUser, auth } from '@viewset/auth';
 import { serverOptions, viewset } from '@viewset/core';
+import { explorer } from '@viewset/explorer';
 import { openapi } from '@viewset/openapi';
-import { fastify, type FastifyInstance } from 'fastify';
+import { fastify } from 'fastify';
 import { User } from './entities.ts';
 import { ERRORS, formatError } from './errors.ts';
 import { conduitRouter } from './router.ts';
-import { tagRoutes } from './tag.ts';
-import { currentUserRoutes } from './user.ts';
 
 declare module '@viewset/core' {
   interface ViewsetTypes {
@@ -34,15 +33,11 @@ const INFO = {
 };
 
 /** Conduit, ready to listen. */
-export async function buildApp({
-  orm,
-  secret,
-  bcryptRounds = 12,
-  logger = false,
-}: AppOptions): Promise<FastifyInstance> {
+export async function buildApp({ orm, secret, bcryptRounds = 12, logger = false }: AppOptions) {
   const app = fastify(serverOptions({ logger }));
   await app.register(openapi, { info: INFO });
   await app.register(viewset, { orm, formatError, errorSchema: ERRORS });
+  await app.register(explorer, { title: INFO.title });
   await app.register(auth, {
     account: User,
     fields: { name: 'username', is_active: 'isActive', last_login: 'lastLogin' },
@@ -52,7 +47,5 @@ export async function buildApp({
     bcryptRounds,
   });
   await app.register(conduitRouter().plugin);
-  await app.register(currentUserRoutes);
-  await app.register(tagRoutes);
   return app;
 }

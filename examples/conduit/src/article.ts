@@ -25,7 +25,6 @@ const whole = readShape(Article, ['slug', 'title', 'description', 'body', 'creat
   favoritesCount: count('favorites'),
   author: profile,
 });
-const brief = whole.omit(['body']);
 const names = ['title', 'description', 'body'] as const;
 const tags = { tagList: refs('tagList.name', { create: true }) } as const;
 const create = writeShape(Article, names, tags, { optional: ['tagList'] });
@@ -35,7 +34,7 @@ const slugOf = (title: string) =>
   `${title.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '-')}-${randomBytes(4).toString('hex')}`;
 
 export class ArticleViewSet extends ModelViewSet(Article, {
-  read: { list: brief, default: whole },
+  read: { list: whole.omit(['body']), default: whole },
   write: { create, update },
   lookupField: 'slug',
   filterFields: { tag: 'tagList__name', author: 'author__username', favorited: 'favorites__user__username' },

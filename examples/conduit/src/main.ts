@@ -15,7 +15,8 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => 
 const url = await app.listen({ host: HOST ?? '127.0.0.1', port: Number(PORT ?? 3000) });
 process.stdout.write(`
 Conduit is listening on ${url}.
-  ${url}/docs   the reference: look at it in a browser
+  ${url}/api    the explorer: look at it in a browser
+  ${url}/docs   the reference
 
   curl -s ${url}/api/users -H 'content-type: application/json' \\
     -d '{"user":{"username":"ann","email":"ann@example.com","password":"red gate north"}}'

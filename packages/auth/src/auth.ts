@@ -13,6 +13,7 @@ import fp from 'fastify-plugin';
 import { AccessTokens, AuthorizationHeader, claimsOf, type TokenAccount } from './tokens/access-tokens.ts';
 import { type AccountModel, checkAccount } from './accounts/account-contract.ts';
 import { AccountInput } from './accounts/account-input.ts';
+import { readRegistrationFields } from './routes/register.ts';
 import { sharedHasher } from './accounts/account-subscriber.ts';
 import { Accounts } from './accounts/accounts.ts';
 import { ApiKeyPayload, type ApiKeys, apiKeysOf } from './api-keys/api-keys.ts';
@@ -129,7 +130,7 @@ export const auth = fp(
         permissions: options.permissions,
         checkPassword: passwordCheck({ hasher, wrongPasswords, devices }),
         passwordRules,
-        registrationInput: fields && new AccountInput('registrationFields', fields, model),
+        registrationInput: fields && readRegistrationFields(fields, model, passwordRules),
         me,
         sessions: refreshes,
         passkeys: await passkeysOf(wiring),

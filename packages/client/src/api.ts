@@ -14,8 +14,8 @@ export type ApiOf<Described> = Described extends { readonly '~views'?: infer Vie
 
 /** One route: the arguments that it takes, and the answers that it gives. */
 export interface Route {
-  /** True: it is about one record, by its key. */
-  readonly detail: boolean;
+  /** True: it is about one record, by its key. `alone`: about that of a singleton, which has none. */
+  readonly detail: boolean | 'alone';
   readonly query: object;
   readonly body: unknown;
   readonly data: unknown;
@@ -43,10 +43,13 @@ interface Nested<Relation> {
 /** No body says what the path says. */
 type WithoutInput<D, Relation> = D extends Declarations
   ? Omit<D, 'input' | 'update'> & {
-      readonly input: Omit<D['input'], Relation & PropertyKey>;
-      readonly update: Omit<D['update'], Relation & PropertyKey>;
+      readonly input: Without<D['input'], Relation>;
+      readonly update: Without<D['update'], Relation>;
     }
   : D;
+
+/** Each kind of body has fields of its own. */
+type Without<Body, Name> = Body extends unknown ? Omit<Body, Name & PropertyKey> : never;
 
 /** Every route may miss the record that it stands below. */
 type BelowParent<Routes> = {
@@ -81,6 +84,8 @@ export interface Declarations {
   readonly input: unknown;
   readonly update: unknown;
   readonly operations: string;
+  /** True if the record follows from the request. */
+  readonly singleton: boolean;
   /** The methods of `update`: PUT, PATCH. */
   readonly updateMethods: string;
   /** The members in which records stand; never if they stand by themselves. */
@@ -103,7 +108,7 @@ export interface Declarations {
 
 type None = Record<never, never>;
 
-interface Of<Detail extends boolean, Body, Data> {
+interface Of<Detail extends Route['detail'], Body, Data> {
   readonly detail: Detail;
   readonly query: None;
   readonly body: Body;
@@ -130,14 +135,18 @@ type OneOf<D extends Declarations> = [D['envelope']] extends [never]
     ? One
     : never;
 
+/** The way that an operation on one record names it. */
+type DetailOf<D> = D extends { readonly singleton: true } ? 'alone' : true;
+
 /** The five operations, `update` as two: a PUT replaces a record, a PATCH updates it; and those on several records at once. */
 interface Operations<D extends Declarations> {
   readonly list: ListOf<D> & Selecting<D, D['outputs']['list'], ListOf<D>['resultsName']>;
-  readonly retrieve: Of<true, undefined, Answered<D, 'retrieve'>> & SelectingOne<D, 'retrieve'>;
+  readonly retrieve: Of<DetailOf<D>, undefined, Answered<D, 'retrieve'>> & SelectingOne<D, 'retrieve'>;
   readonly create: Of<false, In<OneOf<D>, D['input']>, Answered<D, 'create'>> & SelectingOne<D, 'create'>;
-  readonly replace: Of<true, In<OneOf<D>, D['update']>, Answered<D, 'update'>> & SelectingOne<D, 'update'>;
-  readonly update: Of<true, In<OneOf<D>, Partial<D['update']>>, Answered<D, 'update'>> & SelectingOne<D, 'update'>;
-  readonly destroy: Of<true, undefined, undefined>;
+  readonly replace: Of<DetailOf<D>, In<OneOf<D>, D['update']>, Answered<D, 'update'>> & SelectingOne<D, 'update'>;
+  readonly update: Of<DetailOf<D>, In<OneOf<D>, Partial<D['update']>>, Answered<D, 'update'>> &
+    SelectingOne<D, 'update'>;
+  readonly destroy: Of<DetailOf<D>, undefined, undefined>;
   readonly createMany: OfMany<In<ManyOf<D>, readonly D['input'][]>, AnsweredMany<D, 'create'>, None> &
     Selecting<D, D['outputs']['create'], ManyOf<D>>;
   readonly updateMany: OfMany<
@@ -288,7 +297,7 @@ type ActionName<Name extends string, UrlPath> = UrlPath extends string
     : Name;
 
 interface ActionRoute<A extends ActionDeclarations, Method, D> {
-  readonly detail: A['detail'];
+  readonly detail: A['detail'] extends true ? DetailOf<D> : false;
   readonly query: (A['query'] extends object ? A['query'] : None) &
     (TakesListParameters<A, Method> extends true
       ? D extends Declarations

@@ -121,11 +121,11 @@ export type DataOf<ACall> = ACall extends Answering<infer Data> ? Data : never;
 /** A reading whose answer has the fields that are chosen. */
 interface SelectingReading<R extends SelectingRoute> extends Answering<R['data']> {
   <const Expand extends Added<R> = never, const Fields extends Kept<R> = never>(
-    ...args: [...KeyArgument<R>, query?: R['query'] & Selection<Expand, Fields>, options?: CallOptions]
+    ...args: ReadArguments<R, R['query'] & Selection<Expand, Fields>>
   ): Promise<Selected<R, Expand, Fields>>;
   /** The same call, which does not throw ApiError: a union of the answer and the errors that the route can have. */
   safe<const Expand extends Added<R> = never, const Fields extends Kept<R> = never>(
-    ...args: [...KeyArgument<R>, query?: R['query'] & Selection<Expand, Fields>, options?: CallOptions]
+    ...args: ReadArguments<R, R['query'] & Selection<Expand, Fields>>
   ): Promise<Answer<SelectedRoute<R, Expand, Fields>, 'read'>>;
   /** The key of the answer in a cache, such as TanStack Query's: equal for equal requests, made of JSON alone. */
   key(...args: [...KeyArgument<R>, query?: R['query'] & Selection<Added<R>, Kept<R>>]): QueryKey;
@@ -210,7 +210,13 @@ export interface Call<
   safe(...args: Arguments): Promise<Answer<R, Kind>>;
 }
 
-interface Reading<R extends Route> extends Call<R, [...KeyArgument<R>, ...QueryArgument<R['query']>], 'read'> {
+interface Reading<R extends Route> extends Call<
+  R,
+  Requires<R['query']> extends true
+    ? [...KeyArgument<R>, query: R['query'], options?: CallOptions]
+    : ReadArguments<R, Query<R['query']>>,
+  'read'
+> {
   /** The key of the answer in a cache, such as TanStack Query's: equal for equal requests, made of JSON alone. */
   key(
     ...args: [
@@ -230,10 +236,10 @@ type Requires<Parameters> = Record<never, never> extends Parameters ? false : tr
 /** Without parameters, an object that has none: an empty type would take any object. */
 type Query<Parameters> = [keyof Parameters] extends [never] ? Readonly<Record<string, never>> : Parameters;
 
-type QueryArgument<Parameters> =
-  Requires<Parameters> extends true
-    ? [query: Parameters, options?: CallOptions]
-    : [query?: Query<Parameters>, options?: CallOptions];
+/** Of a singleton, undefined as the first argument would be taken for a key that is missing. */
+type ReadArguments<R extends Route, Parameters> = R['detail'] extends 'alone'
+  ? [] | [query: object & Parameters, options?: CallOptions]
+  : [...KeyArgument<R>, query?: Parameters, options?: CallOptions];
 
 /** The body of a route. On a collection a bare text or number would be taken for the key of a record: it is sent as a Blob. */
 type BodyOf<R extends Route> = R['detail'] extends true
@@ -258,7 +264,7 @@ type WriteArguments<R extends Route, Body extends readonly unknown[]> = [
       : [options?: OptionsOf<R> & { readonly query?: R['query'] }]),
 ];
 
-type OptionsOf<R extends Route> = R['detail'] extends true ? WriteRecordOptions : CallOptions;
+type OptionsOf<R extends Route> = R['detail'] extends false ? CallOptions : WriteRecordOptions;
 
 /** The answer of a call that does not throw. */
 export type Answer<R extends Route, Kind extends 'read' | 'write' = 'write'> =
@@ -285,8 +291,8 @@ type UsualError<Bodies> = Bodies extends { readonly usual: infer Errors } ? Erro
 /** The errors of the library on a route, by its kind; 0: no answer came; 502 and 504 are of machines between. */
 type StatusOf<R extends Route, Kind> =
   | (0 | 400 | 401 | 403 | 405 | 412 | 414 | 422 | 429 | 431 | 500 | 502 | 503 | 504)
-  | (R['detail'] extends true ? 404 : never)
-  | (Kind extends 'write' ? 408 | 409 | 413 | 415 | (R['detail'] extends true ? 428 : never) : never);
+  | (R['detail'] extends false ? never : 404)
+  | (Kind extends 'write' ? 408 | 409 | 413 | 415 | (R['detail'] extends false ? never : 428) : never);
 
 /** A list whose pages can be walked over. */
 interface ListRoute extends Route {

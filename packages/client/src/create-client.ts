@@ -12,7 +12,7 @@ interface Place {
   readonly collection: string;
   /** Behind the collection or the record. */
   readonly suffix: string;
-  /** True: needs a key. Undefined: a collection, or an action, which is about one record if its first argument is a key. */
+  /** True: needs a key, unless the record is a singleton. Undefined: a collection, or an action, which is about one record if its first argument is a key. */
   readonly detail?: true | undefined;
   /** True: the body of the answer is left to be read. */
   readonly isStreamed?: boolean;
@@ -23,8 +23,6 @@ interface Called {
   (...args: unknown[]): Promise<unknown>;
   safe(...args: unknown[]): Promise<unknown>;
 }
-
-const LIST = { name: 'list', method: 'GET', suffix: '' } as const;
 
 const OPERATIONS: Readonly<Record<string, readonly [method: string, detail?: true]>> = {
   list: ['GET'],
@@ -82,7 +80,13 @@ function resource(send: Send, collection: string, actionPath: ActionPath): objec
   });
   const own: Record<string, unknown> = { ...Object.fromEntries(operations), key: () => [collection] };
   const listAs = (format: unknown): Called =>
-    call(send, { ...LIST, collection: `${collection}.${String(format)}`, isStreamed: true });
+    call(send, {
+      name: 'list',
+      method: 'GET',
+      collection: `${collection}.${String(format)}`,
+      suffix: '',
+      isStreamed: true,
+    });
   own['exportAs'] = Object.assign((format: unknown, ...args: unknown[]) => listAs(format)(...args), {
     safe: (format: unknown, ...args: unknown[]) => listAs(format).safe(...args),
   });
@@ -101,22 +105,26 @@ function call(send: Send, place: Place): Called {
   const { method, name, collection, suffix, detail, isStreamed } = place;
   const isOwn = suffix === '';
 
-  const read = (args: readonly unknown[]): { key: string | undefined; rest: readonly unknown[] } =>
-    (detail ?? isKey(args[0])) ? { key: keySegment(args[0]), rest: args.slice(1) } : { key: undefined, rest: args };
+  /** The key as a segment of a path; none if the call is about a collection, or about a singleton. */
+  const read = (args: readonly unknown[]): { keys: readonly string[]; rest: readonly unknown[] } => {
+    const [first] = args;
+    // The arguments of a singleton begin with a query, a body or options, or there are none.
+    const isWrongKey = name === 'destroy' ? !Object.keys(first ?? {})[0] : first !== Object(first);
+    const keys = isKey(first) || (detail && args.length > 0 && isWrongKey) ? [keySegment(first)] : [];
+    return { keys, rest: args.slice(keys.length) };
+  };
 
   const request = async (args: readonly unknown[]): ReturnType<Send> => {
-    const { key, rest } = read(args);
+    const { keys, rest } = read(args);
     const [first, options = {}] = (name === 'destroy' ? [undefined, ...rest] : rest) as [unknown, CallOptions?];
     const isRead = method === 'GET';
     const isOfKeys = name === 'destroyMany';
     // The lists of a view's own writes are names of fields.
     const query = queryEntries(options.query ?? {}, isOwn && !isRead);
     if (isRead || isOfKeys) query.unshift(...queryOf(isOfKeys ? { pk: first } : first));
-    const path = key === undefined ? collection : `${collection}/${key}`;
-    const search = new URLSearchParams(query);
     return send({
       method,
-      url: path + suffix + (query.length === 0 ? '' : `?${search}`),
+      url: [collection, ...keys].join('/') + suffix + (query.length > 0 ? `?${new URLSearchParams(query)}` : ''),
       isAction: !isOwn,
       isStreamed,
       body: isRead || isOfKeys ? undefined : first,
@@ -136,8 +144,8 @@ function call(send: Send, place: Place): Called {
       }
     },
     key: (...args: unknown[]) => {
-      const { key, rest } = read(args);
-      return [collection, name, ...(key === undefined ? [] : [key]), textsByName(queryOf(rest[0]))];
+      const { keys, rest } = read(args);
+      return [collection, name, ...keys, textsByName(queryOf(rest[0]))];
     },
   });
 }

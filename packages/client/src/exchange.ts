@@ -100,7 +100,7 @@ function headersOf(
   if (method === 'GET' && etag !== undefined) headers.set('if-none-match', etag);
   const ifMatch = options.ifMatch === true ? etag : options.ifMatch;
   if (ifMatch !== undefined) headers.set('if-match', ifMatch);
-  else if (options.ifMatch === true) throw new TypeError('ifMatch: no ETag of this record is known; retrieve it first');
+  else if (options.ifMatch === true) throw new TypeError('ifMatch: no ETag is known; retrieve it first');
   return headers;
 }
 

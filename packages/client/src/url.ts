@@ -44,7 +44,7 @@ export function queryEntries(parameters: object, commas: boolean): QueryEntries 
     const texts = value.map(textOf);
     if (!commas) return texts.map((text) => [name, text]);
     const split = texts.find((text) => text.includes(','));
-    if (split !== undefined) throw new TypeError(`"${name}" is a list, and "${split}" in it has a comma`);
+    if (split !== undefined) throw new TypeError(`"${name}" is a list, and "${split}" has a comma`);
     return [[name, texts.join(',')]];
   });
 }

@@ -17,7 +17,7 @@ import {
 } from '@viewset/core';
 import t from 'tap';
 import { Type } from 'typebox';
-import { Book } from '../../core/test/support/library.ts';
+import { Book, Publisher } from '../../core/test/support/library.ts';
 import { type Answer, createClient, type DataOf, describeApi } from '../src/index.ts';
 import type { Lookup } from '../src/list.ts';
 import { type Api, BookViewSet } from './support/library-router.ts';
@@ -496,4 +496,43 @@ const Key = defineEntity({
 const Keeper = defineEntity({
   name: 'Keeper',
   properties: { id: p.integer().primary(), keys: () => p.oneToMany(Key).mappedBy('keeper') },
+});
+
+t.test('a body may have any of several shapes', async () => {
+  class ByRoleViewSet extends ModelViewSet(Book, {
+    read: readShape(Book, ['id']),
+    write: {
+      create: writeShape(Book, ['title', 'price']),
+      update: writeShape(Book, ['title']),
+      staff: writeShape(Book, ['title', 'pages', 'publisher'], {}, { required: ['pages'] }),
+    },
+    bulk: 5,
+  }) {
+    override writeShapeFor() {
+      return undefined;
+    }
+  }
+  class PublisherViewSet extends ModelViewSet(Publisher, { read: readShape(Publisher, ['id']) }) {}
+  const routes = () =>
+    new Router()
+      .register('books', ByRoleViewSet)
+      .register('publishers', PublisherViewSet)
+      .register('publishers/:publisher/books', ByRoleViewSet);
+  const { books, publishers } = createClient<ReturnType<typeof routes>>(options);
+  const below = publishers(1).books;
+  await books.create({ title: 'Ash', price: 5 });
+  await books.create({ title: 'Ash', pages: 7, publisher: 1 });
+  await books.createMany([
+    { title: 'Ash', price: 5 },
+    { title: 'Birch', pages: 7 },
+  ]);
+  await books.update(1, { pages: 7 });
+  await books.replace(1, { title: 'Ash' });
+  await below.create({ title: 'Ash', pages: 7 });
+  // @ts-expect-error no shape has this alone
+  await books.create({ pages: 7 });
+  // @ts-expect-error the price is of create alone
+  await books.replace(1, { title: 'Ash', price: 5 });
+  // @ts-expect-error the path says it
+  await below.create({ title: 'Ash', pages: 7, publisher: 1 });
 });

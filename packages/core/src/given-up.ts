@@ -1,19 +1,33 @@
 import { ServiceUnavailable } from './errors.ts';
 
-/** Requests that were answered in their handler's place, or whose client went away: their handlers must have no effect. */
-const givenUp = new WeakSet<object>();
-/** The transactions of requests, to be ended when their request is given up. */
-const listeners = new WeakMap<object, Set<() => void>>();
+/** What has been decided of a request while its handler works. A symbol on the request: a WeakMap costs every write. */
+const FATE: unique symbol = Symbol('viewset.fate');
+
+interface Fate {
+  /** True of a request that was answered in its handler's place, or whose client went away: its handler must have no effect. */
+  isGivenUp: boolean;
+  /** The ends of the request's transactions, to be called when it is given up. */
+  readonly listeners: Set<() => void>;
+}
+
+interface Fated {
+  [FATE]?: Fate;
+}
+
+function fateOf(request: object): Fate {
+  return ((request as Fated)[FATE] ??= { isGivenUp: false, listeners: new Set() });
+}
 
 /** Marks a request as failed, whatever its handler comes to, and ends its transactions. */
 export function giveUp(request: object): void {
-  if (givenUp.has(request)) return;
-  givenUp.add(request);
-  for (const listener of listeners.get(request) ?? []) listener();
+  const fate = fateOf(request);
+  if (fate.isGivenUp) return;
+  fate.isGivenUp = true;
+  for (const listener of fate.listeners) listener();
 }
 
 export function isGivenUp(request: object): boolean {
-  return givenUp.has(request);
+  return (request as Fated)[FATE]?.isGivenUp === true;
 }
 
 /** Throws if the request was given up. Asked before a write, and before a transaction is committed. */
@@ -23,10 +37,9 @@ export function checkNotGivenUp(request: object): void {
 
 /** Calls a function when the request is given up. Returns a function that cancels the call. */
 export function onGivenUp(request: object, listener: () => void): () => void {
-  let known = listeners.get(request);
-  if (known === undefined) listeners.set(request, (known = new Set()));
-  known.add(listener);
-  return () => known.delete(listener);
+  const { listeners } = fateOf(request);
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
 export function tookTooLong(): ServiceUnavailable {

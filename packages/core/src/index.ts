@@ -22,7 +22,7 @@ export type {
   UpdateInputOf,
 } from './viewset/setup/model-viewset-options.ts';
 export type { EnvelopeOption } from './viewset/answers/envelope.ts';
-export type { ReadShapes } from './viewset/answers/read-shapes.ts';
+export type { ReadShapes, WriteShapes } from './viewset/request/named-shapes.ts';
 export type { AnsweringOperation } from './viewset/request/answer.ts';
 export type { Operation, UpdateMethod } from './viewset/request/operation.ts';
 export {

@@ -3,14 +3,15 @@ export function pointerStep(key: string | number): string {
   return `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-/** The JSON pointer to the value that the keys lead to; the empty string, the whole document, for none. */
-export function jsonPointer(keys: readonly (string | number)[]): string {
-  return keys.map(pointerStep).join('');
-}
-
 /** Tells an object of JSON. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Tells an object without a property. */
+export function isEmpty(record: object): boolean {
+  for (const name in record) if (Object.hasOwn(record, name)) return false;
+  return true;
 }
 
 /** Tells an object that keeps all it says in entries of its own by name: not a Map, a Date or what inherits from another object. */

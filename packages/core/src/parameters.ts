@@ -7,6 +7,17 @@ import { parseStrictJson, StrictJsonError } from './strict-json.ts';
 export interface ParameterDeclaration {
   readonly name: string;
   readonly schema: TSchema;
+  /**
+   * The comparisons that a value asks for, one of which must hold: `{ field: 'author.name', lookup: 'icontains' }`. Programs such as generated
+   * tests read them. Default: none is known.
+   */
+  readonly compares?: readonly { readonly field: string; readonly lookup: string }[];
+  /** The fields that a value orders by, by the names that it has for them. Default: none is known. */
+  readonly orders?: Readonly<Record<string, string>>;
+  /** The part of a page that a value chooses. Default: none. */
+  readonly pages?: 'number' | 'offset' | 'cursor' | 'size';
+  /** The most records that a page has, whatever size a value asks for. */
+  readonly maxPageSize?: number;
 }
 
 /**
@@ -38,7 +49,8 @@ export class QueryParameters {
   }
 
   names(): string[] {
-    return [...Object.keys(this.#values), ...this.#json.keys()];
+    const names = Object.keys(this.#values);
+    return this.#json.size === 0 ? names : [...names, ...this.#json.keys()];
   }
 
   /** The same parameters with one name alone. */

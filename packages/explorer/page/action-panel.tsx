@@ -6,7 +6,9 @@ import { type Answer, Refusal, send } from './exchanges.ts';
 import { schemaOf } from './list-query.ts';
 import { here, hrefOf } from './location.ts';
 import type { Schema } from './openapi.ts';
-import { rowsOf, textOf } from './records.ts';
+import { Facts } from './facts.tsx';
+import { isRow, itemsOf, rowsOf, textOf } from './records.ts';
+import { recordHref } from './reference-href.ts';
 import { RowsTable } from './rows-table.tsx';
 import { SchemaForm } from './schema-form.tsx';
 import { Problem, Waiting } from './states.tsx';
@@ -74,7 +76,7 @@ export function ActionPanel({
       {answer !== undefined && (
         <section class="result" aria-live="polite" aria-label={texts.result}>
           <h2>{texts.actionDone(answer.status)}</h2>
-          <Result api={api} action={action} body={answer.body} />
+          <Result api={api} action={action} path={path} body={answer.body} />
         </section>
       )}
     </>
@@ -148,18 +150,32 @@ function split({ query, body }: Operation, values: Values): { query: URLSearchPa
   return { query: sent, body: Object.fromEntries(rest) };
 }
 
-/** The answer of an action: its records as a table, everything else as it came. */
+/** The answer of an action: records as a table, a single one by its fields, everything else as it came. */
 function Result({
-  api: { document },
+  api,
   action,
+  path,
   body,
 }: {
   readonly api: Api;
   readonly action: Operation;
+  readonly path: string;
   readonly body: unknown;
 }): JSX.Element {
   const rows = rowsOf(body);
   if (body === undefined) return <p>{texts.noContent}</p>;
-  if (rows.length === 0) return <pre tabIndex={0}>{JSON.stringify(body, undefined, 2)}</pre>;
-  return <RowsTable document={document} schema={rowOf(document, action.answer)} rows={rows} label={texts.result} />;
+  if (rows.length > 0) {
+    return (
+      <RowsTable api={api} schema={rowOf(api.document, action.answer)} rows={rows} label={texts.result} path={path} />
+    );
+  }
+  if (itemsOf(body)?.length === 0) return <p>{texts.noRows}</p>;
+  const href = recordHref(api, action.answer, path)?.(body);
+  if (href === undefined || !isRow(body)) return <pre tabIndex={0}>{JSON.stringify(body, undefined, 2)}</pre>;
+  return (
+    <>
+      <Facts api={api} schema={action.answer!} row={body} names={Object.keys(body)} isAside={false} />
+      <a href={href}>{texts.openRecord}</a>
+    </>
+  );
 }

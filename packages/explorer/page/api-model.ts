@@ -3,6 +3,7 @@ import { type ApiDocument, type DocumentOperation, follow, type Parameter, type 
 import { templatePattern } from './path-template.ts';
 import { textOf } from './records.ts';
 import { describe, propertiesOf } from './schema.ts';
+import { insideOf, usualPage, type WireNames } from './wire-names.ts';
 import { humanized } from './words.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -23,9 +24,21 @@ export interface Operation {
   readonly permissions: readonly string[];
   readonly query: readonly Parameter[];
   /** Undefined if the operation takes no body. */
-  readonly body: { readonly schema: Schema; readonly type: string; readonly required: boolean } | undefined;
+  readonly body: Body | undefined;
   /** The schema of the body of the first answer of success. */
   readonly answer: Schema | undefined;
+  /** The envelopes of the body and the answer, which their schemas leave out. */
+  readonly wire: WireNames;
+}
+
+/** The body of an operation. */
+export interface Body {
+  /** Of a body that may have one of several shapes, the operation's own. */
+  readonly schema: Schema;
+  /** The schemas by the names of shapes; undefined if there is one. */
+  readonly shapes: ReadonlyMap<string, Schema> | undefined;
+  readonly type: string;
+  readonly required: boolean;
 }
 
 /** A collection of records, and what can be done with it. */
@@ -38,6 +51,8 @@ export interface Resource {
   /** The path of the collection. */
   readonly path: string;
   readonly recordPath: string;
+  /** True if the record has no key in its path. */
+  readonly isSingleton: boolean;
   /** The field by which a record is found. */
   readonly key: string;
   /** The schema of a record in the list. */
@@ -89,7 +104,10 @@ export function readApi(document: ApiDocument): Api {
     resources: [...views.values()]
       .filter(([first]) => !isRoot(first!))
       .map((operations) => readResource(document, operations)),
-    login: all.find(({ id, method, body }) => id === 'login' && method === 'POST' && body !== undefined),
+    login: all.find(
+      ({ id, facts, method, body }) =>
+        (id === 'login' || facts?.action === 'login') && method === 'POST' && body !== undefined,
+    ),
     account: accountOperations(all),
   };
 }
@@ -111,7 +129,11 @@ function readOperation(
     content.find(([name, { schema }]) => name.startsWith('multipart/') && schema !== undefined) ?? content[0] ?? [];
   const success = Object.keys(given.responses ?? {}).find((status) => status.startsWith('2'));
   const response = success === undefined ? {} : follow(document, given.responses![success]!);
+  const answer = response.content?.['application/json']?.schema;
   const facts = given['x-viewset'];
+  const { envelope, pageMembers } = facts ?? {};
+  const sentInside = type?.endsWith('json') === true ? insideOf(document, media?.schema, envelope) : undefined;
+  const answeredInside = insideOf(document, answer, envelope);
   return {
     id: given.operationId,
     method: method.toUpperCase() as Method,
@@ -127,13 +149,32 @@ function readOperation(
       type === undefined
         ? undefined
         : {
-            schema: follow<Schema>(document, media?.schema ?? {}),
+            ...schemasOf(document, sentInside ?? follow<Schema>(document, media?.schema ?? {}), facts?.writeShapes),
             type,
             required: given.requestBody?.required === true,
           },
-    answer: response.content?.['application/json']?.schema,
+    answer: answeredInside ?? (pageMembers === undefined ? answer : usualPage(document, answer, pageMembers)),
+    wire: {
+      body: sentInside && envelope,
+      answer: answeredInside && envelope,
+      page: pageMembers ?? {},
+    },
     facts,
   };
+}
+
+/** Reads the schemas of a body, which stand in `anyOf` in the order of their names: of the body itself, or of the items of an array. */
+function schemasOf(
+  document: ApiDocument,
+  whole: Schema,
+  names: readonly string[] | undefined,
+): Pick<Body, 'schema' | 'shapes'> {
+  const kinds = whole.items?.anyOf ?? whole.anyOf;
+  if (names === undefined || kinds === undefined) return { schema: whole, shapes: undefined };
+  const schemas = kinds.map((kind) => {
+    return whole.items === undefined ? follow<Schema>(document, kind) : { ...whole, items: kind };
+  });
+  return { schema: schemas[0]!, shapes: new Map(names.map((name, index) => [name, schemas[index]!])) };
 }
 
 /** The sentence that the document adds to a summary where nobody has written a description. */
@@ -175,6 +216,7 @@ function readResource(document: ApiDocument, operations: readonly PlannedOperati
     description: isSaid ? tag.description : undefined,
     path,
     recordPath,
+    isSingleton: recordPath !== '' && !recordPath.endsWith('}'),
     key,
     row: rowOf(document, list?.answer) ?? retrieve?.answer ?? {},
     list,
@@ -188,6 +230,11 @@ function readResource(document: ApiDocument, operations: readonly PlannedOperati
     collectionActions: own.filter(({ facts }) => !facts.detail),
     recordActions: own.filter(({ facts }) => facts.detail),
   };
+}
+
+/** Tells if the resource has a page at its path: a list, or the record of a singleton. */
+export function hasOwnPage({ list, retrieve, isSingleton }: Resource): boolean {
+  return list !== undefined || (isSingleton && retrieve !== undefined);
 }
 
 /** Tells if a field is a file, as records show one. */

@@ -4,15 +4,19 @@ import { AccountMenu } from './account-menu.tsx';
 import { AccountPage } from './account-page.tsx';
 import { accountPlaceOf, type Api, type Place, placeOf, readApi } from './api-model.ts';
 import { CollectionPage } from './collection-page.tsx';
+import { titleOfList } from './list-query.ts';
 import { here, navigate } from './location.ts';
 import { LoginDialog } from './login-dialog.tsx';
 import { takeUpLogin } from './logins.ts';
 import { NoticeLine } from './notice.tsx';
 import type { ApiDocument } from './openapi.ts';
+import { Palette } from './palette.tsx';
+import { shapedFor } from './permissions.ts';
 import { isRow } from './records.ts';
 import { RecordPage } from './record-page.tsx';
 import { RequestLog } from './request-log.tsx';
 import { RootPage } from './root-page.tsx';
+import { session } from './session.ts';
 import { Sidebar } from './sidebar.tsx';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
@@ -86,6 +90,7 @@ function Frame({ api }: { readonly api: Api }): JSX.Element {
           <bdi>{api.title}</bdi>
         </a>
         {api.version !== undefined && <span class="version">{api.version}</span>}
+        <Palette api={api} />
         <AccountMenu api={api} />
       </header>
       <Sidebar api={api} place={place} />
@@ -100,7 +105,9 @@ function Frame({ api }: { readonly api: Api }): JSX.Element {
 }
 
 function PlacePage({ api, place }: { readonly api: Api; readonly place: Place }): JSX.Element {
-  const title = titleOfPlace(place);
+  const person = useStore(session);
+  const { fragment } = useStore(here);
+  const title = place.kind === 'collection' ? titleOfList(place.resource, fragment) : titleOfPlace(place);
   useEffect(() => {
     document.title = `${title} · ${api.title}`;
   }, [title, api]);
@@ -108,9 +115,9 @@ function PlacePage({ api, place }: { readonly api: Api; readonly place: Place })
     case 'root':
       return <RootPage api={api} path={place.path} />;
     case 'collection':
-      return <CollectionPage api={api} resource={place.resource} path={place.path} />;
+      return <CollectionPage api={api} resource={shapedFor(place.resource, person, place.path)} path={place.path} />;
     case 'record':
-      return <RecordPage api={api} resource={place.resource} path={place.path} />;
+      return <RecordPage api={api} resource={shapedFor(place.resource, person, place.path)} path={place.path} />;
     case 'account':
       return <AccountPage api={api} page={place.page} />;
     case 'unknown':
@@ -120,7 +127,7 @@ function PlacePage({ api, place }: { readonly api: Api; readonly place: Place })
 
 function titleOfPlace(place: Place): string {
   if (place.kind === 'account') return texts.account;
-  return place.kind === 'collection' || place.kind === 'record' ? place.resource.name : texts.rootTitle;
+  return place.kind === 'record' ? place.resource.name : texts.rootTitle;
 }
 
 /** Follows a link to a place of the API within the page; all others, and those that open a new tab, are the browser's. */

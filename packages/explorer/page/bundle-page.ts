@@ -1,10 +1,11 @@
 import { build } from 'esbuild';
 import { fileURLToPath } from 'node:url';
+import type { PageFiles } from '../src/page-files.ts';
 
-/** Bundles the page's script and its style, for browsers of the last three years. */
-export async function bundlePage({ minify }: { readonly minify: boolean }): Promise<{ script: string; style: string }> {
+/** Bundles the page's scripts and its style, for browsers of the last three years. */
+export async function bundlePage({ minify }: { readonly minify: boolean }): Promise<PageFiles> {
   const { outputFiles } = await build({
-    entryPoints: { explorer: pathOf('main.tsx'), style: pathOf('style.css') },
+    entryPoints: { explorer: pathOf('main.tsx'), qr: pathOf('qr.ts'), style: pathOf('style.css') },
     outdir: pathOf('out'),
     bundle: true,
     minify,
@@ -18,8 +19,8 @@ export async function bundlePage({ minify }: { readonly minify: boolean }): Prom
     },
     logLevel: 'silent',
   });
-  const textOf = (ending: string): string => outputFiles.find(({ path }) => path.endsWith(ending))!.text;
-  return { script: textOf('.js'), style: textOf('.css') };
+  const textOf = (name: string): string => outputFiles.find(({ path }) => path.endsWith(name))!.text;
+  return { script: textOf('explorer.js'), qr: textOf('qr.js'), style: textOf('style.css') };
 }
 
 function pathOf(name: string): string {

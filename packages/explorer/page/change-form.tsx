@@ -5,8 +5,8 @@ import { Field } from './field.tsx';
 import { notice } from './notice.tsx';
 import type { Schema } from './openapi.ts';
 import type { Row } from './records.ts';
-import { describe, initialValue, propertiesOf } from './schema.ts';
-import { changeOf, changeRows, type Outcome } from './several-records.ts';
+import { describe, initialValue } from './schema.ts';
+import { changeableFields, changeRows, type Outcome } from './several-records.ts';
 import { texts } from '../src/texts.ts';
 import { humanized } from './words.ts';
 
@@ -21,7 +21,7 @@ interface ChangeFormProps {
 
 /** Gives a field of several records one value. What the server says of a record stands at its row. */
 export function ChangeForm({ api, resource, path, rows, onOutcome, onCancel }: ChangeFormProps): JSX.Element {
-  const fields = fieldsOf(api, resource);
+  const fields = changeableFields(api, resource);
   const [name, setName] = useState(fields[0]?.[0] ?? '');
   const schema = fields.find(([each]) => each === name)?.[1] ?? {};
   const [value, setValue] = useState(() => startOf(api, schema));
@@ -96,13 +96,6 @@ function FieldChoice({
       </div>
     </div>
   );
-}
-
-/** The fields that all records can be given at once. A file is one record's. */
-function fieldsOf({ document }: Api, resource: Resource): [name: string, schema: Schema][] {
-  const { schema } = changeOf(resource)!.body!;
-  const fields = propertiesOf(document, resource.updateMany === undefined ? schema : schema.items);
-  return fields.filter(([name, each]) => name !== resource.key && describe(document, each, name).kind !== 'file');
 }
 
 /** A yes or no is always one of them: the box is empty at first. */

@@ -8,6 +8,7 @@ import { send } from './exchanges.ts';
 import { here, hrefOf, navigate } from './location.ts';
 import { notice } from './notice.tsx';
 import { isOffered } from './permissions.ts';
+import { titleOfList } from './list-query.ts';
 import { type CollectionProps, RecordTable } from './record-table.tsx';
 import { bodyOf } from './request-body.ts';
 import { SchemaForm } from './schema-form.tsx';
@@ -34,7 +35,7 @@ export function CollectionPage({ api, resource, path }: CollectionProps): JSX.El
     <>
       <Breadcrumbs api={api} path={path} />
       <div class="heading">
-        <h1>{isForm ? formTitle : resource.name}</h1>
+        <h1>{isForm ? formTitle : titleOfList(resource, fragment)}</h1>
         <div class="buttons">
           {isForm ? (
             <a class="button" href={start}>
@@ -62,6 +63,7 @@ export function CollectionPage({ api, resource, path }: CollectionProps): JSX.El
       {!isForm && (
         <>
           {form === 'refused' && isFound && <NotOffered title={formTitle} />}
+          {resource.description !== undefined && <p class="lead">{resource.description}</p>}
           <RecordTable api={api} resource={resource} path={path} onFound={setFound} />
         </>
       )}

@@ -5,7 +5,7 @@ import { namesOf } from './list-query.ts';
 import { here, hrefOf, navigate } from './location.ts';
 import { Menu } from './menu.tsx';
 import type { ApiDocument, Schema } from './openapi.ts';
-import { isTitle, type Row } from './records.ts';
+import { isForPeople, type Row, titleAmong } from './records.ts';
 import { type Described, describe, propertiesOf } from './schema.ts';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
@@ -40,10 +40,10 @@ export function columnsOf(
   }));
   const isOwn = ({ name }: (typeof columns)[number]): boolean => !relations.has(name);
   // Without a title, the key is what people know a record by.
-  const hasTitle = columns.some(({ name }) => isTitle(name));
-  const isForPeople = ({ name, described }: (typeof columns)[number]): boolean =>
-    described.kind !== 'json' && name !== 'version' && !(hasTitle && name === 'id');
-  const plain = columns.filter((column) => isOwn(column) && isForPeople(column));
+  const title = titleAmong(columns.map(({ name }) => name));
+  const plain = columns.filter(
+    (column) => isOwn(column) && column.described.kind !== 'json' && isForPeople(column.name, title),
+  );
   const atFirst = (plain.length > 0 ? plain : columns.filter(isOwn)).slice(0, SHOWN_AT_FIRST);
   const shown = new Set(names.length > 0 ? names : atFirst.map(({ name }) => name));
   return columns.map((column) => ({ ...column, isShown: shown.has(column.name) || relations.has(column.name) }));

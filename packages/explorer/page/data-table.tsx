@@ -1,9 +1,16 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { Api, Resource } from './api-model.ts';
 import type { Column } from './columns.tsx';
-import { directionOf, namesOf, sorted } from './list-query.ts';
-import { type HrefOfValue, referenceHref } from './reference-href.ts';
+import { CellInput, fitsCell } from './editable-cell.tsx';
+import { directionOf, namesOf, rankOf, sorted } from './list-query.ts';
+import type { Schema } from './openapi.ts';
+import { isOffered } from './permissions.ts';
+import { type HrefOfValue, referenceHref, writtenSchema } from './reference-href.ts';
 import { type Row, textOf, titleOf } from './records.ts';
+import { session } from './session.ts';
+import { changeableFields, changeOf, type Outcome } from './several-records.ts';
+import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 import type { Selection } from './use-selection.ts';
 import { decimalsOf, Value } from './value.tsx';
@@ -20,18 +27,26 @@ interface DataTableProps {
   readonly isStale: boolean;
   readonly hrefOfRow: (row: Row) => string | undefined;
   readonly selection: Selection;
+  /** The path of the collection. */
+  readonly path: string;
+  /** Is called when a value was changed in its cell. */
+  readonly onWritten: () => void;
   readonly onQuery: (query: URLSearchParams) => void;
 }
 
 /** The records of a page as a table. */
 export function DataTable(props: DataTableProps): JSX.Element {
-  const { resource, columns, rows, isStale, selection } = props;
+  const { api, resource, columns, rows, isStale, selection } = props;
   const { keys: selected, select } = selection;
   const keys = rows.map((row) => textOf(row[resource.key]));
   const isAll = keys.every((key) => selected.has(key));
   // The numbers of a column stand one below the other, point below point.
   const decimals = new Map(
     columns.map(({ name }) => [name, Math.max(...rows.map((row) => decimalsOf(row[name])))] as const),
+  );
+  const isEditable = isOffered(changeOf(resource), useStore(session), props.path);
+  const editable = new Map(
+    (isEditable ? changeableFields(api, resource) : []).filter(([name, schema]) => fitsCell(api, name, schema)),
   );
   const toggle = (key: string): void => {
     const next = new Set(selected);
@@ -65,6 +80,7 @@ export function DataTable(props: DataTableProps): JSX.Element {
               isSelected={selected.has(keys[index]!)}
               fault={selection.outcome?.faults.get(keys[index]!)}
               decimals={decimals}
+              editable={editable}
               onToggle={() => toggle(keys[index]!)}
             />
           ))}
@@ -80,6 +96,8 @@ interface TableRowProps extends DataTableProps {
   readonly fault: string | undefined;
   /** The places after the point, by the name of the column. */
   readonly decimals: ReadonlyMap<string, number>;
+  /** The schemas of the fields that can be edited in their cells. */
+  readonly editable: ReadonlyMap<string, Schema>;
   readonly onToggle: () => void;
 }
 
@@ -87,6 +105,7 @@ function TableRow(props: TableRowProps): JSX.Element {
   const { api, resource, columns, row, isSelected, fault, decimals, hrefOfRow, onToggle } = props;
   const title = shortened(titleOf(resource, row), 60);
   const linked = linkColumn(resource, columns);
+  const written = writtenSchema(api, resource);
   return (
     <>
       <tr class={isSelected ? 'selected' : undefined}>
@@ -96,11 +115,12 @@ function TableRow(props: TableRowProps): JSX.Element {
         {columns.map((column) => (
           <Cell
             key={column.name}
+            {...props}
             column={column}
-            row={row}
+            title={title}
             decimals={decimals.get(column.name)}
             href={column === linked ? hrefOfRow(row) : undefined}
-            hrefOfValue={column === linked ? undefined : referenceHref(api, resource, column.name)}
+            hrefOfValue={column === linked ? undefined : referenceHref(api, written, column.name)}
           />
         ))}
       </tr>
@@ -147,6 +167,7 @@ function HeadCell({ column, query, hasSort, onQuery, resource }: DataTableProps 
           <bdi>{label}</bdi>
           <span class={`arrow ${direction}`} aria-hidden="true">
             {direction === 'none' ? '↕' : direction === 'ascending' ? '↑' : '↓'}
+            {rankOf(query, name)}
           </span>
         </button>
       ) : (
@@ -156,25 +177,54 @@ function HeadCell({ column, query, hasSort, onQuery, resource }: DataTableProps 
   );
 }
 
-function Cell({
-  column,
-  row,
-  decimals,
-  href,
-  hrefOfValue,
-}: {
+interface CellProps extends Omit<TableRowProps, 'decimals'> {
   readonly column: Column;
-  readonly row: Row;
+  /** The title of the record. */
+  readonly title: string;
   readonly decimals: number | undefined;
   readonly href: string | undefined;
   readonly hrefOfValue: HrefOfValue | undefined;
-}): JSX.Element {
+}
+
+function Cell(props: CellProps): JSX.Element {
+  const { column, row, title, decimals, href, hrefOfValue, editable, selection, onWritten } = props;
+  const { name, label } = column;
+  const [isEditing, setEditing] = useState(false);
+  const schema = editable.get(name);
+  if (isEditing && schema !== undefined) {
+    const done = (outcome: Outcome | undefined): void => {
+      setEditing(false);
+      if (outcome === undefined) return;
+      selection.settle(outcome, selection.rows);
+      if (outcome.refusal === undefined) onWritten();
+    };
+    return (
+      <td class={alignment(column)} data-label={label}>
+        <CellInput {...props} name={name} label={texts.partOf(title, label)} schema={schema} onDone={done} />
+      </td>
+    );
+  }
   const value = (
-    <Value value={row[column.name]} described={column.described} decimals={decimals ?? 0} hrefOfValue={hrefOfValue} />
+    <Value value={row[name]} described={column.described} decimals={decimals ?? 0} hrefOfValue={hrefOfValue} />
   );
   return (
-    <td class={alignment(column)} data-label={column.label}>
+    <td
+      class={[alignment(column), schema && 'editable-cell'].filter(Boolean).join(' ') || undefined}
+      data-label={label}
+      onDblClick={() => setEditing(schema !== undefined)}
+    >
       {href === undefined ? value : <a href={href}>{value}</a>}
+      {schema !== undefined && (
+        <button
+          type="button"
+          class="plain edit"
+          tabIndex={-1}
+          aria-label={texts.editValue(title, label)}
+          onClick={() => setEditing(true)}
+        >
+          ✎
+        </button>
+      )}
     </td>
   );
 }

@@ -3,8 +3,11 @@ import { isExpiring, isRenewable, renew } from './renewal.ts';
 import { endLogin, forgetWithPerson, isOfSamePerson, rememberRefusal, renewToken, session } from './session.ts';
 import { notice } from './notice.tsx';
 import { coveredOnce, type FormPart, type SentRequest } from './curl.ts';
+import { isRow } from './records.ts';
 import { createStore } from './store.ts';
 import { texts } from '../src/texts.ts';
+import { enveloped, placeInside, unwrapped, type WireNames } from './wire-names.ts';
+import { plainWords } from './words.ts';
 
 /** A request, its answer, and the time that they took. */
 export interface Exchange extends SentRequest {
@@ -67,6 +70,7 @@ export interface Sending {
     readonly id: string;
     readonly method: Operation['method'] | 'OPTIONS';
     readonly isOfAccounts?: boolean;
+    readonly wire?: WireNames;
   };
   readonly url: string;
   readonly body?: unknown;
@@ -88,12 +92,22 @@ export const writes = createStore(0);
 let count = 0;
 
 /**
- * Sends a request as the person who is logged in, and keeps it to be shown.
+ * Sends a request as the person who is logged in, and keeps it to be shown. Nobody else needs to know of envelopes.
  *
  * @throws Refusal for any answer but success
  */
-export function send(sending: Sending): Promise<Answer> {
-  return exchange(sending, readJson);
+export async function send(sending: Sending): Promise<Answer> {
+  const { wire } = sending.operation;
+  if (wire === undefined) return exchange(sending, readJson);
+  try {
+    const answer = await exchange({ ...sending, body: enveloped(sending.body, wire) }, readJson);
+    return { ...answer, body: unwrapped(answer.body, wire) };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { status, code, message, details, retrySeconds } = error;
+    const inside = details.map((detail) => ({ ...detail, path: placeInside(detail.path, wire) }));
+    throw new Refusal(status, code, message, inside, retrySeconds);
+  }
 }
 
 async function readJson(response: Response): Promise<{ readonly body: unknown; readonly shown: string }> {
@@ -254,14 +268,28 @@ function isSafe(method: string): boolean {
 
 function refusalOf({ status, statusText, headers }: Response, text: string): Refusal {
   const retrySeconds = Number(headers.get('retry-after') ?? Number.NaN);
-  const { error, code, details } = (parsed(text) ?? {}) as { error?: unknown; code?: unknown; details?: unknown };
+  const body = (parsed(text) ?? {}) as { error?: unknown; code?: unknown; details?: unknown };
+  const { error, code, details } = body;
+  const said = typeof error === 'string' && error !== '' ? plainWords(error) : undefined;
+  const found = Array.isArray(details)
+    ? (details as Detail[])
+    : said === undefined && isRow(body)
+      ? detailsIn(body)
+      : [];
   return new Refusal(
     status,
     typeof code === 'string' ? code : '',
-    typeof error === 'string' && error !== '' ? error : `${status} ${statusText}`.trim(),
-    Array.isArray(details) ? (details as Detail[]) : [],
+    said ?? `${status} ${statusText}`.trim(),
+    found.map((detail) => ({ ...detail, message: plainWords(detail.message) })),
     Number.isNaN(retrySeconds) ? undefined : retrySeconds,
   );
+}
+
+/** Finds the messages of an API with errors in a format of its own: each text belongs to the field that its member is named after. */
+function detailsIn(value: unknown, member = ''): readonly Detail[] {
+  if (typeof value === 'string') return [{ in: 'body', path: `/${member}`, message: value }];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, each]) => detailsIn(each, Array.isArray(value) ? member : name));
 }
 
 function parsed(text: string): unknown {

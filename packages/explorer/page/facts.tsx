@@ -1,7 +1,9 @@
 import type { JSX } from 'preact';
-import type { ApiDocument, Schema } from './openapi.ts';
-import type { HrefOfValue } from './reference-href.ts';
-import { isRow, type Row } from './records.ts';
+import type { Api } from './api-model.ts';
+import type { Schema } from './openapi.ts';
+import { fieldOf, recordHref, referenceHref } from './reference-href.ts';
+import { here } from './location.ts';
+import { isForPeople, isRow, type Row, titleAmong } from './records.ts';
 import { RowsTable } from './rows-table.tsx';
 import { describe, propertiesOf } from './schema.ts';
 import { StoredFile, storedFileOf } from './stored-file.tsx';
@@ -14,23 +16,23 @@ const SHOWN = 20_000;
 
 /** The values that the server sends of a record, to be read. */
 export function Facts({
-  document,
+  api,
   schema,
+  written,
   row,
   names,
-  hrefsOf = () => undefined,
   isAside,
 }: {
-  readonly document: ApiDocument;
-  /** How the values of a field lead to other records. */
-  readonly hrefsOf?: (name: string) => HrefOfValue | undefined;
+  readonly api: Api;
   readonly schema: Schema;
+  /** The schema by which such a record is written, which says what its fields refer to. */
+  readonly written?: Schema | undefined;
   readonly row: Row;
   readonly names: readonly string[];
   /** True if they stand beside a form. */
   readonly isAside: boolean;
 }): JSX.Element {
-  const schemas = new Map(propertiesOf(document, schema));
+  const schemas = new Map(propertiesOf(api.document, schema));
   return (
     <section class="facts" aria-label={isAside ? texts.facts : undefined}>
       {isAside && <h2>{texts.facts}</h2>}
@@ -41,13 +43,7 @@ export function Facts({
               <bdi>{humanized(name)}</bdi>
             </dt>
             <dd>
-              <Fact
-                name={name}
-                value={row[name]}
-                document={document}
-                schema={schemas.get(name)}
-                hrefOfValue={hrefsOf(name)}
-              />
+              <Fact api={api} name={name} value={row[name]} schema={schemas.get(name)} written={written} />
             </dd>
           </div>
         ))}
@@ -57,50 +53,61 @@ export function Facts({
 }
 
 function Fact({
+  api,
   name,
   value,
-  document,
   schema,
-  hrefOfValue,
+  written,
 }: {
+  readonly api: Api;
   readonly name: string;
   readonly value: unknown;
-  readonly document: ApiDocument;
   readonly schema: Schema | undefined;
-  readonly hrefOfValue: HrefOfValue | undefined;
+  readonly written: Schema | undefined;
 }): JSX.Element {
+  const { document } = api;
+  const hrefOfValue = referenceHref(api, written, name);
   const described = describe(document, schema, name);
   const file = storedFileOf(value, described);
   if (file !== undefined) return <StoredFile file={file} isFull />;
   if (hrefOfValue !== undefined) return <Value value={value} hrefOfValue={hrefOfValue} length={SHOWN} />;
   if (Array.isArray(value) && value.length > 0 && value.every(isRow)) {
-    return <RowsTable document={document} schema={described.schema.items} rows={value} label={humanized(name)} />;
+    const writtenItem = describe(document, fieldOf(api, written, name)).schema.items;
+    return (
+      <RowsTable
+        api={api}
+        schema={described.schema.items}
+        written={writtenItem}
+        rows={value}
+        label={humanized(name)}
+        path={here.get().pathname}
+      />
+    );
   }
   const { kind, schema: inner } = described;
-  if (isRow(value) && kind === 'object') return <Pairs document={document} schema={inner} row={value} />;
+  if (isRow(value) && kind === 'object') return <Pairs api={api} schema={inner} row={value} />;
   if (isRow(value)) return <pre tabIndex={0}>{JSON.stringify(value, undefined, 2).slice(0, SHOWN)}</pre>;
   return <Value value={value} described={described} length={SHOWN} />;
 }
 
-/** The fields of an object in one line. */
-function Pairs({
-  document,
-  schema,
-  row,
-}: {
-  readonly document: ApiDocument;
-  readonly schema: Schema;
-  readonly row: Row;
-}): JSX.Element {
-  const schemas = new Map(propertiesOf(document, schema));
+/** The fields of an object in one line; its title leads to the record that it is. */
+function Pairs({ api, schema, row }: { readonly api: Api; readonly schema: Schema; readonly row: Row }): JSX.Element {
+  const schemas = new Map(propertiesOf(api.document, schema));
+  const title = titleAmong(Object.keys(row));
+  const href = recordHref(api, schema, here.get().pathname)?.(row);
   return (
     <>
-      {Object.entries(row).map(([name, value]) => (
-        <span class="pair" key={name}>
-          <span class="pair-name">{humanized(name)}</span>
-          <Value value={value} described={describe(document, schemas.get(name), name)} length={200} />
-        </span>
-      ))}
+      {Object.entries(row)
+        .filter(([name]) => isForPeople(name, title))
+        .map(([name, value]) => {
+          const text = <Value value={value} described={describe(api.document, schemas.get(name), name)} length={200} />;
+          return (
+            <span class="pair" key={name}>
+              {name !== title && <span class="pair-name">{humanized(name)}</span>}
+              {name === title && href !== undefined ? <a href={href}>{text}</a> : text}
+            </span>
+          );
+        })}
     </>
   );
 }

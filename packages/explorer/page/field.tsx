@@ -16,7 +16,7 @@ import { ReferenceSet } from './reference-set.tsx';
 import { type Described, describe, fieldsOf, initialValue } from './schema.ts';
 import { texts } from '../src/texts.ts';
 import { useListFocus } from './use-list-focus.ts';
-import { humanized } from './words.ts';
+import { humanized, plainWords } from './words.ts';
 
 /** One field of a form: its name, its input, what it is, and what the server says of it. */
 export function Field(props: FieldProps): JSX.Element {
@@ -65,11 +65,23 @@ function FieldInput({ label, ...props }: PartProps & { readonly label?: string }
   );
 }
 
-/** The words below a field. Of a new password people need to know how long it is to be. */
+/** The words below a field. Of a new password people need to know how long it is to be, of a number its bounds. */
 function hintOf({ facts, described }: PartProps): string | undefined {
-  const { description, minLength, maxLength } = described.schema;
-  const isNewPassword = described.kind === 'password' && ACCOUNT_PURPOSES.has(facts.purpose) && minLength !== undefined;
-  return isNewPassword ? texts.passwordLength(minLength, maxLength) : description;
+  const { kind, schema } = described;
+  const { description, minLength, maxLength } = schema;
+  const isNewPassword = kind === 'password' && ACCOUNT_PURPOSES.has(facts.purpose) && minLength !== undefined;
+  if (isNewPassword) return texts.passwordLength(minLength, maxLength);
+  const words = description === undefined ? undefined : plainWords(description);
+  return [words, boundsOf(described)].filter((each) => each !== undefined).join('. ') || undefined;
+}
+
+/** The bounds of a number; those of what a column can hold are nobody's concern. */
+function boundsOf({ kind, schema }: Described): string | undefined {
+  const [least, most] = [schema.minimum, schema.maximum].map((bound) =>
+    bound === undefined || Math.abs(bound) >= 2 ** 31 - 1 ? undefined : bound,
+  );
+  const isNumber = kind === 'integer' || kind === 'number';
+  return isNumber && most !== undefined ? texts.bounds(least, most) : undefined;
 }
 
 function Name({ facts, name, required }: Pick<FieldProps, 'facts' | 'name' | 'required'>): JSX.Element {

@@ -1,11 +1,17 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Api, Operation, Resource } from './api-model.ts';
+import { conditionText } from './condition-builder.tsx';
 import type { Detail } from './exchanges.ts';
 import { FilterField } from './filter-field.tsx';
-import { changed, filtersOf, hasParameter } from './list-query.ts';
+import { changed, filtersOf, hasParameter, isJson, schemaOf } from './list-query.ts';
 import { here } from './location.ts';
+import type { Parameter } from './openapi.ts';
+import { useReferenceTarget } from './reference-input.tsx';
+import { useLabel } from './related-records.ts';
+import { type Described, describe } from './schema.ts';
 import { texts } from '../src/texts.ts';
+import { Value } from './value.tsx';
 import { humanized, shortened } from './words.ts';
 
 /** The time between the last letter of a search and its request, in milliseconds. */
@@ -44,56 +50,122 @@ export function FilterBar({
         )}
         {children}
       </div>
-      {active.length > 0 && <Chips names={active.map(({ name }) => name)} query={query} onChange={onChange} />}
-      <div id="filter-panel" class="filter-panel" hidden={!isShown}>
-        {isShown &&
-          filters.map((parameter) => (
-            <FilterField
-              key={parameter.name}
-              api={api}
-              parameter={parameter}
-              text={query.get(parameter.name) ?? ''}
-              details={details.filter(({ path }) => path === `/${parameter.name}`)}
-              onChange={(text) => onChange(changed(query, { [parameter.name]: text }))}
-            />
-          ))}
-      </div>
+      {active.length > 0 && <Chips api={api} parameters={active} query={query} onChange={onChange} />}
+      <FilterPanel isShown={isShown} onClose={() => setOpen(false)}>
+        {filters.map((parameter) => (
+          <FilterField
+            key={parameter.name}
+            api={api}
+            parameter={parameter}
+            values={query.getAll(parameter.name)}
+            details={details.filter(({ path }) => path === `/${parameter.name}`)}
+            onChange={(values) => onChange(changed(query, { [parameter.name]: values }))}
+          />
+        ))}
+      </FilterPanel>
     </div>
   );
 }
 
-/** The filters that are on, each to be taken away. */
+/** The controls of the filters: a sheet over a narrow screen, a panel of a wide one. */
+function FilterPanel({
+  isShown,
+  onClose,
+  children,
+}: {
+  readonly isShown: boolean;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  const sheet = useRef<HTMLDialogElement>(null);
+  const isNarrow = matchMedia('(max-width: 720px)').matches;
+  useLayoutEffect(() => {
+    if (isShown) sheet.current?.showModal();
+    else sheet.current?.close();
+  }, [isShown]);
+  if (!isNarrow) {
+    return (
+      <div id="filter-panel" class="filter-panel" hidden={!isShown}>
+        {isShown && children}
+      </div>
+    );
+  }
+  return (
+    <dialog ref={sheet} id="filter-panel" class="filter-panel sheet" aria-label={texts.filters} onClose={onClose}>
+      {isShown && children}
+      <button type="button" class="primary" onClick={() => sheet.current?.close()}>
+        {texts.showList}
+      </button>
+    </dialog>
+  );
+}
+
+/** The filters that are on, each value to be taken away. */
 function Chips({
-  names,
+  api,
+  parameters,
   query,
   onChange,
 }: {
-  readonly names: readonly string[];
+  readonly api: Api;
+  readonly parameters: readonly Parameter[];
   readonly query: URLSearchParams;
   readonly onChange: (query: URLSearchParams) => void;
 }): JSX.Element {
   return (
     <ul class="chips">
-      {names.map((name) => (
-        <li key={name}>
-          <button type="button" class="chip" onClick={() => onChange(changed(query, { [name]: '' }))}>
-            <span class="unseen">{texts.removeFilter}</span> {humanized(name)}{' '}
-            <bdi>{shortened(query.getAll(name).join(', '), 40)}</bdi>
-            <span aria-hidden="true"> ×</span>
-          </button>
-        </li>
-      ))}
+      {parameters.flatMap((parameter) => {
+        const { name } = parameter;
+        const values = query.getAll(name);
+        return values.map((value) => (
+          <li key={name + value}>
+            <button
+              type="button"
+              class="chip"
+              onClick={() => onChange(changed(query, { [name]: values.filter((each) => each !== value) }))}
+            >
+              <span class="unseen">{texts.removeFilter}</span> {!isJson(parameter) && `${humanized(name)} `}
+              <bdi>
+                <ChipValue api={api} parameter={parameter} value={value} />
+              </bdi>
+              <span aria-hidden="true"> ×</span>
+            </button>
+          </li>
+        ));
+      })}
       <li>
         <button
           type="button"
           class="plain small"
-          onClick={() => onChange(changed(query, Object.fromEntries(names.map((name) => [name, '']))))}
+          onClick={() => onChange(changed(query, Object.fromEntries(parameters.map(({ name }) => [name, '']))))}
         >
           {texts.clearFilters}
         </button>
       </li>
     </ul>
   );
+}
+
+interface ChipValueProps {
+  readonly api: Api;
+  readonly parameter: Parameter;
+  readonly value: string;
+}
+
+/** A value of a filter as people know it. */
+function ChipValue({ api, parameter, value }: ChipValueProps): JSX.Element {
+  const described = describe(api.document, schemaOf(parameter), parameter.name);
+  const target = useReferenceTarget(api, described);
+  if (target !== undefined) return <RecordName target={target} described={described} value={value} />;
+  if (isJson(parameter)) return <>{shortened(conditionText(value), 80)}</>;
+  if (described.kind === 'boolean') return <>{value === 'true' ? texts.yes : texts.no}</>;
+  if (described.kind === 'date' || described.kind === 'date-time') return <Value value={value} described={described} />;
+  return <>{shortened(value, 40)}</>;
+}
+
+function RecordName({ target, described, value }: { target: Resource; described: Described; value: string }) {
+  const [label = value] = useLabel(target, described.schema['x-reference']!.field, value);
+  return <>{shortened(label, 40)}</>;
 }
 
 function SearchBox({

@@ -1,5 +1,6 @@
-import type { Operation } from './api-model.ts';
+import type { Operation, Resource } from './api-model.ts';
 import type { Parameter, Schema } from './openapi.ts';
+import { isRow } from './records.ts';
 
 /** Parameters of lists that have a place of their own on the page. */
 const OWN = new Set(['search', 'sort', 'page', 'page_size', 'limit', 'offset', 'cursor', 'expand', 'fields']);
@@ -14,9 +15,20 @@ export function hasParameter({ query }: Operation, name: string): boolean {
   return query.some((parameter) => parameter.name === name);
 }
 
+/** The name of a list, with that of its view, if it has one. */
+export function titleOfList({ name }: Resource, fragment: URLSearchParams): string {
+  const view = fragment.get('view');
+  return view === null ? name : `${name}: ${view}`;
+}
+
 /** Tells if a parameter is a condition in JSON. */
 export function isJson({ schema }: Parameter): boolean {
   return schema?.contentMediaType === 'application/json';
+}
+
+/** Tells if a filter may come several times, and any of its values is to fit. The document has no keyword for it but these words. */
+export function takesSeveral({ description = '' }: Parameter): boolean {
+  return description.endsWith('; if it comes several times, any of these');
 }
 
 /** The schema of a parameter's value. */
@@ -43,6 +55,13 @@ export function directionOf(query: URLSearchParams, name: string): Direction {
   const names = (query.get('sort') ?? '').split(',');
   if (names.includes(name)) return 'ascending';
   return names.includes(`-${name}`) ? 'descending' : 'none';
+}
+
+/** The place of a name among several that a list is ordered by, from 1; undefined if it is the only one, or none of them. */
+export function rankOf(query: URLSearchParams, name: string): number | undefined {
+  const names = (query.get('sort') ?? '').split(',');
+  const place = names.findIndex((each) => each === name || each === `-${name}`);
+  return names.length > 1 && place !== -1 ? place + 1 : undefined;
 }
 
 /** Orders by a name: upwards, then downwards, then not at all. `adds` keeps the other names. */
@@ -115,39 +134,53 @@ export interface PageFacts {
 /** Reads which page an answer is, and finds the ones beside it, for every paginator that the document can tell. */
 export function pageFacts(list: Operation, query: URLSearchParams, body: unknown, rows: number): PageFacts {
   const envelope = (body ?? {}) as Readonly<Record<string, unknown>>;
-  const count = typeof envelope['count'] === 'number' ? envelope['count'] : undefined;
+  const count = countOf(body);
   const beside = (name: string, value: string): URLSearchParams => changed(query, { [name]: value });
-  const [hasNext, hasPrevious] = [envelope['next'] === true, envelope['previous'] === true];
+  // A page that does not say what is beside it still says how many records it has.
+  const isThere = (name: 'next' | 'previous', otherwise: boolean): boolean =>
+    name in envelope ? envelope[name] === true : otherwise;
+  const isBefore = (end: number, size: number): boolean => (count === undefined ? rows >= size : end < count);
   if (hasParameter(list, 'page')) {
     const page = Number(query.get('page') ?? 1);
     const size = Number(query.get('page_size') ?? defaultOf(list, 'page_size') ?? rows);
+    const hasNext = isThere('next', isBefore(page * size, size));
     return {
       rows,
       first: (page - 1) * size + 1,
       count,
-      previous: hasPrevious ? beside('page', page === 2 ? '' : String(page - 1)) : undefined,
+      previous: isThere('previous', page > 1) ? beside('page', page === 2 ? '' : String(page - 1)) : undefined,
       next: hasNext ? beside('page', String(page + 1)) : undefined,
     };
   }
   if (hasParameter(list, 'offset')) {
     const offset = Number(query.get('offset') ?? 0);
     const size = Number(query.get('limit') ?? defaultOf(list, 'limit') ?? rows);
+    const hasNext = isThere('next', isBefore(offset + size, size));
     return {
       rows,
       first: offset + 1,
       count,
-      previous: hasPrevious ? beside('offset', offset > size ? String(offset - size) : '') : undefined,
+      previous: isThere('previous', offset > 0)
+        ? beside('offset', offset > size ? String(offset - size) : '')
+        : undefined,
       next: hasNext ? beside('offset', String(offset + size)) : undefined,
     };
   }
   const [before, after] = [envelope['previous_cursor'], envelope['next_cursor']];
+  const hasPrevious = isThere('previous', typeof before === 'string');
   return {
     rows,
     first: hasPrevious ? undefined : 1,
     count,
     previous: hasPrevious && typeof before === 'string' ? beside('cursor', before) : undefined,
-    next: hasNext && typeof after === 'string' ? beside('cursor', after) : undefined,
+    next: isThere('next', true) && typeof after === 'string' ? beside('cursor', after) : undefined,
   };
+}
+
+/** The number of all records of a list, as its page tells it. */
+export function countOf(body: unknown): number | undefined {
+  const count = isRow(body) ? body['count'] : undefined;
+  return typeof count === 'number' ? count : undefined;
 }
 
 /** The name of the parameter for the size of a page, and its bounds; undefined if the list has none. */

@@ -20,7 +20,7 @@ export async function takeUpLogin({ account }: Api): Promise<void> {
 
 /** Begins a session with the answer of a login, here and in the other tabs. Throws Refusal if it has no token. */
 export function beginSession(body: unknown): void {
-  const { access_token: token } = (body ?? {}) as { access_token?: unknown };
+  const { access_token: accessToken, token = accessToken } = (body ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof token !== 'string') throw new Refusal(200, 'no_token', texts.tokenMissing);
   logIn(token);
   if (isRenewable()) tell({ token });

@@ -14,6 +14,9 @@ export interface Schema {
   readonly const?: unknown;
   readonly format?: string;
   readonly contentMediaType?: string;
+  readonly contentSchema?: Schema;
+  readonly prefixItems?: readonly Schema[];
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
@@ -59,7 +62,13 @@ export interface DocumentOperation {
     readonly detail: boolean;
     readonly entity?: string;
     readonly key?: string;
+    /** The member that the body and the answer stand in. */
+    readonly envelope?: string;
+    /** The members of a page by their usual names; null if a page has no such member. */
+    readonly pageMembers?: Readonly<Record<string, string | null>>;
     readonly permissions: readonly string[];
+    /** The names of the shapes of the body, if it may have one of several. */
+    readonly writeShapes?: readonly string[];
   };
 }
 

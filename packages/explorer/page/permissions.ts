@@ -1,4 +1,4 @@
-import { fillPath, type Operation, pathOfPlace } from './api-model.ts';
+import { fillPath, type Operation, pathOfPlace, type Resource } from './api-model.ts';
 import { here } from './location.ts';
 import { hasClaims, isRefused, type Session } from './session.ts';
 
@@ -15,6 +15,17 @@ export function isOffered(
   path = operation?.path ?? '',
 ): operation is Operation {
   return offer(operation, session, path) === 'yes';
+}
+
+/** Returns a resource at a place with the bodies that the person may send there, of the shapes that the API has told. */
+export function shapedFor(resource: Resource, { permitted }: Session, path: string): Resource {
+  const shaped = (operation: Operation | undefined): Operation | undefined => {
+    const name = permitted?.path === path ? permitted.shapes.get(operation?.id ?? '') : undefined;
+    const schema = name === undefined ? undefined : operation?.body?.shapes?.get(name);
+    return schema === undefined ? operation : { ...operation!, body: { ...operation!.body!, schema } };
+  };
+  const { create, update, updateMany } = resource;
+  return { ...resource, create: shaped(create), update: shaped(update), updateMany: shaped(updateMany) };
 }
 
 /** Tells if it is not known yet whether an operation is offered. */
@@ -49,7 +60,10 @@ function offer(
   if (judged.has(false)) return 'no';
   // Of a record that the page does not show, such as a selected row, nobody has asked: its own page tells.
   const isOfOther = fillPath(operation.path, place).includes('{');
-  return judged.has(undefined) && (isOfOther || (isOfPlace && !isTold)) ? 'undecided' : 'yes';
+  const isUntold = isOfPlace && !isTold;
+  // Nor is it known which form to show.
+  if (isUntold && operation.body?.shapes !== undefined) return 'undecided';
+  return judged.has(undefined) && (isOfOther || isUntold) ? 'undecided' : 'yes';
 }
 
 /** Tells if an operation stands at a place, or below it without naming a further record. */

@@ -32,7 +32,7 @@ export function ProfilePage({ api }: { readonly api: Api }): JSX.Element {
       )}
       {row !== undefined && (
         <Facts
-          document={api.document}
+          api={api}
           schema={me!.answer ?? {}}
           row={row}
           names={Object.keys(row).filter((name) => name !== 'id' && !written.has(name))}

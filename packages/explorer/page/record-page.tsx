@@ -10,8 +10,9 @@ import { Facts } from './facts.tsx';
 import { hasParameter, only } from './list-query.ts';
 import { here, hrefOf } from './location.ts';
 import { isForbidden, isOffered, isOfferedAfterLogin, isUndecided } from './permissions.ts';
-import { editablePlace, referenceHref } from './reference-href.ts';
+import { editablePlace, writtenSchema } from './reference-href.ts';
 import { isRow, type Row, titleOf } from './records.ts';
+import { RelatedLists } from './related-lists.tsx';
 import { propertiesOf } from './schema.ts';
 import { session } from './session.ts';
 import { NotOffered, Problem, Waiting } from './states.tsx';
@@ -58,7 +59,6 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
           {action === undefined && row !== undefined && <ActionButtons actions={actions} path={path} />}
         </div>
       </div>
-      {refusal === undefined && <Below api={api} resource={resource} path={path} />}
       <Waiting isWaiting={isWaiting || (isUndecidedYet && refusal === undefined)} />
       {refusal !== undefined && <Problem refusal={refusal} onRetry={reload} />}
       {form === 'refused' && row !== undefined && <NotOffered title={wanted!.summary} />}
@@ -109,23 +109,6 @@ function useRecord(retrieve: Operation | undefined, path: string, expansion: URL
   };
 }
 
-/** The collections below a record. */
-function Below({ api, resource, path }: RecordProps): JSX.Element | null {
-  const person = useStore(session);
-  // Whoever is not logged in is asked to on their pages.
-  const below = collectionsBelow(api, resource).filter(({ list }) => !isForbidden(list, person));
-  if (below.length === 0) return null;
-  return (
-    <ul class="below">
-      {below.map((each) => (
-        <li key={each.path}>
-          <a href={fillPath(each.path, path)}>{each.name}</a>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
 interface ViewProps extends RecordProps {
   readonly row: Row;
   /** The entity tag of the record as it was read. */
@@ -137,34 +120,40 @@ interface ViewProps extends RecordProps {
 
 function RecordView(props: ViewProps): JSX.Element {
   const { api, resource, path, row } = props;
-  const { document } = api;
   const person = useStore(session);
   const { retrieve, update, destroy } = resource;
   const state = useFormState(update?.body === undefined ? undefined : update, path);
   const isEntered = useIsEntered(updateDraft(path));
   // Who may no longer change the record, as it is now, keeps the form only for what stands in it.
   const form = state === 'shown' && (isEntered || isOffered(update, person, path)) ? update : undefined;
-  const written = new Set(propertiesOf(document, form?.body?.schema).map(([name]) => name));
-  const names = Object.keys(row).filter((name) => !written.has(name));
+  const written = new Set(propertiesOf(api.document, form?.body?.schema).map(([name]) => name));
+  // An empty list says it itself.
+  const lists = new Set(collectionsBelow(api, resource).map((each) => each.path.split('/').at(-1)));
+  const names = Object.keys(row).filter(
+    (name) => !written.has(name) && !(lists.has(name) && Array.isArray(row[name]) && row[name].length === 0),
+  );
   const schema = retrieve?.answer ?? resource.row;
+  const facts = names.length > 0 && (
+    <Facts
+      api={api}
+      schema={schema}
+      written={writtenSchema(api, resource)}
+      row={row}
+      names={names}
+      isAside={form !== undefined}
+    />
+  );
   return (
     <div class={`record${form === undefined ? '' : ' editable'}`}>
       <div>
         {form === undefined ? <ReadOnly {...props} /> : <UpdateForm {...props} update={form} />}
+        {form === undefined && facts}
         {destroy !== undefined && <DeleteButton {...props} destroy={destroy} />}
       </div>
       <div class="aside">
         {retrieve !== undefined && hasParameter(retrieve, 'expand') && <ExpandSwitches operation={retrieve} />}
-        {names.length > 0 && (
-          <Facts
-            document={document}
-            schema={schema}
-            row={row}
-            names={names}
-            isAside={form !== undefined}
-            hrefsOf={(name) => referenceHref(api, resource, name)}
-          />
-        )}
+        <RelatedLists api={api} resource={resource} path={path} />
+        {form !== undefined && facts}
       </div>
     </div>
   );

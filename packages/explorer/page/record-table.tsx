@@ -5,11 +5,11 @@ import { ColumnMenu, columnsOf } from './columns.tsx';
 import { DataTable } from './data-table.tsx';
 import { ExportMenu } from './export-menu.tsx';
 import { FilterBar } from './filter-bar.tsx';
-import { expandable, filtersOf, hasParameter, pageFacts, withFields } from './list-query.ts';
+import { expandable, filtersOf, hasParameter, type PageFacts, pageFacts, withFields } from './list-query.ts';
 import { here, hrefOf, navigate } from './location.ts';
 import { Pager } from './pager.tsx';
 import { isOffered } from './permissions.ts';
-import { isList, isRow, type Row, rowsOf } from './records.ts';
+import { isList, type Row, rowsOf } from './records.ts';
 import { SelectionBar } from './selection-bar.tsx';
 import { session } from './session.ts';
 import { Problem, Waiting } from './states.tsx';
@@ -17,6 +17,7 @@ import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 import { useAnswer } from './use-answer.ts';
 import { useSelection } from './use-selection.ts';
+import { ViewMenu } from './view-menu.tsx';
 
 export interface CollectionProps {
   readonly api: Api;
@@ -42,6 +43,7 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
   const { answer, refusal, reload } = awaited;
   useEffect(() => onFound(refusal?.status !== 404), [refusal]);
   const rows = rowsOf(answer?.body);
+  const facts = pageFacts(list, query, answer?.body, rows.length);
   const columns = columnsOf(api.document, resource.row, rows, chosen, expandable(list, query));
   const selection = useSelection(resource, rows);
   const go = (next: URLSearchParams, replace = false): void => {
@@ -50,7 +52,6 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
   };
   return (
     <>
-      {resource.description !== undefined && <p class="lead">{resource.description}</p>}
       {!IS_CLOSED.has(refusal?.status ?? 0) && (
         <FilterBar
           api={api}
@@ -61,13 +62,14 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
           onChange={go}
         >
           <ColumnMenu columns={columns} list={list} path={path} />
+          <ViewMenu />
           <ExportMenu endings={resource.exports} path={path} query={asked} />
         </FilterBar>
       )}
       <Waiting isWaiting={awaited.isWaiting} />
       {refusal !== undefined && <Problem refusal={refusal} onRetry={reload} />}
       {answer !== undefined && rows.length === 0 && (
-        <Empty resource={resource} path={path} query={query} body={answer.body} />
+        <Empty resource={resource} path={path} query={query} facts={facts} />
       )}
       {rows.length > 0 && (
         <DataTable
@@ -80,15 +82,15 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
           isStale={awaited.isWaiting}
           hrefOfRow={(row) => hrefOfRow(resource, path, row)}
           selection={selection}
+          path={path}
+          onWritten={reload}
           onQuery={go}
         />
       )}
       {selection.rows.length > 0 && (
         <SelectionBar api={api} resource={resource} path={path} selection={selection} onWritten={reload} />
       )}
-      {answer !== undefined && (
-        <Pager list={list} facts={pageFacts(list, query, answer.body, rows.length)} query={query} onQuery={go} />
-      )}
+      {answer !== undefined && <Pager list={list} facts={facts} query={query} onQuery={go} />}
     </>
   );
 }
@@ -97,14 +99,14 @@ function Empty({
   resource,
   path,
   query,
-  body,
+  facts,
 }: {
   readonly resource: Resource;
   readonly path: string;
   readonly query: URLSearchParams;
-  readonly body: unknown;
+  readonly facts: PageFacts;
 }): JSX.Element {
-  const isPastEnd = isRow(body) && body['previous'] === true;
+  const isPastEnd = facts.previous !== undefined;
   const isFiltered = isNarrowed(resource.list!, query);
   const mayCreate = isOffered(resource.create, useStore(session), path);
   const hint = isFiltered ? texts.noMatchesHint : mayCreate ? texts.noRecordsHint : undefined;

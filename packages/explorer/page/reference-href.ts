@@ -1,20 +1,23 @@
-import { type Api, type Operation, recordPathOf, type Resource } from './api-model.ts';
+import { type Api, fillPath, type Operation, recordPathOf, type Resource } from './api-model.ts';
+import type { Schema } from './openapi.ts';
+import { templatePattern } from './path-template.ts';
 import { isRow, type Row, textOf } from './records.ts';
 import { describe, propertiesOf } from './schema.ts';
 
 /** Finds the address of the record that a value names. */
 export type HrefOfValue = (value: unknown) => string | undefined;
 
-/**
- * Returns how values of a field lead to the records that they name; undefined if the field is no reference. Only schemas for writing say
- * what a field refers to.
- */
-export function referenceHref(api: Api, { entity, update, create }: Resource, name: string): HrefOfValue | undefined {
-  const writer = update ?? create ?? api.resources.find((each) => each.entity === entity && each.update)?.update;
-  const body = writer?.body?.schema;
-  const given = propertiesOf(api.document, body).find(([each]) => each === name)?.[1];
-  if (entity === undefined || given === undefined) return undefined;
-  const described = describe(api.document, given);
+/** The fields that are written of a resource's records, here or at another place: only schemas for writing say what a field refers to. */
+export function writtenSchema({ document, resources }: Api, { entity, update, create }: Resource): Schema {
+  const elsewhere = resources.find((each) => entity !== undefined && each.entity === entity && each.update);
+  const operations = update === undefined && create === undefined ? [elsewhere?.update] : [create, update];
+  const fields = operations.flatMap((operation) => propertiesOf(document, operation?.body?.schema));
+  return { type: 'object', properties: Object.fromEntries(fields) };
+}
+
+/** Returns how values of a field of a written schema lead to the records that they name; undefined if the field is no reference. */
+export function referenceHref(api: Api, written: Schema | undefined, name: string): HrefOfValue | undefined {
+  const described = describe(api.document, fieldOf(api, written, name));
   const schema = described.kind === 'list' ? describe(api.document, described.schema.items).schema : described.schema;
   const reference = schema['x-reference'];
   const target = reference && recordsOf(api, reference.entity);
@@ -25,9 +28,55 @@ export function referenceHref(api: Api, { entity, update, create }: Resource, na
   };
 }
 
+/** The schema of a field. */
+export function fieldOf({ document }: Api, schema: Schema | undefined, name: string): Schema | undefined {
+  return propertiesOf(document, schema).find(([each]) => each === name)?.[1];
+}
+
+/** As many fields in common are no accident. */
+const ENOUGH_FIELDS = 3;
+
+/**
+ * Returns how records within an answer lead to their pages: those of the one collection, here or elsewhere, whose records have all of their
+ * fields. Undefined if there is none, or if several could be meant.
+ */
+export function recordHref(api: Api, schema: Schema | undefined, path: string): HrefOfValue | undefined {
+  const wanted = fieldTexts(api, schema);
+  const isOf = (each: Schema | undefined): boolean => {
+    const known = fieldTexts(api, each);
+    const isPart = wanted.size > 0 && [...wanted].every((field) => known.has(field));
+    return isPart && (known.size === wanted.size || wanted.size >= ENOUGH_FIELDS);
+  };
+  const fitting = api.resources.filter(
+    ({ retrieve, row, recordPath }) =>
+      retrieve !== undefined && (isOf(row) || isOf(retrieve.answer)) && isReachable(recordPath, path),
+  );
+  const near = fitting.filter(
+    (each) => `${fillPath(each.path, path)}/`.startsWith(path) || path.startsWith(fillPath(each.path, path)),
+  );
+  const [target, ...others] = near.length > 0 ? near : fitting;
+  if (target === undefined || others.some(({ entity }) => entity !== target.entity)) return undefined;
+  return (value) => (isRow(value) ? recordPathOf(target, path, value[target.key]) : undefined);
+}
+
+/** The fields of a schema, each as a text by which it can be compared. */
+function fieldTexts({ document }: Api, schema: Schema | undefined): ReadonlySet<string> {
+  return new Set(propertiesOf(document, schema).map((field) => JSON.stringify(field)));
+}
+
+/** Tells if a path says which records stand above those of a template. */
+function isReachable(recordPath: string, path: string): boolean {
+  const above = recordPath.replace(/\/[^/]+$/, '').replace(/[^{}]+$/, '');
+  const steps = path.split('/').slice(0, above.split('/').length);
+  return above === '' || templatePattern(above).test(steps.join('/'));
+}
+
 /** Finds the collection at a path of its own in which the records of an entity are. */
 function recordsOf({ resources }: Api, entity: string): Resource | undefined {
-  return resources.find((each) => each.entity === entity && each.retrieve !== undefined && !each.path.includes('{'));
+  return resources.find(
+    ({ entity: own, retrieve, isSingleton, path }) =>
+      own === entity && retrieve !== undefined && !isSingleton && !path.includes('{'),
+  );
 }
 
 /** A place where a record can be edited. */
@@ -38,8 +87,9 @@ export interface EditablePlace {
 
 /** Finds the place where a record of a resource that cannot be edited can be: the same entity below its parents. */
 export function editablePlace(api: Api, resource: Resource, row: Row): EditablePlace | undefined {
-  for (const { entity, update, recordPath, retrieve } of api.resources) {
-    if (entity === undefined || entity !== resource.entity || update === undefined || retrieve === undefined) continue;
+  for (const { entity, update, recordPath, retrieve, isSingleton } of api.resources) {
+    if (entity === undefined || entity !== resource.entity || isSingleton) continue;
+    if (update === undefined || retrieve === undefined) continue;
     const steps = recordPath.split('/');
     const filled = steps.map((step, index) => {
       if (!step.startsWith('{')) return step;

@@ -1,17 +1,20 @@
 import type { JSX } from 'preact';
 import { ActionButtons, ActionPanel } from './action-panel.tsx';
-import { type Api, collectionsBelow, type Operation, type Resource } from './api-model.ts';
+import { type Api, collectionsBelow, hasOwnPage, type Operation, type Resource } from './api-model.ts';
 import { here } from './location.ts';
-import { isForbidden, isOfferedAfterLogin } from './permissions.ts';
+import { countOf, pageSizeOf } from './list-query.ts';
+import { isForbidden, isOffered, isOfferedAfterLogin } from './permissions.ts';
+import { isList } from './records.ts';
 import { session } from './session.ts';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
+import { useAnswer } from './use-answer.ts';
 
 /** The collections below a router's root, and the actions of views that have nothing else. */
 export function RootPage({ api, path }: { readonly api: Api; readonly path: string }): JSX.Element {
   const { fragment } = useStore(here);
   const below = api.resources.filter(
-    (each) => each.list !== undefined && each.path.startsWith(`${path}/`) && !each.path.includes('{'),
+    (each) => hasOwnPage(each) && each.path.startsWith(`${path}/`) && !each.path.includes('{'),
   );
   const actions = actionsAlone(api, path);
   const action = actions.find(({ id }) => id === fragment.get('action'));
@@ -53,12 +56,12 @@ function Nested({ names }: { readonly names: readonly string[] }): JSX.Element |
   return names.length === 0 ? null : <p>{texts.eachWith(names.map((name) => name.toLowerCase()))}</p>;
 }
 
-/** The actions of views without a list, which no collection's page shows. The API decides when one is run. */
-function actionsAlone({ resources }: Api, path: string): readonly Operation[] {
+/** What views without a list offer, which no collection's page shows. The API decides when one is run. */
+function actionsAlone({ resources, login }: Api, path: string): readonly Operation[] {
   return resources
     .filter(({ list }) => list === undefined)
-    .flatMap(({ collectionActions }) => collectionActions)
-    .filter((action) => action.path.startsWith(`${path}/`) && !action.path.includes('{'));
+    .flatMap(({ create, collectionActions }) => [...(create === undefined ? [] : [create]), ...collectionActions])
+    .filter((action) => action !== login && action.path.startsWith(`${path}/`) && !action.path.includes('{'));
 }
 
 function Collections({ api, below }: { readonly api: Api; readonly below: readonly Resource[] }): JSX.Element {
@@ -68,6 +71,9 @@ function Collections({ api, below }: { readonly api: Api; readonly below: readon
       <thead>
         <tr>
           <th scope="col">{texts.collection}</th>
+          <th scope="col" class="number">
+            {texts.records}
+          </th>
           <th scope="col">{texts.path}</th>
         </tr>
       </thead>
@@ -78,8 +84,11 @@ function Collections({ api, below }: { readonly api: Api; readonly below: readon
               <a href={resource.path}>{resource.name}</a>
               {resource.description !== undefined && <p>{resource.description}</p>}
               <Nested names={collectionsBelow(api, resource).map(({ name }) => name)} />
-              {isOfferedAfterLogin(resource.list, person) && <p>{texts.loginToGoOn}</p>}
-              {isForbidden(resource.list, person) && <p>{texts.problemOf(403)}</p>}
+              {isOfferedAfterLogin(resource.list ?? resource.retrieve, person) && <p>{texts.loginToGoOn}</p>}
+              {isForbidden(resource.list ?? resource.retrieve, person) && <p>{texts.problemOf(403)}</p>}
+            </td>
+            <td class="number">
+              <Count resource={resource} />
             </td>
             <td>
               <code>{resource.path}</code>
@@ -89,4 +98,14 @@ function Collections({ api, below }: { readonly api: Api; readonly below: readon
       </tbody>
     </table>
   );
+}
+
+/** The number of records of a collection, if its list can tell it. A singleton has no list. */
+function Count({ resource: { list, path } }: { readonly resource: Resource }): JSX.Element | null {
+  const person = useStore(session);
+  const size = list && pageSizeOf(list)?.name;
+  const isAsked = size !== undefined && isOffered(list, person);
+  const { answer } = useAnswer(isAsked ? list : undefined, `${path}?${size}=1`, isList);
+  const count = countOf(answer?.body);
+  return count === undefined ? null : <>{count.toLocaleString()}</>;
 }

@@ -23,6 +23,8 @@ export interface Permitted {
   readonly path: string;
   /** The ids of the operations; undefined if the API does not tell. */
   readonly operations: ReadonlySet<string> | undefined;
+  /** The names of the shapes of bodies, by the ids of operations. */
+  readonly shapes: ReadonlyMap<string, string>;
 }
 
 /** The session of this tab: a reload keeps the login, the end of the tab ends it. */

@@ -1,6 +1,8 @@
-import { type Operation, recordPathOf, type Resource } from './api-model.ts';
+import { type Api, type Operation, recordPathOf, type Resource } from './api-model.ts';
 import { type Detail, Refusal, send } from './exchanges.ts';
+import type { Schema } from './openapi.ts';
 import { type Row, textOf } from './records.ts';
+import { describe, propertiesOf } from './schema.ts';
 import { texts } from '../src/texts.ts';
 
 /** The outcome of changing or deleting several records. */
@@ -49,6 +51,13 @@ export function changeRows({ resource, path, rows }: Rows, name: string, value: 
 /** Returns the operation by which rows are changed; undefined if there is none. */
 export function changeOf({ updateMany, update }: Resource): Operation | undefined {
   return updateMany ?? update;
+}
+
+/** The fields that records of a list can be given there. A file is one record's. */
+export function changeableFields({ document }: Api, resource: Resource): [name: string, schema: Schema][] {
+  const schema = changeOf(resource)?.body?.schema;
+  const fields = propertiesOf(document, resource.updateMany === undefined ? schema : schema?.items);
+  return fields.filter(([name, each]) => name !== resource.key && describe(document, each, name).kind !== 'file');
 }
 
 /** Returns the operation by which rows are deleted; undefined if there is none. */

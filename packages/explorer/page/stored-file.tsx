@@ -29,10 +29,11 @@ export function storedFileOf(value: unknown, { document, kind }: Described): Sto
     : undefined;
 }
 
-/** The largest picture that is fetched to be looked at, in bytes. */
+/** The largest picture that is fetched to be looked at, in bytes, and the largest of a list, which may have many. */
 const MAX_PREVIEW_BYTES = 5_000_000;
+const MAX_THUMBNAIL_BYTES = 500_000;
 
-/** A file by its name, to be saved; in full with its size, its type, and a look at it if it is a picture. */
+/** A file by its name, to be saved, with a look at it if it is a picture; in full with its size and its type. */
 export function StoredFile({ file, isFull = false }: { readonly file: StoredFileValue; readonly isFull?: boolean }) {
   const { url, name, size, type } = file;
   const save = async (): Promise<void> => {
@@ -43,8 +44,10 @@ export function StoredFile({ file, isFull = false }: { readonly file: StoredFile
       notice.set(sentenceOf(error));
     }
   };
+  const isPicture = type.startsWith('image/') && size <= (isFull ? MAX_PREVIEW_BYTES : MAX_THUMBNAIL_BYTES);
   return (
     <span class="file">
+      {isPicture && !isFull && <Picture url={url} name={name} class="thumbnail" />}
       <button type="button" class="link" title={texts.saveFile(name)} onClick={() => void save()}>
         <bdi>{shortened(name, isFull ? 200 : 60)}</bdi>
       </button>
@@ -54,12 +57,18 @@ export function StoredFile({ file, isFull = false }: { readonly file: StoredFile
           {texts.bytes(size)} · {type}
         </span>
       )}
-      {isFull && type.startsWith('image/') && size <= MAX_PREVIEW_BYTES && <Preview url={url} name={name} />}
+      {isPicture && isFull && <Picture url={url} name={name} class="preview" />}
     </span>
   );
 }
 
-function Preview({ url, name }: { readonly url: string; readonly name: string }): JSX.Element | null {
+interface PictureProps {
+  readonly url: string;
+  readonly name: string;
+  readonly class: string;
+}
+
+function Picture({ url, name, class: kind }: PictureProps): JSX.Element | null {
   const [source, setSource] = useState<string>();
   useEffect(() => {
     const controller = new AbortController();
@@ -79,5 +88,5 @@ function Preview({ url, name }: { readonly url: string; readonly name: string })
       if (made !== undefined) URL.revokeObjectURL(made);
     };
   }, [url]);
-  return source === undefined ? null : <img class="preview" src={source} alt={texts.previewOf(name)} />;
+  return source === undefined ? null : <img class={kind} src={source} alt={texts.previewOf(name)} />;
 }

@@ -12,14 +12,19 @@ export function usePermitted(path: string | undefined): void {
   useEffect(() => {
     if (path === undefined) return;
     const controller = new AbortController();
-    const remember = (told: string | null): void => {
+    const remember = (told: Headers): void => {
       if (controller.signal.aborted) return;
-      rememberPermitted({ path, operations: told === null ? undefined : new Set(told.split(', ')) });
+      const operations = told.get('permitted-operations')?.split(', ');
+      const shapes = (told.get('permitted-shapes')?.split(', ') ?? []).map((each) => {
+        const [id = '', name = ''] = each.split('=');
+        return [id, decodeURIComponent(name)] as const;
+      });
+      rememberPermitted({ path, operations: operations && new Set(operations), shapes: new Map(shapes) });
     };
     send({ operation: OPERATION, url: path, signal: controller.signal }).then(
-      ({ headers }) => remember(headers.get('permitted-operations')),
+      ({ headers }) => remember(headers),
       (error: unknown) => {
-        if (error instanceof Refusal) remember(null);
+        if (error instanceof Refusal) remember(new Headers());
       },
     );
     return () => controller.abort();

@@ -1,3 +1,5 @@
+import { texts } from '../src/texts.ts';
+
 /** Makes words of a name: `min_price`, `min-price` and `minPrice` are `Min price`. */
 export function humanized(name: string): string {
   const words = name
@@ -14,4 +16,14 @@ export function shortened(text: string, length: number): string {
   if (text.length <= length) return text;
   const cut = text.slice(0, length);
   return `${cut.replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
+
+/** Says in plain words what the server says of a bound, `must be <= 5`, or of a size in bytes. */
+export function plainWords(words: string): string {
+  return words
+    .replaceAll(/must be ([<>]=?) (-?[\d.]+)/g, (_words, sign: '<=' | '>=' | '<' | '>', bound: string) =>
+      texts.mustBe(sign, bound),
+    )
+    .replaceAll('must NOT', 'must not')
+    .replaceAll(/(\d{4,}) bytes/g, (_words, count: string) => texts.bytes(Number(count)));
 }

@@ -87,8 +87,8 @@ const ASSET_ROUTE: RouteShorthandOptions = { config: { public: true } };
 function addAssets(
   app: FastifyInstance,
   path: string,
-  { script, style, texts: translated }: PageFiles & { readonly texts: string | undefined },
-): Pick<PageFacts, 'scriptUrl' | 'styleUrl' | 'textsUrl'> {
+  { script, qr, style, texts: translated }: PageFiles & { readonly texts: string | undefined },
+): Pick<PageFacts, 'scriptUrl' | 'qrUrl' | 'styleUrl' | 'textsUrl'> {
   const add = (file: StaticFile, ending: string): string => {
     const url = `${path}/explorer-${file.tag.slice(1, 11)}.${ending}`;
     app.get(url, ASSET_ROUTE, async (request, reply) => {
@@ -100,6 +100,7 @@ function addAssets(
   const addScript = (text: string): string => add(staticFile('text/javascript; charset=utf-8', text), 'js');
   return {
     scriptUrl: addScript(script),
+    qrUrl: addScript(qr),
     textsUrl: translated === undefined ? undefined : addScript(translated),
     styleUrl: add(staticFile('text/css; charset=utf-8', style), 'css'),
   };

@@ -1,9 +1,11 @@
 import { ImproperlyConfigured } from '@viewset/core';
 import { readFile } from 'node:fs/promises';
 
-/** The text of the page's script and of its style. */
+/** The text of the page's scripts and of its style. */
 export interface PageFiles {
   readonly script: string;
+  /** Makes QR codes; loaded when one is shown. */
+  readonly qr: string;
   readonly style: string;
 }
 
@@ -26,10 +28,10 @@ export async function readPageFiles(): Promise<PageFiles> {
 
 async function builtFiles(folder: URL): Promise<PageFiles> {
   try {
-    const [script, style] = await Promise.all(
-      ['explorer.js', 'explorer.css'].map((name) => readFile(new URL(name, folder), 'utf8')),
+    const [script, qr, style] = await Promise.all(
+      ['explorer.js', 'qr.js', 'explorer.css'].map((name) => readFile(new URL(name, folder), 'utf8')),
     );
-    return { script: script!, style: style! };
+    return { script: script!, qr: qr!, style: style! };
   } catch (cause) {
     throw new ImproperlyConfigured('explorer: the page has not been built; run pnpm build', { cause });
   }

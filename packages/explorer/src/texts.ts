@@ -2,6 +2,10 @@
 export const texts = {
   noScript: 'This page needs JavaScript. The API itself does not: ask it for application/json.',
   skip: 'Skip to the content',
+  goTo: 'Go to…',
+  goToHint: 'A collection, a record, an action',
+  goToKeys: (isMac: boolean): string => (isMac ? '⌘K' : 'Ctrl K'),
+  action: 'Action',
   navigation: 'Collections',
   menu: 'Menu',
   allCollections: 'All collections',
@@ -161,6 +165,12 @@ export const texts = {
   documentMissing: 'The description of this API cannot be read',
   documentMissingHint: 'This page knows the API from its OpenAPI document. Is the openapi plugin registered?',
   unknownPlace: 'This page has no view of this address.',
+  bounds: (least: number | undefined, most: number | undefined): string => {
+    if (least !== undefined && most !== undefined) return `From ${least} to ${most}`;
+    return most === undefined ? `At least ${least}` : `At most ${most}`;
+  },
+  mustBe: (sign: '<=' | '>=' | '<' | '>', bound: string): string =>
+    `must be ${{ '<=': 'at most', '>=': 'at least', '<': 'less than', '>': 'greater than' }[sign]} ${bound}`,
   faults: (count: number): string =>
     count === 1 ? 'One thing needs another value.' : `${count} things need another value.`,
 
@@ -169,16 +179,47 @@ export const texts = {
   eachWith: (names: readonly string[]): string => `Each with ${names.join(', ')}`,
   collection: 'Collection',
   path: 'Path',
+  records: 'Records',
 
   search: (name: string): string => `Search ${name.toLowerCase()}`,
   filters: 'Filters',
   filtersOn: (count: number): string => (count === 0 ? 'Filters' : `Filters (${count})`),
   clearFilters: 'Clear all',
   removeFilter: 'Remove the filter',
-  condition: 'Condition in JSON Logic',
+  showList: 'Show the list',
+  condition: 'Condition',
+  joint: 'How many have to be true',
+  allOf: 'All of these are true',
+  anyOf: 'Any of these is true',
+  and: 'and',
+  or: 'or',
+  addCondition: 'Add a condition',
+  removeCondition: 'Remove the condition',
+  conditionField: 'Field',
+  comparison: 'Comparison',
+  conditionValue: 'Value',
+  comparisons: {
+    '==': 'is',
+    '!=': 'is not',
+    '<': 'is less than',
+    '<=': 'is at most',
+    '>': 'is greater than',
+    '>=': 'is at least',
+    contains: 'contains',
+  },
+  orAnother: 'Or another…',
+  several: (values: readonly string[]): string => `Any of ${values.join(', ')}`,
   commaSeparated: 'Several values, separated by commas.',
   columns: 'Columns',
   defaultColumns: 'As at first',
+  view: 'Name this view',
+  viewNamed: (name: string): string => `View: ${name}`,
+  viewName: 'Name of the view',
+  viewHint:
+    'The search, the filters, the order and the columns stand in the address, with this name. Bookmark it, or send it.',
+  saveView: 'Name it',
+  copyLink: 'Copy the link',
+  editValue: (title: string, name: string): string => `Edit ${name} of ${title}`,
   exportList: 'Export',
   exporting: 'Exporting…',
   exportAs: (ending: string): string => ending.toUpperCase(),
@@ -265,6 +306,8 @@ export const texts = {
   actionDone: (status: string): string => `Done: ${status}`,
   result: 'Answer',
   noContent: 'The answer has no content.',
+  noRows: 'The answer is an empty list.',
+  openRecord: 'Open the record',
 
   requests: 'Requests',
   noRequests: 'No requests yet',
@@ -288,6 +331,9 @@ function countOf(count: number): string {
 
 function bytesText(count: number): string {
   if (count < 1000) return count === 1 ? '1 byte' : `${count} bytes`;
-  const [size, unit] = count < 1_000_000 ? [count / 1000, 'kB'] : [count / 1_000_000, 'MB'];
-  return `${size < 10 ? size.toFixed(1) : Math.round(size).toLocaleString('en')} ${unit}`;
+  // Limits are often set in powers of two.
+  const base = count % 1024 === 0 ? 1024 : 1000;
+  const [size, unit] = count < base ** 2 ? [count / base, 'kB'] : [count / base ** 2, 'MB'];
+  const places = size < 10 && !Number.isInteger(size) ? 1 : 0;
+  return `${size.toLocaleString('en', { minimumFractionDigits: places, maximumFractionDigits: places })} ${unit}`;
 }

@@ -73,6 +73,7 @@ t.test('looks in a browser', { skip: skipWithoutBrowser() }, async (t) => {
       await page.getByRole('link', { name: 'Book 02' }).waitFor();
       await page.getByRole('button', { name: 'Filters' }).click();
       await seen('collection with filters');
+      if (viewport.width < 720) await page.getByRole('button', { name: 'Show the list' }).click();
       await page.getByRole('button', { name: 'Log in' }).first().click();
       await seen('login');
       await page.keyboard.press('Escape');

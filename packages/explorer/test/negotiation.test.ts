@@ -19,7 +19,10 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
       t.equal(statusCode, 200, url);
       t.equal(headers['content-type'], 'text/html; charset=utf-8', url);
       t.equal(headers.vary, 'Accept', url);
-      t.match(body, /<div id="explorer" data-document="\/openapi.json"><header class="top"><span class="brand">/);
+      t.match(
+        body,
+        /<div id="explorer" data-document="\/openapi.json" data-qr="\/explorer\/[^"]+"><header class="top"><span class="brand">/,
+      );
     }
   });
 

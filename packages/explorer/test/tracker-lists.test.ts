@@ -19,7 +19,7 @@ t.test('collections of the tracker in a browser', { skip: skipWithoutBrowser() }
     await page.getByRole('textbox', { name: 'Priority' }).fill('9');
     await page.getByRole('button', { name: 'Change 2 records' }).click();
     await page.locator('.row-fault').nth(1).waitFor();
-    t.match(await page.locator('tr:has-text("Dark mode") + .row-fault').innerText(), /must be <= 5/);
+    t.match(await page.locator('tr:has-text("Dark mode") + .row-fault').innerText(), /must be at most 5/);
     await page.getByText('What is wrong stands at the rows.').waitFor();
     await page.getByRole('textbox', { name: 'Priority' }).fill('4');
     const sent = page.waitForRequest((request) => request.method() === 'PATCH');

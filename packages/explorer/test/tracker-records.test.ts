@@ -19,6 +19,7 @@ t.test('records of the tracker in a browser', { skip: skipWithoutBrowser() }, as
   t.test('nested collections are reached from their records, and lead back', async (t) => {
     const page = await visit('ada', '/api/projects');
     await page.getByRole('link', { name: 'Lighthouse' }).click();
+    await page.getByRole('heading', { name: 'Lighthouse' }).waitFor();
     await page.getByRole('list').getByRole('link', { name: 'Tickets' }).last().click();
     await page.getByRole('link', { name: 'Dark mode' }).click();
     await page.getByRole('heading', { name: 'Dark mode' }).waitFor();

@@ -37,7 +37,7 @@ export function describeOperation(plan: OperationPlan, needsToken: boolean, plan
 
 /** Says what no keyword of OpenAPI does, for programs that make pages or clients of the document. */
 function describeView(plan: OperationPlan): JsonObject {
-  const { view, action, variant, detail, permissions, envelope, pageMembers } = plan;
+  const { view, action, variant, detail, permissions, envelope, pageMembers, writeShapes } = plan;
   const { basename, entity, key } = view;
   return {
     view: basename,
@@ -48,6 +48,7 @@ function describeView(plan: OperationPlan): JsonObject {
     ...(key === undefined ? {} : { key }),
     ...(envelope === undefined ? {} : { envelope }),
     ...(Object.keys(pageMembers).length === 0 ? {} : { pageMembers }),
+    ...(writeShapes.length < 2 ? {} : { writeShapes }),
     permissions: permissions.map((permission) => permission.constructor.name),
   };
 }
@@ -149,36 +150,49 @@ function examplesOf(examples: unknown): JsonObject {
   return { examples: Object.fromEntries(examples.map((value: unknown, index) => [`example${index + 1}`, { value }])) };
 }
 
-function describeBody({ body, documentation, view, envelope }: OperationPlan): JsonObject {
+function describeBody({ body, documentation, view, envelope, writeShapes }: OperationPlan): JsonObject {
+  const requested = (schema: unknown, at: string | undefined): unknown =>
+    writeShapes.length < 2 ? sentSchema(schema) : changeInside(schema, at, (inside) => eachKind(inside, sentSchema));
   const worded = (schema: unknown): unknown => withWords(schema, view.fieldWords);
   const { schema: json, form, required, contentTypes } = body!;
   const example = jsonValue(documentation.examples.body);
   // No JSON has a file: where one is required, a form alone can be right.
-  const sent = needsFile(form, insideOf(json, envelope))
-    ? contentTypes.filter((type) => type !== 'application/json')
-    : contentTypes;
+  const kinds = kindsOf(insideOf(json, envelope));
+  const isFormAlone = form !== undefined && kindsOf(form).every((kind, index) => needsFile(kind, kinds[index]));
+  const sent = isFormAlone ? contentTypes.filter((type) => type !== 'application/json') : contentTypes;
   const content = sent.map((type) => {
     const isForm = form !== undefined && type !== 'application/json';
     const schema = isForm ? form : json;
     const encoding = isForm ? encodingOf(form) : {};
+    const at = isForm ? undefined : envelope;
     return [
       type,
       {
-        ...(schema === undefined
-          ? {}
-          : {
-              schema: changeInside(
-                requestSchema(withBytes(documentSchema(schema))),
-                isForm ? undefined : envelope,
-                worded,
-              ),
-            }),
+        ...(schema === undefined ? {} : { schema: changeInside(requested(documentSchema(schema), at), at, worded) }),
         ...(example === undefined || isForm ? {} : { example }),
         ...encoding,
       },
     ];
   });
   return { ...(required ? { required } : {}), content: Object.fromEntries(content) as JsonObject };
+}
+
+/** Changes the schema of a body, or of each item of an array, or of each of the kinds of which it may be. */
+function eachKind(schema: unknown, change: (kind: unknown) => unknown): unknown {
+  if (!isObject(schema)) return schema;
+  const { items, anyOf } = schema;
+  if (items !== undefined) return { ...schema, items: eachKind(items, change) };
+  return Array.isArray(anyOf) ? { ...schema, anyOf: anyOf.map(change) } : change(schema);
+}
+
+/** Lists the kinds of which a body may be. */
+function kindsOf(schema: unknown): readonly unknown[] {
+  const { anyOf } = (schema ?? {}) as { readonly anyOf?: readonly unknown[] };
+  return anyOf ?? [schema];
+}
+
+function sentSchema(schema: unknown): unknown {
+  return requestSchema(withBytes(schema));
 }
 
 /** The schema of bytes as generators of clients know it; their media type stands beside it. */
@@ -194,21 +208,21 @@ function withBytes(form: unknown): unknown {
 }
 
 interface Fields {
-  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly properties?: Readonly<Record<string, { readonly contentMediaType?: string }>>;
   readonly required?: readonly string[];
 }
 
 /** Tells if a form has a part that it requires and no JSON can have: a file. */
 function needsFile(form: unknown, json: unknown): boolean {
-  const { required = [] } = (form ?? {}) as Fields;
+  const { required = [] } = form as Fields;
   const { properties = {} } = (json ?? {}) as Fields;
-  return form !== undefined && required.some((name) => !Object.hasOwn(properties, name));
+  return required.some((name) => !Object.hasOwn(properties, name));
 }
 
 /** Names the media types of the files of a form. */
 function encodingOf(form: unknown): JsonObject {
-  const { properties = {} } = form as { properties?: Readonly<Record<string, { contentMediaType?: string }>> };
-  const files = Object.entries(properties).filter(([, { contentMediaType }]) => contentMediaType !== undefined);
+  const parts = kindsOf(form).flatMap((kind) => Object.entries((kind as Fields).properties ?? {}));
+  const files = parts.filter(([, { contentMediaType }]) => contentMediaType !== undefined);
   return {
     encoding: Object.fromEntries(
       files.map(([name, { contentMediaType: contentType }]) => [name, { contentType }]),

@@ -17,7 +17,7 @@ const ONE = /^(?:retrieve|create|replace|update|destroy)(?=[A-Z])/;
  * Names the schemas of views: `Product` (read), `ProductInput` (created and replaced; `ProductReplacement` if a PUT takes
  * something else), `ProductPatch` (updated; `ProductBulkPatch` if by an array), `ProductPage` (listed), after the entity of a view, or, if two views of it differ,
  * after its path. Further read shapes are `ProductListItem`, `ProductDetail`, `ProductCreated` and `ProductUpdated` by their
- * operation, or have the name that the view gives them, `ProductStaff`. The envelopes of a view are `ProductEnvelope`, `ProductInputEnvelope` and
+ * operation, or have the name that the view gives them, `ProductStaff`; further write shapes are `ProductStaffInput`. The envelopes of a view are `ProductEnvelope`, `ProductInputEnvelope` and
  * `ProductPatchEnvelope`. A schema that has a `title` like the name of a type has
  * that name: `Error`.
  */
@@ -52,7 +52,7 @@ function ownSchemas({ plan, operation }: DescribedOperation): Wanted[] {
   // An envelope of several records is that of its operation.
   const enveloped = (whole: unknown, ...names: readonly string[]): Wanted[] =>
     envelope === undefined || !isOne(plan) ? [] : named(whole, ...names.map((name) => `${name}Envelope`));
-  const records = recordsIn(record, plan.readShapes).flatMap(([shape, schema]) => named(schema, suffixOf(shape)));
+  const records = kindsIn(record, plan.readShapes).flatMap(([shape, schema]) => named(schema, suffixOf(shape)));
   if (action === 'list') return [...records, ...named(answer, 'Page')];
   const sent = schemaOf(operation['requestBody']);
   const body = oneOf(insideOf(sent, envelope));
@@ -60,7 +60,11 @@ function ownSchemas({ plan, operation }: DescribedOperation): Wanted[] {
   const form = schemaOf(operation['requestBody'], 'multipart/form-data');
   const ofForms = suffixes.map((suffix) => `${suffix.replace('Input', '')}Form`);
   const envelopes = [...enveloped(answer, ''), ...enveloped(sent, ...suffixes)];
-  return [...records, ...named(body, ...suffixes), ...named(form, ...ofForms), ...envelopes];
+  const bodies = (schema: unknown, ends: readonly string[]): Wanted[] =>
+    kindsIn(schema, plan.writeShapes).flatMap(([shape, kind]) =>
+      named(kind, ...ends.map((end) => prefixOf(shape) + end)),
+    );
+  return [...records, ...bodies(body, suffixes), ...bodies(form, ofForms), ...envelopes];
 }
 
 /** Tells if an operation is about one record. */
@@ -81,11 +85,11 @@ function oneOf(schema: unknown): unknown {
   return one ?? (schema['type'] === 'array' ? schema['items'] : schema);
 }
 
-/** Lists the read shapes of an answer with their schemas. */
-function recordsIn(record: unknown, readShapes: readonly string[]): (readonly [shape: string, schema: unknown])[] {
-  if (readShapes.length < 2) return [[readShapes[0] ?? 'default', record]];
+/** Lists the shapes that a record can have with their schemas. */
+function kindsIn(record: unknown, shapes: readonly string[]): (readonly [shape: string, schema: unknown])[] {
+  if (shapes.length < 2) return [[shapes[0] ?? 'default', record]];
   const schemas = isObject(record) && Array.isArray(record['anyOf']) ? record['anyOf'] : [];
-  return readShapes.map((shape, index) => [shape, schemas[index]] as const);
+  return shapes.map((shape, index) => [shape, schemas[index]] as const);
 }
 
 /** The ends of the names of read shapes that a view has for single operations. */
@@ -99,6 +103,11 @@ const SHAPE_SUFFIXES: Readonly<Record<string, string>> = {
 
 function suffixOf(shape: string): string {
   return SHAPE_SUFFIXES[shape] ?? pascalCase(shape);
+}
+
+/** The beginnings of the names of bodies by write shapes that a view chooses. */
+function prefixOf(shape: string): string {
+  return shape in SHAPE_SUFFIXES ? '' : pascalCase(shape);
 }
 
 /** The schema of what an answer or a body is, as JSON unless another media type is named. */

@@ -1,5 +1,4 @@
-import type { EntityManager, EntityName, MikroORM } from '@mikro-orm/core';
-import { Factory, type FactoryOverrides } from './factory.ts';
+import type { EntityManager, MikroORM } from '@mikro-orm/core';
 
 /** The factories of one application: they share an entity manager, so that the records of one refer to another's, and count together. */
 export class Factories {
@@ -10,10 +9,6 @@ export class Factories {
   constructor(orm: MikroORM) {
     this.orm = orm;
     this.em = orm.em.fork();
-  }
-
-  of<Entity extends object>(entity: EntityName<Entity>, overrides: FactoryOverrides<Entity>): Factory<Entity> {
-    return new Factory(this, entity, overrides);
   }
 
   /** Returns a number that no record has had, from 1. */

@@ -6,8 +6,10 @@ import { Clock } from './clock.ts';
 import { type OpenDatabase, openDatabase, type OrmOptions, type TestDatabase } from './databases.ts';
 import { expectQueries } from './expect-queries.ts';
 import { Factories } from './factories.ts';
-import type { Factory, FactoryOverrides } from './factory.ts';
+import { Factory, type FactoryOverrides } from './factory.ts';
 import { injectFetch } from './inject-fetch.ts';
+import { Bodies, type Body } from './bodies.ts';
+import { type ViewClass, ViewPlans } from './view-plans.ts';
 
 /** The options of `testApp`. */
 export interface TestAppOptions {
@@ -90,6 +92,18 @@ function identifyUsers(app: FastifyInstance): Identify {
   };
 }
 
+/** The body of an operation of a view; of an action, any. */
+export type BodyFor<View, Name> = View extends { readonly '~declared'?: infer Declared }
+  ? Name extends 'create'
+    ? Member<Declared, 'input'>
+    : Name extends 'update'
+      ? Member<Declared, 'update'>
+      : Body
+  : Body;
+
+type Member<Declared, Name extends string> =
+  NonNullable<Declared> extends Readonly<Record<Name, infer Value>> ? Value : Body;
+
 /** An application under test, on a database of its own; `testApp` makes it. */
 export class TestApp<Orm extends MikroORM = MikroORM, App extends FastifyInstance = FastifyInstance> {
   readonly app: App;
@@ -101,6 +115,7 @@ export class TestApp<Orm extends MikroORM = MikroORM, App extends FastifyInstanc
   readonly #opened: OpenDatabase;
   readonly #identify: Identify;
   readonly #factories: Factories;
+  readonly #bodies: Bodies;
 
   constructor(
     app: App,
@@ -113,6 +128,7 @@ export class TestApp<Orm extends MikroORM = MikroORM, App extends FastifyInstanc
     this.#opened = opened;
     this.#identify = users;
     this.#factories = new Factories(opened.orm);
+    this.#bodies = new Bodies(this.#factories);
   }
 
   /**
@@ -142,7 +158,33 @@ export class TestApp<Orm extends MikroORM = MikroORM, App extends FastifyInstanc
     entity: EntityName<Entity>,
     overrides: FactoryOverrides<Entity> = {},
   ): Factory<Entity> {
-    return this.#factories.of(entity, overrides);
+    return new Factory(this.#factories, entity, overrides);
+  }
+
+  /**
+   * Makes a valid body of a view's operation or action: every field of its write shape, each with a value that fits its schema and differs from
+   * body to body. References lead to new records, made by `factory`. `given` has the values of some fields.
+   *
+   * Throws for a field whose pattern the kit does not know, and for a file, if `given` does not have it.
+   *
+   * @example
+   * const build = async (orm: MikroORM) => {
+   *   const app = fastify();
+   *   await app.register(viewset, { orm });
+   *   await app.register(new Router({ prefix: 'api' }).register('products', ProductViewSet).plugin);
+   *   return app;
+   * };
+   * const shop = await testApp(build, { entities: [Product] });
+   * const body = await shop.bodyFor(ProductViewSet, 'create', { price: 4.5 });   // { name: 'name 1', price: 4.5 }
+   */
+  async bodyFor<View extends ViewClass, Name extends string>(
+    view: View,
+    operation: Name,
+    given: Partial<BodyFor<View, Name>> = {},
+  ): Promise<BodyFor<View, Name>> {
+    const { body } = new ViewPlans(this.app, view).get(operation);
+    if (body?.schema === undefined) throw new Error(`${view.name}: "${operation}" takes no body`);
+    return (await this.#bodies.make(body.schema, given)) as BodyFor<View, Name>;
   }
 
   /** Closes the application and its ORM, drops the database and resets the clock. */

@@ -11,21 +11,41 @@ export function uniqueValue(meta: EntityMetadata, name: string, number: number):
   return VALUES[type.kind](number, type, name);
 }
 
+/** Makes a text of a field, an address of e-mail if the field is named so. */
+export function uniqueText(number: number, name: string, maxLength = Infinity): string {
+  const text = /e_?mail/i.test(name) ? `user${number}@example.com` : `${name} ${number}`;
+  return text.length <= maxLength ? text : String(number).slice(-maxLength);
+}
+
+/** Makes a moment for a number, a second later for the next one. */
+export function uniqueMoment(number: number): Date {
+  return new Date(START_MS + number * 1000);
+}
+
+/** Makes a day for a number, such as `2020-01-02`. */
+export function uniqueDay(number: number): string {
+  return new Date(START_MS + number * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** Makes a time of the day for a number, such as `00:00:07`. */
+export function uniqueTime(number: number): string {
+  return uniqueMoment(number % 86_400)
+    .toISOString()
+    .slice(11, 19);
+}
+
 type MakeValue = (number: number, type: FieldType, name: string) => unknown;
 
 const VALUES: Readonly<Record<FieldKind, MakeValue>> = {
-  string: (number, { maxLength = Infinity }, name) => {
-    const text = /e_?mail/i.test(name) ? `user${number}@example.com` : `${name} ${number}`;
-    return text.length <= maxLength ? text : String(number).slice(-maxLength);
-  },
+  string: (number, { maxLength }, name) => uniqueText(number, name, maxLength),
   integer: (number, { maximum }) => (maximum === undefined ? number : number % (Number(maximum) + 1)),
   bigint: (number, { mode }) => inMode(String(number), mode),
   number: (number) => number,
   decimal: (number, { precision = 10, scale = 0, mode }) => inMode(String(number % 10 ** (precision - scale)), mode),
   boolean: () => false,
-  datetime: (number) => new Date(START_MS + number * 1000),
-  date: (number) => new Date(START_MS + number * DAY_MS).toISOString().slice(0, 10),
-  time: (number) => new Date(START_MS + (number % 86_400) * 1000).toISOString().slice(11, 19),
+  datetime: uniqueMoment,
+  date: uniqueDay,
+  time: uniqueTime,
   uuid: () => randomUUID(),
   objectId: () => randomBytes(12).toString('hex'),
   json: () => ({}),

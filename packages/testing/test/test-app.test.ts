@@ -5,6 +5,7 @@ import {
   type Api,
   Author,
   Book,
+  BookViewSet,
   createApp,
   createAppWithAccounts,
   ENTITIES,
@@ -47,6 +48,20 @@ onEveryDatabase(
       t.equal((await library.as<Api>(null).books.retrieve(own.id)).author, author.name);
       t.equal(books.make({ title: 'Unsaved' }).title, 'Unsaved');
       t.equal(await library.orm.em.fork().count(Book), 15, 'what is made is not stored');
+    });
+
+    await t.test('bodies are valid, and differ', async (t) => {
+      const api = library.as<Api>({ id: 7 });
+      const body = await library.bodyFor(BookViewSet, 'create', { price: 4.5 });
+      const made = await api.books.create(body);
+      t.match(made, { title: body.title, isbn: body.isbn, kind: body.kind, price: 4.5, author: body.author });
+      await api.books.create(await library.bodyFor(BookViewSet, 'create'));
+      const changed = await api.books.update(made.id, await library.bodyFor(BookViewSet, 'update'));
+      t.not(changed.author, made.author, 'of a new author');
+      await t.rejects(library.bodyFor(BookViewSet, 'publish'), {
+        message: 'BookViewSet has no "publish"; it has: list, create, retrieve, update, destroy',
+      });
+      await t.rejects(library.bodyFor(BookViewSet, 'list'), { message: 'BookViewSet: "list" takes no body' });
     });
 
     await t.test('queries are counted', async (t) => {

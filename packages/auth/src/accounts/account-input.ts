@@ -22,6 +22,7 @@ export class AccountInput {
 
   /**
    * @param option the plugin's option that has the shape, for messages
+   * @param taken the fields that the body has by itself
    * @throws ImproperlyConfigured for a property that is the package's own, and for files and children, which need a view
    */
   constructor(
@@ -29,6 +30,7 @@ export class AccountInput {
     shape: WrittenFields,
     { meta, names }: AccountModel,
     allowed: readonly (keyof AccountModel['names'])[] = [],
+    taken: readonly string[] = [],
   ) {
     this.#meta = meta as EntityMetadata;
     const refuse = (problem: string): ImproperlyConfigured =>
@@ -40,6 +42,10 @@ export class AccountInput {
     for (const property of allowed) reserved.delete(names[property]);
     const wrong = this.#shape.fields.find(({ name }) => reserved.has(name));
     if (wrong !== undefined) throw refuse(`cannot have "${wrong.name}", which only the package writes`);
+    const double = this.#shape.fields.find(({ sentAs }) => taken.includes(sentAs));
+    if (double !== undefined) {
+      throw refuse(`cannot send "${double.name}" as "${double.sentAs}", which a registration has by itself`);
+    }
     const special = this.#shape.fields.find(({ file, children }) => file !== undefined || children !== undefined);
     if (special !== undefined) throw refuse(`cannot have "${special.name}": files and children need a view`);
   }

@@ -1,7 +1,8 @@
 import { InvalidUsageCollector, securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, Type } from 'typebox';
-import type { AccountInput } from '../accounts/account-input.ts';
+import type { AccountModel } from '../accounts/account-contract.ts';
+import { AccountInput, type WrittenFields } from '../accounts/account-input.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { PasswordRules } from '../passwords/password-rules.ts';
 import { accountReader, readCode, registerBody } from './request-body.ts';
@@ -37,6 +38,11 @@ export function registerRoute(parts: RegisterParts): AuthRoute {
     access: 'listed',
     handler: registerHandler(parts),
   };
+}
+
+/** Makes the input of the application's own fields, beside those that every registration has. */
+export function readRegistrationFields(fields: WrittenFields, model: AccountModel, rules: PasswordRules): AccountInput {
+  return new AccountInput('registrationFields', fields, model, [], Object.keys(registerBody(rules).properties));
 }
 
 function documentedBody({ passwordRules, registrationInput }: RegisterParts): TObject {

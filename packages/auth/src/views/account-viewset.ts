@@ -1,10 +1,10 @@
 import type { EntityName } from '@mikro-orm/core';
 import { IsRoleAdminUser, many, type ReadShape, readShape, refs, type WriteShape, writeShape } from '@viewset/core';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { isEmail, normalizeEmail } from '../accounts/email-address.ts';
 import { keepAdministrator } from './keep-administrator.ts';
-import { logNoted, noteEvent } from './noted-events.ts';
+import { noteEvent } from './noted-events.ts';
 import { PrivilegeGuard, roleLoader } from './privilege-guard.ts';
 import { type ReadyViewClass, type ReadyViewOptions, viewClass } from './view-class.ts';
 
@@ -108,22 +108,6 @@ export function AccountViewSet<
     };
   };
   class ReadyAccountViewSet extends viewClass(anyEntity, ownOptions(anyEntity, names, { roles, adminRole }), rest) {
-    override update(request: FastifyRequest, reply: FastifyReply): Promise<object> {
-      return logNoted(request, super.update(request, reply));
-    }
-
-    override updateMany(request: FastifyRequest, reply: FastifyReply): Promise<object[]> {
-      return logNoted(request, super.updateMany(request, reply));
-    }
-
-    override destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      return logNoted(request, super.destroy(request, reply));
-    }
-
-    override destroyMany(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      return logNoted(request, super.destroyMany(request, reply));
-    }
-
     override async performUpdate(request: FastifyRequest, account: object, data: never): Promise<object> {
       const kept = await guard.check(request, account);
       const before = await accessOf(request, account);

@@ -1,4 +1,4 @@
-import { securityEvent } from '@viewset/core';
+import { inTransaction, securityEvent } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 
 interface NotedEvent {
@@ -8,16 +8,20 @@ interface NotedEvent {
 
 const noted = new WeakMap<FastifyRequest, NotedEvent[]>();
 
-/** Notes a security event of a write that is not committed yet. */
+/** Notes a security event of a write that is not committed yet, within `logNoted`. */
 export function noteEvent(request: FastifyRequest, event: string, fields: object, message: string): void {
-  const events = noted.get(request) ?? [];
-  noted.set(request, events);
-  events.push({ fields: { ...securityEvent(request, event), ...fields }, message });
+  noted.get(request)?.push({ fields: { ...securityEvent(request, event), ...fields }, message });
 }
 
-/** Logs the events of a request once its write is committed, and returns the answer. */
-export async function logNoted<Answer>(request: FastifyRequest, write: Promise<Answer>): Promise<Answer> {
-  const answer = await write;
+/**
+ * Logs the events of a request once its write is committed, and returns the answer. The write has a transaction, which may have to begin
+ * again: the events of an attempt that was rolled back are forgotten.
+ */
+export async function logNoted<Answer>(request: FastifyRequest, write: () => Promise<Answer>): Promise<Answer> {
+  const answer = await inTransaction(request, () => {
+    noted.set(request, []);
+    return write();
+  });
   for (const { fields, message } of noted.get(request) ?? []) request.log.info(fields, message);
   return answer;
 }

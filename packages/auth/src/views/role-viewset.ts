@@ -9,9 +9,9 @@ import {
   type WriteShape,
   writeShape,
 } from '@viewset/core';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { logNoted, noteEvent } from './noted-events.ts';
+import { noteEvent } from './noted-events.ts';
 import { type ReadyViewClass, type ReadyViewOptions, viewClass } from './view-class.ts';
 
 /** The options of `RoleViewSet`: those of any ModelViewSet, and what it has to know of roles. */
@@ -48,7 +48,7 @@ interface Role {
 
 /**
  * Makes a view of the roles: everybody who is logged in reads them, administrators change them and their permissions. The administrators' role keeps
- * its name and is not deleted (409), because nobody would be an administrator without it. Changes of permissions are security events.
+ * its name and is not deleted (409), because nobody would be an administrator without it. New, renamed and deleted roles and changes of permissions are security events.
  *
  * The options are those of `ModelViewSet`, each in the place of the view's own. Extend the class to override hooks.
  *
@@ -72,12 +72,11 @@ export function RoleViewSet<
     throw new TargetObjectAlreadyExist(`The role "${adminRole}" keeps its name and is not deleted`);
   };
   class ReadyRoleViewSet extends viewClass(anyEntity, ownOptions(anyEntity, permissions, adminRole), rest) {
-    override update(request: FastifyRequest, reply: FastifyReply): Promise<object> {
-      return logNoted(request, super.update(request, reply));
-    }
-
-    override updateMany(request: FastifyRequest, reply: FastifyReply): Promise<object[]> {
-      return logNoted(request, super.updateMany(request, reply));
+    override async performCreate(request: FastifyRequest, data: never): Promise<object> {
+      const role = (await super.performCreate(request, data)) as Role;
+      const { id: target, name, permissions: given } = role;
+      noteEvent(request, 'auth.role_created', { target, role: name, permissions: given }, 'a role was created');
+      return role;
     }
 
     override async performUpdate(
@@ -86,21 +85,34 @@ export function RoleViewSet<
       data: { readonly name?: string },
     ): Promise<object> {
       if (data.name !== undefined && data.name !== role.name) requireOther(role);
-      const was = role.permissions;
+      const before: Role = { id: role.id, name: role.name, permissions: role.permissions };
       const changed = (await super.performUpdate(request, role, data)) as Role;
-      if (JSON.stringify(was) !== JSON.stringify(changed.permissions)) {
-        const change = { target: role.id, permissions: changed.permissions, was };
-        noteEvent(request, 'auth.permissions_changed', change, 'the permissions of a role were changed');
-      }
+      noteChange(request, before, changed);
       return changed;
     }
 
-    override performDestroy(request: FastifyRequest, role: Role): Promise<void> {
+    override async performDestroy(request: FastifyRequest, role: Role): Promise<void> {
       requireOther(role);
-      return super.performDestroy(request, role);
+      const { id: target, name } = role;
+      await super.performDestroy(request, role);
+      noteEvent(request, 'auth.role_deleted', { target, role: name }, 'a role was deleted');
     }
   }
   return ReadyRoleViewSet as never;
+}
+
+function noteChange(request: FastifyRequest, before: Role, { id: target, name, permissions }: Role): void {
+  if (name !== before.name) {
+    noteEvent(request, 'auth.role_renamed', { target, role: name, was: before.name }, 'a role was renamed');
+  }
+  const was = before.permissions;
+  if (JSON.stringify(was) === JSON.stringify(permissions)) return;
+  noteEvent(
+    request,
+    'auth.permissions_changed',
+    { target, permissions, was },
+    'the permissions of a role were changed',
+  );
 }
 
 function ownOptions(entity: EntityName<object>, permissions: readonly string[] | undefined, adminRole: string): object {

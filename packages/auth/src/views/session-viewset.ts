@@ -1,7 +1,7 @@
 import type { EntityName } from '@mikro-orm/core';
 import { IsRoleAdminUser, type QuerySet, type ReadShape, readShape } from '@viewset/core';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { logNoted, noteEvent } from './noted-events.ts';
+import type { FastifyRequest } from 'fastify';
+import { noteEvent } from './noted-events.ts';
 import { type ReadyViewClass, type ReadyViewOptions, viewClass } from './view-class.ts';
 
 /** The options of `SessionViewSet`: those of any ModelViewSet, and what it has to know of administrators. */
@@ -57,14 +57,6 @@ export function SessionViewSet<
   class ReadySessionViewSet extends viewClass(anyEntity, ownOptions(anyEntity, adminRole), rest) {
     override getQueryset(request: FastifyRequest): QuerySet<object> {
       return super.getQueryset(request).filter({ expires_at__gt: new Date() });
-    }
-
-    override destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      return logNoted(request, super.destroy(request, reply));
-    }
-
-    override destroyMany(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      return logNoted(request, super.destroyMany(request, reply));
     }
 
     override async performDestroy(

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { computed, Forbidden, readShape, writeShape } from '@viewset/core';
+import { computed, field, Forbidden, readShape, writeShape } from '@viewset/core';
 import t from 'tap';
 import { Type } from 'typebox';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
@@ -269,6 +269,13 @@ t.test('a shape with a property that only the package writes stops the start', a
   await t.rejects(startApp(t, orm, { account: Account, registrationFields: shape }), {
     message: 'auth: option "registrationFields" cannot have "name", which only the package writes',
   });
+  for (const name of ['email', 'password', 'name', 'code']) {
+    const renamed = writeShape(Account, ['born'], { [name]: field('card') } as never);
+    await t.rejects(startApp(t, orm, { account: Account, registrationFields: renamed }), {
+      name: 'ImproperlyConfigured',
+      message: `auth: option "registrationFields" cannot send "card" as "${name}", which a registration has by itself`,
+    });
+  }
   const asks = computed(Type.Boolean(), ['id' as never], (_account, request) => request.url !== '');
   await t.rejects(startApp(t, orm, { account: Account, me: { read: readShape(Account, ['id'], { asks }) } }), {
     name: 'ImproperlyConfigured',

@@ -1,6 +1,6 @@
-import { defineEntity, p } from '@mikro-orm/core';
-import { Router, serverOptions, viewset, writeShape } from '@viewset/core';
-import fastify, { type FastifyInstance } from 'fastify';
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { AllowAny, Router, serverOptions, viewset, writeShape } from '@viewset/core';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { Writable } from 'node:stream';
 import t from 'tap';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
@@ -276,7 +276,7 @@ t.test('names of your own, and an audit line for each change that was made', asy
     payload: { email: 'ann@example.com', password: PASSWORD },
   });
   const authorization = `Bearer ${login.json<{ access_token: string }>().access_token}`;
-  const send = async (method: 'GET' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
+  const send = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
     lines.length = 0;
     const { statusCode, body } = await app.inject({
       method,
@@ -331,5 +331,49 @@ t.test('names of your own, and an audit line for each change that was made', asy
   t.strictSame((await send('PATCH', '/roles/2', { permissions: ['products.write'] })).events, [
     event('auth.permissions_changed', { target: 2, was: ['products.read'], given: ['products.write'] }),
   ]);
-  t.strictSame((await send('PATCH', '/roles/2', { name: 'Clerk', permissions: ['products.write'] })).events, []);
+  t.strictSame((await send('PATCH', '/roles/2', { name: 'Clerk', permissions: ['products.write'] })).events, [
+    event('auth.role_renamed', { target: 2, role: 'Clerk', was: 'clerk' }),
+  ]);
+  t.strictSame((await send('PATCH', '/roles/2', { name: 'Clerk' })).events, []);
+  const made = await send('POST', '/roles', { name: 'guest', permissions: ['products.read'] });
+  const { id: target } = made.body as { id: number };
+  t.strictSame(made.events, [event('auth.role_created', { target, role: 'guest', given: ['products.read'] })]);
+  t.equal((await send('POST', '/roles', { name: 'guest' })).statusCode, 409);
+  t.strictSame((await send('POST', '/roles', { name: 'guest' })).events, [], 'what is not stored is no event');
+  t.strictSame((await send('DELETE', `/roles/${target}`)).events, [
+    event('auth.role_deleted', { target, role: 'guest' }),
+  ]);
+});
+
+forEachDatabase(t, { entities: [Account, Role, Session], only: ['mongodb'] }, async (t, orm) => {
+  const events: unknown[] = [];
+  const stream = new Writable({
+    write: (chunk, _encoding, done) => done(void events.push((JSON.parse(String(chunk)) as { event?: string }).event)),
+  });
+  let losses = 0;
+  class RacingRoles extends RoleViewSet(Role, { permissionClasses: [AllowAny], bulk: 5 }) {
+    override async performUpdate(request: FastifyRequest, role: InferEntity<typeof Role>, data: { name?: string }) {
+      const changed = await super.performUpdate(request, role, data);
+      if (losses-- > 0) throw Object.assign(new Error('WriteConflict'), { code: 112 });
+      return changed;
+    }
+  }
+  const app = fastify(serverOptions({ logger: { level: 'info', stream } }));
+  t.teardown(() => app.close());
+  await app.register(viewset, { orm });
+  await app.register(new Router().register('roles', RacingRoles).plugin);
+  const { id } = (await app.inject({ method: 'POST', url: '/roles', payload: { name: 'clerk' } })).json<RecordAnswer>();
+  for (const [url, payload] of [
+    [`/roles/${id}`, { name: 'boss' }],
+    ['/roles', [{ id, name: 'chief' }]],
+  ] as const) {
+    losses = 2;
+    events.length = 0;
+    t.equal((await app.inject({ method: 'PATCH', url, payload })).statusCode, 200);
+    t.strictSame(
+      events.filter((event) => event !== undefined),
+      ['auth.role_renamed'],
+      'an attempt that has lost a race is no event',
+    );
+  }
 });

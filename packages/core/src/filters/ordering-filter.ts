@@ -43,7 +43,9 @@ export class OrderingFilter extends Filter {
     const items = Type.Enum(names.flatMap((name) => [name, `-${name}`]));
     const description = 'Names to order by, the first one first; descending with a minus in front; no name twice';
     // That no name comes twice, only `allOf` and `contains` could say, with which generators of clients no longer see a list.
-    return [{ name: this.parameter, schema: Type.Array(items, { description, maxItems: names.length }) }];
+    const schema = Type.Array(items, { description, maxItems: names.length });
+    const orders = Object.fromEntries([...this.#paths].map(([name, { key }]) => [name, key]));
+    return [{ name: this.parameter, schema, orders }];
   }
 
   apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters, request?: FastifyRequest): QuerySet<E> {
@@ -76,12 +78,18 @@ export class OrderingFilter extends Filter {
   }
 }
 
+/** The name tells apart the values of one relation by different conditions, for cursors. */
+function toldPath({ meta }: FilterTarget, name: string, value: RelatedValue<never, unknown>): FieldPath {
+  const path = value.pathFrom(meta);
+  return Object.freeze({ ...path, key: `${path.key} as ${name}` });
+}
+
 function resolveOrder(target: FilterTarget, name: string, field: string | RelatedValue<never, unknown>): FieldPath {
   return resolveOption(target.name, 'orderingFields', name, () => {
     if (name === '' || name.startsWith('-') || name.includes(',')) {
       throw new ImproperlyConfigured('a sort name must not be empty, start with "-" or contain a comma');
     }
-    const path = typeof field === 'string' ? fieldPath(target.meta, field, '__') : field.pathFrom(target.meta);
+    const path = typeof field === 'string' ? fieldPath(target.meta, field, '__') : toldPath(target, name, field);
     return checkOrderKey(target.meta, { path, descending: false }).path;
   });
 }

@@ -46,7 +46,10 @@ export class QueryParameterFilter extends Filter {
   }
 
   get parameters(): readonly ParameterDeclaration[] {
-    return this.#lookups.map(([name, resolved]) => ({ name, schema: this.schemaOf(resolved) }));
+    return this.#lookups.map(([name, resolved]) => {
+      const { path, lookup } = resolved;
+      return { name, schema: this.schemaOf(resolved), compares: [{ field: path.key, lookup }] };
+    });
   }
 
   apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters, request?: FastifyRequest): QuerySet<E> {

@@ -38,7 +38,8 @@ export class SearchFilter extends Filter {
     if (this.#fields.length === 0) return [];
     const fields = this.#fields.map(({ path }) => path.key).join(' or ');
     const description = `Words, or "phrases" in quotes, at most ${this.maximumWords}, each of which must be found in ${fields}`;
-    return [{ name: this.parameter, schema: Type.String({ description }) }];
+    const compares = this.#fields.map(({ path, lookup }) => ({ field: path.key, lookup }));
+    return [{ name: this.parameter, schema: Type.String({ description }), compares }];
   }
 
   apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters): QuerySet<E> {

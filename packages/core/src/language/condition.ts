@@ -177,38 +177,36 @@ export function asksForOne(condition: Condition, path: FieldPath): boolean {
 }
 
 /**
- * Returns the columns that a condition reads, if all of them are of the record's own row; else undefined. A database asks
- * such a condition again when it has waited for the row; of what a sub-select reads, it asks an old version.
+ * Tells if a condition reads nothing but columns of the record's own row, of which each passes a test. A database asks such a condition
+ * again when it has waited for the row; of what a sub-select reads, it asks an old version.
  */
-export function ownColumns(condition: Condition): ReadonlySet<FieldPath> | undefined {
-  const columns = new Set<FieldPath>();
-  return collectOwnColumns(condition, columns) ? columns : undefined;
-}
-
-function collectOwnColumns(condition: Condition, columns: Set<FieldPath>): boolean {
+export function readsOwnColumns(condition: Condition, test: (column: FieldPath) => boolean = anyColumn): boolean {
   switch (condition.kind) {
     case 'constant':
       return true;
     case 'compare':
     case 'unchanged':
-      return collectColumn(condition.path, columns);
+      return isOwnColumn(condition.path) && test(condition.path);
     case 'and':
     case 'or':
-      return condition.conditions.every((part) => collectOwnColumns(part, columns));
+      return condition.conditions.every((part) => readsOwnColumns(part, test));
     case 'not':
     case 'apart':
-      return collectOwnColumns(condition.condition, columns);
+      return readsOwnColumns(condition.condition, test);
     case 'after':
-      return condition.keys.every(({ path }) => collectColumn(path, columns));
+      return condition.keys.every(({ path }) => isOwnColumn(path) && test(path));
     case 'some':
     case 'matching':
       return false;
   }
 }
 
-function collectColumn(path: FieldPath, columns: Set<FieldPath>): boolean {
-  columns.add(path);
-  return path.steps.length === 0 && path.property.formula === undefined;
+function anyColumn(): boolean {
+  return true;
+}
+
+function isOwnColumn({ steps, property }: FieldPath): boolean {
+  return steps.length === 0 && property.formula === undefined;
 }
 
 /** Tells if two conditions are written alike, part by part. Two that are not may mean the same all the same. */
@@ -258,15 +256,16 @@ function areAlike<Part>(
 
 /** Flattens, drops what changes nothing (`neutral`) or is there already, and stops at what decides (`deciding`). */
 function combine(kind: 'and' | 'or', given: readonly Condition[], neutral: Condition, deciding: Condition): Condition {
-  const conditions: Condition[] = [];
-  for (const condition of given) {
+  const saying = given.filter((condition) => condition !== neutral);
+  if (saying.length < 2) return saying[0] ?? neutral;
+  const conditions = new Set<Condition>();
+  for (const condition of saying) {
     if (condition.kind === 'constant') {
       if (condition.value === (deciding === always)) return deciding;
     } else {
-      const inner = condition.kind === kind ? condition.conditions : [condition];
-      conditions.push(...inner.filter((one) => !conditions.includes(one)));
+      for (const one of condition.kind === kind ? condition.conditions : [condition]) conditions.add(one);
     }
   }
-  if (conditions.length === 0) return neutral;
-  return conditions.length === 1 ? (conditions[0] as Condition) : { kind, conditions };
+  const [first = neutral, ...others] = conditions;
+  return others.length === 0 ? first : { kind, conditions: [first, ...others] };
 }

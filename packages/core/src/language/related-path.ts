@@ -68,10 +68,10 @@ export function relatedPath(
       tells,
       root,
       steps,
-      condition: isFixed ? conditionOf(who, target, conditions ?? {}) : undefined,
+      condition: isFixed ? requestedCondition(who, target, conditions ?? {}) : undefined,
       conditionFor: isFixed
         ? undefined
-        : (request: object) => conditionOf(who, target, conditions(request as never) ?? undefined),
+        : (request: object) => requestedCondition(who, target, conditions(request as never)),
     },
   });
 }
@@ -123,9 +123,12 @@ function problemOf(steps: readonly EntityProperty[], property: EntityProperty): 
     : undefined;
 }
 
-/** Lookups are the program's own: one that does not fit its field is no fault of a client. */
-function conditionOf(who: string, target: EntityMetadata, lookups: object | undefined): Condition {
-  if (lookups === undefined) return never;
+/**
+ * Returns the condition of the lookups that a function of the request has returned; true of no record if it returned none. Lookups are the
+ * program's own: one that does not fit its field is no fault of a client.
+ */
+export function requestedCondition(who: string, target: EntityMetadata, lookups: object | null | undefined): Condition {
+  if (lookups === undefined || lookups === null) return never;
   if (isPromise(lookups)) throw new ImproperlyConfigured(`${who}: the function of the request must be synchronous`);
   try {
     return Object.keys(lookups).length === 0 ? always : lookupCondition(target, lookups as Record<string, unknown>);

@@ -10,6 +10,7 @@ import {
   TransactionContext,
   Utils,
 } from '@mikro-orm/core';
+import { isEmpty } from '../json.ts';
 
 /** The method by which `em.find` applies filters (internal in MikroORM). */
 interface FilteringManager {
@@ -78,7 +79,7 @@ function inContext(em: EntityManager): EntityManager {
 }
 
 function areOff(filters: Filters, meta: EntityMetadata): boolean {
-  return Object.keys(filters).length === 0 || search.getActiveFilters(meta, NO_OPTIONS, filters).length === 0;
+  return isEmpty(filters) || search.getActiveFilters(meta, NO_OPTIONS, filters).length === 0;
 }
 
 /**

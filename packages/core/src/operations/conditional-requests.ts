@@ -38,10 +38,15 @@ export function sendsTag({ action, detail, variant, preconditions }: Conditional
 }
 
 /** The headers that an operation of a view takes. */
-export function headerParameters({ action, detail, preconditions }: Conditional): OperationParameter[] {
+export function headerParameters(
+  { action, detail, preconditions }: Conditional,
+  isSingleton: boolean,
+): OperationParameter[] {
   if (preconditions === undefined || action === 'list') return [];
   // Its `If-Match` is heard as HTTP has it, and not offered: whoever reads has no use for it.
   if (action === 'retrieve') return [{ name: 'if-none-match', required: false, schema: IF_NONE_MATCH }];
+  // The create of a singleton has no collection to put conditions on.
+  if (!detail && isSingleton) return [];
   if (!detail) {
     return [
       { name: 'if-match', required: false, schema: COLLECTION_MATCH },

@@ -19,8 +19,8 @@ import type { ParentProof } from '../viewset/visible/parent.ts';
 import { inTransaction } from '../viewset/writes/transaction.ts';
 import type { WriteOperation, Operation } from '../viewset/request/operation.ts';
 import type {
+  BodyForm,
   BodyRefusal,
-  FormFields,
   OperationSchemas,
   ViewContext,
   ViewDefinition,
@@ -67,13 +67,14 @@ export interface DeclaredRoute {
   /** The answers as documents have them, if requests may be answered in more than one way. */
   readonly documented?: OperationSchemas['documented'];
   readonly readShapes?: readonly string[] | undefined;
+  readonly writeShapes?: readonly string[] | undefined;
   readonly answerParameters?: readonly ParameterDeclaration[] | undefined;
   /** Checks and converts the body of an action. */
   readonly validateBody?: ((body: unknown) => unknown) | undefined;
   /** Reads the body of an operation. */
   readonly readBody?: OperationSchemas['readBody'];
   readonly refuseBody?: BodyRefusal | undefined;
-  readonly form?: FormFields | undefined;
+  readonly form?: BodyForm | undefined;
   readonly validateQuery?: ((query: unknown) => unknown) | undefined;
   /** True if a list of the query string comes in one text. */
   readonly isCommaSeparated?: boolean;
@@ -135,7 +136,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
   };
   return OPERATION_ROUTES.filter(isOffered).map(({ operation, method, detail }) => {
     const schemas = definition.schemas.of(operation, MODES[method] ?? 'create');
-    const { body, response, documented, readShapes, readBody, refuseBody, form } = schemas;
+    const { body, response, documented, readShapes, writeShapes, readBody, refuseBody, form } = schemas;
     const { summaries, descriptions, examples } = view.documentation;
     const { customized } = definition;
     // The library's own operations store all that they write or nothing.
@@ -146,7 +147,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       method,
       detail,
       suffix: '',
-      urlName: detail ? 'detail' : 'list',
+      urlName: detail || definition.key.singleton !== undefined ? 'detail' : 'list',
       options: {
         body,
         contentTypes: form && [...JSON_ONLY, FORM_TYPE],
@@ -161,6 +162,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       pageMembers: operation === 'list' ? definition.lists?.pageMembers : undefined,
       documented,
       readShapes,
+      writeShapes,
       answerParameters: isAnswering(operation) ? definition.answers?.parametersOf(operation) : undefined,
       readBody,
       refuseBody,
@@ -230,7 +232,8 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
     const { customized } = definition;
     const schemas = definition.schemas.forBulk?.(operation);
     if (schemas === undefined) return [];
-    const { body, response, documented, readShapes, querystring, readBody, refuseBody, validateQuery } = schemas;
+    const { body, response, documented, readShapes, writeShapes, querystring, readBody, refuseBody, validateQuery } =
+      schemas;
     return {
       action: operation,
       method,
@@ -243,6 +246,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       envelope: operation === 'destroy' ? undefined : definition.envelope?.many,
       documented,
       readShapes,
+      writeShapes,
       answerParameters: isAnswering(operation) ? definition.answers?.parametersOf(operation) : undefined,
       readBody,
       refuseBody,

@@ -237,7 +237,7 @@ function beforeValidation({
   if (!needsBody && checkQuery === undefined) return undefined;
   const read = (request: FastifyRequest): void => {
     if (readBody === undefined) return;
-    const input = readBody(request.body, form !== undefined && request.isMultipart());
+    const input = readBody(request, form !== undefined && request.isMultipart());
     stateOf(request).input = input;
     request.body = input.value;
   };

@@ -5,7 +5,7 @@ import { HttpError, ParseError, PayloadTooLarge } from '../errors.ts';
 import type { FileField } from '../files/file-field.ts';
 import { StagedFile } from '../files/staged-file.ts';
 import { pointerStep } from '../json.ts';
-import type { FormFields } from '../viewset/setup/view-definition.ts';
+import type { BodyForm } from '../viewset/setup/view-definition.ts';
 import type { AnySchema } from '../schema/json-schema.ts';
 import { invalidInput } from '../schema/error-details.ts';
 import { unreadable } from './reading-error.ts';
@@ -25,31 +25,36 @@ type FormReader = (request: FastifyRequest, reply: FastifyReply) => Promise<Reco
  * Makes the reading of a `multipart/form-data` body (RFC 7578) into what JSON would hold, its files in temporary places until the
  * answer is sent. Files that the form does not declare are read and dropped, as unknown properties are.
  */
-export function formReading({ schema, files }: FormFields): FormReader {
-  const readers = new Map(
-    Object.entries(schema.properties).map(([name, child]) => [name, formReader(child as AnySchema)]),
+export function formReading(form: BodyForm): FormReader {
+  const readersOf = new Map(
+    form.kinds.map(({ schema, files }) => [
+      files,
+      new Map(Object.entries(schema.properties).map(([name, child]) => [name, formReader(child as AnySchema)])),
+    ]),
   );
-  const fileSize = Math.max(...[...files.values()].map(({ maxBytes }) => maxBytes)) + 1;
+  const largest = [...readersOf.keys()].flatMap((files) => [...files.values()].map(({ maxBytes }) => maxBytes));
+  const fileSize = Math.max(...largest) + 1;
 
   return async (request, reply) => {
+    const { files } = form.of(request);
     const { bodyLimit } = request.routeOptions;
     const limits = { fileSize, fieldSize: bodyLimit, fields: MAX_FIELDS, files: MAX_FILES };
-    const form = new Form(files, bodyLimit);
+    const parts = new Form(files, bodyLimit);
     try {
       // Of a name that is a path, the parser would leave nothing if it ends in a folder.
-      for await (const part of request.parts({ limits, preservePath: true })) await form.add(part);
-      form.throwIfFaulty();
+      for await (const part of request.parts({ limits, preservePath: true })) await parts.add(part);
+      parts.throwIfFaulty();
     } catch (error) {
-      await form.discard();
+      await parts.discard();
       // The rest of the body is not read.
       void reply.header('connection', 'close');
       throw formError(error, request);
     }
     const discard = (): void =>
-      void form.discard().catch((err: unknown) => request.log.warn({ err }, 'a temporary file is left'));
+      void parts.discard().catch((err: unknown) => request.log.warn({ err }, 'a temporary file is left'));
     if (reply.raw.closed) discard();
     else reply.raw.once('close', discard);
-    return form.body(readers);
+    return parts.body(readersOf.get(files)!);
   };
 }
 

@@ -39,9 +39,9 @@ export function compileAdmission(route: PlannedRoute): Step {
 function admissionSteps(route: PlannedRoute): Step[] {
   const { definition, parent, plan, scopes } = route;
   const steps: Step[] = [];
-  if (plan.permissions.length + scopes.length > 0) steps.push((request) => checkPermissions(route, request));
+  if (plan.permissions.length + scopes.length > 0) steps.push(permissionStep(route));
   if (parent !== undefined) steps.push((request) => void parent.keysOf(request));
-  if (plan.detail) steps.push((request) => readPk(definition, request));
+  if (plan.detail && definition.key.singleton === undefined) steps.push((request) => readPk(definition, request));
   return steps;
 }
 
@@ -57,12 +57,13 @@ export async function askView(view: ViewSet, request: FastifyRequest): Promise<v
   if (!isYes(await view.throttleRate(request))) throw new TooManyRequests(1);
 }
 
-function checkPermissions({ view, plan, scopes }: PlannedRoute, request: FastifyRequest): void | Promise<void> {
+function permissionStep({ view, plan, scopes }: PlannedRoute): Step {
   const about = { object: plan.detail || CHANGES_RECORDS.has(plan.action) };
-  return whenReady(evaluatePermissions(plan.permissions, request, view, about), (grant) => {
-    if (grant.denied || scopes.length === 0) return admit(request, grant);
-    return whenReady(narrowGrant(grant, scopes, request, view, about), (narrowed) => admit(request, narrowed));
-  });
+  return (request) =>
+    whenReady(evaluatePermissions(plan.permissions, request, view, about), (grant) => {
+      if (grant.denied || scopes.length === 0) return admit(request, grant);
+      return whenReady(narrowGrant(grant, scopes, request, view, about), (narrowed) => admit(request, narrowed));
+    });
 }
 
 function admit(request: FastifyRequest, grant: PermissionGrant): void {

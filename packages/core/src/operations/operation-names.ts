@@ -8,6 +8,8 @@ export interface NamedOperation {
   readonly detail: boolean;
   /** `products`, `staff-members`. */
   readonly basename: string;
+  /** True if the basename is the name of one record. */
+  readonly isSingleton: boolean;
   /** The name of the view's entity, which tells the singular of the basename. */
   readonly entity: string | undefined;
   /** The view that it is nested in. */
@@ -43,7 +45,11 @@ export function summaryOf(operation: NamedOperation): string {
   const whose = parentsOf(operation).map((parent) => ` of ${withArticle(parent)}`);
   const subject = subjectOf(operation);
   const verb = VERBS[verbOf(operation)]?.[1] ?? wordsOf(operation.action).join(' ').toLowerCase();
-  const words = isOne(operation) ? withArticle(subject) : `several ${phrase(subject)}`;
+  const words = operation.isSingleton
+    ? `the ${phrase(subject)}`
+    : isOne(operation)
+      ? withArticle(subject)
+      : `several ${phrase(subject)}`;
   const sentence = verb.endsWith(' a') ? verb.slice(0, -1) + words : `${verb} ${phrase(subject)}`;
   const form = formOf(operation).map((name) => ` as ${name.toUpperCase()}`);
   return sentence.charAt(0).toUpperCase() + sentence.slice(1) + [...whose.toReversed(), ...form].join('');
@@ -88,7 +94,7 @@ function verbOf({ action, variant, method }: NamedOperation): string {
 /** The words for the records that an operation is about: one of them, or all. */
 function subjectOf(operation: NamedOperation): string[] {
   const words = ownWords(operation.basename, operation.parent);
-  return isOne(operation) ? oneOf(words, operation.entity) : words;
+  return isOne(operation) && !operation.isSingleton ? oneOf(words, operation.entity) : words;
 }
 
 function isOne({ action, variant, detail }: NamedOperation): boolean {

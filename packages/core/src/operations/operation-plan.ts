@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import type { ParameterDeclaration } from '../parameters.ts';
 import type { Permission } from '../permissions/permission.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
 import type { Examples, Words } from '../viewset/setup/action.ts';
@@ -10,10 +11,8 @@ import type { OperationHandler } from '../viewset/viewset.ts';
 export type OperationMethod = 'GET' | 'QUERY' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A parameter of a route's path, query string or headers. Its schema has type, bounds, default and description. */
-export interface OperationParameter {
-  readonly name: string;
+export interface OperationParameter extends ParameterDeclaration {
   readonly required: boolean;
-  readonly schema: TSchema;
   /**
    * The way in which a list comes in a query string. True: in one text, separated by commas, as filters and `sort` read it.
    * Left out: each value under the name anew, `n=1&n=2`, as the `querystring` of an action has it.
@@ -88,7 +87,7 @@ export interface OperationPlan {
   readonly path: string;
   /** The path as Fastify matches it, with the expressions of its parameters. */
   readonly pattern: string;
-  /** True if the operation acts on one record, `pk` in the path. */
+  /** True if the operation acts on one record: `pk` in the path, or that of a singleton. */
   readonly detail: boolean;
   readonly pathParameters: readonly OperationParameter[];
   /** Any other parameter is refused, unless the view lets it pass. */
@@ -106,6 +105,11 @@ export interface OperationPlan {
    * view chooses by itself. If there are several, the schema of a record is the union of theirs, in this order.
    */
   readonly readShapes: readonly string[];
+  /**
+   * The names of the write shapes that its body can have: the operation's own, or one that the view chooses for the request. If there are
+   * several, the schema of a record in the body is the union of theirs, in this order.
+   */
+  readonly writeShapes: readonly string[];
   /** Every answer that the route can give, by status. */
   readonly responses: Readonly<Record<number, OperationResponse>>;
   /** True if the route needs no token, because the view or the action says so. */

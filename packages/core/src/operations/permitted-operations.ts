@@ -5,6 +5,7 @@ import { FieldValueError } from '../fields/field-value-error.ts';
 import { templateParameters, unnamed } from '../path-template.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { Parent } from '../viewset/visible/parent.ts';
+import type { TakingOperation } from '../viewset/request/read-input.ts';
 import { requestFor } from '../viewset/request/request-for.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
 import { SharedLookUps } from '../viewset/request/shared-look-ups.ts';
@@ -23,6 +24,8 @@ export interface Permitted {
   readonly methods: ReadonlySet<string>;
   /** By their operationIds: those of the URL, of its actions, and of the collections below a record. */
   readonly operationIds: readonly string[];
+  /** The names of the write shapes that the view chooses for the person, of those operations whose bodies have one of several. */
+  readonly writeShapes: readonly (readonly [operationId: string, shape: string])[];
 }
 
 /**
@@ -61,7 +64,7 @@ export function permittedOperations(path: string, routes: readonly PlannedRoute[
   const start = `${unnamed(path)}/`;
   const below = routes.filter(({ plan }) => {
     const each = unnamed(plan.path);
-    return each.startsWith(start) && !each.includes(':', start.length) && (!isRoot || isList(plan));
+    return each.startsWith(start) && !each.includes(':', start.length) && (!isRoot || isShowing(plan));
   });
   const names = templateParameters(path);
   const hasKey = names.length > 0;
@@ -86,31 +89,36 @@ export function permittedOperations(path: string, routes: readonly PlannedRoute[
     const values = names.map((name) => params[name]!);
     stateOf(request).lookUps = new SharedLookUps();
     const parents = new Map<Parent, Promise<void>>();
-    const permitted: Asked[] = [];
+    const permitted: { readonly isHere: boolean; readonly plan: OperationPlan; readonly shape: string | undefined }[] =
+      [];
     for (const each of asked) {
       // The operations at the URL come first.
       if (each.isUncounted && !permitted.some(({ isHere }) => isHere)) continue;
-      if (await isPermitted(each, request, { url, values }, parents)) permitted.push(each);
+      const permission = await permissionFor(each, request, { url, values }, parents);
+      if (permission !== undefined) permitted.push({ isHere: each.isHere, plan: each.route.plan, ...permission });
     }
     return {
-      methods: new Set(permitted.filter(({ isHere }) => isHere).map(({ route }) => route.plan.method)),
-      operationIds: permitted.map(({ route }) => route.plan.operationId),
+      methods: new Set(permitted.filter(({ isHere }) => isHere).map(({ plan }) => plan.method)),
+      operationIds: permitted.map(({ plan }) => plan.operationId),
+      writeShapes: permitted.flatMap(({ plan, shape }) => (shape === undefined ? [] : [[plan.operationId, shape]])),
     };
   };
 }
 
-function isList({ action, variant, method }: OperationPlan): boolean {
-  return action === 'list' && variant === undefined && method === 'GET';
+/** Tells if an operation shows a collection, or a singleton: of paths without a key, no other retrieves. */
+function isShowing({ action, variant, method }: OperationPlan): boolean {
+  return (action === 'list' || action === 'retrieve') && variant === undefined && method === 'GET';
 }
 
-async function isPermitted(
+/** Asks if an operation is permitted, and by which of several write shapes. Undefined if it is not. */
+async function permissionFor(
   { route, rest, admit }: Asked,
   asking: FastifyRequest,
   { url, values }: { readonly url: string; readonly values: readonly string[] },
   parents: Map<Parent, Promise<void>>,
-): Promise<boolean> {
+): Promise<{ readonly shape: string | undefined } | undefined> {
   const { plan, parent, view, definition } = route;
-  if (getCurrentUser(asking) === null && route.needsTokenAt(url.replace(/\/$/, '') + rest)) return false;
+  if (getCurrentUser(asking) === null && route.needsTokenAt(url.replace(/\/$/, '') + rest)) return undefined;
   const params = Object.fromEntries(plan.pathParameters.map(({ name }, index) => [name, values[index]!]));
   let dependsOnInput = false;
   const onInputRead = (): void => void (dependsOnInput = true);
@@ -119,16 +127,17 @@ async function isPermitted(
     await admit(request);
     if (parent !== undefined) await shownOnce(parent, request, parents);
     if (view instanceof ModelViewSetBase) await view[SHOWS].permit(request, plan);
-    return true;
+    const isOneOfSeveral = plan.writeShapes.length > 1;
+    return { shape: isOneOfSeveral ? definition.input?.of(request, plan.action as TakingOperation).name : undefined };
   } catch (error) {
     // A value of the program that fits no field is a 500 wherever it is asked.
-    if (refusalStatus(error) !== undefined && !(error instanceof FieldValueError)) return false;
+    if (refusalStatus(error) !== undefined && !(error instanceof FieldValueError)) return undefined;
     const keysOf = (): readonly PathKey[] => pathKeys({ meta: view.meta, key: definition.key, parent }, request);
-    if (await refusesKey(request, error, keysOf)) return false;
+    if (await refusesKey(request, error, keysOf)) return undefined;
     // Whoever has looked into a body that is not there cannot tell what it would say to another one.
     if (!dependsOnInput) throw error;
     asking.log.debug({ err: error, operation: plan.operationId }, 'OPTIONS leaves out what depends on the body');
-    return false;
+    return undefined;
   }
 }
 

@@ -17,12 +17,18 @@ import type { ActionHooks, Words } from '../viewset/setup/action.ts';
 import { type AnsweringOperation, isAnswering } from '../viewset/request/answer.ts';
 import type { Parent } from '../viewset/visible/parent.ts';
 import { OPERATIONS } from '../viewset/request/operation.ts';
-import type { BodyRefusal, FormFields, OperationSchemas, ViewDefinition } from '../viewset/setup/view-definition.ts';
+import type { BodyForm, BodyRefusal, OperationSchemas, ViewDefinition } from '../viewset/setup/view-definition.ts';
 import { hasThrottleRate, type ViewSet } from '../viewset/viewset.ts';
 import { declaredRoutes, type DeclaredRoute, JSON_ONLY, type MountedView } from './declared-routes.ts';
 import { headerParameters, sendsTag } from './conditional-requests.ts';
 import { operationIdOf, summaryOf } from './operation-names.ts';
-import type { OperationBody, OperationMethod, OperationParameter, OperationPlan } from './operation-plan.ts';
+import type {
+  OperationBody,
+  OperationMethod,
+  OperationParameter,
+  OperationPlan,
+  OperationView,
+} from './operation-plan.ts';
 import { type DeclaredResponses, operationResponses } from './operation-responses.ts';
 import { querySchema } from './query-body.ts';
 import { answeringRefusals } from './refusals.ts';
@@ -47,7 +53,7 @@ export interface PlannedRoute {
   /** The operation whose records the route answers with. */
   readonly answersAs: AnsweringOperation | undefined;
   /** The body as a form; undefined if the route takes none. */
-  readonly form: FormFields | undefined;
+  readonly form: BodyForm | undefined;
   /** True if answers that are records have their `ETag`. */
   readonly tagsAnswers: boolean;
   /** True if no other success may be sent than those that `answers` has by their statuses. */
@@ -95,7 +101,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
         plan.action === 'create' && plan.variant === undefined && definition.operations.includes('retrieve'),
       isSafe: SAFE_METHODS.has(plan.method),
       takesBody: mayHaveBody(plan.method),
-      namesRecords: declared.namesRecords === true || plan.pathParameters.length > 0,
+      namesRecords: declared.namesRecords === true || plan.detail || plan.pathParameters.length > 0,
       checksInput: plan.queryParameters.length > 0 || ignoredParameters !== true,
       needsToken: route.needsToken,
       asksPermissions: permissions.some((permission) => !(permission instanceof AllowAny)),
@@ -139,18 +145,18 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
 
 /** @param responsesOf makes the answers, which only documents read, when they are first asked for */
 function operationPlan(
-  { view, definition, basename, context: { parent }, makeRules, takenIds }: MountedView,
+  { view, definition: { key, customized, lists }, basename, context: { parent }, makeRules, takenIds }: MountedView,
   permissions: readonly Permission[],
   pattern: string,
   { declared, parameters }: { readonly declared: DeclaredRoute; readonly parameters: readonly OperationParameter[] },
   responsesOf: (plan: OperationPlan) => OperationPlan['responses'],
 ): OperationPlan {
   const { action, variant, method, detail, urlName, options, transaction, handler, proof } = declared;
-  const { name, documentation, meta } = view;
+  const { documentation, meta } = view;
   const path = templateOf(pattern);
-  const named = { action, variant, method, detail, basename, entity: meta?.className, parent };
+  const isSingleton = key.singleton !== undefined;
+  const named = { action, variant, method, detail, basename, isSingleton, entity: meta?.className, parent };
   const guarded = parent?.guard(handler, proof, declared.pageMembers?.['results'] ?? 'results') ?? handler;
-  const { key } = definition;
   let responses: OperationPlan['responses'] | undefined;
   return Object.freeze({
     action,
@@ -161,13 +167,14 @@ function operationPlan(
     path,
     pattern,
     detail,
-    pathParameters: pathParametersOf(path, { ...parent?.keySchemas, ...(detail ? { pk: key.schema } : {}) }),
+    pathParameters: pathParametersOf(path, { ...parent?.keySchemas, pk: key.schema }),
     queryParameters: method === 'QUERY' ? [] : parameters,
-    headerParameters: headerParameters(declared),
+    headerParameters: headerParameters(declared, isSingleton),
     body: method === 'QUERY' ? queryBody(parameters) : bodyOf(declared),
     envelope: declared.envelope,
     pageMembers: declared.pageMembers ?? {},
     readShapes: declared.readShapes ?? [],
+    writeShapes: declared.writeShapes ?? [],
     get responses() {
       return (responses ??= responsesOf(this));
     },
@@ -187,17 +194,19 @@ function operationPlan(
       deprecated: options.deprecated ?? documentation.deprecated ?? false,
       examples: options.examples ?? {},
     }),
-    view: Object.freeze({
-      name,
-      basename,
-      description: documentation.description,
-      entity: meta?.className,
-      key: key.column?.key,
-      fieldWords: documentation.fieldWords ?? {},
-    }),
-    list: action === 'list' ? definition.lists?.declared : undefined,
-    handler: definition.customized === undefined ? guarded : answeringRefusals(guarded, { meta, key, parent }),
+    view: operationView(view, basename, key.column?.key),
+    list: action === 'list' ? lists?.declared : undefined,
+    handler: customized === undefined ? guarded : answeringRefusals(guarded, { meta, key, parent }),
   });
+}
+
+function operationView(
+  { name, documentation, meta }: ViewSet,
+  basename: string,
+  key: string | undefined,
+): OperationView {
+  const { description, fieldWords = {} } = documentation;
+  return Object.freeze({ name, basename, description, entity: meta?.className, key, fieldWords });
 }
 
 /** True if the action, or else the view, says that its routes need no token. Nobody else opens a route. */
@@ -215,8 +224,12 @@ function isAllowAny(classes: readonly PermissionClass[] | undefined): boolean {
  * The path of a route as Fastify matches it. A collection action beats the pk of the same depth for every method, so the
  * parameter is kept from matching one; nor does it match nothing, if the router tells `/products/` from `/products`.
  */
-function pathOf({ context }: MountedView, all: readonly DeclaredRoute[], { detail, suffix }: DeclaredRoute): string {
-  if (!detail) return context.path + suffix;
+function pathOf(
+  { context, definition }: MountedView,
+  all: readonly DeclaredRoute[],
+  { detail, suffix }: DeclaredRoute,
+): string {
+  if (!detail || definition.key.singleton !== undefined) return context.path + suffix;
   const reserved = all
     .filter((other) => !other.detail && other.suffix.startsWith('/') && other.suffix.endsWith(suffix))
     .map((other) => other.suffix.slice(1, other.suffix.length - suffix.length))
@@ -270,8 +283,9 @@ function queryParametersOf(
     const list = isCommaSeparated ? { isCommaSeparated } : {};
     return { name, required: required.includes(name), schema: worded(name, schema), ...list };
   });
-  const ofView = [...answerParameters, ...listParametersOf(definition, declared)].map(({ name, schema }) => {
-    return { name, required: false, schema: worded(name, schema), isCommaSeparated: true };
+  const ofView = [...answerParameters, ...listParametersOf(definition, declared)].map((parameter) => {
+    const schema = worded(parameter.name, parameter.schema);
+    return { ...parameter, required: false, schema, isCommaSeparated: true };
   });
   return [...own, ...ofView];
 }

@@ -86,7 +86,10 @@ export class PageNumberPagination extends CountedPagination {
 
   get parameters(): readonly ParameterDeclaration[] {
     return [
-      integerDeclaration(this.pageParameter, { minimum: 1, default: 1 }, 'Number of the page, from 1'),
+      {
+        ...integerDeclaration(this.pageParameter, { minimum: 1, default: 1 }, 'Number of the page, from 1'),
+        pages: 'number',
+      },
       this.declareSize(this.pageSizeParameter),
     ];
   }
@@ -166,7 +169,10 @@ export class LimitOffsetPagination extends CountedPagination {
   get parameters(): readonly ParameterDeclaration[] {
     return [
       this.declareSize(this.limitParameter),
-      integerDeclaration(this.offsetParameter, { minimum: 0, default: 0 }, 'Records to skip'),
+      {
+        ...integerDeclaration(this.offsetParameter, { minimum: 0, default: 0 }, 'Records to skip'),
+        pages: 'offset',
+      },
     ];
   }
 

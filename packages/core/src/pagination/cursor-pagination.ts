@@ -74,7 +74,7 @@ export class CursorPagination extends Paginator {
   get parameters(): readonly ParameterDeclaration[] {
     const description = 'Where the page begins: next_cursor or previous_cursor of another page of the same order';
     return [
-      { name: this.cursorParameter, schema: Type.String({ description }) },
+      { name: this.cursorParameter, schema: Type.String({ description }), pages: 'cursor' },
       this.declareSize(this.pageSizeParameter),
     ];
   }

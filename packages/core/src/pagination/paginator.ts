@@ -145,7 +145,8 @@ export abstract class Paginator {
   protected declareSize(parameter: string): ParameterDeclaration {
     const { pageSize, maxPageSize } = this.sizes;
     const description = `Records a page; at most ${maxPageSize}, more counts as ${maxPageSize}`;
-    return integerDeclaration(parameter, { minimum: 1, default: pageSize }, description);
+    const declared = integerDeclaration(parameter, { minimum: 1, default: pageSize }, description);
+    return { ...declared, pages: 'size', maxPageSize };
   }
 
   /** Reads the size that a request asks for: the default if it names none, the maximum if it asks for more. */

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { type Awaitable, whenReady } from '../awaitable.ts';
+import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
 import { and, type Condition, isAlways, never } from '../language/condition.ts';
 import { ALL, covers, type Grant, intersection, NONE, scopeGrant } from './grant.ts';
 import { GRANT, type Permission, type PermissionView } from './permission.ts';
@@ -91,17 +91,22 @@ export function narrowGrant(
   });
 }
 
-/** Asks permissions in their order, from one on, until one of them refuses. */
+/** Asks permissions in their order, from one on, until one of them refuses, and adds their answers to what those before it grant. */
 function grantOf(
   permissions: readonly Permission[],
   request: FastifyRequest,
   view: PermissionView,
   first = 0,
+  before: Grant = ALL,
 ): Awaitable<Grant> {
-  if (first === permissions.length) return ALL;
-  return whenReady(permissions[first]![GRANT](request, view), (granted) =>
-    granted === NONE
-      ? NONE
-      : whenReady(grantOf(permissions, request, view, first + 1), (rest) => intersection(granted, rest)),
-  );
+  let granted = before;
+  for (let index = first; index < permissions.length && granted !== NONE; index++) {
+    const answer = permissions[index]![GRANT](request, view);
+    if (isPromise(answer)) {
+      const known = granted;
+      return answer.then((own) => grantOf(permissions, request, view, index + 1, intersection(known, own)));
+    }
+    granted = intersection(granted, answer);
+  }
+  return granted;
 }

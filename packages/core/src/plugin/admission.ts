@@ -3,6 +3,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import { runHook } from '../awaitable.ts';
 import { HttpError, ParseError, ServiceUnavailable, UriTooLong } from '../errors.ts';
 import { LineLimit } from '../line-limit.ts';
+import { mayHaveBody } from '../methods.ts';
 import { cutOff } from './answer-progress.ts';
 import { sendError } from './error-handler.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -79,10 +80,12 @@ function waitForBodies(app: FastifyInstance, inFlight: RequestsInFlight, refuse:
   };
   app.addHook('preValidation', (request: Admitted, reply, done) => {
     // A form with files is read by a hook of its route.
-    if (isBodyToCome(request.raw)) done();
+    if (request.body === undefined && isBodyToCome(request.raw)) done();
     else endBody(request, reply, done);
   });
-  app.addHook('preHandler', endBody);
+  app.addHook('onRoute', (route) => {
+    if ([route.method].flat().some(mayHaveBody)) route.preHandler = [endBody, route.preHandler ?? []].flat();
+  });
 }
 
 function isBodyToCome({ complete, headers }: IncomingMessage): boolean {

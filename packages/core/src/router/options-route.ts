@@ -26,7 +26,8 @@ export function hasOptions(app: FastifyInstance, pattern: string): boolean {
 
 /**
  * Makes the OPTIONS route of a path with operations: 204, `Allow` as any path has it, and what the person who asks may do there, in
- * `Permitted-Methods` and `Permitted-Operations`. A preflight request is nobody's, and is told `Allow` alone.
+ * `Permitted-Methods` and `Permitted-Operations`. `Permitted-Shapes` says by which write shapes, where a view chooses one:
+ * `createBook=staff`. A preflight request is nobody's, and is told `Allow` alone.
  */
 export function optionsRoute(app: FastifyInstance, { path, pattern }: Place): RouteOptions {
   const { plannedRoutes, makeRules } = app.viewset;
@@ -48,12 +49,14 @@ export function optionsRoute(app: FastifyInstance, { path, pattern }: Place): Ro
         // Other routers may be registered after this one; by now they are.
         permitted ??= permittedOperations(path, plannedRoutes, makeRules([]));
         stateOf(request).reply = reply;
-        const { methods, operationIds } = await permitted(request, reply, url);
+        const { methods, operationIds, writeShapes } = await permitted(request, reply, url);
         const hasMethod = (method: string): boolean =>
           method === 'OPTIONS' || methods.has(method === 'HEAD' ? 'GET' : method);
         void reply
           .header('permitted-methods', allowed.filter(hasMethod).join(', '))
           .header('permitted-operations', operationIds.join(', '));
+        const shapes = writeShapes.map(([id, shape]) => `${id}=${encodeURIComponent(shape)}`);
+        if (shapes.length > 0) void reply.header('permitted-shapes', shapes.join(', '));
       }
       return sendAllowed(reply, allowed);
     },

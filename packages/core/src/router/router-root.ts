@@ -11,6 +11,7 @@ const LINKS = Type.Record(Type.String(), Type.String(), { description: 'The path
 export class RouterRoot extends ViewSet {
   override allowAnonymous = true;
   override permissionClasses = [];
+  override responses = { list: LINKS };
   override documentation = { summaries: { list: 'List the collections' } };
   readonly #operations: readonly OperationPlan[];
   readonly #path: string;
@@ -25,7 +26,7 @@ export class RouterRoot extends ViewSet {
     const params = request.params as Readonly<Record<string, unknown>>;
     const below = this.#operations.filter(
       ({ action, variant, path, view }) =>
-        action === 'list' &&
+        (action === 'list' || action === 'retrieve') &&
         variant === undefined &&
         path.startsWith(`${this.#path}/`) &&
         !path.includes(':', this.#path.length) &&
@@ -41,6 +42,6 @@ export class RouterRoot extends ViewSet {
 
   /** @internal */
   override [DEFINE](context: ViewContext): ViewDefinition {
-    return { ...super[DEFINE](context), listsCollections: true, schemas: { of: () => ({ response: { 200: LINKS } }) } };
+    return { ...super[DEFINE](context), listsCollections: true };
   }
 }

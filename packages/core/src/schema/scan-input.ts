@@ -1,4 +1,4 @@
-import { jsonPointer, textProblem } from '../json.ts';
+import { pointerStep, textProblem } from '../json.ts';
 
 /** A value of a request that cannot be used, by the JSON pointer to it. */
 export interface Problem {
@@ -58,32 +58,33 @@ class Scan implements Scanned {
   readonly problems: Problem[] = [];
   size = 0;
   isTooDeep = false;
-  /** The way to the place of the walk. */
-  readonly #keys: (string | number)[] = [];
-
-  visit(value: unknown): void {
+  visit(value: unknown, depth = 0): void {
     this.size += 1;
     if (typeof value === 'string') this.#judge(value, '');
     else if (value === Infinity || value === -Infinity) this.#report('is a number that is too large');
     else if (typeof value === 'bigint') this.#report('is a whole number that would be rounded; send it as a text');
     if (typeof value !== 'object' || value === null) return;
-    if (this.#keys.length >= MAX_DEPTH) {
+    if (depth >= MAX_DEPTH) {
       this.isTooDeep = true;
       this.#report(`must not be nested more than ${MAX_DEPTH} levels deep`);
     } else if (Array.isArray(value)) {
-      for (let index = 0; index < value.length; index++) this.#visitAt(index, value[index]);
+      for (let index = 0; index < value.length; index++) this.#visitAt(index, value[index], depth + 1);
     } else {
       for (const key of Object.keys(value)) {
         this.#judge(key, 'the name of a property ');
-        this.#visitAt(key, value[key as never]);
+        this.#visitAt(key, value[key as never], depth + 1);
       }
     }
   }
 
-  #visitAt(key: string | number, value: unknown): void {
-    this.#keys.push(key);
-    this.visit(value);
-    this.#keys.pop();
+  /** The problems of a part are told with the way to it. */
+  #visitAt(step: string | number, part: unknown, depth: number): void {
+    const before = this.problems.length;
+    this.visit(part, depth);
+    for (let index = before; index < this.problems.length; index++) {
+      const { path, message } = this.problems[index]!;
+      this.problems[index] = { path: pointerStep(step) + path, message };
+    }
   }
 
   #judge(text: string, subject: string): void {
@@ -92,6 +93,6 @@ class Scan implements Scanned {
   }
 
   #report(message: string): void {
-    if (this.problems.length < MAX_PROBLEMS) this.problems.push({ path: jsonPointer(this.#keys), message });
+    if (this.problems.length < MAX_PROBLEMS) this.problems.push({ path: '', message });
   }
 }

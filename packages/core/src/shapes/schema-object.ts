@@ -1,4 +1,4 @@
-import type { Static, TObject, TSchema } from 'typebox';
+import { type Static, type TObject, type TSchema, Type } from 'typebox';
 
 /** Any Type.Object, refined ones among them (whose type TypeScript does not take for a TObject). */
 export type ObjectSchema = Pick<TObject, '~kind' | 'type' | 'properties'>;
@@ -118,4 +118,9 @@ export function objectIn(schema: TSchema): ObjectSchema | undefined {
   }
   const objects = (anyOf ?? []).map(objectIn).filter((found) => found !== undefined);
   return objects.length === 1 && anyOf?.length === 2 ? objects[0] : undefined;
+}
+
+/** Makes the schema of what may be of several kinds; of one kind, its own schema. */
+export function unionOf(kinds: readonly TSchema[]): TSchema {
+  return kinds.length === 1 ? kinds[0]! : Type.Union([...kinds]);
 }

@@ -18,6 +18,7 @@ import { type AnyModelOptions, checkClassBody } from './setup/model-viewset-opti
 import type { WriteOperation } from './request/operation.ts';
 import { narrowTo } from './setup/record-lists.ts';
 import { RecordWrites } from './writes/record-writes.ts';
+import type { TakingOperation } from './request/read-input.ts';
 import { parametersOf, stateOf } from './request/request-state.ts';
 import { Resource } from './setup/resource.ts';
 import { type ShowingDefinition, ShownRecords } from './visible/shown-records.ts';
@@ -47,7 +48,9 @@ export interface ViewTypes {
   readonly updateData: unknown;
   readonly extra: unknown;
   /** The names of the shapes that `readShapeFor` may choose. */
-  readonly shapeName: string;
+  readonly readShapeName: string;
+  /** The names of the shapes that `writeShapeFor` may choose. */
+  readonly writeShapeName: string;
 }
 
 /** The parts of a view that is at its place. */
@@ -340,7 +343,26 @@ export abstract class ModelViewSetBase<
    *   }
    * }
    */
-  readShapeFor(_request: FastifyRequest, _operation: AnsweringOperation): Types['shapeName'] | undefined {
+  readShapeFor(_request: FastifyRequest, _operation: AnsweringOperation): Types['readShapeName'] | undefined {
+    return undefined;
+  }
+
+  /**
+   * Chooses the write shape of a body among those that the option `write` has under names of its own; undefined is that of the operation.
+   * Asked once for each request, with the permissions already met, before the body is read. What it returns must be declared: any other
+   * name is a 500. Default: undefined.
+   *
+   * @example
+   * class ProductViewSet extends ModelViewSet(Product, {
+   *   read: readShape(Product, ['id', 'name']),
+   *   write: { default: writeShape(Product, ['name']), staff: writeShape(Product, ['name', 'stock']) },
+   * }) {
+   *   override writeShapeFor(request: FastifyRequest) {
+   *     return request.user === null ? undefined : 'staff';
+   *   }
+   * }
+   */
+  writeShapeFor(_request: FastifyRequest, _operation: TakingOperation): Types['writeShapeName'] | undefined {
     return undefined;
   }
 

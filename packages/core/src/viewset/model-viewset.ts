@@ -25,7 +25,7 @@ import {
   type UpdateInputOf,
   type WithExtra,
 } from './setup/model-viewset-options.ts';
-import type { AlternativeName, OneShape } from './answers/read-shapes.ts';
+import type { AlternativeName, ShapesOf } from './request/named-shapes.ts';
 import { type Operation, OPERATIONS, type UpdateMethod, type WriteOperation } from './request/operation.ts';
 
 /** The options that decide the types of hooks. The others stay out of the name of the base class, which messages and hovers show. */
@@ -37,16 +37,13 @@ export interface TypesOf<Options> extends ViewTypes {
   readonly createData: InputOf<Option<Options, 'write'>>;
   readonly updateData: UpdateInputOf<Option<Options, 'write'>>;
   readonly extra: ExtraOf<Option<Options, 'extra'>>;
-  readonly shapeName: AlternativeName<Option<Options, 'read'>>;
+  readonly readShapeName: AlternativeName<Option<Options, 'read'>>;
+  readonly writeShapeName: AlternativeName<Option<Options, 'write'>>;
 }
 
 /** The record that an operation answers with: of its own shape, or of one that `readShapeFor` may choose. */
 type RecordOf<Read, Name extends AnsweringOperation> =
   ShapesOf<Read, Name> extends infer Shape ? (OutputOf<Shape> extends infer Sent extends object ? Sent : never) : never;
-
-type ShapesOf<Read, Name> = Read extends OneShape
-  ? Read
-  : Read[((Name extends keyof Read ? Name : 'default') | AlternativeName<Read>) & keyof Read];
 
 /** The declarations of a view that decide the requests and answers of a client, looked up in the options by key. */
 export interface DeclaredView<Entity, Options> {
@@ -56,6 +53,8 @@ export interface DeclaredView<Entity, Options> {
   /** True if clients leave fields out by `fields`. */
   readonly fields: Or<Option<Options, 'fields'>, 'expand' extends keyof Options ? true : false>;
   readonly operations: OperationOf<Options>;
+  /** True if the record follows from the request, so that calls name none. */
+  readonly singleton: 'singleton' extends keyof Options ? true : false;
   /** The methods of `update`. */
   readonly updateMethods: Or<ItemOf<Option<Options, 'updateMethods'>>, UpdateMethod>;
   /** The members in which records stand. */
@@ -169,6 +168,7 @@ function makeViewClass<Entity extends object, Options>(
   const owner = `ModelViewSet(${nameOf(entity)})`;
   checkOptions(owner, options, MODEL_VIEWSET_RULES);
   checkOperations(owner, options.operations, options.write !== undefined);
+  if (options.singleton !== undefined) checkSingleton(owner, options);
   return class extends ModelViewSetBase<Entity, TypesOf<Options>> {
     constructor() {
       super(entity, options);
@@ -191,4 +191,15 @@ function checkOperations(owner: string, operations: readonly Operation[] | undef
       throw new ImproperlyConfigured(`${owner}: operation "${operation}" needs the option "write"`);
     }
   }
+}
+
+/** @throws ImproperlyConfigured for options that are about several records, or about the key of one */
+function checkSingleton(owner: string, { operations, lookupField, bulk }: AnyModelOptions): void {
+  const problem = operations?.includes('list')
+    ? 'operation "list"'
+    : lookupField !== undefined
+      ? 'option "lookupField"'
+      : bulk !== undefined && 'option "bulk"';
+  if (problem === undefined || problem === false) return;
+  throw new ImproperlyConfigured(`${owner}: ${problem} does not fit "singleton", a view of one record without a key`);
 }

@@ -1,13 +1,19 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { isYes } from '../awaitable.ts';
 import { permissionDenied } from '../current-user.ts';
 import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { stateOf } from './request/request-state.ts';
-import { OPERATIONS } from './request/operation.ts';
-import { DEFINE, permissionsOf, type ViewContext, type ViewDefinition } from './setup/view-definition.ts';
+import { type Operation, OPERATIONS } from './request/operation.ts';
+import {
+  DEFINE,
+  type OperationSchemas,
+  permissionsOf,
+  type ViewContext,
+  type ViewDefinition,
+} from './setup/view-definition.ts';
 import type { ViewDocumentation } from './setup/view-documentation.ts';
 
 /** Handles one operation of a view. */
@@ -37,6 +43,17 @@ export abstract class ViewSet implements PermissionView {
   allowAnonymous: boolean | undefined = undefined;
   /** The view in documents. */
   documentation: ViewDocumentation = {};
+  /**
+   * The schemas of what the operations of a view without an entity return: of 201 for `create`, else of 200. Nothing else is sent, and documents
+   * have them. Default: anything is sent.
+   *
+   * @example
+   * class StatusViewSet extends ViewSet {
+   *   override responses = { list: Type.Object({ uptime: Type.Number() }) };
+   *   override list() { return { uptime: process.uptime() }; }
+   * }
+   */
+  declare responses?: { readonly [Name in Exclude<Operation, 'destroy'>]?: TSchema };
 
   list?(request: FastifyRequest, reply: FastifyReply): unknown;
   create?(request: FastifyRequest, reply: FastifyReply): unknown;
@@ -73,7 +90,7 @@ export abstract class ViewSet implements PermissionView {
       permissions: permissionsOf(this, defaults, undefined),
       operations: OPERATIONS.filter((name) => typeof this[name] === 'function'),
       key: { schema: Type.String(), parse: (text) => (text === '' ? undefined : text) },
-      schemas: { of: () => ({}) },
+      schemas: { of: (operation) => responseOf(operation, this.responses?.[operation as never]) },
     };
   }
 
@@ -85,6 +102,10 @@ export abstract class ViewSet implements PermissionView {
     const { grant } = stateOf(request);
     if (grant !== undefined && !isYes(await grant.allows(object))) throw permissionDenied(request);
   }
+}
+
+function responseOf(operation: Operation, schema: TSchema | undefined): OperationSchemas {
+  return schema === undefined ? {} : { response: { [operation === 'create' ? 201 : 200]: schema } };
 }
 
 /** Tells if a view counts requests by a hook of its own. */

@@ -1,5 +1,5 @@
 /** Actions that answer with records of their view, and views without PUT or without PATCH. */
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import t from 'tap';
 import { Type } from 'typebox';
 import {
@@ -119,6 +119,32 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
 });
 
 forEachDatabase(t, { entities: SHELVES, only: ['sqlite'] }, async (t, orm) => {
+  t.test('a view without an entity declares what its operations return', async (t) => {
+    class Words extends ViewSet {
+      override responses = { list: Type.Object({ words: Type.Array(Type.String()) }), create: JOB };
+      override list() {
+        return { words: ['ash'], secret: 1 };
+      }
+      override create(_request: FastifyRequest, reply: FastifyReply) {
+        reply.code(201);
+        return { job: 7, secret: 1 };
+      }
+    }
+    const app = await testApp(t, orm, [new Router().register('words', Words)]);
+    t.equal((await app.inject('/words')).body, '{"words":["ash"]}');
+    t.equal((await app.inject({ method: 'POST', url: '/words' })).body, '{"job":7}');
+    const [list, create] = app.viewset.operations;
+    t.match(list?.responses[200]?.schema, new Words().responses.list);
+    t.match(create?.responses[201]?.schema, JOB);
+    class Records extends ModelViewSet(Tag, options) {
+      override responses = { list: JOB };
+    }
+    t.equal(
+      await errorAtStart(t, orm, Records),
+      'Records: nothing reads "responses"; the options "read" and "envelope" say what is sent',
+    );
+  });
+
   t.test('what does not fit stops the start', async (t) => {
     class Plain extends ViewSet {
       feed = action({ answers: 'page' }, () => ({}));

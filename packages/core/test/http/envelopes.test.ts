@@ -50,10 +50,34 @@ class Judged extends ModelViewSet(Tag, {
   }
 }
 
+/** An error with a state of its own, which a program throws again and again. */
+class Closed extends InvalidUsage {
+  readonly #reason = 'closed';
+  get reason() {
+    return this.#reason;
+  }
+  override toBody() {
+    return { ...super.toBody(), reason: this.#reason };
+  }
+}
+const CLOSED = new Closed('No', { details: [{ in: 'body', path: '/name', message: 'is closed' }] });
+class ThrowingTags extends ModelViewSet(Tag, { ...options, envelope: { one: 'tag' } }) {
+  override performCreate(): never {
+    throw CLOSED;
+  }
+}
+class ThrowingData extends ModelViewSet(Tag, { ...options, envelope: { one: 'data' } }) {
+  override performCreate(): never {
+    throw CLOSED;
+  }
+}
+
 forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
   t.beforeEach(() => fillTags(orm));
   const router = new Router()
     .register('tags', Tags)
+    .register('throwing-tags', ThrowingTags)
+    .register('throwing-data', ThrowingData)
     .register('ones', Ones)
     .register('whole', Whole)
     .register('uncounted', Uncounted)
@@ -140,6 +164,17 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     t.strictSame(await paths('POST', '/judged', { tag: { name: 'nobody' } }), [400, '/tag/owner'], 'of a hook too');
     t.match(await send('POST', '/tags', { tag: { name: 'red' } }), { status: 409 });
     t.strictSame(await paths('PATCH', '/ones/101', { data: { name: null } }), [400, '/data/name']);
+  });
+
+  t.test('an error that two views throw names the place in each', async (t) => {
+    const details = (path: string) => [{ in: 'body', path, message: 'is closed' }];
+    for (const member of ['tag', 'data', 'tag']) {
+      const { body } = await send('POST', member === 'tag' ? '/throwing-tags' : '/throwing-data', {
+        [member]: { name: 'a' },
+      });
+      t.strictSame(body, { error: 'No', code: 'invalid_usage', details: details(`/${member}/name`), reason: 'closed' });
+    }
+    t.strictSame(CLOSED.details, details('/name'));
   });
 
   t.test('the tag of a record is that of its answer', async (t) => {

@@ -140,7 +140,11 @@ class RepresentedViewSet extends ModelViewSet(Article, { read, write }) {
 class PagedViewSet extends ModelViewSet(Article, {
   read: readShape(Article, ['id'], { favorites: count('favoritedBy') }),
   pagination: CursorPagination,
-  orderingFields: { favorites: count('favoritedBy'), favorited: exists('favoritedBy', isMe) },
+  orderingFields: {
+    favorites: count('favoritedBy'),
+    of_ada: count('favoritedBy', { name: 'ada' }),
+    favorited: exists('favoritedBy', isMe),
+  },
   pageSize: 2,
 }) {}
 
@@ -298,6 +302,12 @@ forEachDatabase(t, { entities: [User, Article, Comment] }, async (t, orm, databa
       t.equal(new Set(seen).size, FACTS.length);
     });
   }
+
+  t.test('a cursor is of one sort, though another counts records of the same relation', async (t) => {
+    const { next_cursor: cursor } = (await get('/paged?sort=-favorites')) as { next_cursor: string };
+    t.equal((await ask(`/paged?sort=-favorites&cursor=${cursor}`)).statusCode, 200);
+    t.equal((await ask(`/paged?sort=-of_ada&cursor=${cursor}`)).statusCode, 400);
+  });
 
   t.test('within records of a relation to many', async (t) => {
     t.strictSame(await get('/users/3', 'ada'), {

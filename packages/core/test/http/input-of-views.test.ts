@@ -288,7 +288,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     );
     await starts({ extra: Type.String() }, /"extra" must be a Type\.Object/);
     await starts({ validate: true }, /"validate" must be a function/);
-    await starts({ write: { create: write } }, /"write" must be/);
+    await starts({ write: { create: write } }, /"write" needs a shape of the name "default", or one for update/);
   });
 });
 

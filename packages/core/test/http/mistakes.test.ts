@@ -114,7 +114,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Note, Volume, Coded], only: ['sqlite
       ],
       [
         { write: 'title' },
-        /^BookViewSet: option "write" must be a writeShape\(\) or a Type\.Object\(\), or \{ create, update \} of such, but "title" came$/,
+        /^BookViewSet: option "write" must be a writeShape\(\), a Type\.Object\(\), or an object of these by operation, but "title" came$/,
       ],
       [{ pagination: 'pages' }, /option "pagination" .* but "pages" came/],
       [{ filters: SearchFilter }, /^BookViewSet: option "filters" must be an array/],

@@ -315,6 +315,7 @@ t.test('a field under another name is typed as its property, and hooks see the p
   type Sent = SentBody<InputOf<typeof book>>;
   same<Pick<Sent, 'name' | 'labels'>, { name?: string; labels?: string[] }>(true);
   same<NonNullable<Sent['parts']>[number]['title'], string>(true);
+  same<keyof NonNullable<Sent['parts']>[number], 'title'>(true);
   type Data = ResolvedData<InferEntity<typeof Book>, InputOf<typeof book>>;
   same<keyof Data, 'title' | 'tags' | 'chapters'>(true);
   same<Data['title'], string | undefined>(true);

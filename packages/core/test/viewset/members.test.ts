@@ -16,6 +16,7 @@ t.test("nothing but what an application may call or override is a member of a us
     'performDestroy',
     'performUpdate',
     'readShapeFor',
+    'writeShapeFor',
   ];
   const helpers = ['entity', 'explain', 'loadRelated', 'paginate', 'represent', 'rows'];
   t.strictSame(membersOf(new BookViewSet()), [...plain, ...operations, ...hooks, ...helpers].toSorted());

@@ -137,6 +137,14 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.match(schemas['sort'], { type: 'array', items: { enum: ['title', '-title'] } });
     t.match(schemas['page'], { type: 'integer', minimum: 1, default: 1 });
     t.match(schemas['page_size'], { type: 'integer', default: 20, description: /at most 50/ });
+    t.match(queryParameters, [
+      { name: 'search', compares: [{ field: 'title', lookup: 'icontains' }] },
+      { name: 'filter' },
+      { name: 'min_pages', compares: [{ field: 'pages', lookup: 'gte' }] },
+      { name: 'sort', orders: { title: 'title' } },
+      { name: 'page', pages: 'number' },
+      { name: 'page_size', pages: 'size', maxPageSize: 50 },
+    ]);
     t.strictSame(plan('createBook').queryParameters, []);
     t.match(plan('retrieveBook').pathParameters, [{ name: 'pk', required: true, schema: { type: 'integer' } }]);
   });

@@ -3,7 +3,7 @@ import { type Browser, type BrowserContextOptions, type CDPSession, chromium, ty
 import type { Test } from 'tap';
 
 /** Debian's; `CHROMIUM` names another. */
-const EXECUTABLE = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+export const EXECUTABLE = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 
 /** Returns the reason for which the tests in a browser are skipped; false if there is one. Under CI there has to be. */
 export function skipWithoutBrowser(): string | false {

@@ -103,7 +103,7 @@ export async function createAppWithAccounts(orm: MikroORM, mailer = new MailBox(
 
 const VARIABLES = { postgresql: 'TEST_POSTGRES_URL', mongodb: 'TEST_MONGODB_URL' } as const;
 
-function skip(database: TestDatabase): string | false {
+export function skip(database: TestDatabase): string | false {
   if (database === 'sqlite' || process.env[VARIABLES[database]] || process.env['CI'] === 'true') return false;
   return `${VARIABLES[database]} is not set: nothing was tried on ${database}`;
 }

@@ -167,7 +167,8 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
 
 function assignmentsOf(meta: EntityMetadata, data: object): Assignment[] {
   const assignments: Assignment[] = [];
-  for (const [name, value] of Object.entries(data) as [string, unknown][]) {
+  for (const name of Object.keys(data)) {
+    const value: unknown = data[name as never];
     if (value !== undefined) assignments.push({ path: fieldPath(meta, name, '.'), value });
   }
   return assignments;

@@ -48,8 +48,7 @@ export function bindWrite(em: EntityManager, plan: EntityPlan, write: Write): Bo
     if (writes.unshift(known) > MAX_WRITES) writes.pop();
   }
   const values = assignments.map(({ path, value }) => plan.dialect.stored(path, value));
-  if (found !== undefined) values.push(...found.values);
-  return { statement: known.statement, values };
+  return { statement: known.statement, values: found === undefined ? values : values.concat(found.values) };
 }
 
 /** The comparison of a condition that names a record by one column of its own; undefined for any other condition. */

@@ -105,21 +105,23 @@ type NamesOf<Overrides> = {
 };
 
 /** The values of a body by the properties that they are written to. */
-export type ByProperty<Input> = '~names' extends keyof Input
-  ? {
-      [
-        Name in keyof Input as Name extends '~names'
-          ? never
-          : Name extends keyof NonNullable<Input['~names']>
-            ? NonNullable<Input['~names']>[Name] & string
-            : Name
-      ]: Input[Name];
-    }
-  : Input;
+export type ByProperty<Input> = Input extends unknown
+  ? '~names' extends keyof Input
+    ? {
+        [
+          Name in keyof Input as Name extends '~names'
+            ? never
+            : Name extends keyof NonNullable<Input['~names']>
+              ? NonNullable<Input['~names']>[Name] & string
+              : Name
+        ]: Input[Name];
+      }
+    : Input
+  : never;
 
 /** The fields of two bodies, the second's in the place of those of the same names. */
 export type ExtendedBody<Input, Added> = Named<
-  Flat<Omit<SentBody<Input>, keyof Added> & SentBody<Added>>,
+  Flat<Omit<Input, keyof Added | '~names'> & Omit<Added, '~names'>>,
   Flat<Omit<NamesIn<Input>, keyof Added> & NamesIn<Added>>
 >;
 
@@ -131,8 +133,14 @@ export type PickedBody<Input, Names extends keyof Input> = Named<
 
 type NamesIn<Input> = '~names' extends keyof Input ? NonNullable<Input['~names']> : Record<never, never>;
 
-/** A body as clients send it, without what the types say of its names. */
-export type SentBody<Input> = '~names' extends keyof Input ? Flat<Omit<Input, '~names'>> : Input;
+/** A body as clients send it, without what the types say of its names and of its children's. */
+export type SentBody<Input> = {
+  [Name in keyof Input as Exclude<Name, '~names'>]: SentValue<Input[Name]>;
+};
+
+type SentValue<Value> = Value extends readonly (infer Item)[] ? SentItem<Item>[] : Value;
+
+type SentItem<Item> = Item extends readonly unknown[] ? Item : Item extends object ? SentBody<Item> : Item;
 
 /**
  * A validated body whose references are resolved: the values that the entity's properties take (a Date for

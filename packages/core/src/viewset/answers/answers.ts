@@ -2,18 +2,16 @@ import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import { atOnce } from '../../awaitable.ts';
-import { ImproperlyConfigured } from '../../errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { ofEntities, withKey, withUnchanged } from '../../language/projection.ts';
 import { LruMap } from '../../lru-map.ts';
-import { describe } from '../../options.ts';
 import type { ParameterDeclaration, QueryParameters } from '../../parameters.ts';
 import { checkProjection } from '../../query/queryset.ts';
 import type { ReadShape } from '../../shapes/read/read-shape.ts';
 import { type Answer, ANSWERING, type AnsweringOperation, isAnswering } from '../request/answer.ts';
 import type { Customized } from '../request/customized.ts';
 import { isPlainColumn } from './plain-column.ts';
-import type { ShapesByName } from './read-shapes.ts';
+import { ShapeChoice } from '../request/named-shapes.ts';
 import { parametersOf, type RequestState, stateOf } from '../request/request-state.ts';
 import type { Operation } from '../request/operation.ts';
 import type { Selections } from './selections.ts';
@@ -28,7 +26,7 @@ export interface AnsweringView {
 /** The declarations of a view that decide its answers. */
 interface AnswerDeclarations {
   readonly view: AnsweringView;
-  readonly shapes: ShapesByName;
+  readonly shapes: ReadonlyMap<string, ReadShape<object, object>>;
   readonly orm: MikroORM;
   readonly meta: EntityMetadata;
   /** The column whose value names a record. */
@@ -49,10 +47,7 @@ const MAX_SELECTIONS = 100;
  */
 export class Answers {
   readonly #declarations: AnswerDeclarations;
-  readonly #usual: Readonly<Record<AnsweringOperation, Answer>>;
-  /** Those that `readShapeFor` may choose, by name. */
-  readonly #alternatives: ReadonlyMap<string, Answer>;
-  readonly #isChosen: boolean;
+  readonly #choice: ShapeChoice<AnsweringOperation, ReadShape<object, object>, Answer>;
   /** True if every request is answered by one and the same answer. */
   readonly isOne: boolean;
   /**
@@ -66,46 +61,37 @@ export class Answers {
   #representing: Answer | undefined;
 
   constructor(declarations: AnswerDeclarations) {
-    const { shapes, customized, selections } = declarations;
+    const { view, shapes, customized, selections } = declarations;
     this.#declarations = declarations;
-    this.#isChosen = customized.choosesShapes;
-    const made = new Map<ReadShape<object, object>, Answer>();
-    const answerOf = (key: string, name = key): Answer => {
-      const shape = shapes.get(key)!;
-      const answer = made.get(shape) ?? this.#make(name, shape);
-      made.set(shape, answer);
-      return answer;
-    };
-    // The usual shape is made first, so that what is the same shape goes by its name.
-    const usual = ['default', 'retrieve', ...shapes.keys()].find((name) => shapes.has(name))!;
-    answerOf(usual, 'default');
-    const usualAnswers = ANSWERING.map(
-      (operation) => [operation, answerOf(shapes.has(operation) ? operation : usual)] as const,
-    );
-    this.#usual = Object.fromEntries(usualAnswers) as Record<AnsweringOperation, Answer>;
-    const others = [...shapes.keys()].filter((name) => name !== 'default' && !isAnswering(name));
-    this.#alternatives = new Map(others.map((name) => [name, answerOf(name)]));
-    const asksRequest = [...made.values()].some(({ forRequest }) => forRequest !== undefined);
+    const choose = customized.choosesReadShape ? view.readShapeFor.bind(view) : undefined;
+    this.#choice = new ShapeChoice({
+      shapes,
+      operations: ANSWERING,
+      hook: { owner: `${view.name}: readShapeFor()`, choose },
+      make: (name, shape) => this.#make(name, shape),
+    });
+    const { all } = this.#choice;
+    const asksRequest = all.some(({ forRequest }) => forRequest !== undefined);
     const { operations } = declarations;
-    const isShown = operations.includes('retrieve') || made.size === 1;
+    const isShown = operations.includes('retrieve') || all.length === 1;
     this.taggedBy = isShown ? 'retrieve' : operations.includes('update') ? 'update' : undefined;
-    this.isOne = made.size === 1 && selections === undefined && !asksRequest;
+    this.isOne = all.length === 1 && selections === undefined && !asksRequest;
   }
 
   /** The answer of an operation that nothing in a request has changed. */
   defaultFor(operation: AnsweringOperation): Answer {
-    return this.#usual[operation];
+    return this.#choice.usual[operation];
   }
 
   /** The to-one relations that an entity needs loaded to be the answer to a request. */
   populateFor(request: FastifyRequest): readonly string[] {
-    const answers = Object.values(this.isOne ? this.#usual : { ...this.#usual, ...answersOf(request) });
+    const answers = Object.values(this.isOne ? this.#choice.usual : { ...this.#choice.usual, ...answersOf(request) });
     return [...new Set(answers.flatMap((answer) => answer?.projection.populate ?? []))];
   }
 
   /** Lists the answers that requests for an operation may get, its own first. */
   choicesFor(operation: AnsweringOperation): readonly Answer[] {
-    return [...new Set([this.#usual[operation], ...this.#alternatives.values()])];
+    return this.#choice.choicesFor(operation);
   }
 
   /** True if clients may add fields to answers. */
@@ -125,12 +111,12 @@ export class Answers {
 
   /** Returns the answer of an operation to a request. */
   of(request: FastifyRequest, operation: AnsweringOperation): Answer {
-    return this.isOne ? this.#usual[operation] : bound(this.#decide(request, operation), request);
+    return this.isOne ? this.#choice.usual[operation] : bound(this.#decide(request, operation), request);
   }
 
   #decide(request: FastifyRequest, operation: AnsweringOperation): Answer {
     const answers = answersOf(request);
-    return (answers[operation] ??= this.#isChosen ? this.#choose(request, operation) : this.#usual[operation]);
+    return (answers[operation] ??= this.#choice.choose(request, operation));
   }
 
   /** Returns the answer of the operation that a request asks for: of an action that of `retrieve`. */
@@ -140,7 +126,7 @@ export class Answers {
 
   /** Makes a record of an entity: for the answer that is being made, else for that of the request, else for retrieve's own. */
   readEntity(entity: object, request: FastifyRequest | undefined): object {
-    const answer = this.#representing ?? (request === undefined ? this.#usual.retrieve : this.current(request));
+    const answer = this.#representing ?? (request === undefined ? this.#choice.usual.retrieve : this.current(request));
     return answer.projection.readEntity(entity);
   }
 
@@ -158,7 +144,7 @@ export class Answers {
   tagged(request: FastifyRequest): Answer | undefined {
     const { taggedBy } = this;
     if (taggedBy === undefined) return undefined;
-    return this.isOne ? this.#usual[taggedBy] : bound(unselected(this.#decide(request, taggedBy)), request);
+    return this.isOne ? this.#choice.usual[taggedBy] : bound(unselected(this.#decide(request, taggedBy)), request);
   }
 
   /** Tells if an operation answers a request with the record in the form that has a tag. */
@@ -182,16 +168,6 @@ export class Answers {
       selected.set(selection.text, answer);
     }
     return answer;
-  }
-
-  #choose(request: FastifyRequest, operation: AnsweringOperation): Answer {
-    const { view } = this.#declarations;
-    const who = (): string => `${view.name}: readShapeFor()`;
-    const name = atOnce(view.readShapeFor(request, operation), who);
-    const answer = name === undefined ? this.#usual[operation] : this.#alternatives.get(name);
-    if (answer !== undefined) return answer;
-    const names = [...this.#alternatives.keys()].join(', ') || 'nothing else';
-    throw new ImproperlyConfigured(`${who()} must return undefined or one of ${names}, but ${describe(name)} came`);
   }
 
   #make(name: string, shape: ReadShape<object, object>, selectedFrom?: Answer): Answer {

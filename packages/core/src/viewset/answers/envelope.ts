@@ -126,19 +126,22 @@ export class Envelope {
    * @throws InvalidUsage for a body that does not have it
    */
   open(body: unknown, { one: takesOne, several }: TakenBodies): Opened {
-    const has = (name: string | undefined): name is string =>
-      name !== undefined && isRecord(body) && Object.hasOwn(body, name);
     const isSeveral =
-      several && (!takesOne || (this.many === undefined ? Array.isArray(body) : has(this.many) && !has(this.one)));
+      several &&
+      (!takesOne || (this.many === undefined ? Array.isArray(body) : has(body, this.many) && !has(body, this.one)));
     const name = isSeveral ? this.many : this.one;
     if (name === undefined) return { body, path: '', isSeveral };
     const path = pointerStep(name);
     if (!isRecord(body)) {
       throw invalidInput('body', [{ path: '', message: `must be an object with the property "${name}"` }]);
     }
-    if (!has(name)) throw invalidInput('body', [{ path, message: 'is required' }]);
+    if (!has(body, name)) throw invalidInput('body', [{ path, message: 'is required' }]);
     return { body: body[name], path, isSeveral };
   }
+}
+
+function has(body: unknown, name: string | undefined): boolean {
+  return name !== undefined && isRecord(body) && Object.hasOwn(body, name);
 }
 
 function inMember(name: string | undefined, schema: TSchema): TSchema {

@@ -2,11 +2,12 @@ import type { EntityMetadata, EntityName, EntityProperty, MikroORM } from '@mikr
 import { findFieldPath } from '../../fields/field-path.ts';
 import { isToOne, onlyPrimaryKey, referredKey } from '../../fields/property.ts';
 import { declareFileRoute } from '../../files/file-routes.ts';
+import { isRecord } from '../../json.ts';
 import { kebabCase } from '../../kebab-case.ts';
 import { templateFiller, templateParameters } from '../../path-template.ts';
-import { namesShowing, toReadShape } from '../../shapes/read/read-shape.ts';
+import { namesShowing, type ReadShape, toReadShape } from '../../shapes/read/read-shape.ts';
 import { WriteShape } from '../../shapes/write/write-shape.ts';
-import { isShape } from '../answers/read-shapes.ts';
+import { isShape } from '../request/named-shapes.ts';
 import { type Operation, operationsOf } from '../request/operation.ts';
 
 /** Returns the path of a file's route below its record, which links to the file lead to whatever paths a router makes of names. */
@@ -22,6 +23,8 @@ export interface LinkedView {
   readonly entity: EntityName<object>;
   /** The field whose value names a record in its path. Default: the primary key. */
   readonly lookupField?: string | undefined;
+  /** Makes it a view whose paths have no key. */
+  readonly singleton?: unknown;
   /** A write shape, or several by operation. */
   readonly write?: unknown;
   /** A read shape, or several by operation and by name. */
@@ -40,8 +43,8 @@ export interface LinkedParent {
  * Has the links to the files of a view's records lead to the view. All views of a router do so before shapes are compiled, so that
  * a parent may show the files of the records that are nested in it.
  *
- * Nothing is declared for a view whose path no record tells: below a relation to many, below one that may be null, and below a
- * prefix with parameters.
+ * Nothing is declared for a view whose path no record tells: below a relation to many, below one that may be null, below a prefix with
+ * parameters, and for a singleton, whose path is of another record for each user.
  *
  * @param path the path of the view's collection, `/api/tickets/:ticket/attachments`
  * @param parents those that the path names, the nearest first
@@ -53,7 +56,7 @@ export function declareFileLinks(
   parents: readonly LinkedParent[],
 ): void {
   const meta = orm.getMetadata().find(view.entity);
-  if (meta === undefined) return;
+  if (meta === undefined || view.singleton !== undefined) return;
   const known = new Map([['pk', keyOf(meta, view)]]);
   let way = '';
   for (const { view: parent, parameter, relation } of parents) {
@@ -88,20 +91,19 @@ function parentKey(meta: EntityMetadata, relation: string, key: string | undefin
  * Lists the files of a view that have a route: it takes them in, it shows single records, and a read shape that a GET may answer with
  * shows them. Whether a request may have one is decided when it asks.
  */
-export function sentFiles({ entity, read, write, operations }: LinkedView): readonly string[] {
-  if (!operationsOf({ operations, write }).includes('retrieve')) return [];
+export function sentFiles({ entity, read, write, operations, singleton }: LinkedView): readonly string[] {
+  if (!operationsOf({ operations, write, singleton }).includes('retrieve')) return [];
   const shapes = isShape(read)
     ? [read]
     : Object.entries(read ?? {}).flatMap(([name, shape]) => {
         return name === 'create' || name === 'update' || !isShape(shape) ? [] : [shape];
       });
-  const shown = shapes.map((shape) => toReadShape(entity, shape));
+  const shown = shapes.map((shape) => toReadShape(entity, shape as ReadShape<object, object>));
   return filesOf(write).filter((file) => shown.some((shape) => namesShowing(shape, file).length > 0));
 }
 
 /** Lists the files of write shapes. */
 function filesOf(write: unknown): readonly string[] {
-  if (write instanceof WriteShape) return write.files;
-  const { create, update } = (write ?? {}) as { readonly create?: unknown; readonly update?: unknown };
-  return create === undefined ? [] : [...filesOf(create), ...filesOf(update)];
+  const shapes = isShape(write) || !isRecord(write) ? [write] : Object.values(write);
+  return [...new Set(shapes.flatMap((shape) => (shape instanceof WriteShape ? shape.files : [])))];
 }

@@ -1,4 +1,4 @@
-import { type Operation, OPERATIONS, type WriteOperation, WRITES } from './operation.ts';
+import { byName, type Operation, OPERATIONS, type WriteOperation, WRITES } from './operation.ts';
 
 /** The hook of a write, by its operation. */
 const PERFORMS = { create: 'performCreate', update: 'performUpdate', destroy: 'performDestroy' } as const;
@@ -12,7 +12,8 @@ type Hook =
   | 'getObject'
   | 'checkObjectPermissions'
   | 'represent'
-  | 'readShapeFor';
+  | 'readShapeFor'
+  | 'writeShapeFor';
 
 /**
  * Tells which methods a view overrides, and what follows from it. Made once, when the view is registered. Nothing else compares a view
@@ -36,7 +37,9 @@ export class Customized {
   /** True if `represent` makes the answers of entities. */
   readonly represents: boolean;
   /** True if `readShapeFor` chooses the shapes of answers. */
-  readonly choosesShapes: boolean;
+  readonly choosesReadShape: boolean;
+  /** True if `writeShapeFor` chooses the shapes of bodies. */
+  readonly choosesWriteShape: boolean;
   readonly #view: object;
   readonly #library: object;
 
@@ -47,15 +50,16 @@ export class Customized {
   constructor(view: object, library: object, offered: readonly Operation[]) {
     this.#view = view;
     this.#library = library;
-    this.handles = recordOf(OPERATIONS, (operation) => this.#overrides(operation));
-    this.handlesBulk = recordOf(WRITES, (operation) => this.#overrides(`${operation}Many`));
-    this.performs = recordOf(WRITES, (operation) => this.#overrides(PERFORMS[operation]));
+    this.handles = byName(OPERATIONS, (operation) => this.#overrides(operation));
+    this.handlesBulk = byName(WRITES, (operation) => this.#overrides(`${operation}Many`));
+    this.performs = byName(WRITES, (operation) => this.#overrides(PERFORMS[operation]));
     this.selectsRecords = this.#overrides('getQueryset');
     this.findsRecord = this.#overrides('getObject');
     this.seesRecord = this.findsRecord || this.#overrides('checkObjectPermissions');
     this.retrieves = this.handles.retrieve && offered.includes('retrieve');
     this.represents = this.#overrides('represent');
-    this.choosesShapes = this.#overrides('readShapeFor');
+    this.choosesReadShape = this.#overrides('readShapeFor');
+    this.choosesWriteShape = this.#overrides('writeShapeFor');
   }
 
   /** True if the view decides by code of its own which records it shows. */
@@ -113,13 +117,6 @@ export class Customized {
     }
     return true;
   }
-}
-
-function recordOf<Name extends string>(
-  names: readonly Name[],
-  tell: (name: Name) => boolean,
-): Readonly<Record<Name, boolean>> {
-  return Object.fromEntries(names.map((name) => [name, tell(name)])) as Record<Name, boolean>;
 }
 
 function memberOf(owner: object, hook: Hook): unknown {

@@ -13,10 +13,25 @@ export const WRITES = ['create', 'update', 'destroy'] as const;
 /** The name of an operation that writes. */
 export type WriteOperation = (typeof WRITES)[number];
 
-/** Returns the operations of a view of an entity: those of its option, else all that its shapes make possible. */
+/** Makes a value for each name. */
+export function byName<Name extends string, Value>(
+  names: readonly Name[],
+  make: (name: Name) => Value,
+): Readonly<Record<Name, Value>> {
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<Name, Value>;
+}
+
+/**
+ * Returns the operations of a view of an entity: those of its option, else all that its shapes make possible. A singleton creates and deletes its
+ * record only if its option says so: most are made by other means, such as a registration.
+ */
 export function operationsOf(options: {
   readonly operations?: readonly Operation[] | undefined;
   readonly write?: unknown;
+  readonly singleton?: unknown;
 }): readonly Operation[] {
-  return options.operations ?? (options.write === undefined ? ['list', 'retrieve'] : OPERATIONS);
+  const { operations, write, singleton } = options;
+  if (operations !== undefined) return operations;
+  if (singleton !== undefined) return write === undefined ? ['retrieve'] : ['retrieve', 'update'];
+  return write === undefined ? ['list', 'retrieve'] : OPERATIONS;
 }

@@ -1,4 +1,16 @@
 import { placedAt, type Problem } from '../../schema/scan-input.ts';
+import type { BoundWriteShape } from '../../shapes/write/bound-write-shape.ts';
+
+/** The operations that take a record in. */
+export const TAKING = ['create', 'update'] as const;
+/** The name of an operation that takes a record in. */
+export type TakingOperation = (typeof TAKING)[number];
+
+/** A write shape of a view, by which it reads bodies. */
+export interface InputShape {
+  readonly name: string;
+  readonly shape: BoundWriteShape<object>;
+}
 
 /** The body of one record, as it was read. */
 export interface ReadBody {

@@ -36,6 +36,7 @@ export function requestFor(
     parameters: { value: undefined, writable: true },
     object: { value: undefined, writable: true },
     answers: { value: undefined, writable: true },
+    inputShapes: { value: undefined, writable: true },
   }) as RequestState;
   const body = mayHaveBody(method) ? emptyBody(plan) : undefined;
   const query = {};

@@ -4,7 +4,7 @@ import type { CurrentUser } from '../../current-user.ts';
 import { QueryParameters } from '../../parameters.ts';
 import type { PermissionGrant } from '../../permissions/evaluate.ts';
 import type { Answer, AnsweringOperation } from './answer.ts';
-import { inputAnew, type ReadInput } from './read-input.ts';
+import { type InputShape, inputAnew, type ReadInput, type TakingOperation } from './read-input.ts';
 import type { SharedLookUps } from './shared-look-ups.ts';
 
 /** An error of the database that the values of a request have caused. */
@@ -34,6 +34,8 @@ export interface RequestState {
   object: { readonly entity: object; readonly transaction: unknown } | undefined;
   /** The answers to the request that a view has decided on; undefined before it has. */
   answers: Partial<Record<AnsweringOperation, Answer | undefined>> | undefined;
+  /** The write shapes that a view has chosen for the request; undefined before it has. */
+  inputShapes: Partial<Record<TakingOperation, InputShape>> | undefined;
   /** The look-ups that requests made of this one share; undefined but for one that asks about several operations. */
   lookUps: SharedLookUps | undefined;
   /** The reply of the request, once something may have to ask a handler in its place. */
@@ -62,6 +64,7 @@ export function stateOf(request: FastifyRequest): RequestState {
     refusal: undefined,
     object: undefined,
     answers: undefined,
+    inputShapes: undefined,
     lookUps: undefined,
     reply: undefined,
     boundAnswers: undefined,

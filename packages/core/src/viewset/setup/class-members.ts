@@ -41,14 +41,15 @@ const ELSEWHERE: Readonly<
   httpmethodnames: { hint: 'a view has the methods of its "operations" and actions' },
   partialupdate: { hint: 'update has PATCH as well as PUT' },
   // in a view of an entity
+  responses: { hint: 'the options "read" and "envelope" say what is sent', ofRecords: true },
   queryset: { hint: 'getQueryset returns the records of a request', ofRecords: true },
   serializerclass: { hint: 'the options "read" and "write" are shapes', ofRecords: true },
   getserializer: {
-    hint: 'the options "read" and "write" are shapes, and readShapeFor chooses one for a request',
+    hint: 'the options "read" and "write" are shapes, and readShapeFor and writeShapeFor choose one for a request',
     ofRecords: true,
   },
   getserializerclass: {
-    hint: 'the options "read" and "write" are shapes, and readShapeFor chooses one for a request',
+    hint: 'the options "read" and "write" are shapes, and readShapeFor and writeShapeFor choose one for a request',
     ofRecords: true,
   },
   torepresentation: {

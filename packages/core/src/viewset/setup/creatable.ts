@@ -21,17 +21,16 @@ interface Creation {
 }
 
 /**
- * Refuses a view none of whose new records can be stored, or only if a client sends what it need not: each column needs a value
- * of the body, of `performCreate`, of the entity or of the database. Code that may fill it in, and that nobody can look into
- * (a hook, a subscriber, the entity's class), is trusted.
+ * Tells why no new record can be stored, or only if a client sends what it need not: each column needs a value of the body, of
+ * `performCreate`, of the entity or of the database. Code that may fill it in, and that nobody can look into (a hook, a subscriber, the
+ * entity's class), is trusted.
  *
- * @throws ImproperlyConfigured that names the columns that nothing fills
+ * @returns the columns that nothing fills, for people; undefined if there are none
  */
-export function checkCreatable(creation: Creation): void {
+export function faultOfCreation(creation: Creation): string | undefined {
   const { customized, input } = creation;
-  if (customized.handles.create || customized.performs.create) return;
-  checkStorable(creation);
-  checkChildren(creation, input);
+  if (customized.handles.create || customized.performs.create) return undefined;
+  return faultOfRecord(creation) ?? faultOfChildren(creation, input);
 }
 
 /**
@@ -50,27 +49,29 @@ export function checkCreatedReferences(name: string, orm: MikroORM, references: 
   }
 }
 
-function checkChildren(creation: Omit<Creation, 'meta' | 'filled'>, { fields }: BoundInput): void {
+function faultOfChildren(creation: Omit<Creation, 'meta' | 'filled'>, { fields }: BoundInput): string | undefined {
   for (const { children } of fields) {
     if (children === undefined) continue;
     const { target: meta, owner, shape } = children;
-    checkStorable({ ...creation, meta, input: shape, filled: [owner] });
-    checkChildren(creation, shape);
+    const fault =
+      faultOfRecord({ ...creation, meta, input: shape, filled: [owner] }) ?? faultOfChildren(creation, shape);
+    if (fault !== undefined) return fault;
   }
+  return undefined;
 }
 
-function checkStorable({ name, orm, meta, input: { schema, fields }, filled }: Creation): void {
-  if (isFilledByCode(orm, meta)) return;
+function faultOfRecord({ name, orm, meta, input: { schema, fields }, filled }: Creation): string | undefined {
+  if (isFilledByCode(orm, meta)) return undefined;
   const isSent = (field: string): boolean => {
     const { default: value } = schema.properties[field] as { default?: unknown };
     return value !== undefined || (schema.required ?? []).includes(field);
   };
   const sent = new Set([...fields.filter(({ sentAs }) => isSent(sentAs)).map((field) => field.name), ...filled]);
   const missing = missingColumns(meta, sent);
-  if (missing === '') return;
-  throw new ImproperlyConfigured(
+  if (missing === '') return undefined;
+  return (
     `${name}: a new ${meta.className} cannot be stored without ${missing}: a client need not send it in the write shape, it has no ` +
-      `default, and the view overrides no performCreate that could fill it in`,
+    `default, and the view overrides no performCreate that could fill it in`
   );
 }
 

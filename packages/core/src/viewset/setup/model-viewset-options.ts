@@ -17,7 +17,7 @@ import { ANYTHING, BOOLEAN, isListOf, FUNCTION, LIST, NAMES, type OptionRule, TE
 import type { PaginatorClass } from '../../pagination/paginator.ts';
 import type { PermissionClass } from '../../permissions/permission.ts';
 import type { Counting } from '../../language/query.ts';
-import type { LookupName, OrderName } from '../../language/lookup-name.ts';
+import type { LookupName, Lookups, OrderName } from '../../language/lookup-name.ts';
 import type { ExtraFields, ReadShape } from '../../shapes/read/read-shape.ts';
 import { RelatedValue, type ValueLookup } from '../../shapes/read/related-value.ts';
 import type { NamedSchema, ObjectSchema, StaticObject } from '../../shapes/schema-object.ts';
@@ -28,7 +28,8 @@ import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../../throttle/rat
 import { BULK_RULE, type BulkOption } from '../writes/bulk.ts';
 import type { Problems } from '../writes/problems.ts';
 import { ENVELOPE_RULE, type EnvelopeOption } from '../answers/envelope.ts';
-import type { OneShape, ReadShapes } from '../answers/read-shapes.ts';
+import type { OneShape, ReadShapes, ShapesOf, WriteShapes } from '../request/named-shapes.ts';
+import type { TakingOperation } from '../request/read-input.ts';
 import type { AnsweringOperation } from '../request/answer.ts';
 import { type ExportFormat, EXPORTS } from '../../exports/list-export.ts';
 import { actionsOf, type Words } from './action.ts';
@@ -48,43 +49,36 @@ export type JsonLogicField<Entity> = PathOf<Entity, '.'> | PathOf<Entity, '.', 2
 export type FilterFields<Entity> = Readonly<Record<string, LookupName<Entity> | ValueLookup<Entity>>>;
 
 /** A schema written by hand, each of whose properties has to be a property of the entity. */
-type OwnNames<Shape, Names> = Shape extends ObjectSchema
-  ? NamedSchema<Shape, Names>
-  : Shape extends WritePair<infer Create, infer Update>
-    ? WritePair<OwnNames<Create, Names>, OwnNames<Update, Names>>
-    : unknown;
+type OwnNames<Shape, Names> = Shape extends ObjectSchema ? NamedSchema<Shape, Names> : unknown;
 
 /** The properties that an answer may show. */
 type AnyName<Entity> = FieldName<Entity> | ToManyName<Entity>;
 
-/** The shapes of a view whose POST takes something else than PUT and PATCH. */
-export interface WritePair<Create, Update> {
-  readonly create: Create;
-  readonly update: Update;
-}
-
 type AnyWrite<Entity extends object> = WriteShape<Entity, object> | ObjectSchema;
 
 /** Everything that the option `write` takes. */
-export type WriteOption<Entity extends object> = AnyWrite<Entity> | WritePair<AnyWrite<Entity>, AnyWrite<Entity>>;
+export type WriteOption<Entity extends object> = AnyWrite<Entity> | WriteShapes<Entity>;
 
-/** The data that the option `write` takes in on create; of no option, any object. */
-export type InputOf<Write> = [Write] extends [never]
-  ? object
-  : Write extends WriteShape<infer _Entity, infer Input>
+/** The data that the option `write` takes in on create; of several shapes, the union of what they take; of no option, any object. */
+export type InputOf<Write> = [Write] extends [never] ? object : ShapeInput<ShapesOf<Write, 'create'>>;
+
+/** The same on update, of which a PATCH may have any part. */
+export type UpdateInputOf<Write> = [Write] extends [never] ? object : ShapeInput<ShapesOf<Write, 'update'>>;
+
+type ShapeInput<Shape> =
+  Shape extends WriteShape<infer _Entity, infer Input>
     ? Input
-    : Write extends ObjectSchema
-      ? StaticObject<Write>
-      : Write extends WritePair<infer Create, unknown>
-        ? InputOf<Create>
-        : never;
+    : Shape extends ObjectSchema
+      ? StaticObject<Shape>
+      : never;
 
-/** The data that the option `write` takes in on update, of which a PATCH may have any part. */
-export type UpdateInputOf<Write> = [Write] extends [never]
-  ? object
-  : Write extends WritePair<unknown, infer Update>
-    ? InputOf<Update>
-    : InputOf<Write>;
+/** The fields of every body that the option `write` takes, by their properties. */
+type TakenFields<Write> = Merged<ByProperty<InputOf<Write>> | ByProperty<UpdateInputOf<Write>>>;
+
+/** The properties that any member of a union has, none of them required. */
+type Merged<Union> = {
+  [Name in KeyOf<Union>]?: Union extends unknown ? Union[Name & keyof Union] : never;
+};
 
 /** The value of an option by its key; never if the view does not have it. */
 export type Option<Options, Name extends keyof ModelViewSetOptions<never>> = Options[Name & keyof Options];
@@ -92,9 +86,11 @@ export type Option<Options, Name extends keyof ModelViewSetOptions<never>> = Opt
 /** The operations that get a route. */
 export type OperationOf<Options> = 'operations' extends keyof Options
   ? ItemOf<Option<Options, 'operations'>> & Operation
-  : 'write' extends keyof Options
-    ? Operation
-    : 'list' | 'retrieve';
+  : 'singleton' extends keyof Options
+    ? 'retrieve' | ('write' extends keyof Options ? 'update' : never)
+    : 'write' extends keyof Options
+      ? Operation
+      : 'list' | 'retrieve';
 
 /** The items of an option that is a list; never if the view does not have it. */
 export type ItemOf<List> = List extends readonly (infer Item)[] ? Item : never;
@@ -160,16 +156,14 @@ type ChildView<Entity, Path> = Path extends `${infer Name extends ToManyName<Ent
     : never
   : never;
 
-/** Shapes by name, each of whose schemas names properties of the entity, and each of whose operations has a shape. */
-type Fitting<Entity extends object, Read, Offered> = Read extends OneShape
-  ? OwnNames<Read, AnyName<Entity>>
-  : { readonly [Name in keyof Read]: OwnNames<Read[Name], AnyName<Entity>> } & ('default' extends keyof Read
-      ? unknown
-      : {
-          readonly [Name in Exclude<Extract<Offered, AnsweringOperation>, keyof Read>]:
-            | ReadShape<Entity, object>
-            | ObjectSchema;
-        });
+/** A shape, or shapes by name, each of whose schemas names some properties alone, and each of whose operations has a shape. */
+type Fitting<Given, Names, Shape, Operations extends string> = Given extends OneShape
+  ? OwnNames<Given, Names>
+  : Given extends object
+    ? { readonly [Name in keyof Given]: OwnNames<Given[Name], Names> } & ('default' extends keyof Given
+        ? unknown
+        : { readonly [Name in Exclude<Operations, keyof Given>]: Shape })
+    : unknown;
 
 /** One read shape for every operation, or several by name. */
 export type ReadOption<Entity extends object> = ReadShape<Entity, object> | ObjectSchema | ReadShapes<Entity>;
@@ -193,7 +187,7 @@ type FieldWords<Entity, Names extends PropertyKey> = {
 };
 
 /** The names of the fields that bodies may have. */
-type SentField<Write> = keyof SentBody<InputOf<Write>> | keyof SentBody<UpdateInputOf<Write>>;
+type SentField<Write> = KeyOf<SentBody<InputOf<Write> | UpdateInputOf<Write>>>;
 
 /** The type of an option that depends on other options. `DependentOptions` narrows it. */
 type Dependent = {};
@@ -219,8 +213,9 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    */
   readonly fields?: boolean;
   /**
-   * The bodies of create and update: `writeShape(…)` or a TypeBox object, or two of them, `{ create, update }`. Left out, the view
-   * is read-only.
+   * The bodies of create and update: `writeShape(…)` or a TypeBox object, or several of them, `{ create, update }`, `{ default, staff }`:
+   * `default` is that of the operation that is not named, and `writeShapeFor` may choose one of any further name. Left out, the view is
+   * read-only.
    */
   readonly write?: WriteOption<Entity>;
   /** Input that is no property of the entity: an object schema. Its values reach the hooks as a parameter of their own. */
@@ -275,7 +270,24 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    * Default: the primary key. The parameter of the path is `pk` all the same.
    */
   readonly lookupField?: LookupField<Entity>;
-  /** The operations that get a route. Default: all five with a write shape, list and retrieve without. */
+  /**
+   * Makes the view a singleton: its record follows from the request, and no path has a key. Returns lookups that one record meets, `{}` below a
+   * parent that has one such record. Null or undefined means that there is none, which is a 404. Must be synchronous. A singleton has
+   * no list.
+   *
+   * @example
+   * class OwnProductViewSet extends ModelViewSet(Product, {
+   *   read,
+   *   write,
+   *   singleton: ({ user }) => user && { name: String(user.id) },
+   * }) {}
+   * router.register('product', OwnProductViewSet);   // GET, PUT and PATCH /product
+   */
+  readonly singleton?: (request: FastifyRequest) => Lookups<Entity> | null | undefined;
+  /**
+   * The operations that get a route. Default: all five with a write shape, list and retrieve without; of a singleton, retrieve, and update with
+   * a write shape.
+   */
   readonly operations?: readonly Operation[];
   /** The methods of `update`: PUT replaces a record, PATCH changes parts of it. The other one is a 405. Default: both. */
   readonly updateMethods?: readonly UpdateMethod[];
@@ -334,9 +346,18 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
 export type DependentOptions<Entity extends object, Options> = Wanted<
   'read',
   Option<Options, 'read'>,
-  Fitting<Entity, Option<Options, 'read'>, OperationOf<Options>>
+  Fitting<
+    Option<Options, 'read'>,
+    AnyName<Entity>,
+    ReadShape<Entity, object> | ObjectSchema,
+    Extract<OperationOf<Options>, AnsweringOperation>
+  >
 > &
-  Wanted<'write', Option<Options, 'write'>, OwnNames<Option<Options, 'write'>, FieldName<Entity>>> &
+  Wanted<
+    'write',
+    Option<Options, 'write'>,
+    Fitting<Option<Options, 'write'>, FieldName<Entity>, AnyWrite<Entity>, TakingOperation>
+  > &
   ('expand' extends keyof Options ? { readonly expand?: ExtraFields<Entity, keyof Options['expand']> } : {}) &
   ('fieldWords' extends keyof Options
     ? {
@@ -358,12 +379,11 @@ export type DependentOptions<Entity extends object, Options> = Wanted<
 type Wanted<Name extends string, Value, Type> = [Value] extends [Type] ? {} : { readonly [Key in Name]: Type };
 
 type Validate<Entity, Write, Extra> = (
-  data: JudgedData<Entity, Partial<ByProperty<InputOf<Write>>> & Partial<ByProperty<UpdateInputOf<Write>>>> &
-    Partial<ExtraOf<Extra>>,
+  data: JudgedData<Entity, TakenFields<Write>> & Partial<ExtraOf<Extra>>,
   problems: Problems<(SentField<Write> | keyof ExtraOf<Extra>) & string>,
   request: FastifyRequest,
   record: Entity | undefined,
-  after: ValuesAfter<Entity, ByProperty<InputOf<Write>> & ByProperty<UpdateInputOf<Write>>>,
+  after: ValuesAfter<Entity, TakenFields<Write>>,
 ) => Awaitable<void>;
 
 /** The options of any ModelViewSet. */
@@ -398,6 +418,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
   referencePermissions: ['lists of permission classes by field', isPlainRecord],
   referenceViews: ['view classes by field', isPlainRecord],
   lookupField: TEXT,
+  singleton: FUNCTION,
   operations: LIST,
   updateMethods: [
     'a list of PUT, PATCH',

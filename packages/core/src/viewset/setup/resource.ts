@@ -9,20 +9,21 @@ import { checkOptionNames, wrongOption } from '../../options.ts';
 import { templateOf } from '../../path-template.ts';
 import { fillsOf, type Permission, type PermissionClass } from '../../permissions/permission.ts';
 import { QuerySet } from '../../query/queryset.ts';
-import { readShape } from '../../shapes/read/read-shape.ts';
+import { type ReadShape, readShape, toReadShape } from '../../shapes/read/read-shape.ts';
 import { shownByAll } from '../../shapes/read/shown-paths.ts';
+import { ANSWERING } from '../request/answer.ts';
 import type { Action } from './action.ts';
 import { type AnsweringView, Answers } from '../answers/answers.ts';
 import { Envelope } from '../answers/envelope.ts';
 import { Bulk, type BulkOption } from '../writes/bulk.ts';
 import { Customized } from '../request/customized.ts';
-import { checkCreatable, checkCreatedReferences } from './creatable.ts';
+import { checkCreatedReferences, faultOfCreation } from './creatable.ts';
 import { fileActions, type FileRecord } from './file-actions.ts';
 import { sentFiles } from '../files/file-links.ts';
 import { InputResolution, type InputView } from '../writes/input-resolution.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
 import { Nesting } from '../visible/nesting.ts';
-import { readShapesOf, type ShapesByName } from '../answers/read-shapes.ts';
+import { namedShapes } from '../request/named-shapes.ts';
 import { RecordKey } from '../visible/record-key.ts';
 import { RecordLists } from './record-lists.ts';
 import { Selections } from '../answers/selections.ts';
@@ -36,12 +37,12 @@ import {
 } from '../request/operation.ts';
 import type { Preconditions } from '../writes/writing-definition.ts';
 import { permissionsOf, type ViewContext, type ViewDefinition } from './view-definition.ts';
-import { ViewInput } from '../writes/view-input.ts';
+import { type InputPlace, type TakingView, ViewInput } from '../writes/view-input.ts';
 import { ViewSchemas } from './view-schemas.ts';
 import { WritePlan } from '../writes/write-plan.ts';
 
 /** The part of a view that its resource asks. */
-interface ResourceView extends InputView, AnsweringView {
+interface ResourceView extends InputView, AnsweringView, TakingView {
   readonly permissionClasses: readonly PermissionClass[] | undefined;
   getObject(request: FastifyRequest): Promise<object>;
   readonly [SHOWS]: Pick<RecordView<Resource>, 'findForFile'>;
@@ -90,9 +91,9 @@ export class Resource implements ViewDefinition {
     const { name } = view;
     this.name = name;
     const { orm, parent } = context;
-    this.operations = operationsOf(options);
+    const operations = operationsOf(options);
+    this.operations = operations;
     this.updateMethods = options.updateMethods ?? UPDATE_METHODS;
-    const { operations } = this;
     const records = resolveOption(name, 'entity', Utils.className(entity), () => QuerySet.of(orm.em, entity));
     const { meta } = records;
     if (meta.readonly === true) checkReadOnly(name, meta, options);
@@ -102,36 +103,35 @@ export class Resource implements ViewDefinition {
     const customized = new Customized(view, library, operations);
     this.customized = customized;
     this.pk = primaryKey(meta);
-    this.key = new RecordKey(name, meta, options.lookupField, templateOf(context.path));
+    this.key = new RecordKey(name, meta, options, templateOf(context.path));
     const key = this.key.column;
     this.nesting = parent === undefined ? undefined : new Nesting(name, meta, parent);
     const taken = this.nesting === undefined ? [] : [this.nesting.relation];
 
+    const creationFault: InputPlace['creationFault'] = (shape, filled) =>
+      operations.includes('create')
+        ? faultOfCreation({ name, orm, meta, input: shape, customized, filled })
+        : undefined;
+    const owned = fillsOf(this.permissions, meta);
     const input =
       options.write === undefined
         ? undefined
-        : new ViewInput(options, { name, entity, meta, taken, owned: fillsOf(this.permissions, meta) });
+        : new ViewInput(options, { view, customized, entity, meta, taken, owned, creationFault });
     this.input = input;
+    for (const { references } of input?.shapes ?? []) checkCreatedReferences(name, orm, references);
     this.resolution = new InputResolution(view, input, options, meta, context);
     const recordOf: FileRecord = (request, reply, file) => view[SHOWS].findForFile(request, reply, file);
     this.actions =
       input === undefined ? new Map() : fileActions(input.files, sentFiles({ entity, ...options }), recordOf);
     this.prepareDetailAction = (request) => view.getObject(request);
 
-    const isChosen = customized.choosesShapes;
-    const shapes = readShapesOf(options.read, { name, entity, operations, isChosen });
+    const shapes = this.#readShapes(entity, options.read);
     const selections = makeSelections(name, entity, options);
     this.answers = new Answers({ view, shapes, orm, meta, key, operations, customized, selections });
 
     this.envelope = new Envelope(name, options.envelope);
 
     const filled = [...taken, ...(input?.filled ?? [])];
-    for (const shape of [input?.create, input?.update]) {
-      if (shape !== undefined) checkCreatedReferences(name, orm, shape.references);
-    }
-    if (input !== undefined && operations.includes('create')) {
-      checkCreatable({ name, orm, meta, input: input.create, customized, filled });
-    }
     checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, namedFields(shapes, input, filled));
 
     this.preconditions = preconditionsOf(name, options, meta, context.defaults.tagOf);
@@ -143,6 +143,17 @@ export class Resource implements ViewDefinition {
     const { envelope } = this;
     this.lists = new RecordLists({ name, records, options, operations, answerParameters, context, isShown, envelope });
     this.schemas = new ViewSchemas(this);
+  }
+
+  #readShapes(entity: EntityName<object>, read: unknown): ReadonlyMap<string, ReadShape<object, object>> {
+    const { name, operations, customized } = this;
+    return namedShapes(read, {
+      name,
+      option: 'read',
+      operations: ANSWERING.filter((operation) => operations.includes(operation)),
+      isChosen: customized.choosesReadShape,
+      make: (shape) => toReadShape(entity, shape as ReadShape<object, object>),
+    });
   }
 
   #makeBulk(option: BulkOption): Bulk {
@@ -170,7 +181,11 @@ export class Resource implements ViewDefinition {
 }
 
 /** Lists the fields that a client may see or send, and those that the view sets itself. */
-function namedFields(shapes: ShapesByName, input: ViewInput | undefined, filled: readonly string[]): readonly string[] {
+function namedFields(
+  shapes: ReadonlyMap<string, ReadShape<object, object>>,
+  input: ViewInput | undefined,
+  filled: readonly string[],
+): readonly string[] {
   const shown = [...shapes.values()].flatMap(({ schema }) => Object.keys(schema.properties));
   return [...new Set([...shown, ...(input?.fields ?? []), ...filled])];
 }

@@ -1,9 +1,8 @@
 import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
-import type { TObject, TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import type { TagOf } from '../../entity-tag.ts';
 import type { ErrorFormat } from '../../error-format.ts';
-import type { FileFields } from '../../files/file-field.ts';
 import type { FilterClass, FilterTarget } from '../../filters/filter.ts';
 import type { ParameterDeclaration } from '../../parameters.ts';
 import type { PageSizes, PaginatorClass } from '../../pagination/paginator.ts';
@@ -21,6 +20,7 @@ import type { ReadInput } from '../request/read-input.ts';
 import type { KeyDefinition } from '../visible/record-key.ts';
 import type { ShownView } from '../visible/shown-view.ts';
 import type { Preconditions } from '../writes/writing-definition.ts';
+import type { FormFields, ViewInput } from '../writes/view-input.ts';
 import type { WritePlan } from '../writes/write-plan.ts';
 
 /** The settings of the plugin for every view that does not say otherwise. */
@@ -53,11 +53,14 @@ export interface ViewContext {
   readonly parent?: Parent | undefined;
 }
 
-/** The parts of a `multipart/form-data` body. */
-export interface FormFields {
-  /** The fields by which texts are read. */
-  readonly schema: TObject;
-  readonly files: FileFields;
+/** The bodies of an operation as `multipart/form-data`. */
+export interface BodyForm {
+  /** As documents have them. */
+  readonly schema: TSchema;
+  /** Those that requests may send, each once. */
+  readonly kinds: readonly FormFields[];
+  /** Returns the one that a request may send. */
+  of(request: FastifyRequest): FormFields;
 }
 
 export type BodyRefusal = (request: FastifyRequest) => Promise<void>;
@@ -71,12 +74,14 @@ export interface OperationSchemas {
   readonly documented?: Readonly<Record<number, TSchema | null>> | undefined;
   /** The names of the read shapes that the answers can have, in the order of `documented`. */
   readonly readShapes?: readonly string[];
-  /** Reads the body, which has no envelope if it came as a form; throws InvalidUsage. */
-  readonly readBody?: (body: unknown, isForm: boolean) => ReadInput;
+  /** The names of the write shapes that the body can have, in the order of `body`. */
+  readonly writeShapes?: readonly string[];
+  /** Reads the body of a request, which has no envelope if it came as a form; throws InvalidUsage. */
+  readonly readBody?: (request: FastifyRequest, isForm: boolean) => ReadInput;
   /** Throws the faults that came with a body if no operation of the library's own gets it; undefined if one always does. */
   readonly refuseBody?: BodyRefusal | undefined;
   /** The body as a form; undefined if it holds no file. */
-  readonly form?: FormFields | undefined;
+  readonly form?: BodyForm | undefined;
 }
 
 /** The schemas of an operation on several records. */
@@ -149,6 +154,8 @@ export interface ViewDefinition {
   readonly envelope?: Envelope;
   /** The answers to requests; undefined if the view has no entity. */
   readonly answers?: Answers;
+  /** All that the view takes in; undefined if it is read-only, or has no entity. */
+  readonly input?: ViewInput | undefined;
   /** Finds the views that the declarations name, once all are registered. Throws ImproperlyConfigured if one is not. */
   findViews?(registered: readonly ShownView[]): void;
   /** Further routes that the declarations bring along, by the names of actions. */

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
+import { unionOf } from '../../shapes/schema-object.ts';
 import type { Envelope, TakenBodies } from '../answers/envelope.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
 import type { AnsweringOperation } from '../request/answer.ts';
@@ -28,6 +29,9 @@ interface SchemaParts {
   readonly customized: Customized;
 }
 
+/** Reads a body of one record, or of several, without an envelope. */
+type ReadsBody = (request: FastifyRequest, body: unknown, isSeveral: boolean) => ReadInput;
+
 /** The schemas of a view's operations: of what they take, and of what they answer with. */
 export class ViewSchemas implements SchemaSource {
   readonly #parts: SchemaParts;
@@ -45,12 +49,19 @@ export class ViewSchemas implements SchemaSource {
     if (operation === 'list' || operation === 'retrieve') return schemas;
     const { bulk, envelope } = this.#parts;
     const input = this.#parts.input!;
-    const { json, form } = input.documented(mode);
+    const forms = input.formsOf(mode);
     return {
       ...schemas,
-      body: envelope.bodyOfOne(json),
-      form: form && { schema: form, files: input.filesIn(mode) },
-      readBody: this.#reading({ one: true, several: false }, (body) => oneBody(input.read(body, mode))),
+      body: envelope.bodyOfOne(unionOf(input.documented(mode))),
+      writeShapes: input.choicesFor(operation).map(({ name }) => name),
+      form: forms && {
+        schema: unionOf([...forms.values()].map(({ schema }) => schema)),
+        kinds: [...forms.values()],
+        of: (request) => forms.get(input.of(request, operation))!,
+      },
+      readBody: this.#reading({ one: true, several: false }, (request, body) =>
+        oneBody(input.read(request, body, mode)),
+      ),
       refuseBody: this.#refusalOf(operation),
       ...(operation === 'create' && bulk?.limit('create') !== undefined && this.#withArrays(schemas, input, bulk)),
     };
@@ -64,7 +75,8 @@ export class ViewSchemas implements SchemaSource {
       return {
         ...this.#answersWith(operation, operation === 'create' ? 201 : 200, (record) => envelope.schemaOfMany(record)),
         body: envelope.bodyOfMany(bulk.documented(operation)),
-        readBody: this.#reading({ one: false, several: true }, (body) => bulk.read(body, operation)),
+        writeShapes: this.#parts.input!.choicesFor(operation).map(({ name }) => name),
+        readBody: this.#reading({ one: false, several: true }, (request, body) => bulk.read(request, body, operation)),
         refuseBody: this.#refusalOf(operation),
       };
     }
@@ -96,8 +108,7 @@ export class ViewSchemas implements SchemaSource {
   #answersWith(operation: AnsweringOperation, status: number, sent: (record: TSchema) => TSchema): OperationSchemas {
     const { answers } = this.#parts;
     const possible = answers.choicesFor(operation);
-    const [own, ...others] = possible.map((answer) => answers.documentedSchema(answer));
-    const documented = others.length === 0 ? own! : Type.Union([own!, ...others]);
+    const documented = unionOf(possible.map((answer) => answers.documentedSchema(answer)));
     return {
       response: { [status]: sent(possible[0]!.schema) },
       documented: documented === possible[0]!.schema ? undefined : { [status]: sent(documented) },
@@ -131,24 +142,22 @@ export class ViewSchemas implements SchemaSource {
 
   /** Makes the schemas of a POST that takes an array too, which documents have apart, and which is answered with another schema. */
   #withArrays({ response, documented }: OperationSchemas, input: ViewInput, bulk: Bulk): OperationSchemas {
-    const read = (body: unknown, isSeveral: boolean): ReadInput =>
-      isSeveral ? bulk.read(body, 'create') : oneBody(input.read(body, 'create'));
+    const read: ReadsBody = (request, body, isSeveral) =>
+      isSeveral ? bulk.read(request, body, 'create') : oneBody(input.read(request, body, 'create'));
     return { readBody: this.#reading({ one: true, several: true }, read), documented: documented ?? response };
   }
 
   /** Makes the reading of a body of that without an envelope. A form is a list of fields, and has none. */
-  #reading(
-    takes: TakenBodies,
-    read: (body: unknown, isSeveral: boolean) => ReadInput,
-  ): NonNullable<OperationSchemas['readBody']> {
+  #reading(takes: TakenBodies, read: ReadsBody): NonNullable<OperationSchemas['readBody']> {
     const { envelope } = this.#parts;
-    return (sent, isForm) => {
+    return (request, isForm) => {
+      const { body: sent } = request;
       const { body, path, isSeveral } = isForm
         ? { body: sent, path: '', isSeveral: false }
         : envelope.open(sent, takes);
-      if (path === '') return read(body, isSeveral);
+      if (path === '') return read(request, body, isSeveral);
       try {
-        return { ...read(body, isSeveral), path };
+        return { ...read(request, body, isSeveral), path };
       } catch (error) {
         throw placedError(error, path);
       }

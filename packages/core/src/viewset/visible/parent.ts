@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import { NotFound } from '../../errors.ts';
+import { ImproperlyConfigured, NotFound } from '../../errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { isUnfiltered } from '../../backends/entity-filters.ts';
 import type { KeyDefinition } from './record-key.ts';
@@ -51,7 +51,13 @@ export class Parent {
   readonly relation: string;
   readonly #shown: ShownView<ParentDefinition>;
 
+  /** @throws ImproperlyConfigured for a singleton, whose record no path names */
   constructor({ shown, basename, parameter, relation }: ParentOptions) {
+    if (shown.definition.key.singleton !== undefined) {
+      throw new ImproperlyConfigured(
+        `Router: ":${parameter}" would name a record of ${shown.view.name}, which is a singleton: its paths have no key`,
+      );
+    }
     this.definition = shown.definition;
     this.basename = basename;
     this.parameter = parameter;

@@ -8,6 +8,8 @@ import { keyText, primaryKey } from '../../fields/primary-key.ts';
 import { isUnique } from '../../fields/property.ts';
 import { resolveOption } from '../../filters/filter.ts';
 import { lookupTextSchema } from '../../filters/query-parameter-filter.ts';
+import type { Condition } from '../../language/condition.ts';
+import { requestedCondition } from '../../language/related-path.ts';
 import { wrongOption } from '../../options.ts';
 import { templateFiller } from '../../path-template.ts';
 
@@ -17,25 +19,35 @@ export interface KeyDefinition {
   readonly schema: TSchema;
   /** The field that a key is compared with; undefined if the view has no entity. */
   readonly column?: FieldPath;
+  /** Returns the condition of the record of a request, if paths have no key; undefined if they have one. */
+  readonly singleton?: ((request: FastifyRequest) => Condition) | undefined;
   /** Reads the key of a path; undefined if it cannot be one. */
   parse(text: string): unknown;
+}
+
+/** The options that say how a request names a record. */
+interface KeyOptions {
+  readonly lookupField?: string | undefined;
+  readonly singleton?: ((request: FastifyRequest) => object | null | undefined) | undefined;
 }
 
 /** The key by which paths name the records of a view: the primary key, unless the option `lookupField` says otherwise. */
 export class RecordKey implements KeyDefinition {
   readonly column: FieldPath;
   readonly schema: TSchema;
+  readonly singleton: KeyDefinition['singleton'];
   readonly #fillPath: ReturnType<typeof templateFiller>;
 
   /**
    * @param path the template of the collection's path
    * @throws ImproperlyConfigured for a `lookupField` that does not name one record
    */
-  constructor(name: string, meta: EntityMetadata, lookupField: string | undefined, path: string) {
+  constructor(name: string, meta: EntityMetadata, { lookupField, singleton }: KeyOptions, path: string) {
     this.column = lookupField === undefined ? primaryKey(meta) : lookupColumn(name, meta, lookupField);
     const words = lookupField === undefined ? 'primary key' : this.column.key.replaceAll('_', ' ');
     const schema = lookupTextSchema({ path: this.column, lookup: 'exact' });
     this.schema = { ...schema, description: `The ${words} of the record` };
+    this.singleton = singleton && ((request) => requestedCondition(`${name}.singleton`, meta, singleton(request)));
     this.#fillPath = templateFiller(path);
   }
 
@@ -47,10 +59,11 @@ export class RecordKey implements KeyDefinition {
     }
   }
 
-  /** Makes the path of one record, `/api/products/7`; the parameters of a prefix are those of the request. */
+  /** Makes the path of one record, `/api/products/7` or `/api/user`; the parameters of a prefix are those of the request. */
   pathOf(key: unknown, request: FastifyRequest): string {
     const params = request.params as Readonly<Record<string, unknown>>;
     const path = this.#fillPath((parameter) => params[parameter]);
+    if (this.singleton !== undefined) return path;
     return `${path}/${typeof key === 'number' ? key : encodeURIComponent(keyText(key))}`;
   }
 }

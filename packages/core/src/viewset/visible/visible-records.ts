@@ -4,7 +4,7 @@ import { atOnce } from '../../awaitable.ts';
 import { isUnfiltered } from '../../backends/entity-filters.ts';
 import { ImproperlyConfigured, NotFound } from '../../errors.ts';
 import { compare } from '../../language/compare.ts';
-import { type Condition, ownColumns } from '../../language/condition.ts';
+import { type Condition, readsOwnColumns } from '../../language/condition.ts';
 import type { Projection } from '../../language/projection.ts';
 import { QuerySet, slicedError } from '../../query/queryset.ts';
 import { type Answer, byAuthor } from '../request/answer.ts';
@@ -59,9 +59,9 @@ export class VisibleRecords<Entity extends object> {
     return this.narrow(request, records);
   }
 
-  /** Selects the record that the path names. */
+  /** Selects the record that the request names. */
   forKey(request: FastifyRequest): QuerySet<Entity> {
-    return this.forList(request).where(this.#conditionOfPath(request));
+    return this.forList(request).where(this.conditionOfRecord(request));
   }
 
   /** Selects records that the request has written, of the values of a field: of those only that are still in its scope. */
@@ -75,10 +75,13 @@ export class VisibleRecords<Entity extends object> {
     return this.#inScope(request, nesting === undefined ? records : records.where(nesting.condition(request)));
   }
 
-  /** Reads the record that the path names. Throws NotFound if the request sees none. */
+  /** Reads the record that the request names. Throws NotFound if the request sees none. */
   async read<Found>(request: FastifyRequest, answer: Answer, projection: Projection<Found>): Promise<Found> {
     const records = byAuthor(this.forList(request), answer);
-    const found = await records.find(stateOf(request).pk, projection, this.#definition.key.column);
+    const { column, singleton } = this.#definition.key;
+    const found = await (singleton === undefined
+      ? records.find(stateOf(request).pk, projection, column)
+      : records.where(singleton(request)).first(projection));
     if (found === undefined) throw new NotFound();
     return found;
   }
@@ -88,9 +91,9 @@ export class VisibleRecords<Entity extends object> {
     return this.#definition.customized.seesRecord || stateOf(request).grant?.needsObject === true;
   }
 
-  /** Finds the record that the path names as an entity; see `findAll`. */
+  /** Finds the record that the request names as an entity; see `findAll`. */
   async find(request: FastifyRequest, lock: boolean): Promise<Entity | undefined> {
-    const [entity] = await this.findAll(request, this.#conditionOfPath(request), lock);
+    const [entity] = await this.findAll(request, this.conditionOfRecord(request), lock);
     return entity;
   }
 
@@ -102,15 +105,15 @@ export class VisibleRecords<Entity extends object> {
   async findAll(request: FastifyRequest, condition: Condition, lock: boolean): Promise<Entity[]> {
     const records = this.forList(request).where(condition).orderByPaths([]);
     // A database that had to wait for a row does not ask anew what the condition reads of other rows.
-    if (lock && !readsOwnColumns(request, this.#definition.meta, records)) {
+    if (lock && !readsOwnRow(request, this.#definition.meta, records)) {
       await this.#selectStored(request, condition).entities({ lock });
     }
     return records.entities({ populate: this.#definition.answers.populateFor(request), lock });
   }
 
-  /** Locks the record that the path names, whoever may see it. */
+  /** Locks the record that the request names, whoever may see it. */
   async lock(request: FastifyRequest): Promise<void> {
-    await this.#selectStored(request, this.#conditionOfPath(request)).entity({ lock: true });
+    await this.#selectStored(request, this.conditionOfRecord(request)).entity({ lock: true });
   }
 
   /** Selects the stored records of a condition, whoever may see them, under the filters of MikroORM that the view has. */
@@ -121,10 +124,12 @@ export class VisibleRecords<Entity extends object> {
   }
 
   /**
-   * True of the record that the path of a request names.
+   * True of the record that a request names, by its path or as the view's singleton.
    * @throws ImproperlyConfigured for a path of the collection, which names none
    */
-  #conditionOfPath(request: FastifyRequest): Condition {
+  conditionOfRecord(request: FastifyRequest): Condition {
+    const { column, singleton } = this.#definition.key;
+    if (singleton !== undefined) return singleton(request);
     const { pk } = stateOf(request);
     if (pk === undefined) {
       const { url, config } = request.routeOptions;
@@ -132,7 +137,7 @@ export class VisibleRecords<Entity extends object> {
         `${this.#view.name}.${config.viewset?.action ?? url}: the path names no record to get; declare the action with { detail: true }`,
       );
     }
-    return compare(this.#definition.key.column, 'exact', pk);
+    return compare(column, 'exact', pk);
   }
 
   #inScope(request: FastifyRequest, records: QuerySet<Entity>): QuerySet<Entity> {
@@ -142,10 +147,10 @@ export class VisibleRecords<Entity extends object> {
 }
 
 /** Tells if the condition of records reads nothing but a record's own row, with the filters of MikroORM that a request has. */
-function readsOwnColumns(
+function readsOwnRow(
   { reader }: FastifyRequest,
   meta: EntityMetadata,
   { condition, filters }: Pick<QuerySet<object>, 'condition' | 'filters'>,
 ): boolean {
-  return filters === undefined && ownColumns(condition) !== undefined && isUnfiltered(reader, meta);
+  return filters === undefined && readsOwnColumns(condition) && isUnfiltered(reader, meta);
 }

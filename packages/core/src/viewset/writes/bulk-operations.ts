@@ -108,7 +108,8 @@ export class BulkOperations<Entity extends object, Output extends object> {
     entities: readonly Entity[],
     resolved: readonly ResolvedBody[],
   ): Promise<void> {
-    const writesChildren = this.#definition.input!.update.fields.some(({ children }) => children !== undefined);
+    const { fields } = this.#definition.input!.of(request, 'update').shape;
+    const writesChildren = fields.some(({ children }) => children !== undefined);
     const isHooked = this.#definition.customized.performs.update || writesChildren;
     for (const [index, { data, extra }] of resolved.entries()) {
       if (isHooked) await this.#view.performUpdate(request, entities[index]!, data, extra);

@@ -1,4 +1,5 @@
 import type { EntityMetadata } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured, InvalidUsage, NotFound } from '../../errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
@@ -9,12 +10,12 @@ import { MAX_PROBLEMS, placedAt, type Problem } from '../../schema/scan-input.ts
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
 import { applyRule, columnRule } from '../../shapes/write/column-rule.ts';
 import { keyText } from '../../fields/primary-key.ts';
-import { withProperties } from '../../shapes/schema-object.ts';
+import { unionOf, withProperties } from '../../shapes/schema-object.ts';
 import { type ShapeField, shapeField } from '../../shapes/shape-field.ts';
 import { writeSchema } from '../../shapes/wire-format.ts';
 import type { Customized } from '../request/customized.ts';
 import { type WriteOperation, WRITES } from '../request/operation.ts';
-import { type ReadBody, type ReadInput, soundBody } from '../request/read-input.ts';
+import { type ReadBody, type ReadInput, soundBody, type TakingOperation } from '../request/read-input.ts';
 import type { ViewInput } from './view-input.ts';
 
 /** The greatest numbers of records that requests may create, update and destroy at once. */
@@ -83,10 +84,10 @@ export class Bulk {
   }
 
   /** The schema of the body of an operation on several records, for documents. */
-  documented(operation: 'create' | 'update'): TSchema {
-    const schema = this.#input!.documented(modeOf(operation)).json;
-    const items = operation === 'create' ? schema : this.#withKey(schema);
-    return Type.Array(items, { maxItems: this.#limits[operation]! });
+  documented(operation: TakingOperation): TSchema {
+    const schemas = this.#input!.documented(modeOf(operation));
+    const items = operation === 'create' ? schemas : schemas.map((schema) => this.#withKey(schema));
+    return Type.Array(unionOf(items), { maxItems: this.#limits[operation]! });
   }
 
   /**
@@ -95,7 +96,7 @@ export class Bulk {
    *
    * @throws InvalidUsage with a detail for every offending field, if nothing can add to them
    */
-  read(body: unknown, operation: 'create' | 'update'): ReadInput {
+  read(request: FastifyRequest, body: unknown, operation: TakingOperation): ReadInput {
     const limit = this.#limits[operation]!;
     if (!Array.isArray(body)) throw invalidInput('body', [{ path: '', message: 'must be an array' }]);
     if (body.length > limit) {
@@ -105,16 +106,16 @@ export class Bulk {
     const named = new Set<string>();
     const bodies = (body as unknown[]).map((item, index) => {
       const path = `/${index}`;
-      if (operation === 'create' || !isRecord(item)) return this.#readItem(item, operation, path, faults);
+      if (operation === 'create' || !isRecord(item)) return this.#readItem(request, item, operation, path, faults);
       const { [this.#keyName]: json, ...changes } = item;
       const key = this.#keyOf(json, path, faults, named);
-      const read = this.#readItem(changes, operation, path, faults);
+      const read = this.#readItem(request, changes, operation, path, faults);
       Object.assign(read.data, { [this.#key.property.name]: key });
       return read;
     });
     const values = bodies.map(({ data }) => data);
-    this.#input!.checkRelated(values, modeOf(operation), faults);
-    if (faults.length > 0 && !this.#input!.findsMore(modeOf(operation))) throw invalidInput('body', faults);
+    this.#input!.checkRelated(request, values, modeOf(operation), faults);
+    if (faults.length > 0 && !this.#input!.findsMore(request, modeOf(operation))) throw invalidInput('body', faults);
     return { value: values, bodies, faults };
   }
 
@@ -187,9 +188,15 @@ export class Bulk {
     return key;
   }
 
-  #readItem(item: unknown, operation: 'create' | 'update', path: string, faults: Problem[]): ReadBody {
+  #readItem(
+    request: FastifyRequest,
+    item: unknown,
+    operation: TakingOperation,
+    path: string,
+    faults: Problem[],
+  ): ReadBody {
     try {
-      return this.#input!.read(item, modeOf(operation), path);
+      return this.#input!.read(request, item, modeOf(operation), path);
     } catch (error) {
       if (!(error instanceof InvalidUsage)) throw error;
       faults.push(...placedAt(path, error.details ?? []));
@@ -200,13 +207,13 @@ export class Bulk {
 
 /** @throws ImproperlyConfigured if a body has another property by the name of the key */
 function nameOfKey(owner: string, key: string, input: ViewInput | undefined): string {
-  const fields = input?.update.fields ?? [];
+  const fields = (input?.choicesFor('update') ?? []).flatMap(({ shape }) => shape.fields);
   const other = fields.find(({ name, sentAs }) => sentAs === key && name !== key);
   if (other === undefined) return fields.find(({ name }) => name === key)?.sentAs ?? key;
   throw new ImproperlyConfigured(`${owner}: "${key}" names a record, but in a body it is the property "${other.name}"`);
 }
 
-function modeOf(operation: 'create' | 'update'): BodyMode {
+function modeOf(operation: TakingOperation): BodyMode {
   return operation === 'create' ? 'create' : 'change';
 }
 

@@ -1,6 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import type { Awaitable } from '../../awaitable.ts';
 import type { Violation } from '../../backends/database-errors.ts';
 import { type ErrorDetail, Forbidden, type HttpError, InvalidUsage, TargetObjectAlreadyExist } from '../../errors.ts';
 import { fieldPath } from '../../fields/field-path.ts';
@@ -16,26 +15,16 @@ import { stateOf } from '../request/request-state.ts';
 import type { WrittenRecord } from '../request/written-records.ts';
 
 /**
- * Runs a statement that writes a view's own records. A value that the database refuses there came from the client, so the error is
- * remembered as a refusal of the request's values.
+ * Remembers the error of a statement that wrote a view's own records as a refusal of the request's values, if it is one: a value that the
+ * database refuses there came from the client.
  *
- * @param recordsOf the records that the body writes, the view's own first; asked if the database refuses one
+ * @param records lists the records that the body writes, the view's own first
  */
-export async function writeOwn<Result>(
-  request: FastifyRequest,
-  recordsOf: () => readonly WrittenRecord[],
-  work: () => Awaitable<Result>,
-): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    const violation = violationOf(error);
-    if (violation !== undefined) {
-      const records = recordsOf();
-      stateOf(request).refusal = { error, answer: () => answerToConflict(request, error, violation, records) };
-    }
-    throw error;
-  }
+export function noteRefusal(request: FastifyRequest, error: unknown, records: () => readonly WrittenRecord[]): void {
+  const violation = violationOf(error);
+  if (violation === undefined) return;
+  const written = records();
+  stateOf(request).refusal = { error, answer: () => answerToConflict(request, error, violation, written) };
 }
 
 /**

@@ -126,7 +126,7 @@ export class InputResolution {
     faults: readonly Problem[],
   ): Promise<object[]> {
     const { em } = request;
-    const write = this.#input![operation];
+    const write = this.#input!.of(request, operation).shape;
     const changed = records.flatMap(({ entity }) => entity ?? []);
     const relations = changed.length === 0 ? [] : records.flatMap(({ data }) => replacedRelations(write.fields, data));
     const filters = write.references.size + relations.length > 0 ? this.#filtersFor(request) : {};
@@ -179,8 +179,8 @@ function referenceOptions(
 /** The references of all bodies of a view, by their paths. */
 function referencesOf(input: ViewInput | undefined): ReadonlyMap<string, readonly Reference[]> {
   const found = new Map<string, Reference[]>();
-  for (const shape of new Set([input?.create, input?.update])) {
-    for (const [path, reference] of shape?.references ?? []) found.set(path, [...(found.get(path) ?? []), reference]);
+  for (const { references } of input?.shapes ?? []) {
+    for (const [path, reference] of references) found.set(path, [...(found.get(path) ?? []), reference]);
   }
   return found;
 }

@@ -10,11 +10,13 @@ import { always, and, type Condition } from '../../language/condition.ts';
 import { type Keyed, withKey } from '../../language/projection.ts';
 import { backendOf } from '../../query/backend-of.ts';
 import { assignInput, makeRecord } from '../../shapes/write/assign-input.ts';
+import type { BoundField } from '../../shapes/write/bound-input.ts';
 import { keyText } from '../../fields/primary-key.ts';
 import { type Answer, type AnswerOf, byAuthor, recordOf } from '../request/answer.ts';
 import type { ConditionalWrites } from './conditional-writes.ts';
-import { writeOwn } from './conflicts.ts';
+import { noteRefusal } from './conflicts.ts';
 import type { WriteOperation } from '../request/operation.ts';
+import type { TakingOperation } from '../request/read-input.ts';
 import { inputOf, stateOf } from '../request/request-state.ts';
 import type { WritingDefinition } from './writing-definition.ts';
 import { inTransaction } from './transaction.ts';
@@ -99,8 +101,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
   update(request: FastifyRequest, reply: FastifyReply, answer: AnswerOf<Output>): Promise<Output> {
     const { meta, pk, resolution } = this.#definition;
     const body = inputOf(request).bodies[0]!;
-    // The primary key of a record is chosen when it is created, and stays.
-    const { [pk.property.name]: _pk, ...data } = body.data as Record<string, unknown>;
+    const data = withoutKey(body.data, pk.property.name);
     const { reader: em } = request;
     const { records: projection } = answer;
     return this.#writeOne(request, reply, {
@@ -134,13 +135,13 @@ export class RecordWrites<Entity extends object, Output extends object> {
 
   /** Makes the entity of a new record, which the next flush stores. */
   make(request: FastifyRequest, data: object): Promise<Entity> {
-    const fields = this.#definition.input?.create.fields ?? [];
+    const fields = this.#fieldsOf(request, 'create');
     return this.#guard(request, () => makeRecord(request.em, this.#entity, data, fields));
   }
 
   /** Stores the changes of a record and of its children. */
   assign(request: FastifyRequest, entity: Entity, data: object): Promise<void> {
-    const fields = this.#definition.input?.update.fields ?? [];
+    const fields = this.#fieldsOf(request, 'update');
     return this.#guard(request, () => assignInput(request.em, entity, data, fields));
   }
 
@@ -182,27 +183,47 @@ export class RecordWrites<Entity extends object, Output extends object> {
    * Writes the record that the path names. One that a request wants to be as it knows it is written by one statement if it still has the
    * columns that were compared. If it has others, it is compared anew, which mostly ends the request, and then under its lock.
    */
-  async #writeOne<Result>(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { operation, data, answer, statement, work }: Ways<Entity, Result>,
-  ): Promise<Result> {
-    const { condition: named, filters } = this.#records.forKey(request);
+  async #writeOne<Result>(request: FastifyRequest, reply: FastifyReply, ways: Ways<Entity, Result>): Promise<Result> {
+    const { operation, statement } = ways;
     const isConditional = this.#conditions.appliesTo(request);
     const unchanged = isConditional
       ? await this.faultsFirst(request, operation, this.#conditions.compare(request, reply))
       : always;
-    const condition = unchanged === undefined ? named : and(named, unchanged);
-    const comparesLocked = unchanged === undefined;
-    const em = request.reader;
-    const { grant } = stateOf(request);
-    const write: Write = { em, grant, condition, filters, data, answer, comparesLocked };
+    const write = this.#writeOf(request, ways, unchanged);
     if (this.#definition.writes.isOneStatement(operation, write)) {
-      const written = await this.#guard(request, () => statement(backendOf(em), condition));
+      const written = await this.#guard(request, () => statement(backendOf(write.em), write.condition));
       if (written !== undefined) return written;
       if (!isConditional) throw new NotFound();
       await this.#conditions.compare(request, reply);
     }
+    return this.#writeEntity(request, reply, ways, isConditional);
+  }
+
+  /** @param unchanged true of the record as long as it is as it was compared; undefined if it has to be compared under its lock */
+  #writeOf(
+    request: FastifyRequest,
+    { data, answer }: Ways<Entity, unknown>,
+    unchanged: Condition | undefined,
+  ): Write & { readonly condition: Condition } {
+    const { condition: listed, filters } = this.#records.forList(request);
+    const named = and(listed, this.#records.conditionOfRecord(request));
+    return {
+      em: request.reader,
+      grant: stateOf(request).grant,
+      condition: unchanged === undefined ? named : and(named, unchanged),
+      filters,
+      data,
+      answer,
+      comparesLocked: unchanged === undefined,
+    };
+  }
+
+  #writeEntity<Result>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { operation, work }: Ways<Entity, Result>,
+    isConditional: boolean,
+  ): Promise<Result> {
     return inTransaction(request, async () => {
       const found = this.#findToWrite(request, reply, isConditional);
       return work(await this.faultsFirst(request, operation, found));
@@ -237,6 +258,10 @@ export class RecordWrites<Entity extends object, Output extends object> {
     return recordOf(request, answer, entity);
   }
 
+  #fieldsOf(request: FastifyRequest, operation: TakingOperation): readonly BoundField[] {
+    return this.#definition.input?.of(request, operation).shape.fields ?? [];
+  }
+
   #keyOf(entity: Entity): unknown {
     const key: unknown = entity[this.#definition.pk.property.name as keyof Entity];
     if (key === undefined || key === null) throw new NotStored(this.#definition.meta);
@@ -244,22 +269,35 @@ export class RecordWrites<Entity extends object, Output extends object> {
   }
 
   /** Runs a statement that writes what the body says of the view's own records. */
-  #guard<Result>(request: FastifyRequest, work: () => Awaitable<Result>): Promise<Result> {
-    return writeOwn(request, () => this.#recordsOf(request), work);
+  async #guard<Result>(request: FastifyRequest, work: () => Awaitable<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      noteRefusal(request, error, () => this.#recordsOf(request));
+      throw error;
+    }
   }
 
   #recordsOf(request: FastifyRequest): WrittenRecord[] {
     // A destroy writes none: what it meets is that others refer to its record.
     if (request.method === 'DELETE') return [];
-    const { meta, input, key } = this.#definition;
+    const { meta, key } = this.#definition;
     const field = key.column.property.name;
     const isNew = request.method === 'POST';
-    const fields = (isNew ? input?.create : input?.update)?.fields ?? [];
+    const fields = this.#fieldsOf(request, isNew ? 'create' : 'update');
     return inputOf(request).bodies.flatMap(({ data, path }) => {
       // The body of an action may be a list of anything.
       if (!isRecord(data)) return [];
-      const value = path === '' ? stateOf(request).pk : data[field];
+      const { pk, object } = stateOf(request);
+      const value = path === '' ? (pk ?? object?.entity[field as never]) : data[field];
       return writtenRecords(meta, fields, data, path, isNew ? undefined : { field, value });
     });
   }
+}
+
+/** The primary key of a record is chosen when it is created, and stays. */
+function withoutKey(data: object, key: string): object {
+  if (!Object.hasOwn(data, key)) return data;
+  const { [key as never]: _key, ...others } = data;
+  return others;
 }

@@ -10,26 +10,27 @@ import { keyText, primaryKey } from '../../fields/primary-key.ts';
 import { resolveOption } from '../../filters/filter.ts';
 import { isRecord } from '../../json.ts';
 import { keyOf } from '../../mikro/entity-reader.ts';
-import { naming, wrongOption } from '../../options.ts';
+import { naming } from '../../options.ts';
 import type { FillOf } from '../../permissions/permission.ts';
 import { counted, invalidInput } from '../../schema/error-details.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 import { compileInspect, type Inspect } from '../../schema/validator.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
-import type { BodyDocument, BoundWriteShape } from '../../shapes/write/bound-write-shape.ts';
+import type { BoundWriteShape } from '../../shapes/write/bound-write-shape.ts';
 import { countRelated, maxRelated } from '../../shapes/write/related-items.ts';
 import { joined, type ObjectSchema, partialOf } from '../../shapes/schema-object.ts';
 import { toWriteShape, type WriteShape } from '../../shapes/write/write-shape.ts';
 import { Problems } from './problems.ts';
-import { type ReadBody, soundBody } from '../request/read-input.ts';
-import { isShape } from '../answers/read-shapes.ts';
+import type { Customized } from '../request/customized.ts';
+import { namedShapes, ShapeChoice } from '../request/named-shapes.ts';
+import { type InputShape, type ReadBody, soundBody, TAKING, type TakingOperation } from '../request/read-input.ts';
+import { stateOf } from '../request/request-state.ts';
 
 type Values = Readonly<Record<string, unknown>>;
-type Shape = WriteShape<object, object> | ObjectSchema;
 
 /** The options of a view about what it takes in. */
 export interface InputOptions {
-  readonly write?: Shape | { readonly create: Shape; readonly update: Shape };
+  readonly write?: unknown;
   readonly extra?: ObjectSchema;
   readonly fill?: Readonly<Record<string, (request: FastifyRequest) => unknown>>;
   readonly validate?: (
@@ -41,21 +42,40 @@ export interface InputOptions {
   ) => Awaitable<unknown>;
 }
 
+/** The part of a view that chooses a write shape. */
+export interface TakingView {
+  readonly name: string;
+  writeShapeFor(request: FastifyRequest, operation: TakingOperation): string | undefined;
+}
+
 /** The place of a view's input. */
 export interface InputPlace {
-  readonly name: string;
+  readonly view: TakingView;
+  readonly customized: Customized;
   readonly entity: EntityName<object>;
   readonly meta: EntityMetadata;
   /** The fields that the path of a nested view says. */
   readonly taken: readonly string[];
   /** The fields that permissions set on create. */
   readonly owned: Readonly<Record<string, FillOf>>;
+  /**
+   * Tells why no new record can be stored of what a shape has and the view sets.
+   *
+   * @param filled the names of the fields that the view sets
+   */
+  readonly creationFault: (shape: BoundWriteShape<object>, filled: readonly string[]) => string | undefined;
+}
+
+/** The parts of a `multipart/form-data` body. */
+export interface FormFields {
+  /** The fields by which texts are read. */
+  readonly schema: TObject;
+  readonly files: FileFields;
 }
 
 /** All that a view takes in: the shapes of its bodies, further input for its hooks, its rules, and the fields that it sets itself. */
 export class ViewInput {
-  readonly create: BoundWriteShape<object>;
-  readonly update: BoundWriteShape<object>;
+  readonly #choice: ShapeChoice<TakingOperation, BoundWriteShape<object>, InputShape>;
   /** The fields that a body may have. */
   readonly fields: readonly string[];
   /** The files, by the names of their properties. */
@@ -70,7 +90,8 @@ export class ViewInput {
   readonly #extra: Readonly<Record<BodyMode, TObject>> | undefined;
   readonly #inspectExtra: Readonly<Record<BodyMode, Inspect>> | undefined;
 
-  constructor(options: InputOptions, { name, entity, meta, taken, owned }: InputPlace) {
+  constructor(options: InputOptions, { view, customized, entity, meta, taken, owned, creationFault }: InputPlace) {
+    const { name } = view;
     const { write, extra, fill = {} } = options;
     this.#options = options;
     this.#key = primaryKey(meta).key;
@@ -78,19 +99,31 @@ export class ViewInput {
     this.#fills = { ...owned, ...fill };
     this.#judged = Object.entries(owned).filter(([field]) => taken.includes(field));
     this.filled = Object.keys(this.#fills).filter((field) => !taken.includes(field));
-    const { create, update } = isPair(write) ? write : { create: write, update: write };
-    const bind = (option: string, shape: unknown): BoundWriteShape<object> => {
-      checkWriteShape(name, shape);
-      return naming(`${name}: option "${option}"`, () =>
-        toWriteShape(entity, shape)
-          .without([...taken, ...this.filled])
-          .bind(meta),
-      );
-    };
-    this.create = bind(isPair(write) ? 'write.create' : 'write', create);
-    this.update = update === create ? this.create : bind('write.update', update);
-    this.files = new Map([...this.create.files, ...this.update.files]);
-    const shaped = [this.create, this.update].flatMap((shape) => shape.fields.map((field) => field.sentAs));
+    const filled = [...taken, ...this.filled];
+    const bound = namedShapes(write, {
+      name,
+      option: 'write',
+      operations: TAKING,
+      isChosen: customized.choosesWriteShape,
+      make: (shape, option) =>
+        naming(`${name}: option "${option}"`, () =>
+          toWriteShape(entity, shape as WriteShape<object, object>)
+            .without(filled)
+            .bind(meta),
+        ),
+    });
+    const choose = customized.choosesWriteShape ? view.writeShapeFor.bind(view) : undefined;
+    this.#choice = new ShapeChoice({
+      shapes: bound,
+      operations: TAKING,
+      hook: { owner: `${name}: writeShapeFor()`, choose },
+      make: (each, shape) => ({ name: each, shape }),
+      fits: ({ shape }, operation) => operation !== 'create' || creationFault(shape, filled) === undefined,
+    });
+    const fault = creationFault(this.#choice.usual.create.shape, filled);
+    if (fault !== undefined) throw new ImproperlyConfigured(fault);
+    this.files = new Map(this.shapes.flatMap(({ files }) => [...files]));
+    const shaped = this.shapes.flatMap(({ fields }) => fields.map((field) => field.sentAs));
     const further = Object.keys(extra?.properties ?? {});
     const twice = further.find((field) => shaped.includes(field) || field in meta.properties);
     if (twice !== undefined) {
@@ -113,24 +146,50 @@ export class ViewInput {
     return this.#options.validate !== undefined;
   }
 
-  /** The schemas of a body, for documents. */
-  documented(mode: BodyMode): BodyDocument {
-    const document = this.#shapeOf(mode).documented(mode);
-    const extra = this.#extra?.[mode];
-    if (extra === undefined) return document;
-    const { json, form } = document;
-    return { json: joined(json, extra), ...(form !== undefined && { form: joined(form, extra) }) };
+  /** All shapes of bodies, each once. */
+  get shapes(): readonly BoundWriteShape<object>[] {
+    return this.#choice.all.map(({ shape }) => shape);
   }
 
-  /** The files of a body, by the names of its fields. */
-  filesIn(mode: BodyMode): FileFields {
-    const { fields } = this.#shapeOf(mode);
-    return new Map(fields.flatMap(({ sentAs, file }) => (file === undefined ? [] : [[sentAs, file]])));
+  /** Lists the shapes that requests for an operation may have, its own first. */
+  choicesFor(operation: TakingOperation): readonly InputShape[] {
+    return this.#choice.choicesFor(operation);
+  }
+
+  /** Returns the shape that a request has for an operation. The view is asked once. */
+  of(request: FastifyRequest, operation: TakingOperation): InputShape {
+    const chosen = (stateOf(request).inputShapes ??= {});
+    return (chosen[operation] ??= this.#choice.choose(request, operation));
+  }
+
+  /** Lists the schemas of bodies in JSON for documents, in the order of the shapes that requests may have. */
+  documented(mode: BodyMode): readonly TObject[] {
+    return this.choicesFor(operationOf(mode)).map(({ shape }) => this.#withExtra(shape.documented(mode).json, mode));
+  }
+
+  /** The forms that requests may send, by their shapes; undefined if no shape has a file. */
+  formsOf(mode: BodyMode): ReadonlyMap<InputShape, FormFields> | undefined {
+    const choices = this.choicesFor(operationOf(mode));
+    if (choices.every(({ shape }) => shape.files.size === 0)) return undefined;
+    return new Map(
+      choices.map((choice) => {
+        const { json, form = json } = choice.shape.documented(mode);
+        const files = choice.shape.fields.flatMap(({ sentAs, file }) =>
+          file === undefined ? [] : [[sentAs, file] as const],
+        );
+        return [choice, { schema: this.#withExtra(form, mode), files: new Map(files) }];
+      }),
+    );
+  }
+
+  #withExtra(schema: TObject, mode: BodyMode): TObject {
+    const extra = this.#extra?.[mode];
+    return extra === undefined ? schema : joined(schema, extra);
   }
 
   /** True if more than the schemas may find faults in a body of a kind: rules of the view, or the look-up of other records. */
-  findsMore(mode: BodyMode): boolean {
-    const { fields } = this.#shapeOf(mode);
+  findsMore(request: FastifyRequest, mode: BodyMode): boolean {
+    const { fields } = this.#shapeOf(request, mode);
     return this.isRuled || fields.some(({ reference, children }) => (reference ?? children) !== undefined);
   }
 
@@ -141,12 +200,12 @@ export class ViewInput {
    * @param path leads to the body within the body of the request
    * @throws InvalidUsage with a detail for every offending field, if nothing can add to them
    */
-  read(body: unknown, mode: BodyMode, path = ''): ReadBody {
-    const shape = this.#shapeOf(mode);
+  read(request: FastifyRequest, body: unknown, mode: BodyMode, path = ''): ReadBody {
+    const shape = this.#shapeOf(request, mode);
     const { value, problems, limit } = shape.inspect(body, mode);
     const further = this.#inspectExtra?.[mode](body);
     const faults = union(problems, further?.problems ?? []);
-    this.checkRelated([value], mode, faults);
+    this.checkRelated(request, [value], mode, faults);
     if (faults.length === 0) return soundBody(value as object, path, further?.value as object | undefined);
     if (!isRecord(body)) throw invalidInput('body', faults);
     // If only some of the faults are named, no value is known to be sound.
@@ -166,8 +225,8 @@ export class ViewInput {
    * @param values what was read of the bodies
    * @param faults the faults that were found in them, which name the list that is too long by itself
    */
-  checkRelated(values: readonly unknown[], mode: BodyMode, faults: readonly Problem[]): void {
-    const { fields } = this.#shapeOf(mode);
+  checkRelated(request: FastifyRequest, values: readonly unknown[], mode: BodyMode, faults: readonly Problem[]): void {
+    const { fields } = this.#shapeOf(request, mode);
     let count = 0;
     for (const each of values) count += countRelated(fields, each);
     if (count === 0) return;
@@ -187,20 +246,10 @@ export class ViewInput {
     const { data, extra, faults } = body;
     if (validate === undefined) return faults;
     const added = new Problems(this.fields);
-    const after = this.#after(data as Values, record as Values | undefined, faults);
+    const { fields } = this.of(request, record === undefined ? 'create' : 'update').shape;
+    const after = valuesAfter(fields, data as Values, record as Values | undefined, faults);
     await validate({ ...data, ...extra }, added, request, record, after);
     return union(faults, added.found);
-  }
-
-  /** Makes the values that a record would have after the write, of the fields of the body that are its own. One with a fault has none. */
-  #after(body: Values, record: Values | undefined, problems: readonly Problem[]): Values {
-    const { fields } = record === undefined ? this.create : this.update;
-    const wrong = fieldsOf(problems);
-    const own = fields.filter(
-      ({ sentAs, reference, children, file }) => !(wrong.has(sentAs) || (reference ?? children ?? file)),
-    );
-    const source = (name: string): Values | undefined => (Object.hasOwn(body, name) ? body : record);
-    return Object.fromEntries(own.map(({ name }) => [name, source(name)?.[name]]));
   }
 
   /**
@@ -217,18 +266,28 @@ export class ViewInput {
     return { ...data, ...values };
   }
 
-  #shapeOf(mode: BodyMode): BoundWriteShape<object> {
-    return mode === 'create' ? this.create : this.update;
+  #shapeOf(request: FastifyRequest, mode: BodyMode): BoundWriteShape<object> {
+    return this.of(request, operationOf(mode)).shape;
   }
 }
 
-function isPair(write: InputOptions['write']): write is { readonly create: Shape; readonly update: Shape } {
-  return isRecord(write) && 'create' in write && 'update' in write;
+function operationOf(mode: BodyMode): TakingOperation {
+  return mode === 'create' ? 'create' : 'update';
 }
 
-function checkWriteShape(name: string, shape: unknown): asserts shape is WriteShape<object, object> {
-  if (isShape(shape)) return;
-  throw wrongOption(name, 'write', 'a writeShape() or a Type.Object(), or { create, update } of such', shape);
+/** Makes the values that a record would have after the write, of the fields of the body that are its own. One with a fault has none. */
+function valuesAfter(
+  fields: BoundWriteShape<object>['fields'],
+  body: Values,
+  record: Values | undefined,
+  problems: readonly Problem[],
+): Values {
+  const wrong = fieldsOf(problems);
+  const own = fields.filter(
+    ({ sentAs, reference, children, file }) => !(wrong.has(sentAs) || (reference ?? children ?? file)),
+  );
+  const source = (name: string): Values | undefined => (Object.hasOwn(body, name) ? body : record);
+  return Object.fromEntries(own.map(({ name }) => [name, source(name)?.[name]]));
 }
 
 /** Lists problems once each. */

@@ -9,7 +9,8 @@ import {
 import { isUnfiltered } from '../../backends/entity-filters.ts';
 import { fieldPath, type FieldPath } from '../../fields/field-path.ts';
 import { isInlineEmbeddable } from '../../fields/property.ts';
-import { type Condition, ownColumns } from '../../language/condition.ts';
+import { isEmpty } from '../../json.ts';
+import { type Condition, readsOwnColumns } from '../../language/condition.ts';
 import { hasOwnCode } from '../../mikro/entity-code.ts';
 import type { PermissionGrant } from '../../permissions/evaluate.ts';
 import { ASKS_OF_RECORDS, HIDES_RECORDS, type Permission } from '../../permissions/permission.ts';
@@ -132,11 +133,11 @@ function showsMore({ answer }: Write): boolean {
 
 /** A condition on other rows is not asked again of a row that a statement had to wait for. */
 function readsOthers({ condition }: Write): boolean {
-  return condition !== undefined && ownColumns(condition) === undefined;
+  return condition !== undefined && !readsOwnColumns(condition);
 }
 
 function changesNothing({ data }: Write): boolean {
-  return Object.keys(data).length === 0;
+  return isEmpty(data);
 }
 
 /** One statement cannot look at the record that it has written, and undo it: that needs a transaction. */
@@ -146,8 +147,8 @@ const isJudgedBy: Readonly<Record<WriteOperation, Applies>> = {
     if (grant === undefined) return false;
     if (grant.needsObject) return true;
     // What the database makes of other columns may change with any of them.
-    const isWritten = ({ property }: FieldPath): boolean => property.name in data || property.generated !== undefined;
-    return grant.scope !== undefined && [...(ownColumns(grant.scope) ?? [])].some(isWritten);
+    const stays = ({ property }: FieldPath): boolean => !(property.name in data || property.generated !== undefined);
+    return grant.scope !== undefined && readsOwnColumns(grant.scope) && !readsOwnColumns(grant.scope, stays);
   },
   destroy: ({ grant }) => grant?.needsObject === true,
 };
@@ -183,8 +184,8 @@ function ofEntity(meta: EntityMetadata): readonly string[] {
 }
 
 function ofColumns(operation: WriteOperation, { meta, key, input }: WritingView): readonly string[] {
-  const { fields = [] } = (operation === 'create' ? input?.create : input?.update) ?? {};
-  const names = fields.map(({ name }) => name);
+  const shapes = operation === 'destroy' ? [] : (input?.choicesFor(operation) ?? []);
+  const names = [...new Set(shapes.flatMap(({ shape }) => shape.fields.map(({ name }) => name)))];
   const isColumn = (name: string): boolean => {
     const property = meta.properties[name as never] as EntityProperty | undefined;
     return property !== undefined && property.persist !== false && !isInlineEmbeddable(property);

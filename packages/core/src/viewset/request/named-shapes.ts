@@ -1,0 +1,173 @@
+import type { FastifyRequest } from 'fastify';
+import { atOnce } from '../../awaitable.ts';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { isRecord } from '../../json.ts';
+import { nearest } from '../../nearest.ts';
+import { describe, wrongOption } from '../../options.ts';
+import type { ReadShape } from '../../shapes/read/read-shape.ts';
+import type { ObjectSchema } from '../../shapes/schema-object.ts';
+import type { WriteShape } from '../../shapes/write/write-shape.ts';
+import { ANSWERING, type AnsweringOperation, isAnswering } from './answer.ts';
+import { byName } from './operation.ts';
+
+/**
+ * The read shapes of a view by name: `list`, `retrieve`, `create` and `update` are those of the operations, `default` is that
+ * of every other one, and any further name is a shape that `readShapeFor` may choose.
+ */
+export interface ReadShapes<Entity extends object> {
+  readonly [name: string]: ReadShape<Entity, object> | ObjectSchema;
+}
+
+/**
+ * The write shapes of a view by name: `create` is that of POST, `update` that of PUT and PATCH, `default` that of whichever is not named,
+ * and any further name is a shape that `writeShapeFor` may choose.
+ */
+export interface WriteShapes<Entity extends object> {
+  readonly [name: string]: WriteShape<Entity, object> | ObjectSchema;
+}
+
+/** A shape, told by its form from several by name. */
+export type OneShape = { readonly bind: (...args: never) => unknown } | ObjectSchema;
+
+/** The names of the shapes that no operation has by itself. */
+export type AlternativeName<Shapes> = Shapes extends OneShape
+  ? never
+  : Exclude<keyof Shapes & string, AnsweringOperation | 'default'>;
+
+/** The shapes that an operation may have: its own, and those that a view may choose. */
+export type ShapesOf<Shapes, Operation> = Shapes extends OneShape
+  ? Shapes
+  : Shapes[((Operation extends keyof Shapes ? Operation : 'default') | AlternativeName<Shapes>) & keyof Shapes];
+
+/** The hook by which a view chooses a shape for a request: the method's name, and the method if the view overrides it. */
+interface ShapeHook<Operation> {
+  readonly owner: string;
+  readonly choose: ((request: FastifyRequest, operation: Operation) => string | undefined) | undefined;
+}
+
+/** The declarations of a view that its shapes have to fit. */
+interface ShapesDeclaration<Shape> {
+  /** The name of the view. */
+  readonly name: string;
+  readonly option: 'read' | 'write';
+  /** The operations of the view that have a shape. */
+  readonly operations: readonly string[];
+  /** True if the view overrides the hook that chooses a shape. */
+  readonly isChosen: boolean;
+  /** Makes the shape of what is declared. */
+  readonly make: (shape: OneShape, option: string) => Shape;
+}
+
+/**
+ * Reads the option `read` or `write`: one shape is that of every operation.
+ *
+ * @throws ImproperlyConfigured for what is no shape, for an operation without one, and for a shape that nothing can ask for
+ */
+export function namedShapes<Shape>(given: unknown, declaration: ShapesDeclaration<Shape>): ReadonlyMap<string, Shape> {
+  const { name, option, make } = declaration;
+  const kinds = `a ${option}Shape()`;
+  if (isShape(given)) return new Map([['default', make(given, option)]]);
+  if (!isRecord(given) || Object.keys(given).length === 0) {
+    throw wrongOption(name, option, `${kinds}, a Type.Object(), or an object of these by operation`, given);
+  }
+  checkNames(Object.keys(given), declaration);
+  const made = new Map<unknown, Shape>();
+  return new Map(
+    Object.entries(given).map(([key, shape]) => {
+      if (!isShape(shape)) throw wrongOption(name, `${option}.${key}`, `${kinds} or a Type.Object()`, shape);
+      const known = made.get(shape) ?? make(shape, `${option}.${key}`);
+      made.set(shape, known);
+      return [key, known] as const;
+    }),
+  );
+}
+
+/** Tells if a value is a shape: one that was made, or a schema written by hand. */
+export function isShape(value: unknown): value is OneShape {
+  if (!isRecord(value)) return false;
+  return typeof value['bind'] === 'function' || (value['type'] === 'object' && isRecord(value['properties']));
+}
+
+function checkNames(
+  names: readonly string[],
+  { name, option, operations, isChosen }: Omit<ShapesDeclaration<unknown>, 'make'>,
+): void {
+  const missing = names.includes('default') ? [] : operations.filter((operation) => !names.includes(operation));
+  if (missing.length > 0) {
+    throw new ImproperlyConfigured(
+      `${name}: option "${option}" needs a shape of the name "default", or one for ${missing.join(', ')}`,
+    );
+  }
+  for (const key of names) {
+    if (key === 'default' || operations.includes(key)) continue;
+    if (isAnswering(key)) {
+      throw new ImproperlyConfigured(
+        `${name}: option "${option}" has a shape for "${key}", which the view does not offer`,
+      );
+    }
+    const meant = nearest(key, ['default', ...ANSWERING]);
+    if (isChosen && meant === undefined) continue;
+    const hint = meant === undefined ? `only ${option}ShapeFor() could choose it` : `did you mean "${meant}"?`;
+    throw new ImproperlyConfigured(
+      `${name}: option "${option}" names a shape "${key}", which no operation has; ${hint}`,
+    );
+  }
+}
+
+/** The declared shapes of a view, and the making of what requests have of them. */
+interface ShapeChoices<Operation extends string, Declared, Made> {
+  readonly shapes: ReadonlyMap<string, Declared>;
+  readonly operations: readonly Operation[];
+  readonly hook: ShapeHook<Operation>;
+  readonly make: (name: string, shape: Declared) => Made;
+  /** Tells if a view may choose a shape for an operation. Default: each for each. */
+  readonly fits?: (made: Made, operation: Operation) => boolean;
+}
+
+/** What the requests of a view have of its shapes: what their operation has by itself, or what a hook of the view chooses. */
+export class ShapeChoice<Operation extends string, Declared, Made> {
+  /** Those that the operations have by themselves. */
+  readonly usual: Readonly<Record<Operation, Made>>;
+  /** All of them, each once. */
+  readonly all: readonly Made[];
+  readonly #hook: ShapeHook<Operation>;
+  /** Those that the hook may choose, by name. */
+  readonly #others: Readonly<Record<Operation, ReadonlyMap<string, Made>>>;
+
+  constructor({ shapes, operations, hook, make, fits = () => true }: ShapeChoices<Operation, Declared, Made>) {
+    this.#hook = hook;
+    const made = new Map<Declared, Made>();
+    const makeOnce = (key: string, name = key): Made => {
+      const shape = shapes.get(key)!;
+      const known = made.get(shape) ?? make(name, shape);
+      made.set(shape, known);
+      return known;
+    };
+    // The usual shape is made first, so that what is the same shape goes by its name.
+    const usual = ['default', 'retrieve', ...shapes.keys()].find((name) => shapes.has(name))!;
+    makeOnce(usual, 'default');
+    this.usual = byName(operations, (operation) => makeOnce(shapes.has(operation) ? operation : usual));
+    const names = [...shapes.keys()].filter((name) => name !== 'default' && !isAnswering(name));
+    const others = names.map((name) => [name, makeOnce(name)] as const);
+    this.#others = byName(operations, (operation) => new Map(others.filter(([, each]) => fits(each, operation))));
+    this.all = [...made.values()];
+  }
+
+  /** Lists what requests for an operation may have, its own first. */
+  choicesFor(operation: Operation): readonly Made[] {
+    return [...new Set([this.usual[operation], ...this.#others[operation].values()])];
+  }
+
+  /** Asks the view what a request has for an operation. */
+  choose(request: FastifyRequest, operation: Operation): Made {
+    const { owner, choose } = this.#hook;
+    const name = choose && atOnce(choose(request, operation), () => owner);
+    if (name === undefined) return this.usual[operation];
+    const chosen = this.#others[operation].get(name);
+    if (chosen !== undefined) return chosen;
+    const names = [...this.#others[operation].keys()].join(', ') || 'nothing else';
+    throw new ImproperlyConfigured(
+      `${owner} must return undefined or one of ${names} for ${operation}, but ${describe(name)} came`,
+    );
+  }
+}

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import type { OperationPlan } from '@viewset/core';
+import { bodyOf } from './record-cases.ts';
+import { type SuiteCase, titleOf, type ViewUnderTest } from './view-under-test.ts';
+
+const OPERATIONS: ReadonlySet<string> = new Set(['list', 'create', 'retrieve', 'update', 'destroy']);
+
+/** Lists the case of an action, whose answer its document has to have. None if it needs parameters that the kit does not know. */
+export function actionCases(plan: OperationPlan): SuiteCase[] {
+  const { action, queryParameters } = plan;
+  if (OPERATIONS.has(action) || queryParameters.some(({ required }) => required)) return [];
+  return [[`${action} answers as its document says`, (view) => answersAsPromised(view, plan)]];
+}
+
+async function answersAsPromised(view: ViewUnderTest, plan: OperationPlan): Promise<void> {
+  const key = plan.detail ? (await view.make()).key : undefined;
+  const { status, text } = await view.send(plan, { key, ...(await bodyOf(view, plan)) });
+  assert.ok(![401, 403, 404].includes(status), `${titleOf(plan)} answered the user ${status}: ${text}`);
+}

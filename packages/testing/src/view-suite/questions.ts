@@ -1,0 +1,111 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Comparable, ComparedField } from './compared-field.ts';
+
+/** A value of a query parameter, and the values of a field that it lets through. */
+export interface Question {
+  readonly text: string;
+  readonly holds: (value: Comparable) => boolean;
+}
+
+type Holds = (value: Comparable, asked: Comparable) => boolean;
+
+const lower = (value: Comparable): string => String(value).toLowerCase();
+
+/** The lookups of one value. */
+const ONE_VALUE: Readonly<Record<string, Holds>> = {
+  exact: (value, asked) => value === asked,
+  iexact: (value, asked) => lower(value) === lower(asked),
+  ne: (value, asked) => value !== asked,
+  gt: (value, asked) => value! > asked!,
+  gte: (value, asked) => value! >= asked!,
+  lt: (value, asked) => value! < asked!,
+  lte: (value, asked) => value! <= asked!,
+  contains: (value, asked) => String(value).includes(String(asked)),
+  icontains: (value, asked) => lower(value).includes(lower(asked)),
+  startswith: (value, asked) => String(value).startsWith(String(asked)),
+  istartswith: (value, asked) => lower(value).startsWith(lower(asked)),
+  endswith: (value, asked) => String(value).endsWith(String(asked)),
+  iendswith: (value, asked) => lower(value).endsWith(lower(asked)),
+};
+
+const BY_ORDER: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte', 'range']);
+/** Asked of several related records, these have more than one meaning. */
+const OF_ONE_ALONE: ReadonlySet<string> = new Set(['ne', 'isnull']);
+
+/**
+ * Lists what to ask of a field by a lookup: values that records have, and one that no record has. None if JavaScript and databases may
+ * judge differently.
+ */
+export function questions(field: ComparedField, lookup: string, values: readonly Comparable[]): readonly Question[] {
+  if (BY_ORDER.has(lookup) && !field.isOrdered) return [];
+  if (field.toMany && OF_ONE_ALONE.has(lookup)) return [];
+  if (lookup === 'isnull') {
+    return [true, false].map((asked) => ({ text: String(asked), holds: (value) => (value === null) === asked }));
+  }
+  const known = [...new Set(values)].filter((value) => value !== null && value !== '').slice(0, 3);
+  const asked = [...known, unusedValue(field, known)];
+  if (lookup === 'in') return [known.slice(0, 2), asked.slice(-1)].flatMap((list) => inList(field, list));
+  if (lookup === 'range') return [known.slice(0, 2), asked.slice(-1)].flatMap((ends) => between(field, ends));
+  return asked.map((value) => {
+    const part = partOf(lookup, value);
+    return { text: field.textOf(part), holds: (other) => matches(lookup, other, part) };
+  });
+}
+
+/** Tells if a value of a record is found by a lookup of one value. */
+export function matches(lookup: string, value: Comparable, asked: Comparable): boolean {
+  return value !== null && ONE_VALUE[lookup]!(value, asked);
+}
+
+/** Asks for any of some values; nothing if a comma in one of them would make two of it. */
+function inList(field: ComparedField, list: readonly Comparable[]): Question[] {
+  const texts = list.map((value) => field.textOf(value));
+  if (texts.length === 0 || texts.some((text) => text.includes(','))) return [];
+  return [{ text: texts.join(','), holds: (value) => list.includes(value) }];
+}
+
+/** Asks for the values from the least to the greatest of some. */
+function between(field: ComparedField, ends: readonly Comparable[]): Question[] {
+  if (ends.length === 0) return [];
+  const sorted = ends.toSorted((one, other) => (one! < other! ? -1 : 1));
+  const [least, greatest] = [sorted[0]!, sorted.at(-1)!];
+  const holds = (value: Comparable): boolean => value !== null && value >= least && value <= greatest;
+  return [{ text: `${field.textOf(least)},${field.textOf(greatest)}`, holds }];
+}
+
+/** Cuts a text so that only its lookup finds it, and writes it in capitals if the lookup does not mind. */
+function partOf(lookup: string, value: Comparable): Comparable {
+  if (typeof value !== 'string') return value;
+  const half = Math.ceil(value.length / 2);
+  const text = lookup.endsWith('startswith')
+    ? value.slice(0, half).trimEnd()
+    : /contains|endswith/.test(lookup)
+      ? value.slice(-half).trimStart()
+      : value;
+  return lookup.startsWith('i') ? text.toUpperCase() : text;
+}
+
+/** Makes a value that no record has; of an enum or a boolean, any of its values. */
+function unusedValue({ type }: ComparedField, used: readonly Comparable[]): Comparable {
+  const greatest = Math.max(0, ...used.map(Number).filter(Number.isFinite));
+  switch (type.kind) {
+    case 'boolean':
+      return used[0] !== true;
+    case 'enum':
+      return (type.values ?? []).map(String).find((value) => !used.includes(value)) ?? String(type.values?.[0]);
+    case 'uuid':
+      return randomUUID();
+    case 'objectId':
+      return randomBytes(12).toString('hex');
+    case 'date':
+      return '2099-12-31';
+    case 'time':
+      return '23:59:58';
+    case 'datetime':
+      return greatest + 86_400_000;
+    case 'string':
+      return 'nobodyhasthis';
+    default:
+      return greatest + 1;
+  }
+}

@@ -1,0 +1,75 @@
+import type { MikroORM } from '@mikro-orm/core';
+import type { FastifyInstance } from 'fastify';
+import { type ViewClass, ViewPlans } from '../view-plans.ts';
+import { accessCases, hiddenCases } from './access-cases.ts';
+import { actionCases } from './action-cases.ts';
+import { listCases } from './list-cases.ts';
+import type { TestViewSetOptions, ViewSetCase } from './options.ts';
+import { bodyCases, recordCases } from './record-cases.ts';
+import { type SuiteCase, takesJson, ViewUnderTest } from './view-under-test.ts';
+import { createCases, updateCases } from './write-cases.ts';
+
+/**
+ * Makes a suite of tests from the declaration of a view: each filter, order, page, bound, required field, permission, tag and error that it
+ * promises is a case with an application of its own. Every answer must have a status and a body that the document of its operation has.
+ *
+ * Rejects if no router of the application has the view, and if `skip` names a case that does not exist.
+ *
+ * @example
+ * const build = async (orm: MikroORM) => {
+ *   const app = fastify();
+ *   await app.register(viewset, { orm });
+ *   await app.register(new Router({ prefix: 'api' }).register('products', ProductViewSet).plugin);
+ *   return app;
+ * };
+ * const app = () => testApp(build, { entities: [Product] });
+ * for (const { name, run } of await testViewSet(ProductViewSet, { app })) await run();
+ * // with a test runner: testViewSet(ProductViewSet, { app, test }), `test` of node:test
+ */
+export async function testViewSet<Orm extends MikroORM, App extends FastifyInstance>(
+  View: ViewClass,
+  options: TestViewSetOptions<Orm, App>,
+): Promise<readonly ViewSetCase[]> {
+  const { app, test, skip = [] } = options;
+  const open = app as unknown as TestViewSetOptions['app'];
+  const first = await open();
+  const checks = casesOf(new ViewPlans(first.app, View), options);
+  await first.close();
+  const unknown = skip.find((name) => checks.every(([known]) => known !== name));
+  if (unknown !== undefined) throw new Error(`testViewSet: ${View.name} has no case "${unknown}" to skip`);
+  const cases = checks
+    .filter(([name]) => !skip.includes(name))
+    .map(([name, check]) => ({ name: `${View.name}: ${name}`, run: () => runAlone(View, check, { open, options }) }));
+  for (const { name, run } of cases) test?.(name, run);
+  return cases;
+}
+
+async function runAlone<Orm extends MikroORM, App extends FastifyInstance>(
+  View: ViewClass,
+  check: SuiteCase[1],
+  { open, options }: { readonly open: TestViewSetOptions['app']; readonly options: TestViewSetOptions<Orm, App> },
+): Promise<void> {
+  const app = await open();
+  try {
+    const plans = new ViewPlans(app.app, View);
+    await check(await ViewUnderTest.of(app, plans, options as unknown as TestViewSetOptions));
+  } finally {
+    await app.close();
+  }
+}
+
+function casesOf(
+  plans: ViewPlans,
+  { stranger, strangerMay = [] }: Pick<TestViewSetOptions, 'strangerMay'> & { readonly stranger?: unknown },
+): SuiteCase[] {
+  const cases = plans.all.flatMap((plan): SuiteCase[] => [
+    ...(plan.action === 'list' ? listCases(plan) : []),
+    ...(plan.action === 'create' && takesJson(plan) ? createCases(plan) : []),
+    ...(plan.action === 'update' && takesJson(plan) ? updateCases(plan) : []),
+    ...recordCases(plan),
+    ...bodyCases(plan),
+    ...actionCases(plan),
+    ...accessCases(plan, { strangerMay: stranger === undefined ? undefined : strangerMay }),
+  ]);
+  return [...cases, ...hiddenCases()];
+}

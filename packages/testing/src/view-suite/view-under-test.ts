@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import type { EntityMetadata } from '@mikro-orm/core';
+import type { OperationPlan } from '@viewset/core';
+import { Value } from 'typebox/value';
+import { type Body, onWire } from '../bodies.ts';
+import type { TestApp } from '../test-app.ts';
+import type { ViewPlans } from '../view-plans.ts';
+import type { TestViewSetOptions } from './options.ts';
+
+/** The value by which the path names a record. */
+export type RecordKey = string | number;
+
+/** Who sends a request. */
+export type Sender = 'user' | 'stranger' | 'nobody';
+
+/** The parts of a request that differ from case to case. */
+export interface Sent {
+  /** Default: `user`. */
+  readonly as?: Sender;
+  /** The key of the record in the path. */
+  readonly key?: RecordKey | undefined;
+  readonly query?: Readonly<Record<string, string>>;
+  /** The body, without its envelope. */
+  readonly body?: Body;
+  /** A body as it is sent. */
+  readonly payload?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An answer that the document of its operation has. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly text: string;
+  /** The body, that of a record without its envelope. */
+  readonly body: unknown;
+}
+
+/** A new record, and the answer of `create`, if the view has made it. */
+export interface Made {
+  readonly key: RecordKey;
+  readonly body: Body;
+}
+
+/** A view of a running application, and the people who send requests to it. */
+export class ViewUnderTest {
+  readonly app: TestApp;
+  readonly plans: ViewPlans;
+  readonly #senders: Readonly<Record<Sender, object | null>>;
+  readonly #options: TestViewSetOptions;
+  readonly #path: Readonly<Record<string, string | number>>;
+
+  private constructor(
+    { app, plans, options }: Pick<ViewUnderTest, 'app' | 'plans'> & { readonly options: TestViewSetOptions },
+    senders: Readonly<Record<Sender, object | null>>,
+    path: Readonly<Record<string, string | number>>,
+  ) {
+    this.app = app;
+    this.plans = plans;
+    this.#options = options;
+    this.#senders = senders;
+    this.#path = path;
+  }
+
+  /** Makes the people and the records of the path that the options ask for. */
+  static async of(app: TestApp, plans: ViewPlans, options: TestViewSetOptions): Promise<ViewUnderTest> {
+    const user = (await options.user?.(app)) ?? null;
+    const stranger = (await options.stranger?.(app)) ?? null;
+    const path = (await options.path?.(app, user)) ?? {};
+    return new ViewUnderTest({ app, plans, options }, { user, stranger, nobody: null }, path);
+  }
+
+  /** The entity of the view. */
+  get meta(): EntityMetadata {
+    return this.app.orm.getMetadata().getByClassName(this.plans.all[0]!.view.entity!);
+  }
+
+  /** The name of the field by which records are found. */
+  get keyName(): string {
+    return this.plans.all[0]!.view.key!;
+  }
+
+  /** Sends a request. Throws if the document of the operation does not promise the answer. */
+  async send(plan: OperationPlan, sent: Sent = {}): Promise<Answer> {
+    const { as = 'user', key, query = {}, body, payload, headers = {} } = sent;
+    const path = plan.path.replaceAll(/:(\w+)/g, (_all, name: string) => this.#inPath(name, key));
+    const search = String(new URLSearchParams(query));
+    const content = payload ?? (body && JSON.stringify(plan.envelope === undefined ? body : { [plan.envelope]: body }));
+    const inject = () =>
+      this.app.app.inject({
+        method: plan.method as 'GET',
+        url: search === '' ? path : `${path}?${search}`,
+        headers: {
+          ...(content !== undefined && { 'content-type': 'application/json' }),
+          ...this.app.headersOf(this.#senders[as]),
+          ...headers,
+        },
+        ...(content !== undefined && { payload: content }),
+      });
+    let answer = await inject();
+    if (answer.statusCode === 429) {
+      this.app.clock.advance({ seconds: Number(answer.headers['retry-after']) });
+      answer = await inject();
+    }
+    const { statusCode: status, payload: text } = answer;
+    const isJson = /^application\/(?:\S+\+)?json/.test(String(answer.headers['content-type']));
+    const json = isJson && text !== '' ? (JSON.parse(text) as unknown) : undefined;
+    checkPromised(plan, { status, text, json });
+    const { envelope } = plan;
+    const isEnveloped = status < 300 && envelope !== undefined;
+    return { status, headers: answer.headers, text, body: isEnveloped ? (json as Body)[envelope] : json };
+  }
+
+  /** Makes a valid body, with the values that the options give. */
+  async body(plan: OperationPlan, given: Body = {}): Promise<Body> {
+    const ofOptions = await this.#options.body?.(this.app, this.#senders.user);
+    return this.app.bodyFor(this.plans.View, plan.action, { ...ofOptions, ...given });
+  }
+
+  /** Makes a record: by the view if it creates records from JSON, else by a factory. */
+  async make(given: Body = {}): Promise<Made> {
+    const create = this.plans.find('create');
+    if (create === undefined || !takesJson(create)) return this.#store(given);
+    const answer = await this.send(create, { body: await this.body(create, given) });
+    assert.ok(answer.status < 300, `${titleOf(create)} answered ${answer.status}: ${answer.text}`);
+    const body = answer.body as Body;
+    const { location } = answer.headers;
+    const last = typeof location === 'string' ? decodeURIComponent(location.split('/').at(-1)!) : undefined;
+    return { key: (body[this.keyName] ?? last) as RecordKey, body };
+  }
+
+  /** Makes several records. */
+  async makeMany(count: number): Promise<Made[]> {
+    const made: Made[] = [];
+    while (made.length < count) made.push(await this.make());
+    return made;
+  }
+
+  /** Returns the rows of the list on one page. */
+  async rows(query: Readonly<Record<string, string>> = {}, as: Sender = 'user'): Promise<readonly Body[]> {
+    const list = this.plans.get('list');
+    const answer = await this.send(list, { query: { ...this.#largestPage(list), ...query }, as });
+    assert.equal(answer.status, 200, `${titleOf(list)} answered ${answer.status}: ${answer.text}`);
+    return rowsOf(list, answer.body);
+  }
+
+  /** Returns the keys of rows as texts. */
+  keysOf(rows: readonly Body[]): string[] {
+    return rows.map((row) => String(row[this.keyName]));
+  }
+
+  /** Returns the record that GET answers with; undefined if it is not there. */
+  async retrieve(key: RecordKey, as: Sender = 'user'): Promise<Body | undefined> {
+    const plan = this.plans.get('retrieve');
+    const answer = await this.send(plan, { key, as });
+    if (answer.status === 404) return undefined;
+    assert.equal(answer.status, 200, `${titleOf(plan)} answered ${answer.status}: ${answer.text}`);
+    return answer.body as Body;
+  }
+
+  /** Returns the header that a write of a record needs, if the view asks for one. */
+  async tagOf(key: RecordKey): Promise<Pick<Sent, 'headers'>> {
+    const isAsked = this.plans.all.some(({ headerParameters }) =>
+      headerParameters.some(({ name, required }) => name === 'if-match' && required),
+    );
+    const retrieve = this.plans.find('retrieve');
+    if (!isAsked || retrieve === undefined) return {};
+    const { headers } = await this.send(retrieve, { key });
+    return { headers: { 'if-match': String(headers['etag']) } };
+  }
+
+  #inPath(name: string, key: RecordKey | undefined): string {
+    const value = name === 'pk' ? key : this.#path[name];
+    if (value !== undefined) return encodeURIComponent(String(value));
+    throw new Error(`testViewSet: option "path" has to return "${name}", a parameter of the view's path`);
+  }
+
+  #largestPage({ queryParameters }: OperationPlan): Readonly<Record<string, string>> {
+    const size = queryParameters.find(({ pages }) => pages === 'size');
+    return size === undefined ? {} : { [size.name]: String(size.maxPageSize) };
+  }
+
+  async #store(given: Body): Promise<Made> {
+    const ofOptions = await this.#options.record?.(this.app, this.#senders.user);
+    const record = await this.app.factory<object>(this.meta.class).create({ ...ofOptions, ...given });
+    return { key: onWire((record as Body)[this.keyName]) as RecordKey, body: {} };
+  }
+}
+
+/** A named case, and the check that it makes on an application of its own. */
+export type SuiteCase = readonly [name: string, check: (view: ViewUnderTest) => Promise<void>];
+
+/** True of the statuses by which wrong input is refused. */
+export function isRefusal(status: number): boolean {
+  return status === 400 || status === 409 || status === 422;
+}
+
+/** Tells if a plan takes its body as JSON, with no file that has to come. */
+export function takesJson({ body }: OperationPlan): boolean {
+  const { properties = {}, required = [] } = (body?.schema ?? {}) as {
+    properties?: Record<string, { contentMediaType?: string }>;
+    required?: readonly string[];
+  };
+  return body !== undefined && required.every((name) => properties[name]?.contentMediaType === undefined);
+}
+
+/** Returns the rows of a list's answer. */
+export function rowsOf({ pageMembers }: OperationPlan, body: unknown): readonly Body[] {
+  return (Array.isArray(body) ? body : (body as Body)[pageMembers['results'] ?? 'results']) as readonly Body[];
+}
+
+/** Names a plan in messages, `POST /api/books`. */
+export function titleOf({ method, path }: OperationPlan): string {
+  return `${method} ${path}`;
+}
+
+function checkPromised(
+  plan: OperationPlan,
+  { status, text, json }: { readonly status: number; readonly text: string; readonly json: unknown },
+): void {
+  const promised = plan.responses[status];
+  assert.ok(promised !== undefined, `${titleOf(plan)} answered ${status}, which its document does not have: ${text}`);
+  assert.ok(status < 500, `${titleOf(plan)} answered ${status}: ${text}`);
+  if (promised.schema === undefined || json === undefined) return;
+  const problems = Value.Errors(promised.schema, json).map(({ instancePath, message }) => `${instancePath} ${message}`);
+  assert.deepEqual(problems, [], `${titleOf(plan)} answered ${status} with a body that its document does not have`);
+}
