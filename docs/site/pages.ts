@@ -98,7 +98,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'how-to-graphql',
   ],
   'Coming from': ['django', 'nestjs', 'express', 'rails', 'laravel'],
-  Operation: ['deployment', 'limits', 'security', 'security-events', 'performance', 'architecture'],
+  Operation: ['check', 'deployment', 'limits', 'security', 'security-events', 'performance', 'architecture'],
 };
 
 /** Pages that stand elsewhere than in `docs`. */

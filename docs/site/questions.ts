@@ -56,6 +56,8 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['envelope of a record', ['/envelopes']],
   ['create a project', ['/create']],
   ['new application', ['/create']],
+  ['missing index', ['/check']],
+  ['check my application', ['/check']],
   ['add a resource', ['/cli']],
   ['list all routes', ['/cli']],
   ['install', ['/#install-and-run-it', '/guide', '/typescript']],

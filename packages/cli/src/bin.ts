@@ -9,6 +9,7 @@ import { Mistake } from './mistake.ts';
 const HELP = `Usage:
   viewset add resource Book title:string pages:integer? author:ref    add a resource to the application in this folder
   viewset routes [server.ts]                                          list the routes of the application
+  viewset check [server.ts]                                           find what is likely to hurt later
 
 The types of fields are ${TYPE_NAMES.join(', ')}.
 A field may be empty with "?", or unique with ":unique". A reference may name its entity: editor:ref:Author.
@@ -27,7 +28,7 @@ function run(args: readonly string[]): void {
   const { values, positionals } = parse(args);
   const [command, ...rest] = positionals;
   if (values.help === true || command === undefined) return console.log(HELP);
-  if (command === 'routes') return report(rest);
+  if (command === 'routes' || command === 'check') return report(command, rest);
   const [what, entity, ...fields] = rest;
   if (command !== 'add' || what !== 'resource') {
     throw new Mistake(`There is no command "${[command, what].filter(Boolean).join(' ')}"\n\n${HELP}`);
@@ -49,11 +50,12 @@ function parse(args: readonly string[]) {
 }
 
 /** Runs the server with what writes the report loaded before it. */
-function report([server = 'server.ts']: readonly string[]): void {
+function report(command: string, [server = 'server.ts']: readonly string[]): void {
   if (!existsSync(server)) throw new Mistake(`There is no ${server} here: name the file that starts the server`);
   const loaded = import.meta.resolve(import.meta.url.endsWith('.ts') ? './report.ts' : './report.js');
   const { status } = spawnSync(process.execPath, ['--env-file-if-exists=.env', '--import', loaded, server], {
     stdio: 'inherit',
+    env: { ...process.env, VIEWSET_REPORT: command },
   });
   process.exitCode = status ?? 1;
 }

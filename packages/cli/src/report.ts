@@ -1,26 +1,45 @@
 /**
  * Loaded before a server (`node --import`): once it listens, a report is written in its place, and the process ends. Fastify tells of each
- * application by a channel of Node, so the server has no part in this.
+ * application by a channel of Node, so the server has no part in this. The variable VIEWSET_REPORT names the report.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { writeSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import { findingText, prepareCheck } from './check/check-app.ts';
 import { collectRoutes, routeTable } from './route-table.ts';
+
+/** A report: its text, and the exit code of the command. */
+type Report = () => Promise<{ readonly text: string; readonly code: number }>;
+
+const REPORTS: Readonly<Record<string, (app: FastifyInstance) => Report>> = {
+  routes: (app) => {
+    const routes = collectRoutes(app);
+    return async () => ({ text: routeTable(routes), code: 0 });
+  },
+  check: (app) => {
+    const check = prepareCheck(app);
+    return async () => {
+      const findings = await check();
+      const texts = findings.map((finding) => `${findingText(finding, process.cwd())}\n`);
+      const count = findings.length === 0 ? 'Nothing was found' : `Found: ${findings.length}`;
+      return { text: `${[...texts, count].join('\n')}\n`, code: findings.length === 0 ? 0 : 1 };
+    };
+  },
+};
 
 let isReported = false;
 
 subscribe('fastify.initialization', (message) => {
   const { fastify: app } = message as { fastify: FastifyInstance };
   app.log.level = 'silent';
-  const routes = collectRoutes(app);
+  const report = REPORTS[process.env['VIEWSET_REPORT'] ?? '']!(app);
   app.listen = async () => {
     await app.ready();
-    writeSync(1, routeTable(routes));
+    const { text, code } = await report();
+    writeSync(1, text);
     isReported = true;
-    process.exit();
-    // Nothing comes after the end of the process.
-    return '';
+    process.exit(code);
   };
 });
 

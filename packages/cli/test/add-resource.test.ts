@@ -8,9 +8,9 @@ const program = fileURLToPath(new URL('../src/bin.ts', import.meta.url));
 const maker = fileURLToPath(new URL('../../create/src/bin.ts', import.meta.url));
 const compiler = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')));
 /** Within the package, so that the applications find what they import. */
-const workspace = fileURLToPath(new URL('.snippets/', import.meta.url));
+const workspace = fileURLToPath(new URL('.snippets/add/', import.meta.url));
 rmSync(workspace, { recursive: true, force: true });
-mkdirSync(workspace);
+mkdirSync(workspace, { recursive: true });
 t.teardown(() => rmSync(workspace, { recursive: true, force: true }));
 
 function make(name: string, ...options: readonly string[]): string {

@@ -44,7 +44,7 @@ export function makeManifest(
     type: 'module',
     engines: { node: '>=22.18.0' },
     scripts: {
-      dev: 'node --watch --env-file-if-exists=.env server.ts',
+      dev: 'node --watch --env-file-if-exists=.env --import @viewset/cli/dev server.ts',
       start: 'node --env-file-if-exists=.env server.ts',
       ...(hasTests ? { test: 'node --env-file-if-exists=.env --test' } : {}),
       typecheck: 'tsc',

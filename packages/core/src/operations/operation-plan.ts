@@ -4,6 +4,7 @@ import type { Permission } from '../permissions/permission.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
 import type { Examples, Words } from '../viewset/setup/action.ts';
 import type { ExportFormat } from '../exports/list-export.ts';
+import type { DeclaredList } from '../viewset/setup/view-definition.ts';
 import type { OperationHandler } from '../viewset/viewset.ts';
 
 /** The method of a route; a GET route answers HEAD too. */
@@ -127,6 +128,8 @@ export interface OperationPlan {
   readonly bodyLimit: number | undefined;
   readonly documentation: OperationDocumentation;
   readonly view: OperationView;
+  /** What a `list` lists; undefined of any other operation. */
+  readonly list: DeclaredList | undefined;
   readonly handler: OperationHandler;
 }
 

@@ -145,7 +145,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
 
 /** @param responsesOf makes the answers, which only documents read, when they are first asked for */
 function operationPlan(
-  { view, definition: { key, customized }, basename, context: { parent }, makeRules, takenIds }: MountedView,
+  { view, definition: { key, customized, lists }, basename, context: { parent }, makeRules, takenIds }: MountedView,
   permissions: readonly Permission[],
   pattern: string,
   { declared, parameters }: { readonly declared: DeclaredRoute; readonly parameters: readonly OperationParameter[] },
@@ -195,6 +195,7 @@ function operationPlan(
       examples: options.examples ?? {},
     }),
     view: operationView(view, basename, key.column?.key),
+    list: action === 'list' ? lists?.declared : undefined,
     handler: customized === undefined ? guarded : answeringRefusals(guarded, { meta, key, parent }),
   });
 }

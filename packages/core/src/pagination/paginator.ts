@@ -127,7 +127,7 @@ export abstract class Paginator {
    *
    * @throws ImproperlyConfigured when a size is not a positive integer, or pageSize exceeds maxPageSize
    */
-  protected get sizes(): PageSizes {
+  get sizes(): PageSizes {
     return (this.#sizes ??= this.#checkSizes());
   }
 

@@ -16,6 +16,7 @@ import { routeResponses } from '../operations/operation-responses.ts';
 import type { RuleListFactory } from '../operations/declared-routes.ts';
 import type { PlannedRoute } from '../operations/plan-view.ts';
 import { admitRequests } from './admission.ts';
+import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { errorHandler } from './error-handler.ts';
 import { findBackend } from '../query/backend-of.ts';
 import { answerNotFound } from './not-found.ts';
@@ -27,6 +28,8 @@ import { Throttles } from './throttles.ts';
 export interface ViewsetInstance {
   readonly orm: MikroORM;
   readonly defaults: ViewDefaults;
+  /** The rules of the option `throttles`, which every route is held to. */
+  readonly throttles: readonly RateLimitRule[];
   /** The plans of all routers' routes, in the order of their registration. */
   readonly operations: readonly OperationPlan[];
   /** The names of all routers' routes. */
@@ -114,6 +117,7 @@ export const viewset = fp(
       Object.freeze({
         orm,
         defaults,
+        throttles: options.throttles,
         operations,
         routeNames,
         responsesOf,

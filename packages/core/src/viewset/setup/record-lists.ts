@@ -6,7 +6,7 @@ import { violationOf } from '../../query/known-errors.ts';
 import { ImproperlyConfigured, InvalidUsage } from '../../errors.ts';
 import { FieldValueError } from '../../fields/field-value-error.ts';
 import { checkOptionsAreRead } from '../../filters/default-filters.ts';
-import { type Filter, type FilterClass, resolveOption } from '../../filters/filter.ts';
+import { type Filter, type FilterClass, type FilterTarget, resolveOption } from '../../filters/filter.ts';
 import { InvalidUsageCollector } from '../../invalid-usage-collector.ts';
 import { orderKey } from '../../language/order.ts';
 import { checkValues, LIST } from '../../options.ts';
@@ -21,7 +21,7 @@ import type { Envelope } from '../answers/envelope.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
 import { parametersOf } from '../request/request-state.ts';
 import type { Operation } from '../request/operation.ts';
-import type { ListDefinition, ViewContext } from './view-definition.ts';
+import type { DeclaredList, ListDefinition, ViewContext } from './view-definition.ts';
 
 /** The declarations of a view that decide about its lists. */
 interface ListDeclarations {
@@ -42,6 +42,7 @@ export class RecordLists implements ListDefinition {
   /** All records in the view's order, to be read with the entity manager of a request. */
   readonly records: QuerySet<object>;
   readonly paginator: Paginator | null;
+  readonly declared: DeclaredList;
   readonly pageMembers: ListDefinition['pageMembers'];
   /** Undefined if lists are sent as JSON alone. */
   readonly export: ListExport | undefined;
@@ -53,9 +54,15 @@ export class RecordLists implements ListDefinition {
   constructor(declarations: ListDeclarations) {
     const { name, records, options, operations, answerParameters, context, isShown, envelope } = declarations;
     checkValues(name, options, LIST_RULES);
-    this.#filters = makeFilters(name, records.meta, options, context.defaults.filters, isShown);
+    const target = filterTarget(name, records.meta, options, isShown);
+    this.#filters = makeFilters(target, options, context.defaults.filters);
     this.export = makeExport(options);
     this.paginator = makePaginator(name, options, context, envelope);
+    this.declared = Object.freeze({
+      target,
+      ordering: options.ordering ?? [],
+      pageSizes: this.paginator?.sizes ?? null,
+    });
     this.pageMembers = (this.paginator?.pageNames ?? new PageNames(name, {}, envelope.list)).changed;
     this.records = applyOrdering(name, records, options).by('view');
     this.takesQuery = takesQuery(name, options, operations);
@@ -183,14 +190,8 @@ export function narrowTo<Entity extends object>(given: QuerySet<Entity>, found: 
   return narrowed.filters !== undefined || given.filters === undefined ? narrowed : narrowed.withFilters(given.filters);
 }
 
-function makeFilters(
-  name: string,
-  meta: EntityMetadata,
-  options: AnyModelOptions,
-  defaults: readonly FilterClass[],
-  isShown: IsShown,
-): Filter[] {
-  const target = {
+function filterTarget(name: string, meta: EntityMetadata, options: AnyModelOptions, isShown: IsShown): FilterTarget {
+  return {
     name,
     meta,
     isShown,
@@ -199,8 +200,11 @@ function makeFilters(
     orderingFields: options.orderingFields ?? {},
     ...(options.jsonLogicFields === undefined ? {} : { jsonLogicFields: options.jsonLogicFields }),
   };
-  if (options.filters !== undefined) checkOptionsAreRead(target, options.filters);
-  return (options.filters ?? defaults).map((FilterClass) => new FilterClass(target));
+}
+
+function makeFilters(target: FilterTarget, { filters }: AnyModelOptions, defaults: readonly FilterClass[]): Filter[] {
+  if (filters !== undefined) checkOptionsAreRead(target, filters);
+  return (filters ?? defaults).map((FilterClass) => new FilterClass(target));
 }
 
 function makePaginator(

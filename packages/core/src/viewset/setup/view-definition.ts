@@ -3,9 +3,9 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { TagOf } from '../../entity-tag.ts';
 import type { ErrorFormat } from '../../error-format.ts';
-import type { FilterClass } from '../../filters/filter.ts';
+import type { FilterClass, FilterTarget } from '../../filters/filter.ts';
 import type { ParameterDeclaration } from '../../parameters.ts';
-import type { PaginatorClass } from '../../pagination/paginator.ts';
+import type { PageSizes, PaginatorClass } from '../../pagination/paginator.ts';
 import { makePermissions, type Permission, type PermissionClass } from '../../permissions/permission.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
 import type { Action } from './action.ts';
@@ -91,8 +91,19 @@ export interface BulkSchemas extends OperationSchemas {
   readonly validateQuery?: (query: unknown) => unknown;
 }
 
+/** The declarations of a view about its lists, for programs that judge them. */
+export interface DeclaredList {
+  /** The fields that clients may search, filter and order by. */
+  readonly target: FilterTarget;
+  /** The view's own order: paths with `__`, a minus in front for descending. */
+  readonly ordering: readonly string[];
+  /** The sizes of pages; null: a list has all records. */
+  readonly pageSizes: PageSizes | null;
+}
+
 /** The lists of a view. */
 export interface ListDefinition {
+  readonly declared: DeclaredList;
   /** The query parameters that they take. */
   readonly parameters: readonly ParameterDeclaration[];
   readonly isPaged: boolean;

@@ -1,0 +1,32 @@
+import type { MikroORM } from '@mikro-orm/core';
+import type { OperationPlan, ViewsetInstance } from '@viewset/core';
+import type { FastifyInstance, RouteOptions } from 'fastify';
+
+/** What is known of an application whose routes are registered. */
+export interface CheckedApplication {
+  readonly routes: readonly RouteOptions[];
+  /** The plugins `viewset` of the application, one for each ORM. */
+  readonly instances: ReadonlySet<ViewsetInstance>;
+}
+
+/** Returns what becomes known of an application, from now on. */
+export function watchApplication(app: FastifyInstance): CheckedApplication {
+  const routes: RouteOptions[] = [];
+  const instances = new Set<ViewsetInstance>();
+  app.addHook('onRoute', function (this: FastifyInstance, route) {
+    routes.push(route);
+    if (this.hasDecorator('viewset')) instances.add(this.viewset);
+  });
+  return { routes, instances };
+}
+
+/** A plan with the ORM of its view. */
+export interface OperationOfOrm {
+  readonly plan: OperationPlan;
+  readonly orm: MikroORM;
+}
+
+/** Lists the plans of all views. */
+export function operationsOf({ instances }: CheckedApplication): OperationOfOrm[] {
+  return [...instances].flatMap(({ orm, operations }) => operations.map((plan) => ({ plan, orm })));
+}

@@ -1,0 +1,27 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * Finds the line of a folder's sources on which a class, or an entity of that name, declares something; the line of the class if the word is
+ * not there.
+ *
+ * @returns `books.ts:9`; undefined if no source has the class
+ */
+export function sourceLine(folder: string, className: string, word: string): string | undefined {
+  const files = globSync('**/*.{ts,js,mts}', { cwd: folder, exclude: ['**/node_modules/**', '**/dist/**'] });
+  const begin = new RegExp(className === '' ? '' : `\\bclass ${className}\\b|name: '${className}'`);
+  for (const file of files.toSorted()) {
+    const lines = readFileSync(join(folder, file), 'utf8').split('\n');
+    const first = lines.findIndex((line) => begin.test(line) && (className !== '' || line.includes(word)));
+    if (first === -1) continue;
+    const own = lines.findIndex((line, index) => index > first && hasWord(line, word));
+    const end = lines.findIndex((line, index) => index > first && line.startsWith('}'));
+    const isOwn = own !== -1 && (end === -1 || own < end);
+    return `${file}:${(isOwn && className !== '' ? own : first) + 1}`;
+  }
+  return undefined;
+}
+
+function hasWord(line: string, word: string): boolean {
+  return new RegExp(`(?<!\\w)${word.replaceAll(/\W/g, '\\$&')}\\s*:`).test(line);
+}
