@@ -90,6 +90,7 @@ export { field, type Renamed } from './shapes/write/renamed-field.ts';
 export { nested, type Nested, refs, type Refs } from './shapes/write/to-many-input.ts';
 export type { ExportFormat } from './exports/list-export.ts';
 export { requireTransactions } from './mikro/transactions.ts';
+export { afterCommit } from './viewset/writes/after-commit.ts';
 export { inTransaction } from './viewset/writes/transaction.ts';
 export { acceptedType } from './accepted-type.ts';
 export { addVary } from './add-vary.ts';

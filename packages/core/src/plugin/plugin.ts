@@ -19,6 +19,7 @@ import { admitRequests } from './admission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { errorHandler } from './error-handler.ts';
 import { findBackend } from '../query/backend-of.ts';
+import { hearTransactions } from '../mikro/transaction-ends.ts';
 import { answerNotFound } from './not-found.ts';
 import { decorateRequests } from './request-decorators.ts';
 import { resolveOptions, type ViewsetOptions } from './options.ts';
@@ -89,6 +90,7 @@ export const viewset = fp(
       );
     }
     decorateRequests(app, options);
+    hearTransactions(options.orm);
     app.addHook('onReady', () => startDatabase(app, options.orm));
     if (options.errorHandler) orSay('errorHandler', () => app.setErrorHandler(errorHandler));
     if (options.notFoundHandler) orSay('notFoundHandler', () => answerNotFound(app));

@@ -2,7 +2,6 @@ import {
   type ChangeSet,
   type EntityManager,
   type EntityMetadata,
-  type EntityName,
   type EventArgs,
   type EventManager,
   type EventSubscriber,
@@ -19,36 +18,14 @@ import { cascadesToFiles, type DeletedAlong, fileProperties } from '../../files/
 import type { FileStore } from '../../files/file-store.ts';
 import type { StoredFile } from '../../files/file-type.ts';
 import type { StagedFile } from '../../files/staged-file.ts';
-import { originalTransaction } from '../../mikro/endable-transaction.ts';
+import { type TransactionEnd, transactionEnd } from '../../mikro/transaction-ends.ts';
 
 type Values = Readonly<Record<string, unknown>>;
-
-/** An event of a transaction, as MikroORM dispatches it. */
-interface TransactionEvent {
-  readonly em: EntityManager;
-  readonly transaction?: object;
-}
 
 /** A file in a store, or in one of several: deleting a file from a store that has none of its key does nothing. */
 interface KeptFile {
   readonly stores: Iterable<FileStore>;
   readonly key: string;
-}
-
-/** The files that one transaction, or one savepoint of it, has stored, and those that nothing refers to once it is committed. */
-class TransactionFiles {
-  readonly outer: TransactionFiles | undefined;
-  readonly stored: KeptFile[] = [];
-  readonly obsolete: KeptFile[] = [];
-  state: 'open' | 'committing' | 'undone' = 'open';
-
-  constructor(outer?: TransactionFiles) {
-    this.outer = outer;
-  }
-
-  get isUndone(): boolean {
-    return this.state === 'undone' || this.outer?.isUndone === true;
-  }
 }
 
 /** Records whose keys are read at once. */
@@ -67,9 +44,8 @@ export class FileChanges {
   readonly #log: FastifyBaseLogger;
   readonly #stores = new Map<string, Set<FileStore>>();
   readonly #cascades: ReadonlyMap<EntityMetadata, readonly DeletedAlong[]>;
-  readonly #transactions = new WeakMap<object, TransactionFiles>();
-  /** The transactions in which an entity manager is about to make a savepoint. */
-  readonly #outer = new WeakMap<EntityManager, TransactionFiles | undefined>();
+  /** The files that nothing refers to once a transaction is committed. */
+  readonly #obsolete = new WeakMap<TransactionEnd, KeptFile[]>();
   readonly #found = new WeakMap<ChangeSet<object>, readonly KeptFile[]>();
   /** The changes and deletions whose files were looked for. */
   readonly #seen = new WeakSet<ChangeSet<object>>();
@@ -83,7 +59,6 @@ export class FileChanges {
     const owners = entities.filter((meta) => fileProperties(meta).length > 0);
     const above = entities.filter((meta) => !owners.includes(meta) && this.#cascades.has(meta.root));
     const events = orm.em.getEventManager();
-    events.registerSubscriber(this.#transactionSubscriber());
     events.registerSubscriber(this.#recordSubscriber(owners, { hearsUpdates: true }));
     // Without a name, a subscriber hears of every entity.
     if (above.length > 0) events.registerSubscriber(this.#recordSubscriber(above, { hearsUpdates: false }));
@@ -97,40 +72,10 @@ export class FileChanges {
 
   /** Stores a file of a record that the current transaction of an entity manager writes. */
   async store(em: EntityManager, { store }: FileField, staged: StagedFile): Promise<StoredFile> {
-    const files = this.#filesOf(em.getTransactionContext());
     const file = await staged.store((key) => this.#deleteOne(store, key));
-    files.stored.push({ stores: [store], key: file.key });
     // A request that was given up has no effect, however long its hooks go on.
-    if (files.isUndone) await this.#undo(files);
+    await transactionEnd(em)?.afterRollback(() => this.#deleteOne(store, file.key));
     return file;
-  }
-
-  /** Deletes the files that a transaction has stored, and keeps those that it has replaced: nothing of it will be written. */
-  async undo(transaction: object | undefined): Promise<void> {
-    await this.#undo(this.#filesOf(transaction));
-  }
-
-  #transactionSubscriber(): EventSubscriber {
-    return {
-      // No entity: of transactions every subscriber hears.
-      getSubscribedEntities: (): EntityName[] => [FileChanges],
-      beforeTransactionStart: ({ em, transaction }: TransactionEvent) => {
-        this.#outer.set(em, transaction && this.#filesOf(transaction));
-      },
-      afterTransactionStart: ({ em, transaction }: TransactionEvent) => {
-        this.#transactions.set(originalTransaction(transaction!), new TransactionFiles(this.#outer.get(em)));
-      },
-      beforeTransactionCommit: ({ transaction }: TransactionEvent) => {
-        this.#filesOf(transaction).state = 'committing';
-      },
-      afterTransactionCommit: ({ transaction }: TransactionEvent) => this.#commit(this.#filesOf(transaction)),
-      beforeTransactionRollback: ({ transaction }: TransactionEvent) => {
-        const files = this.#filesOf(transaction);
-        // If a commit has failed, only a rollback that succeeds tells that nothing was written.
-        return files.state === 'committing' ? undefined : this.#undo(files);
-      },
-      afterTransactionRollback: ({ transaction }: TransactionEvent) => this.#undo(this.#filesOf(transaction)),
-    };
   }
 
   #recordSubscriber(entities: readonly EntityMetadata[], { hearsUpdates }: { hearsUpdates: boolean }): EventSubscriber {
@@ -138,10 +83,8 @@ export class FileChanges {
       if (changes !== undefined && files.length > 0) this.#found.set(changes, files);
     };
     const take = async ({ em, changeSet }: EventArgs<object>): Promise<void> => {
-      const files = (changeSet && this.#found.get(changeSet)) ?? [];
-      const transaction = em.getTransactionContext<object>();
-      if (transaction === undefined) await this.#delete(files);
-      else this.#filesOf(transaction).obsolete.push(...files);
+      const files = changeSet && this.#found.get(changeSet);
+      if (files !== undefined) await this.#deleteAfterCommit(em, files);
     };
     return {
       getSubscribedEntities: () => entities.map((meta) => meta.class),
@@ -278,26 +221,14 @@ export class FileChanges {
     );
   }
 
-  #filesOf(transaction: object | undefined): TransactionFiles {
-    const original = transaction && originalTransaction(transaction);
-    const known = original && this.#transactions.get(original);
-    if (known !== undefined) return known;
-    const files = new TransactionFiles();
-    if (original !== undefined) this.#transactions.set(original, files);
-    return files;
-  }
-
-  async #commit(files: TransactionFiles): Promise<void> {
-    const { outer, stored, obsolete } = files;
-    if (outer === undefined) return this.#delete(obsolete.splice(0));
-    outer.stored.push(...stored.splice(0));
-    outer.obsolete.push(...obsolete.splice(0));
-  }
-
-  async #undo(files: TransactionFiles): Promise<void> {
-    files.state = 'undone';
-    files.obsolete.length = 0;
-    await this.#delete(files.stored.splice(0));
+  async #deleteAfterCommit(em: EntityManager, files: readonly KeptFile[]): Promise<void> {
+    const end = transactionEnd(em);
+    if (end === undefined) return this.#delete(files);
+    const waiting = this.#obsolete.get(end);
+    if (waiting !== undefined) return void waiting.push(...files);
+    const all = [...files];
+    this.#obsolete.set(end, all);
+    end.afterCommit(() => this.#delete(all));
   }
 
   /** Deletes files that nothing refers to. One that cannot be deleted now stays, and the log says which. */
@@ -342,11 +273,6 @@ function fileNames(meta: EntityMetadata): string[] {
 
 function keyOf(meta: EntityMetadata): string {
   return onlyPrimaryKey(meta)!.name;
-}
-
-/** Undoes what the current transaction of an entity manager, which cannot be committed, does to files. */
-export async function undoFiles(em: EntityManager): Promise<void> {
-  await changesOf.get(em.getEventManager())?.undo(em.getTransactionContext());
 }
 
 /** Reads what a record, or a row of it, keeps of a file. */

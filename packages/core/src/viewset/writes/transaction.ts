@@ -6,10 +6,10 @@ import { checkNotGivenUp, isGivenUp, onGivenUp, tookTooLong } from '../../given-
 import { ImproperlyConfigured } from '../../errors.ts';
 import { endable } from '../../mikro/endable-transaction.ts';
 import { holdTransaction, transactionMethods } from '../../mikro/held-transaction.ts';
+import { transactionEnd } from '../../mikro/transaction-ends.ts';
 import { lacksTransactions } from '../../mikro/transactions.ts';
 import { pauses } from '../../pauses.ts';
 import { backendOf } from '../../query/backend-of.ts';
-import { undoFiles } from '../files/file-changes.ts';
 
 /**
  * The entity manager of a transaction that the application has begun by `em.transactional()`, within its callback;
@@ -89,7 +89,7 @@ async function joinTransaction<Result>(
     if (!isDone) {
       await backendOf(em).spoilTransaction(em, cannotGoOn);
       // Nobody may roll it back, or MikroORM tell of it: not of a rollback after a commit that has failed.
-      await undoFiles(em);
+      await transactionEnd(em)?.undo();
     }
   }
 }
