@@ -1,5 +1,5 @@
 /**
- * `pnpm coverage [tap's arguments]`: runs the tests, then names each function of the packages that none of them called, and
+ * `pnpm coverage [files]`: runs the tests, then names each function of the packages that none of them called, and
  * says how much of the packages ran. `--report` reports what an earlier run has left in NODE_V8_COVERAGE.
  *
  * V8 itself counts, in every process that a test starts too; one that is killed reports nothing.
