@@ -1,7 +1,7 @@
 /**
- * `pnpm test [--jobs=2] [--timeout=300] [files]`: runs every test file, or the given ones, each in a process of its own.
- * Prints a line for each file, with the whole output of a file that fails. Then what was skipped and why, then one line of
- * counts.
+ * `pnpm test [--suite=fast] [--jobs=2] [--timeout=300] [files]`: runs the files of a suite, or the given ones, each in a
+ * process of its own. Prints a line for each file, with the whole output of a file that fails. Then what was skipped and why,
+ * then one line of counts.
  *
  * The files write TAP and end it with their counts. tap's own runner would load its hooks for mocks, source maps and
  * coverage into every process, which takes as long as a third of the start of a test.
@@ -16,14 +16,28 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { countsIn, formatCounts, skippedIn, sumOf } from './tap-results.ts';
 
-const EVERY_TEST = ['docs/test/**/*.test.ts', 'examples/*/test/**/*.test.ts', 'packages/*/test/**/*.test.ts'];
+const EVERY_TEST = '{docs,examples/*,packages/*}/test/**/*.test.ts';
+/** Compiles all code of the documentation, and runs its programs. */
+const DOCS = 'docs/test/{examples,snippets,symbols}.test.ts';
+/** Starts a browser for most files. */
+const EXPLORER = 'packages/explorer/test/**/*.test.ts';
+const SUITES: Readonly<Record<string, { readonly files: string; readonly exclude?: readonly string[] }>> = {
+  fast: { files: EVERY_TEST, exclude: [DOCS, EXPLORER] },
+  docs: { files: DOCS },
+  explorer: { files: EXPLORER },
+  every: { files: EVERY_TEST },
+};
 /** What a file whose time is over has for its report. */
 const GRACE_MS = 10_000;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
-  options: { jobs: { type: 'string', default: '2' }, timeout: { type: 'string', default: '300' } },
+  options: {
+    suite: { type: 'string', default: 'fast' },
+    jobs: { type: 'string', default: '2' },
+    timeout: { type: 'string', default: '300' },
+  },
 });
 const env = {
   ...process.env,
@@ -33,7 +47,10 @@ const env = {
   ...(process.env['NODE_V8_COVERAGE'] === undefined && { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') }),
 };
 
-const files = (positionals.length > 0 ? positionals : EVERY_TEST).flatMap(filesOf);
+const suite = SUITES[options.suite];
+if (suite === undefined) throw new Error(`--suite: one of ${Object.keys(SUITES).join(', ')}`);
+const files =
+  positionals.length > 0 ? positionals.flatMap((pattern) => filesOf(pattern)) : filesOf(suite.files, suite.exclude);
 const running = new Set<ReturnType<typeof spawn>>();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
@@ -57,8 +74,8 @@ if (total.skipped > 0) {
 console.log(formatCounts(total));
 process.exitCode = !hasFailed && total.passed > 0 ? 0 : 1;
 
-function filesOf(pattern: string): string[] {
-  const found = globSync(pattern, { cwd: root }).toSorted();
+function filesOf(pattern: string, exclude: readonly string[] = []): string[] {
+  const found = globSync(pattern, { cwd: root, exclude }).toSorted();
   if (found.length === 0) throw new Error(`There is no test ${pattern}`);
   return found;
 }
