@@ -22,7 +22,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const copy = mkdtempSync(join(tmpdir(), 'viewset-newest-'));
 process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 
-for (const path of globSync('{packages/*,package.json,tsconfig.base.json,.taprc,scripts,docs/*.md}', { cwd: root })) {
+for (const path of globSync('{packages/*,package.json,tsconfig.base.json,scripts,docs/*.md}', { cwd: root })) {
   cpSync(join(root, path), join(copy, path), {
     recursive: true,
     filter: (from) => !/\/(node_modules|dist)$/.test(from),

@@ -42,6 +42,18 @@ const gates: readonly Gate[] = [
   { name: 'the demo of Conduit', command: 'node scripts/check-demo.ts /health/,/api/articles pnpm demo:conduit' },
   { name: "the README's test command", command: testCommand, counts: true, env: { NODE_V8_COVERAGE: coverage } },
   {
+    name: 'the code of the documentation',
+    command: 'pnpm test:docs',
+    counts: true,
+    env: { NODE_V8_COVERAGE: coverage },
+  },
+  {
+    name: 'the explorer in a browser',
+    command: 'pnpm test:explorer',
+    counts: true,
+    env: { NODE_V8_COVERAGE: coverage },
+  },
+  {
     name: 'coverage',
     command: 'node scripts/coverage.ts --report',
     env: { NODE_V8_COVERAGE: coverage },

@@ -1,5 +1,5 @@
 /**
- * `pnpm coverage [tap's arguments]`: runs the tests, then names each function of the packages that none of them called, and
+ * `pnpm coverage [files]`: runs the tests, then names each function of the packages that none of them called, and
  * says how much of the packages ran. `--report` reports what an earlier run has left in NODE_V8_COVERAGE.
  *
  * V8 itself counts, in every process that a test starts too; one that is killed reports nothing.
@@ -37,7 +37,7 @@ if (process.argv[2] !== '--report') {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const env = { ...process.env, NODE_V8_COVERAGE: folder };
-  const tests = [`${root}scripts/test.ts`, ...process.argv.slice(2)];
+  const tests = [`${root}scripts/test.ts`, '--suite=every', '--timeout=900', ...process.argv.slice(2)];
   process.exitCode = spawnSync(process.execPath, tests, { cwd: root, env, stdio: 'inherit' }).status ?? 1;
 }
 

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// Not bin/tsc, which has no extension: under tap's hooks Node cannot load it.
 const COMPILER = join(fileURLToPath(import.meta.resolve('typescript/package.json')), '../lib/tsc.js');
 
 /** The answer of one run of the compiler. */

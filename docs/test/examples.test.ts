@@ -6,6 +6,7 @@ import t from 'tap';
 import { MODULES, PACKAGES, sourceOf } from '../site/packages.ts';
 import { compileProjects } from './support/compile-projects.ts';
 import { docstringExamples, exampleProgram, exportedNames } from './support/docstring-examples.ts';
+import { augmentationOf } from './support/snippet-project.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const scratch = join(root, 'docs/test/.snippets');
@@ -18,22 +19,13 @@ const shared = new Map([
   ['@viewset/core/status', namesIn('packages/core/src/status.ts')] as const,
 ]);
 
+const folders = new Set<string>();
 const programs = PACKAGES.flatMap((name) => {
-  const folder = join(scratch, name);
-  mkdirSync(folder, { recursive: true });
-  // A name may be imported whether it is a type or a value.
-  const compilerOptions = {
-    moduleDetection: 'force',
-    noUnusedLocals: false,
-    noUnusedParameters: false,
-    verbatimModuleSyntax: false,
-    isolatedModules: false,
-  };
-  writeFileSync(
-    join(folder, 'tsconfig.json'),
-    JSON.stringify({ extends: '../../../../tsconfig.base.json', compilerOptions }),
-  );
-  return docstringExamples(root, `packages/${name}`).map((example) => {
+  const examples = docstringExamples(root, `packages/${name}`);
+  const folder = join(scratch, augmentationOf(examples) === '' ? 'shared' : name);
+  if (!folders.has(folder)) writeProject(folder);
+  folders.add(folder);
+  return examples.map((example) => {
     const path = join(folder, `${example.source.replaceAll('/', '-').replace(/\.ts$/, '')}-${example.line}.ts`);
     const modules = new Map([...shared, [`../../../../${example.source}`, namesIn(example.source)]]);
     writeFileSync(path, exampleProgram(example, modules));
@@ -42,13 +34,10 @@ const programs = PACKAGES.flatMap((name) => {
 });
 
 // A compiler that read nothing would find nothing.
-const mistaken = PACKAGES.map((name) => join(scratch, name, 'mistake.ts'));
+const mistaken = [...folders].map((folder) => join(folder, 'mistake.ts'));
 for (const path of mistaken) writeFileSync(path, "export const mistake: number = 'text';\n");
 
-const mistakes = compileProjects(
-  root,
-  PACKAGES.map((name) => join(scratch, name)),
-);
+const mistakes = compileProjects(root, [...folders]);
 t.ok(programs.length > 70, 'the docstrings can be read');
 for (const { source, line, path } of programs) {
   const found = mistakes.filter((mistake) => mistake.path === path);
@@ -68,3 +57,17 @@ t.strictSame(
   [],
   'what the examples import compiles',
 );
+
+function writeProject(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  // A name may be imported whether it is a type or a value.
+  const compilerOptions = {
+    moduleDetection: 'force',
+    noUnusedLocals: false,
+    noUnusedParameters: false,
+    verbatimModuleSyntax: false,
+    isolatedModules: false,
+  };
+  const config = { extends: '../../../../tsconfig.base.json', compilerOptions };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+}

@@ -18,7 +18,7 @@ import { createPostgreSqlDatabase, skipPostgreSql } from '../../packages/core/te
 import { PACKAGES } from '../site/packages.ts';
 import { compileProjects } from './support/compile-projects.ts';
 import { codeBlocks } from './support/code-block.ts';
-import { augmentsTypes, type Snippet, snippetsOf, writeProject, writeSnippets } from './support/snippet-project.ts';
+import { augmentationOf, type Snippet, snippetsOf, writeProject, writeSnippets } from './support/snippet-project.ts';
 
 const PROGRAM_TIMEOUT_MS = 30_000;
 
@@ -28,22 +28,24 @@ rmSync(scratch, { recursive: true, force: true });
 
 /** The entities of the examples, which docs/views.md shows: every page may import them. */
 const sharedEntities = codeBlocks('docs/views.md', readFileSync(join(root, 'docs/views.md'), 'utf8'))[0]?.code ?? '';
-const projects = new Set<string>();
+/** The projects of the compiler by what their documents declare about the types of Viewset. */
+const projects = new Map([['', join(scratch, 'shared')]]);
 const all: Snippet[] = [];
 for (const document of documents()) {
   const blocks = codeBlocks(document, readFileSync(join(root, document), 'utf8'));
   const name = document.replace(/\.md$/, '').replaceAll('/', '-');
-  const project = join(scratch, augmentsTypes(blocks) ? name : 'shared');
+  const augmentation = augmentationOf(blocks);
+  const project = projects.get(augmentation) ?? join(scratch, name);
   const folder = join(project, name);
   const snippets = snippetsOf(folder, blocks);
   if (snippets.length === 0) continue;
   writeProject(project);
   writeSnippets(folder, snippets, sharedEntities);
-  projects.add(project);
+  projects.set(augmentation, project);
   all.push(...snippets);
 }
 
-const mistakes = compileProjects(root, [...projects]);
+const mistakes = compileProjects(root, [...projects.values()]);
 for (const snippet of all) {
   t.test(`${snippet.document}:${snippet.line} (${relative(scratch, snippet.path)})`, async (t) => {
     t.strictSame(

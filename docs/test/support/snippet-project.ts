@@ -62,9 +62,15 @@ function filesOf(folder: string, blocks: readonly CodeBlock[]): Snippet[] {
   return snippets;
 }
 
-/** Tells if a document declares something about the types of others, which must stay with it. */
-export function augmentsTypes(blocks: readonly CodeBlock[]): boolean {
-  return blocks.some(({ code }) => /^declare (?:module|global)\b/m.test(code));
+/**
+ * Returns what blocks declare about the types of Viewset: empty if nothing. Such a declaration holds in a whole project of the
+ * compiler, so only documents with the same declarations can share one.
+ */
+export function augmentationOf(blocks: readonly { readonly code: string }[]): string {
+  const declarations = blocks.flatMap(
+    ({ code }) => code.match(/^declare (?:module '@viewset|global\b)[^]*?^\}/gm) ?? [],
+  );
+  return declarations.map((text) => text.replaceAll(/\/\/.*|\s+/g, ' ').replaceAll(/ +/g, ' ')).join();
 }
 
 /** Makes a folder a project of the compiler. Each takes the compiler as long as all that the packages are made of. */

@@ -1,10 +1,7 @@
 import type { AnyEntity, EntityClass, EntitySchema, MikroORM, Options } from '@mikro-orm/core';
-import { MikroORM as MongoORM } from '@mikro-orm/mongodb';
-import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import { randomBytes } from 'node:crypto';
 import type { Test } from 'tap';
-import { MongoExtension } from '../../../mongodb/src/index.ts';
 
 export type DatabaseName = 'sqlite' | 'postgresql' | 'mongodb';
 
@@ -66,6 +63,7 @@ export async function openSqlite(t: Test, options: DatabaseOptions): Promise<Mik
 /** A MikroORM on an empty PostgreSQL database of its own, dropped when the test ends. */
 export async function openPostgreSql(t: Test, options: DatabaseOptions): Promise<MikroORM> {
   const clientUrl = await createPostgreSqlDatabase(t);
+  const { MikroORM: PostgreSqlORM } = await import('@mikro-orm/postgresql');
   const orm = await PostgreSqlORM.init({ ...options.orm, clientUrl, entities: [...options.entities] } as object);
   t.teardown(() => orm.close(true));
   await orm.schema.create();
@@ -75,6 +73,8 @@ export async function openPostgreSql(t: Test, options: DatabaseOptions): Promise
 /** A MikroORM on an empty MongoDB database of its own, dropped when the test ends. */
 export async function openMongo(t: Test, options: DatabaseOptions): Promise<MikroORM> {
   const clientUrl = mongoDatabase();
+  const { MikroORM: MongoORM } = await import('@mikro-orm/mongodb');
+  const { MongoExtension } = await import('../../../mongodb/src/index.ts');
   const extensions = [MongoExtension];
   const orm = await MongoORM.init({ ...options.orm, clientUrl, extensions, entities: [...options.entities] } as object);
   t.teardown(async () => {
@@ -114,6 +114,7 @@ export async function createPostgreSqlDatabase(t: Test): Promise<string> {
 
 /** Runs one statement on the server's own database, over a connection of its own. */
 export async function administrate(clientUrl: string, sql: string): Promise<void> {
+  const { MikroORM: PostgreSqlORM } = await import('@mikro-orm/postgresql');
   const orm = await PostgreSqlORM.init({ clientUrl, entities: [], discovery: { warnWhenNoEntities: false } });
   try {
     await orm.em.getConnection().execute(sql);
