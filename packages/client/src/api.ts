@@ -65,7 +65,17 @@ interface MayMiss {
 type AllRoutes<View, D extends Declarations> = OperationRoutes<View, D> & ActionRoutes<Instance<View>, D>;
 
 /** Looks the property up: to infer it has the compiler compare the whole class, which was a fifth of what a client costs it. */
-type DeclaredBy<View> = Extract<View['~declared' & keyof View], Declarations>;
+type DeclaredBy<View> = Enveloped<
+  Extract<View['~declared' & keyof View], Declarations>,
+  View['~envelope' & keyof View]
+>;
+
+/** The declarations with the envelope of the router, if the view has none of its own. */
+type Enveloped<D extends Declarations, Default> = [Default] extends [never]
+  ? D
+  : [D['envelope']] extends [never]
+    ? Omit<D, 'envelope'> & { readonly envelope: Default }
+    : D;
 
 type OperationRoutes<View, D extends Declarations> = [D] extends [never]
   ? PlainRoutes<Instance<View>>

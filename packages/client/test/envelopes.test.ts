@@ -1,5 +1,6 @@
 /** Views whose records stand in members of their own, and pages with other names: types, and what comes. */
 import {
+  action,
   CursorPagination,
   LimitOffsetPagination,
   ModelViewSet,
@@ -42,6 +43,18 @@ class ByCursor extends ModelViewSet(Book, {
   pagination: CursorPagination.with({ names: { next_cursor: 'after', previous_cursor: null }, pageSize: 2 }),
 }) {}
 
+class Plain extends ModelViewSet(Book, { read, write, bulk: 3 }) {
+  newest = action({ answers: 'page' }, async (request, reply) =>
+    this.paginate(request, this.getQueryset(request).orderBy('-id'), reply),
+  );
+}
+class Bare extends ModelViewSet(Book, { read, envelope: null }) {}
+
+const enveloping = () =>
+  new Router({ prefix: 'all', envelope: { one: 'data', many: 'items', count: 'total' } })
+    .register('plain', Plain)
+    .register('books', Enveloped, { basename: 'all-books' })
+    .register('bare', Bare);
 const router = () =>
   new Router()
     .register('books', Enveloped)
@@ -64,8 +77,30 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
   const app = fastify(serverOptions());
   await app.register(viewset, { orm, secret: 's'.repeat(32) });
   await app.register(router().plugin);
+  await app.register(enveloping().plugin);
   t.teardown(() => app.close());
-  const api = createClient<Api>({ url: await app.listen({ port: 0, host: '127.0.0.1' }) });
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const api = createClient<Api>({ url });
+  const all = createClient<ReturnType<typeof enveloping>>({ url: `${url}/all` });
+
+  t.test('a router has members for views without their own', async (t) => {
+    same<DataOf<typeof all.plain.retrieve>, { readonly data: Item }>(true);
+    same<DataOf<typeof all.plain.list>, { readonly items: Item[]; readonly total: number }>(true);
+    same<Parameters<typeof all.plain.update>[1], { readonly data: { title?: string } }>(true);
+    same<DataOf<typeof all.plain.createMany>, { readonly items: Item[] }>(true);
+    same<DataOf<typeof all.plain.newest>, DataOf<typeof all.plain.list>>(true);
+    same<DataOf<typeof all.books.retrieve>, { readonly book: Item }>(true);
+    same<DataOf<typeof all.bare.retrieve>, Item>(true);
+    same<keyof DataOf<typeof all.bare.list>, 'count' | 'next' | 'previous' | 'results'>(true);
+    const { data } = await all.plain.create({ data: { title: 'Zen' } });
+    t.equal((await all.plain.newest({ page_size: 1 })).items[0]?.id, data.id);
+    const titles: string[] = [];
+    for await (const { title } of all.plain.each({ pageSize: 3 }, { paging: { results: 'items' } })) titles.push(title);
+    t.equal(titles.length, (await all.plain.list()).total);
+    t.equal((await all.books.retrieve(data.id)).book.title, 'Zen');
+    t.equal((await all.bare.retrieve(data.id)).title, 'Zen');
+    await all.plain.destroy(data.id);
+  });
 
   t.test('types have the members', async () => {
     same<DataOf<typeof api.books.retrieve>, { readonly book: Item }>(true);

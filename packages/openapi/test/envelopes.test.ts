@@ -18,6 +18,10 @@ class BookViewSet extends ModelViewSet(Book, {
   bulk: 3,
   fieldWords: { title: { description: 'As on the cover' } },
 }) {}
+class PlainViewSet extends ModelViewSet(Publisher, {
+  read: readShape(Publisher, ['id', 'name']),
+  write: writeShape(Publisher, ['name']),
+}) {}
 class WholeViewSet extends ModelViewSet(Publisher, {
   read: readShape(Publisher, ['id', 'name']),
   pagination: null,
@@ -26,7 +30,10 @@ class WholeViewSet extends ModelViewSet(Publisher, {
 
 forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, orm) => {
   const router = new Router().register('books', BookViewSet).register('publishers', WholeViewSet);
-  const app = await startApp(t, orm, (made) => void made.register(router.plugin));
+  const enveloping = new Router({ prefix: 'all', envelope: { one: 'data', many: 'items' } })
+    .register('plain', PlainViewSet)
+    .register('publishers', WholeViewSet, { basename: 'all-publishers' });
+  const app = await startApp(t, orm, (made) => void made.register(router.plugin).register(enveloping.plugin));
   const document = await documentOf(app);
   const { get, post, patch } = { ...document.paths['/books/{pk}'], ...document.paths['/books'] };
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
@@ -64,6 +71,13 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
     });
   });
 
+  t.test('the envelope of a router is that of its views', async (t) => {
+    const plain = document.paths['/all/plain']!;
+    t.match(plain['get'], { 'x-viewset': { pageMembers: { results: 'items', count: null } } });
+    t.match(plain['post'], { 'x-viewset': { envelope: 'data' } });
+    t.match(document.paths['/all/publishers']!['get'], { 'x-viewset': { pageMembers: { results: 'publishers' } } });
+  });
+
   t.test('the server answers so', async (t) => {
     const fits = (schema: object, url: string, payload?: object) =>
       t.test(url, async (t) => {
@@ -79,6 +93,8 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
     await fits(schemaOf('/books', 'get', '200'), '/books');
     await fits(schemaOf('/books/{pk}', 'get', '200'), '/books/1');
     await fits(schemaOf('/publishers', 'get', '200'), '/publishers');
+    await fits(schemaOf('/all/plain', 'post', '201'), '/all/plain', { data: { name: 'Elm' } });
+    await fits(schemaOf('/all/plain', 'get', '200'), '/all/plain');
   });
 });
 

@@ -3,8 +3,7 @@ import { type Awaitable, whenReady } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { valueReader } from '../fields/value-reader.ts';
 import { keyText, primaryKey } from '../fields/primary-key.ts';
-import { keepChildren } from '../language/kept-children.ts';
-import { keepValue } from '../language/kept-values.ts';
+import { keepShown } from '../language/kept-values.ts';
 import type { Children, Projection, RelatedProjection } from '../language/projection.ts';
 import type { Query } from '../language/query.ts';
 import type { RelatedPath } from '../language/related-path.ts';
@@ -119,7 +118,7 @@ async function loadTold(
   for (const [index, entity] of entities.entries()) {
     const row = rows.get(keyText(keys[index]));
     if (row === undefined) continue;
-    for (const [place, path] of told.entries()) keepValue(path, entity, readers[place]?.(row[place]) ?? row[place]);
+    for (const [place, path] of told.entries()) keepShown(path, entity, readers[place]?.(row[place]) ?? row[place]);
   }
 }
 
@@ -131,7 +130,7 @@ async function loadChildren(
   const owners = related.map(({ owner }) => entities.map(ownerReader(owner)));
   const children = await readAllChildren(readChildren, related, owners);
   for (const [place, one] of related.entries()) {
-    for (const [index, entity] of entities.entries()) keepChildren(one, entity, children[place]?.[index] ?? []);
+    for (const [index, entity] of entities.entries()) keepShown(one, entity, children[place]?.[index] ?? []);
   }
 }
 

@@ -20,7 +20,7 @@ export interface Projection<Record> {
    * own: a list for each of `related`.
    */
   readRow(row: readonly unknown[], children?: Children): Record;
-  /** Makes the same record of an entity whose `populate` is loaded, and the children by `keepChildren`, what is told by `keepValue`. `row`: see `ofEntities`. */
+  /** Makes the same record of an entity whose `populate` is loaded, and what related records show by `keepShown`. `row`: see `ofEntities`. */
   readEntity(entity: object, row?: readonly unknown[]): Record;
   /** The relations that readEntity needs loaded. */
   readonly populate: readonly string[];

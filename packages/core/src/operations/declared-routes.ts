@@ -16,6 +16,7 @@ import { type AnsweringOperation, isAnswering } from '../viewset/request/answer.
 import { EXPORT_TYPES } from '../exports/list-export.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { ParentProof } from '../viewset/visible/parent.ts';
+import { readingRecords } from '../viewset/request/unread-records.ts';
 import { inTransaction } from '../viewset/writes/transaction.ts';
 import type { WriteOperation, Operation } from '../viewset/request/operation.ts';
 import type {
@@ -170,7 +171,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       preconditions: definition.preconditions,
       transaction: isWriting && isOwn,
       transactionReasons: () => (isWriting ? (definition.transactionReasons?.(operation as WriteOperation) ?? []) : []),
-      handler: operationHandler(view, operation),
+      handler: isOwn ? operationHandler(view, operation) : readingRecords(operationHandler(view, operation)),
       proof: isOwn && !customized.findsRecord ? PROOFS[operation] : 'none',
     };
   });
@@ -344,13 +345,14 @@ function actionHandler(
   prepare: ViewDefinition['prepareDetailAction'],
   transaction: boolean,
 ): OperationHandler {
-  const handle: OperationHandler =
+  const handle = readingRecords(
     prepare === undefined
       ? handler
       : async (request, reply) => {
           await prepare(request);
           return handler(request, reply);
-        };
+        },
+  );
   if (!transaction) return handle;
   // An answer that says that the action failed undoes it, thrown or not.
   return (request, reply) =>

@@ -2,11 +2,12 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fastifyRoute, keepAnswers, type RouteScope } from '../operations/fastify-route.ts';
 import { type PlannedRoute, planView } from '../operations/plan-view.ts';
-import { checkOptionNames, checkOptions, TEXT, wrongOption } from '../options.ts';
+import { checkOptionNames, checkOptions, checkValues, TEXT, wrongOption } from '../options.ts';
 import { templateOf } from '../path-template.ts';
 import { type Action, actionsOf } from '../viewset/setup/action.ts';
 import { kebabCase } from '../kebab-case.ts';
 import { declareFileLinks, FILE_LINKS, type LinkedParent } from '../viewset/files/file-links.ts';
+import { Envelope, ENVELOPE_RULE, type EnvelopeOption } from '../viewset/answers/envelope.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { SendsAll } from '../viewset/model-viewset.ts';
 import { OPERATIONS } from '../viewset/request/operation.ts';
@@ -32,9 +33,11 @@ import { RouterRoot } from './router-root.ts';
 import { shareSerializers } from './shared-serializers.ts';
 
 /** The options of a router. */
-export interface RouterOptions {
+export interface RouterOptions<Default extends EnvelopeOption = EnvelopeOption> {
   /** In front of every path, without slashes at its ends: `api`, `api/v1`. Default: none. */
   readonly prefix?: string;
+  /** The envelope of every view that has no `envelope` of its own; null of a view: none. Default: none. */
+  readonly envelope?: Default;
 }
 
 /** The options of a view's registration, besides its path. */
@@ -49,15 +52,18 @@ export interface RegisterOptions<Relation extends string = string> {
 }
 
 /** A view of a router by its path, only for the types of clients; nothing if the path is no literal. */
-export type Registered<Path extends string, View, Relation = never> = string extends Path
+export type Registered<Path extends string, View, Relation = never, Default = never> = string extends Path
   ? unknown
-  : { readonly '~views'?: { readonly [Name in Path]: View & Nested<Relation> } };
+  : { readonly '~views'?: { readonly [Name in Path]: View & Nested<Relation> & Enveloped<Default> } };
 
 /** The relation that the path of a view names, unless an option does. */
 type NamedInPath<Path extends string, Relation> = [Relation] extends [never] ? LastParameter<Path> : never;
 
 /** The relation of a nested view's records to the one in its path. */
 type Nested<Relation> = [Relation] extends [never] ? unknown : { readonly '~parent': Relation };
+
+/** The envelope that a view has if it has none of its own. */
+type Enveloped<Default> = [Default] extends [never] ? unknown : { readonly '~envelope': Default };
 
 /** The registration that another one is nested in. */
 interface RegisteredParent {
@@ -88,15 +94,18 @@ interface Registration {
  * await app.register(router.plugin);
  * router.reverse('products-detail', { pk: 7 });   // '/api/products/7'
  */
-export class Router {
+export class Router<const Default extends EnvelopeOption = never> {
   readonly #prefix: string;
+  readonly #envelope: Envelope;
   readonly #registrations: Registration[] = [];
   readonly #names = new RouteNames();
   #mounted = false;
 
-  constructor(options: RouterOptions = {}) {
-    checkOptionNames('Router', options, ['prefix']);
-    const { prefix = '' } = options;
+  constructor(options: RouterOptions<Default> = {}) {
+    checkOptionNames('Router', options, ['prefix', 'envelope']);
+    checkValues('Router', options, { envelope: ENVELOPE_RULE });
+    const { prefix = '', envelope } = options;
+    this.#envelope = new Envelope('Router', envelope);
     this.#prefix = prefix === '' ? '' : checkPrefix(prefix);
   }
 
@@ -117,7 +126,7 @@ export class Router {
     path: Path,
     View: View & SendsAll<View> & HasRelation<View, NamedInPath<Path, Relation>>,
     options: RegisterOptions<Relation> = {},
-  ): this & Registered<Path, View, Relation | NamedInPath<Path, Relation>> {
+  ): this & Registered<Path, View, Relation | NamedInPath<Path, Relation>, Default> {
     checkOptions('Router.register()', options, { basename: TEXT, parent: TEXT });
     if (this.#mounted) throw new ImproperlyConfigured(`Router: "${path}" came after the router was mounted`);
     const checked = checkViewPath(path);
@@ -297,7 +306,7 @@ export class Router {
     const context = {
       orm,
       log: app.log,
-      defaults,
+      defaults: { ...defaults, envelope: this.#envelope },
       path: this.#fullPath(app, path),
       ignoresTrailingSlash: ignoresTrailingSlash(app),
       parent: parent && this.#placeBelow(app, parent),

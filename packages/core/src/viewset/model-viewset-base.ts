@@ -3,9 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
 import { NotFound } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
-import { hasPendingRelations, notFlushed } from '../mikro/pending-relations.ts';
 import { removeEntity } from '../mikro/remove-entity.ts';
-import { backendOf } from '../query/backend-of.ts';
 import { type QuerySet, slicedError } from '../query/queryset.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
 import type { ByProperty, ResolvedData } from '../shapes/write/write-input.ts';
@@ -20,6 +18,7 @@ import { narrowTo } from './setup/record-lists.ts';
 import { RecordWrites } from './writes/record-writes.ts';
 import type { TakingOperation } from './request/read-input.ts';
 import { parametersOf, stateOf } from './request/request-state.ts';
+import { loadStored } from './request/unread-records.ts';
 import { Resource } from './setup/resource.ts';
 import { type ShowingDefinition, ShownRecords } from './visible/shown-records.ts';
 import { type RecordView, SHOWS } from './visible/shown-view.ts';
@@ -288,32 +287,31 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Reads the records of relations to many that the read shape shows of entities (`many()`), for `represent`: by one statement
-   * for each relation and level, however many entities there are. One more reads all values of `exists()` and `count()`. When the view itself calls `represent`, it has done so.
-   * Later changes need another call.
+   * Reads the related records that the read shape shows of entities (`many()`, `exists()`, `count()`), for fields of `represent` that an
+   * action reads itself, and for an override of `represent` that an action calls: by one statement for each relation and level, however many
+   * entities there are. One more reads all values of `exists()` and `count()`. Later changes need another call.
    *
    * Within a transaction, such as that of an action of one record under POST, the changes of `request.em` are flushed first. Outside of one nothing is
    * written, and it throws an Error if `request.em` has changes of relations, or new or removed entities, that are not flushed.
    *
    * @example
    * class AuthorViewSet extends ModelViewSet(Author, { read: readShape(Author, ['id'], { books: many('books.title') }) }) {
-   *   thanks = action({ detail: true }, async (request) => {
+   *   shortest = action({ detail: true }, async (request) => {
    *     const author = await this.getObject(request);
    *     await this.loadRelated(request, author);
-   *     return this.represent(author);
+   *     return { title: this.represent(author).books[0] };
    *   });
    * }
    */
   async loadRelated(request: FastifyRequest, ...entities: Entity[]): Promise<void> {
-    const { em } = request;
-    if (em.isInTransaction()) await em.flush();
-    else if (hasPendingRelations(em)) throw notFlushed(`${this.name}: loadRelated()`);
-    return backendOf(request).loadRelated(request, entities, this.#resource.answers.current(request).projection);
+    const { projection } = this.#resource.answers.current(request);
+    await loadStored(`${this.name}: loadRelated()`, request, entities, projection);
   }
 
   /**
-   * Returns an entity in the read shape. The relations that the shape reads must be loaded, those to many by `loadRelated`;
-   * when the view calls this, they are.
+   * Returns an entity in the read shape. The relations to one that the shape reads must be loaded. If you pass the request on, related
+   * records (`many()`, `exists()`, `count()`) are read when the handler has returned, for all entities at once. Before that, reading a field of
+   * the record is an error; `loadRelated` reads them earlier.
    *
    * Override it to make records of entities, with their methods and getters, for list, retrieve, create and update alike:
    * every record is then read as an entity of `request.em`, by the same statement. As long as nobody does, rows are read

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import t from 'tap';
 import { Type } from 'typebox';
 import {
+  action,
   CursorPagination,
   InvalidUsage,
   LimitOffsetPagination,
@@ -34,6 +35,13 @@ const Renamed = LimitOffsetPagination.with({
 });
 class Named extends ModelViewSet(Tag, { ...options, pagination: Renamed }) {}
 class Both extends ModelViewSet(Tag, { ...options, pagination: Renamed, envelope: { many: 'tags' } }) {}
+class Plain extends ModelViewSet(Tag, { ...options, bulk: 5, etags: true, exports: ['ndjson'] }) {
+  first = action({ answers: 'record' }, async (request) => {
+    const [tag] = await this.getQueryset(request).slice(0, 1).entities();
+    return this.represent(tag!, request);
+  });
+}
+class Bare extends ModelViewSet(Tag, { ...options, envelope: null }) {}
 class Judged extends ModelViewSet(Tag, {
   ...options,
   envelope,
@@ -85,7 +93,14 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     .register('named', Named)
     .register('both', Both)
     .register('judged', Judged);
-  const app = await testApp(t, orm, [router], { options: { secret: 'a secret of thirty-two bytes ...' } });
+  const enveloping = new Router({ prefix: 'all', envelope: { one: 'data', many: 'items', count: 'total' } })
+    .register('plain', Plain, { basename: 'all-plain' })
+    .register('tags', Tags, { basename: 'all-tags' })
+    .register('ones', Ones, { basename: 'all-ones' })
+    .register('bare', Bare, { basename: 'all-bare' });
+  const app = await testApp(t, orm, [router.register('plain', Plain), enveloping], {
+    options: { secret: 'a secret of thirty-two bytes ...' },
+  });
   type Method = 'GET' | 'POST' | 'PUT' | 'PATCH';
   const send = async (method: Method, url: string, payload?: object, headers = {}) => {
     const answer = await app.inject({ method, url, headers, ...(payload && { payload }) });
@@ -146,6 +161,36 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     });
   });
 
+  t.test('a router has an envelope for views that have none of their own', async (t) => {
+    t.strictSame(await get('/all/plain/101'), { data: red });
+    t.strictSame(await get('/all/plain?page_size=2'), { total: 3, items: [red, blue] });
+    t.strictSame(await get('/all/plain/first'), { data: red });
+    t.equal((await app.inject('/all/plain.ndjson')).body.split('\n')[0], JSON.stringify(red));
+    const { etag } = (await send('GET', '/all/plain/101')).headers;
+    const changed = await send('PATCH', '/all/plain/101', { data: { name: 'rose' } }, { 'if-match': etag });
+    t.match(changed, { status: 200, body: { data: { id: 101, name: 'rose' } } });
+    t.match(await send('POST', '/all/plain', { items: [{ name: 'pink' }] }), {
+      status: 201,
+      body: { items: [{ name: 'pink' }] },
+    });
+    t.match(await send('POST', '/all/plain', { name: 'grey' }), {
+      status: 400,
+      body: { details: [{ path: '/data', message: 'is required' }] },
+    });
+    t.match(await send('POST', '/all/plain', { data: { name: 7 } }), {
+      status: 400,
+      body: { details: [{ path: '/data/name' }] },
+    });
+  });
+
+  t.test('the envelope of a view comes before that of its router', async (t) => {
+    t.strictSame(await get('/all/tags/101'), { tag: red });
+    t.strictSame(await get('/all/ones'), { count: 3, next: false, previous: false, results: [red, blue, green] });
+    t.strictSame(await get('/all/bare/101'), red);
+    t.match(await send('POST', '/all/bare', { name: 'pink' }), { status: 201, body: { name: 'pink' } });
+    t.strictSame(await get('/plain/101'), red, 'and another router has none');
+  });
+
   t.test('faults name their places in the body as it was sent', async (t) => {
     const paths = async (method: Method, url: string, payload: object) => {
       const { status, body } = await send(method, url, payload);
@@ -197,6 +242,12 @@ forEachDatabase(t, { entities: SHELVES, only: ['sqlite'] }, async (t, orm) => {
       await message({ pagination: PageNumberPagination.with({ names: { results: 'count' } }) }),
       'two members of a page have the name "count"',
     );
+    t.throws(() => ModelViewSet(Tag, { ...options, envelope: 'tag' as never }), { message: /and "count", or null/ });
+    t.throws(() => new Router({ envelope: { count: 'n' } }), { message: /^Router.envelope: "count" needs "many"/ });
+    t.throws(() => new Router({ envelope: 'tag' as never }), {
+      message: /^Router: option "envelope" must be an object/,
+    });
+    t.throws(() => new Router({ envelop: {} } as never), { message: /did you mean "envelope"/ });
     const wrong = { names: { limit: 'l' } } as object;
     t.throws(() => PageNumberPagination.with(wrong), {
       message: /PageNumberPagination.with\(\): "names": unknown option/,

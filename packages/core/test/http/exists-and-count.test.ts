@@ -1,6 +1,6 @@
 /** Values that related records tell of a record: if there are any (`exists`), and how many (`count`). */
 import { defineEntity, type InferEntity, type MikroORM, p } from '@mikro-orm/core';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import t from 'tap';
 import {
   action,
@@ -121,6 +121,20 @@ class ArticleViewSet extends ModelViewSet(Article, {
   exports: ['csv'],
 }) {
   bare = action({ detail: true }, async (request) => this.represent(await this.getObject(request), request));
+  several = action({}, async (request) => {
+    const articles = await this.getQueryset(request).entities({ populate: ['author'] });
+    return { articles: articles.map((article) => this.represent(article, request)) };
+  });
+  like = action({ detail: true, methods: ['post'] }, async (request) => {
+    const article = await this.getObject(request);
+    article.favoritedBy.add(await request.em.findOneOrFail(User, { name: getCurrentUser(request)!.role!.name }));
+    return this.represent(article, request);
+  });
+  early = action({ detail: true }, async (request) => ({
+    ...this.represent(await this.getObject(request), request),
+    title: '',
+  }));
+  withoutRequest = action({ detail: true }, async (request) => this.represent(await this.getObject(request)));
   loaded = action({ detail: true }, async (request) => {
     const article = await this.getObject(request);
     await request.em.populate(article, ['author']);
@@ -131,10 +145,19 @@ class ArticleViewSet extends ModelViewSet(Article, {
   unasked = action({}, async (request) => this.rows(this.getQueryset(request)));
 }
 
+class UpdatingViewSet extends ModelViewSet(Article, { read, write }) {
+  override async update(request: FastifyRequest, reply: FastifyReply) {
+    await super.update(request, reply);
+    return this.represent(await this.getObject(request), request);
+  }
+}
+
 class RepresentedViewSet extends ModelViewSet(Article, { read, write }) {
   override represent(article: Article, request?: FastifyRequest) {
     return { ...super.represent(article, request), title: article.title.toUpperCase() };
   }
+
+  bare = action({ detail: true }, async (request) => this.represent(await this.getObject(request), request));
 }
 
 class PagedViewSet extends ModelViewSet(Article, {
@@ -196,6 +219,7 @@ forEachDatabase(t, { entities: [User, Article, Comment] }, async (t, orm, databa
   await fill(orm);
   const router = new Router()
     .register('articles', ArticleViewSet)
+    .register('updating', UpdatingViewSet)
     .register('represented', RepresentedViewSet)
     .register('paged', PagedViewSet)
     .register('users', UserViewSet)
@@ -243,9 +267,37 @@ forEachDatabase(t, { entities: [User, Article, Comment] }, async (t, orm, databa
 
   t.test('actions', async (t) => {
     t.strictSame(await get('/articles/4/loaded', 'cyd'), expected(3, 'cyd'));
-    const bare = await ask('/articles/4/bare', 'cyd');
-    t.equal(bare.statusCode, 500, 'a value that was not read does not pass for none');
+    t.strictSame(await get('/articles/4/bare', 'cyd'), expected(3, 'cyd'));
+    const { articles } = (await get('/articles/several', 'ada')) as { articles: unknown };
+    t.strictSame(
+      articles,
+      TITLES.map((_, index) => expected(index, 'ada')),
+    );
+    for (const [url, statements] of [
+      ['/articles/4/bare', 2],
+      ['/articles/several', 2],
+    ] as const) {
+      const recorded = recordQueries(orm);
+      await get(url, 'cyd');
+      recorded.stop();
+      t.equal(recorded.texts.length, statements, `${url}: the values of all records by one statement`);
+    }
+    for (const url of ['/articles/4/early', '/articles/4/without-request', '/represented/4/bare']) {
+      t.equal((await ask(url, 'cyd')).statusCode, 500, `${url}: a value that was not read does not pass for none`);
+    }
     t.equal((await ask('/articles/unasked', 'cyd')).statusCode, 500, 'nor does one without the request');
+  });
+
+  t.test('an action represents what it has changed', async (t) => {
+    const liked = await ask('/articles/6/like', 'bob', { method: 'POST' });
+    t.strictSame(liked.json(), { ...expected(5, 'bob'), favorited: true, favorites: 1 });
+    const em = orm.em.fork();
+    const article = await em.findOneOrFail(Article, 6, { populate: ['favoritedBy'] });
+    article.favoritedBy.removeAll();
+    await em.flush();
+    const headers = { 'x-user': 'bob' };
+    const updated = await app.inject({ method: 'PATCH', url: '/updating/6', payload: { title: 'Fig' }, headers });
+    t.strictSame(updated.json(), expected(5, 'bob'));
   });
 
   t.test('order', async (t) => {

@@ -116,6 +116,7 @@ class GuardedViewSet extends ModelViewSet(Author, { read: author, write }) {
   override async checkObjectPermissions() {}
 
   unloaded = action({ detail: true }, async (request) => this.represent(await this.getObject(request)));
+  late = action({ detail: true }, async (request) => this.represent(await this.getObject(request), request));
 
   loaded = action({ detail: true, methods: ['post'] }, async (request) => {
     const record = await this.getObject(request);
@@ -131,12 +132,19 @@ class MovingViewSet extends ModelViewSet(Author, { read: author, write }) {
   add = action({ detail: true, methods: ['post'] }, async (request) => this.#added(request));
   addOutside = action({ detail: true, methods: ['post'], transaction: false }, async (request) => this.#added(request));
   addSafely = action({ detail: true }, async (request) => this.#added(request));
+  addLate = action({ detail: true, methods: ['get', 'post'] }, async (request) => this.#addedLate(request));
   renameSafely = action({ detail: true }, async (request) => {
     const record = await this.getObject(request);
     record.name = 'Shown alone';
     await this.loadRelated(request, record);
     return this.represent(record);
   });
+
+  async #addedLate(request: RecordRequest) {
+    const record = await this.getObject(request);
+    request.em.create(Book, { title: 'Late', author: record });
+    return this.represent(record, request);
+  }
 
   async #added(request: RecordRequest) {
     const record = await this.getObject(request);
@@ -274,6 +282,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
   t.test('an action represents an entity whose related records it has loaded', async (t) => {
     const unloaded = await app.inject('/guarded/2/unloaded');
     t.equal(unloaded.statusCode, 500);
+    t.strictSame(await get(app, '/guarded/2/late'), BOB);
     const loaded = await app.inject({ method: 'POST', url: '/guarded/2/loaded' });
     t.strictSame(loaded.json(), { ...BOB, books: [...BOB.books, { id: 6, title: 'Yew', tags: [] }] });
   });
@@ -287,8 +296,10 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     t.strictSame(await titles('POST', 'add'), ['Fresh'], 'flushed within the transaction');
     t.equal(await titles('POST', 'add-outside'), 500, 'refused outside of one');
     t.equal(await titles('GET', 'add-safely'), 500);
+    t.equal(await titles('GET', 'add-late'), 500);
     t.strictSame(await titles('GET', 'rename-safely'), ['Fresh'], 'other changes are not in the way');
+    t.strictSame(await titles('POST', 'add-late'), ['Fresh', 'Late'], 'represent() alone flushes as well');
     t.equal((await app.inject('/moving/3')).json().name, 'Cyd', 'and are not written');
-    await orm.em.fork().nativeDelete(Book, { title: 'Fresh' });
+    await orm.em.fork().nativeDelete(Book, { title: { $in: ['Fresh', 'Late'] } });
   });
 });

@@ -14,8 +14,7 @@ import {
 import { valueReader } from '../../fields/value-reader.ts';
 import { fileRouteOf } from '../../files/file-routes.ts';
 import { type FileLink, isFile, type StoredFile } from '../../files/file-type.ts';
-import { keptChildren } from '../../language/kept-children.ts';
-import { readerOfEntity } from '../../language/kept-values.ts';
+import { keptChildren, readerOfEntity } from '../../language/kept-values.ts';
 import { Order, orderKey } from '../../language/order.ts';
 import type { Children, Projection, RelatedProjection, ShapeProjection } from '../../language/projection.ts';
 import { asksRequest, isRelatedPath, pathFor } from '../../language/related-path.ts';
@@ -64,7 +63,7 @@ export function compileProjection<Output>(
       readEntity: (entity) =>
         ofValues(
           entityReaders.map((readPath) => readPath(entity)),
-          keptChildren({ related: shown }, entity),
+          keptChildren(shown, entity),
           request,
         ),
       populate,

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import { atOnce } from '../../awaitable.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
+import { isAllKept } from '../../language/kept-values.ts';
 import { ofEntities, withKey, withUnchanged } from '../../language/projection.ts';
 import { LruMap } from '../../lru-map.ts';
 import type { ParameterDeclaration, QueryParameters } from '../../parameters.ts';
@@ -14,6 +15,7 @@ import { isPlainColumn } from './plain-column.ts';
 import { ShapeChoice } from '../request/named-shapes.ts';
 import { parametersOf, type RequestState, stateOf } from '../request/request-state.ts';
 import type { Operation } from '../request/operation.ts';
+import { unreadRecord } from '../request/unread-records.ts';
 import type { Selections } from './selections.ts';
 
 /** The hooks of a view that decide its answers. */
@@ -124,10 +126,19 @@ export class Answers {
     return this.of(request, operationOf(request));
   }
 
-  /** Makes a record of an entity: for the answer that is being made, else for that of the request, else for retrieve's own. */
+  /**
+   * Makes a record of an entity: for the answer that is being made, else for that of the request, else for retrieve's own. For a request,
+   * related records that were not read are read when its handler is done.
+   */
   readEntity(entity: object, request: FastifyRequest | undefined): object {
     const answer = this.#representing ?? (request === undefined ? this.#choice.usual.retrieve : this.current(request));
-    return answer.projection.readEntity(entity);
+    const { projection, schema } = answer;
+    const unread = this.#representing === undefined && request ? stateOf(request).unread : undefined;
+    if (unread === undefined || isAllKept(projection, entity)) return projection.readEntity(entity);
+    const who = `${this.#declarations.view.name}: represent()`;
+    const made = unreadRecord({ entity, projection, who }, Object.keys(schema.properties));
+    unread.push(made);
+    return made.record;
   }
 
   /**

@@ -22,7 +22,10 @@ export interface EnvelopeOption {
   readonly count?: string;
 }
 
-export const ENVELOPE_RULE: OptionRule = ['an object of "one", "many" and "count"', isRecord];
+export const ENVELOPE_RULE: OptionRule = [
+  'an object of "one", "many" and "count", or null',
+  (value) => value === null || isRecord(value),
+];
 
 /** The body of a request without its envelope, and the JSON pointer to it. */
 interface Opened {
@@ -52,11 +55,12 @@ export class Envelope {
   readonly #ofWhole = new WeakMap<TSchema, TSchema>();
 
   /** @throws ImproperlyConfigured for names that do not fit together */
-  constructor(owner: string, option: EnvelopeOption = {}) {
-    checkOptions(`${owner}.envelope`, option, { one: TEXT, many: TEXT, count: TEXT });
-    this.one = option.one;
-    this.many = option.many;
-    this.count = option.count;
+  constructor(owner: string, option: EnvelopeOption | null | undefined) {
+    const names = option ?? {};
+    checkOptions(`${owner}.envelope`, names, { one: TEXT, many: TEXT, count: TEXT });
+    this.one = names.one;
+    this.many = names.many;
+    this.count = names.count;
     if (this.count !== undefined && this.many === undefined) {
       throw new ImproperlyConfigured(`${owner}.envelope: "count" needs "many", the member of the records`);
     }

@@ -6,6 +6,7 @@ import type { PermissionGrant } from '../../permissions/evaluate.ts';
 import type { Answer, AnsweringOperation } from './answer.ts';
 import { type InputShape, inputAnew, type ReadInput, type TakingOperation } from './read-input.ts';
 import type { SharedLookUps } from './shared-look-ups.ts';
+import type { Projection } from '../../language/projection.ts';
 
 /** An error of the database that the values of a request have caused. */
 export interface Refusal {
@@ -13,6 +14,16 @@ export interface Refusal {
   readonly error: unknown;
   /** Returns the error to answer with. May ask the database, and so is called once the transaction of the request has ended. */
   answer(): Promise<unknown>;
+}
+
+/** A record that a handler has made of an entity before what it shows of related records was read. */
+export interface UnreadRecord {
+  /** The object that the handler has. Its fields cannot be read until the handler is done. */
+  readonly record: object;
+  readonly entity: object;
+  readonly projection: Projection<object>;
+  /** The call that made it, for errors. */
+  readonly who: string;
 }
 
 /** The values that the steps of one request leave for the later ones. */
@@ -42,6 +53,8 @@ export interface RequestState {
   reply: FastifyReply | undefined;
   /** Answers whose records tell of the request, by those that they were made of. */
   boundAnswers: Map<Answer, Answer> | undefined;
+  /** The records that are read when the handler is done; undefined of a handler that reads none then. */
+  unread: UnreadRecord[] | undefined;
 }
 
 /** The one field that the plugin adds to requests: Fastify sets each that is declared with a value on every request. */
@@ -68,6 +81,7 @@ export function stateOf(request: FastifyRequest): RequestState {
     lookUps: undefined,
     reply: undefined,
     boundAnswers: undefined,
+    unread: undefined,
   });
 }
 

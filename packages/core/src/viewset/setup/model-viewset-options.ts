@@ -243,10 +243,10 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   readonly validate?: Dependent;
   /**
    * The members in which records stand: `{ one: 'article', many: 'articles', count: 'articlesCount' }` has bodies and answers of one record as
-   * `{ "article": { … } }`, and lists as `{ "articles": [ … ], "articlesCount": 3 }`. Default: a record stands by itself, and lists have
-   * the form of the paginator.
+   * `{ "article": { … } }`, and lists as `{ "articles": [ … ], "articlesCount": 3 }`. null: a record stands by itself, and lists have
+   * the form of the paginator. Default: the envelope of the router, else null.
    */
-  readonly envelope?: EnvelopeOption;
+  readonly envelope?: EnvelopeOption | null;
   /**
    * The greatest number of records that a request may write at once: a POST of an array, a PATCH of an array of objects with
    * their keys, a `DELETE …?pk=1,2,3`; all are written or none. One number for the operations that the view has, or `{ create,

@@ -130,7 +130,8 @@ export class Resource implements ViewDefinition {
     const selections = makeSelections(name, entity, options);
     this.answers = new Answers({ view, shapes, orm, meta, key, operations, customized, selections });
 
-    this.envelope = new Envelope(name, options.envelope);
+    const { envelope: ofRouter } = context.defaults;
+    this.envelope = options.envelope === undefined && ofRouter ? ofRouter : new Envelope(name, options.envelope);
 
     const filled = [...taken, ...(input?.filled ?? [])];
     checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, namedFields(shapes, input, filled));

@@ -23,7 +23,7 @@ import type { Preconditions } from '../writes/writing-definition.ts';
 import type { FormFields, ViewInput } from '../writes/view-input.ts';
 import type { WritePlan } from '../writes/write-plan.ts';
 
-/** The settings of the plugin for every view that does not say otherwise. */
+/** The settings of the plugin, and of a router, for every view that does not say otherwise. */
 export interface ViewDefaults {
   readonly permissionClasses: readonly PermissionClass[];
   readonly filters: readonly FilterClass[];
@@ -37,6 +37,8 @@ export interface ViewDefaults {
   readonly errorFormat: ErrorFormat;
   /** Makes the entity tags of records. */
   readonly tagOf: TagOf;
+  /** The envelope of the router. */
+  readonly envelope?: Envelope;
 }
 
 /** The place of a view: its application and its path. */
