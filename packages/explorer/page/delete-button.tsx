@@ -6,12 +6,13 @@ import { Refusal, send } from './exchanges.ts';
 import { here, navigate } from './location.ts';
 import { notice } from './notice.tsx';
 import { isOffered } from './permissions.ts';
+import { ifMatch } from './reading.ts';
 import { type Row, titleOf } from './records.ts';
 import { session } from './session.ts';
 import { Problem, Question } from './states.tsx';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
-import { ifMatch, updateDraft } from './update-form.tsx';
+import { updateDraft } from './update-form.tsx';
 import { shortened } from './words.ts';
 
 interface DeleteProps {
