@@ -27,6 +27,8 @@ export interface Operation {
   readonly body: Body | undefined;
   /** The schema of the body of the first answer of success. */
   readonly answer: Schema | undefined;
+  /** True if this answer has an entity tag. */
+  readonly isTagged: boolean;
   /** The envelopes of the body and the answer, which their schemas leave out. */
   readonly wire: WireNames;
 }
@@ -153,6 +155,7 @@ function readOperation(
             type,
             required: given.requestBody?.required === true,
           },
+    isTagged: response.headers?.['ETag'] !== undefined,
     answer: answeredInside ?? (pageMembers === undefined ? answer : usualPage(document, answer, pageMembers)),
     wire: {
       body: sentInside && envelope,

@@ -1,17 +1,13 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { ActionButtons, ActionPanel } from './action-panel.tsx';
-import { fillPath, type Operation } from './api-model.ts';
+import { fillPath } from './api-model.ts';
 import { Breadcrumbs } from './breadcrumbs.tsx';
-import { useDraft } from './drafts.ts';
-import { send } from './exchanges.ts';
+import { CreateForm } from './create-form.tsx';
 import { here, hrefOf, navigate } from './location.ts';
-import { notice } from './notice.tsx';
 import { isOffered } from './permissions.ts';
 import { titleOfList } from './list-query.ts';
 import { type CollectionProps, RecordTable } from './record-table.tsx';
-import { bodyOf } from './request-body.ts';
-import { SchemaForm } from './schema-form.tsx';
 import { session } from './session.ts';
 import { NotOffered, Waiting } from './states.tsx';
 import { useStore } from './store.ts';
@@ -56,7 +52,15 @@ export function CollectionPage({ api, resource, path }: CollectionProps): JSX.El
         </div>
       </div>
       {form === 'undecided' && <Waiting isWaiting />}
-      {form === 'shown' && isNew && <CreateForm api={api} resource={resource} path={path} create={resource.create} />}
+      {form === 'shown' && isNew && (
+        <CreateForm
+          api={api}
+          resource={resource}
+          path={path}
+          create={resource.create}
+          onCreated={(place) => navigate(resource.retrieve === undefined ? path : (place ?? path))}
+        />
+      )}
       {form === 'shown' && !isNew && action !== undefined && (
         <ActionPanel key={action.id} api={api} action={action} path={path} />
       )}
@@ -68,28 +72,5 @@ export function CollectionPage({ api, resource, path }: CollectionProps): JSX.El
         </>
       )}
     </>
-  );
-}
-
-function CreateForm({ api, resource, path, create }: CollectionProps & { readonly create: Operation }): JSX.Element {
-  const draft = useDraft(`create ${path}`, undefined);
-  return (
-    <SchemaForm
-      api={api}
-      schema={create.body?.schema ?? {}}
-      purpose="new"
-      draft={draft}
-      submitLabel={texts.create(resource.singular)}
-      onSubmit={async (values) => {
-        const asked = here.get();
-        const { headers } = await send({ operation: create, url: path, body: bodyOf(create, values) });
-        draft.settle(draft, undefined);
-        notice.set(texts.created(resource.singular));
-        const place = headers.get('location');
-        // Whoever has gone on meanwhile is not called back.
-        if (here.get() !== asked) return;
-        navigate(place !== null && resource.retrieve !== undefined ? new URL(place, location.href).pathname : path);
-      }}
-    />
   );
 }

@@ -2,18 +2,19 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Api, Resource } from './api-model.ts';
 import type { Column } from './columns.tsx';
-import { CellInput, fitsCell } from './editable-cell.tsx';
+import { fitsCell } from './editable-cell.tsx';
 import { directionOf, namesOf, rankOf, sorted } from './list-query.ts';
 import type { Schema } from './openapi.ts';
 import { isOffered } from './permissions.ts';
 import { type HrefOfValue, referenceHref, writtenSchema } from './reference-href.ts';
 import { type Row, textOf, titleOf } from './records.ts';
 import { session } from './session.ts';
-import { changeableFields, changeOf, type Outcome } from './several-records.ts';
+import { changeableFields, changeOf } from './several-records.ts';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 import type { Selection } from './use-selection.ts';
-import { decimalsOf, Value } from './value.tsx';
+import { alignmentOf, moveAmongCells, TableCell } from './table-cell.tsx';
+import { decimalsOf } from './value.tsx';
 import { shortened } from './words.ts';
 
 interface DataTableProps {
@@ -48,6 +49,7 @@ export function DataTable(props: DataTableProps): JSX.Element {
   const editable = new Map(
     (isEditable ? changeableFields(api, resource) : []).filter(([name, schema]) => fitsCell(api, name, schema)),
   );
+  const current = useCurrentCell(keys, columns, editable);
   const written = writtenSchema(api, resource);
   const hrefsOfValues = new Map(columns.map(({ name }) => [name, referenceHref(api, written, name)] as const));
   const toggle = (key: string): void => {
@@ -73,7 +75,7 @@ export function DataTable(props: DataTableProps): JSX.Element {
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody onKeyDown={moveAmongCells}>
           {rows.map((row, index) => (
             <TableRow
               key={keys[index]}
@@ -83,6 +85,8 @@ export function DataTable(props: DataTableProps): JSX.Element {
               fault={selection.outcome?.faults.get(keys[index]!)}
               decimals={decimals}
               editable={editable}
+              currentColumn={current.key === keys[index] ? current.column : undefined}
+              onCurrent={(name) => current.set([keys[index]!, name])}
               hrefsOfValues={hrefsOfValues}
               onToggle={() => toggle(keys[index]!)}
             />
@@ -91,6 +95,17 @@ export function DataTable(props: DataTableProps): JSX.Element {
       </table>
     </div>
   );
+}
+
+/** The one cell that Tab leads to, and arrows from it to the others: that where the keyboard was last, or else the first. */
+function useCurrentCell(keys: readonly string[], columns: readonly Column[], editable: ReadonlyMap<string, Schema>) {
+  const [[key = '', column = ''], set] = useState<readonly string[]>([]);
+  const names = columns.map(({ name }) => name).filter((name) => editable.has(name));
+  return {
+    key: keys.includes(key) ? key : keys[0],
+    column: names.includes(column) ? column : names[0],
+    set,
+  };
 }
 
 interface TableRowProps extends DataTableProps {
@@ -103,6 +118,9 @@ interface TableRowProps extends DataTableProps {
   readonly editable: ReadonlyMap<string, Schema>;
   /** How the values of columns lead to the records that they name. */
   readonly hrefsOfValues: ReadonlyMap<string, HrefOfValue | undefined>;
+  /** The column of the row's cell that Tab leads to; undefined if it is in another row. */
+  readonly currentColumn: string | undefined;
+  readonly onCurrent: (column: string) => void;
   readonly onToggle: () => void;
 }
 
@@ -117,10 +135,13 @@ function TableRow(props: TableRowProps): JSX.Element {
           <input type="checkbox" aria-label={texts.select(title)} checked={isSelected} onChange={onToggle} />
         </td>
         {columns.map((column) => (
-          <Cell
+          <TableCell
             key={column.name}
             {...props}
             column={column}
+            schema={props.editable.get(column.name)}
+            isCurrent={column.name === props.currentColumn}
+            onCurrent={() => props.onCurrent(column.name)}
             title={title}
             decimals={decimals.get(column.name)}
             href={column === linked ? hrefOfRow(row) : undefined}
@@ -157,7 +178,7 @@ function HeadCell({ column, query, hasSort, onQuery, resource }: DataTableProps 
   return (
     <th
       scope="col"
-      class={alignment(column)}
+      class={alignmentOf(column)}
       aria-sort={isSortable ? direction : undefined}
       title={described.schema.description}
     >
@@ -179,60 +200,4 @@ function HeadCell({ column, query, hasSort, onQuery, resource }: DataTableProps 
       )}
     </th>
   );
-}
-
-interface CellProps extends Omit<TableRowProps, 'decimals'> {
-  readonly column: Column;
-  /** The title of the record. */
-  readonly title: string;
-  readonly decimals: number | undefined;
-  readonly href: string | undefined;
-  readonly hrefOfValue: HrefOfValue | undefined;
-}
-
-function Cell(props: CellProps): JSX.Element {
-  const { column, row, title, decimals, href, hrefOfValue, editable, selection, onWritten } = props;
-  const { name, label } = column;
-  const [isEditing, setEditing] = useState(false);
-  const schema = editable.get(name);
-  if (isEditing && schema !== undefined) {
-    const done = (outcome: Outcome | undefined): void => {
-      setEditing(false);
-      if (outcome === undefined) return;
-      selection.settle(outcome, selection.rows);
-      if (outcome.refusal === undefined) onWritten();
-    };
-    return (
-      <td class={alignment(column)} data-label={label}>
-        <CellInput {...props} name={name} label={texts.partOf(title, label)} schema={schema} onDone={done} />
-      </td>
-    );
-  }
-  const value = (
-    <Value value={row[name]} described={column.described} decimals={decimals ?? 0} hrefOfValue={hrefOfValue} />
-  );
-  return (
-    <td
-      class={[alignment(column), schema && 'editable-cell'].filter(Boolean).join(' ') || undefined}
-      data-label={label}
-      onDblClick={() => setEditing(schema !== undefined)}
-    >
-      {href === undefined ? value : <a href={href}>{value}</a>}
-      {schema !== undefined && (
-        <button
-          type="button"
-          class="plain edit"
-          tabIndex={-1}
-          aria-label={texts.editValue(title, label)}
-          onClick={() => setEditing(true)}
-        >
-          ✎
-        </button>
-      )}
-    </td>
-  );
-}
-
-function alignment({ described: { kind } }: Column): string | undefined {
-  return kind === 'integer' || kind === 'number' ? 'number' : undefined;
 }

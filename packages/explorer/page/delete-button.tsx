@@ -6,12 +6,13 @@ import { Refusal, send } from './exchanges.ts';
 import { here, navigate } from './location.ts';
 import { notice } from './notice.tsx';
 import { isOffered } from './permissions.ts';
+import { ifMatch } from './reading.ts';
 import { type Row, titleOf } from './records.ts';
 import { session } from './session.ts';
 import { Problem, Question } from './states.tsx';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
-import { ifMatch, updateDraft } from './update-form.tsx';
+import { updateDraft } from './update-form.tsx';
 import { shortened } from './words.ts';
 
 interface DeleteProps {
@@ -59,7 +60,7 @@ export function DeleteButton(props: DeleteProps): JSX.Element | null {
   );
 }
 
-function useDeletion({ resource, path, tag, destroy }: DeleteProps, title: string) {
+function useDeletion({ resource, path, tag, destroy, reload }: DeleteProps, title: string) {
   const [refusal, setRefusal] = useState<Refusal>();
   const [isSending, setSending] = useState(false);
   const remove = async (): Promise<void> => {
@@ -70,9 +71,10 @@ function useDeletion({ resource, path, tag, destroy }: DeleteProps, title: strin
       await send({ operation: destroy, url: path, headers: ifMatch(tag) });
       forgetDraft(updateDraft(path));
       notice.set(texts.deleted(title));
-      const list = resource.list === undefined ? '/' : fillPath(resource.path, path);
       // Whoever has gone on meanwhile is not called back.
-      if (here.get() === asked) navigate(list);
+      if (here.get() !== asked) return;
+      if (resource.list === undefined) reload();
+      else navigate(fillPath(resource.path, path));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       setRefusal(error);

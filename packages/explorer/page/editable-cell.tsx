@@ -1,10 +1,13 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { Api, Resource } from './api-model.ts';
+import { type Api, recordPathOf, type Resource } from './api-model.ts';
+import { CellConflict } from './cell-conflict.tsx';
+import { Refusal } from './exchanges.ts';
 import { ariaOf } from './form-facts.ts';
 import { Input } from './input.tsx';
 import { notice } from './notice.tsx';
 import type { Schema } from './openapi.ts';
+import { type Reading, readRecord } from './reading.ts';
 import type { Row } from './records.ts';
 import { isSame } from './same-value.ts';
 import { describe, type Kind } from './schema.ts';
@@ -33,21 +36,20 @@ interface CellInputProps {
   readonly onDone: (outcome: Outcome | undefined) => void;
 }
 
+/** What was entered into a cell over a record that somebody else has changed. */
+interface Conflict {
+  readonly mine: unknown;
+  readonly reading: Reading;
+}
+
 /** The input of one value in a table: Enter sends it, and so does leaving; Escape gives it up. */
-export function CellInput({ api, resource, path, row, name, label, schema, onDone }: CellInputProps): JSX.Element {
+export function CellInput(props: CellInputProps): JSX.Element {
+  const { api, row, name, label, schema, onDone } = props;
   const described = describe(api.document, schema, name);
   const [value, setValue] = useState(row[name]);
-  const isOver = useRef(false);
   const cell = useRef<HTMLSpanElement>(null);
-  useLayoutEffect(() => cell.current?.querySelector<HTMLElement>('input, select')?.focus(), []);
-  const finish = async (given: unknown): Promise<void> => {
-    if (isOver.current) return;
-    isOver.current = true;
-    if (isSame(given, row[name])) return onDone(undefined);
-    const outcome = await changeRows({ resource, path, rows: [row] }, name, given ?? null);
-    notice.set(outcome.refusal === undefined ? texts.saved : '');
-    onDone(outcome);
-  };
+  useLayoutEffect(() => cell.current?.querySelector<HTMLElement>('input, select, textarea')?.focus(), []);
+  const { conflict, finish, save } = useSaving(props);
   return (
     <span
       ref={cell}
@@ -71,6 +73,66 @@ export function CellInput({ api, resource, path, row, name, label, schema, onDon
         }}
         aria={{ 'aria-label': label, ...ariaOf('cell-input', []) }}
       />
+      {conflict !== undefined && (
+        <CellConflict
+          key={conflict.reading.tag}
+          {...props}
+          before={row}
+          now={conflict.reading.row}
+          mine={conflict.mine}
+          onChoose={(choice) => {
+            if (choice === 'mine') void save(conflict.mine, conflict.reading);
+            else onDone(NOTHING_DONE);
+          }}
+        />
+      )}
     </span>
   );
+}
+
+/**
+ * Saves what is entered into a cell, once. If records have entity tags, the record is read when the input opens, and changed only if nobody
+ * else was faster.
+ */
+function useSaving(props: CellInputProps) {
+  const { resource, path, row, name, onDone } = props;
+  const [conflict, setConflict] = useState<Conflict>();
+  const isOver = useRef(false);
+  const reading = useRef<Promise<Reading | undefined>>(undefined);
+  useLayoutEffect(() => {
+    reading.current = readTagged(props);
+  }, []);
+  const save = async (given: unknown, over: Reading | undefined): Promise<void> => {
+    const outcome = await changeRows({ resource, path, rows: [row] }, name, given ?? null, over?.tag);
+    const now = outcome.refusal?.status === 412 ? await readTagged(props) : undefined;
+    if (now !== undefined) return setConflict({ mine: given, reading: now });
+    notice.set(outcome.refusal === undefined ? texts.saved : '');
+    onDone(outcome);
+  };
+  const finish = async (given: unknown): Promise<void> => {
+    if (isOver.current) return;
+    isOver.current = true;
+    if (isSame(given, row[name])) return onDone(undefined);
+    const over = await reading.current;
+    const isStale = over !== undefined && Object.hasOwn(over.row, name) && !isSame(over.row[name], row[name]);
+    if (isStale) setConflict({ mine: given, reading: over });
+    else await save(given, over);
+  };
+  return { conflict, finish, save };
+}
+
+/** The outcome of leaving a record as it is. */
+const NOTHING_DONE: Outcome = { done: 0, refusal: undefined, faults: new Map() };
+
+/** Reads the record of a row, if the API compares entity tags and the record can be read. */
+async function readTagged({ resource, path, row }: CellInputProps): Promise<Reading | undefined> {
+  const { retrieve, update, key } = resource;
+  const url = recordPathOf(resource, path, row[key]);
+  if (retrieve?.isTagged !== true || update === undefined || url === undefined) return undefined;
+  try {
+    return await readRecord(retrieve, url);
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
 }

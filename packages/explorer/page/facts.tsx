@@ -1,9 +1,10 @@
 import type { JSX } from 'preact';
 import type { Api } from './api-model.ts';
+import { copyText } from './copy-text.ts';
 import type { Schema } from './openapi.ts';
 import { fieldOf, recordHref, referenceHref } from './reference-href.ts';
 import { here } from './location.ts';
-import { isForPeople, isRow, type Row, titleAmong } from './records.ts';
+import { isForPeople, isRow, type Row, textOf, titleAmong } from './records.ts';
 import { RowsTable } from './rows-table.tsx';
 import { describe, propertiesOf } from './schema.ts';
 import { StoredFile, storedFileOf } from './stored-file.tsx';
@@ -33,11 +34,13 @@ export function Facts({
   readonly isAside: boolean;
 }): JSX.Element {
   const schemas = new Map(propertiesOf(api.document, schema));
+  const title = titleAmong(Object.keys(row));
+  const forPeople = names.filter((name) => isForPeople(name, title));
   return (
     <section class="facts" aria-label={isAside ? texts.facts : undefined}>
       {isAside && <h2>{texts.facts}</h2>}
       <dl>
-        {names.map((name) => (
+        {forPeople.map((name) => (
           <div key={name}>
             <dt>
               <bdi>{humanized(name)}</bdi>
@@ -48,6 +51,15 @@ export function Facts({
           </div>
         ))}
       </dl>
+      <p class="for-programs">
+        {names
+          .filter((name) => !forPeople.includes(name))
+          .map((name) => (
+            <button type="button" class="plain small" key={name} onClick={() => void copyText(textOf(row[name]))}>
+              {humanized(name)} <code>{textOf(row[name])}</code> <span class="unseen">{texts.copy}</span>
+            </button>
+          ))}
+      </p>
     </section>
   );
 }

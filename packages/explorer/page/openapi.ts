@@ -44,6 +44,12 @@ export interface Media {
   readonly schema?: Schema;
 }
 
+export interface DocumentResponse {
+  readonly $ref?: string;
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly content?: Readonly<Record<string, Media>>;
+}
+
 export interface DocumentOperation {
   readonly operationId: string;
   readonly summary?: string;
@@ -53,7 +59,7 @@ export interface DocumentOperation {
   readonly security?: readonly object[];
   readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
   readonly requestBody?: { readonly required?: boolean; readonly content?: Readonly<Record<string, Media>> };
-  readonly responses?: Readonly<Record<string, { readonly $ref?: string; readonly content?: Record<string, Media> }>>;
+  readonly responses?: Readonly<Record<string, DocumentResponse>>;
   readonly 'x-viewset'?: {
     readonly view: string;
     readonly action: string;

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { accountPages } from './account-operations.ts';
-import { accountHref, type Api, type Operation, recordPathOf, type Resource } from './api-model.ts';
+import { accountHref, type Api, hasOwnPage, type Operation, recordPathOf, type Resource } from './api-model.ts';
 import { Refusal, send } from './exchanges.ts';
 import { hasParameter, urlOfFirst } from './list-query.ts';
 import { navigate } from './location.ts';
@@ -115,7 +115,7 @@ function Search({ api, onDone }: { readonly api: Api; readonly onDone: () => voi
   );
 }
 
-/** The collections, what can be created and run without a record, and the pages of one's own account. */
+/** The lists and single records, what can be created and run without a record, and the pages of one's own account. */
 function placesOf(api: Api, person: Session): readonly Entry[] {
   const own = api.resources.filter(({ path }) => !path.includes('{'));
   const hrefOf = ({ list, path }: Resource, { path: at }: Operation): string =>
@@ -124,9 +124,11 @@ function placesOf(api: Api, person: Session): readonly Entry[] {
     isOffered(operation, person) && operation !== api.login;
   const account = person.token === undefined ? [] : accountPages(api.account);
   return [
-    ...own
-      .filter(({ list }) => list !== undefined)
-      .map(({ name, path }) => ({ label: name, kind: texts.collection, href: path })),
+    ...own.filter(hasOwnPage).map(({ name, path, isSingleton }) => ({
+      label: name,
+      kind: isSingleton ? texts.singleton : texts.list,
+      href: path,
+    })),
     ...own
       .filter(({ list, create }) => list !== undefined && mayRun(create))
       .map(({ singular, path }) => ({ label: texts.create(singular), kind: texts.action, href: `${path}#new=` })),

@@ -3,6 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { ActionButtons, ActionPanel } from './action-panel.tsx';
 import { type Api, fillPath, type Operation, type Resource } from './api-model.ts';
 import { Breadcrumbs } from './breadcrumbs.tsx';
+import { CreateForm } from './create-form.tsx';
 import { DeleteButton } from './delete-button.tsx';
 import { useIsEntered } from './drafts.ts';
 import { ExpandSwitches } from './expand-switches.tsx';
@@ -42,6 +43,7 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
   const actions = resource.recordActions.filter((each) => isOffered(each, person, fillPath(each.path, path)));
   const wanted = resource.recordActions.find(({ id }) => id === fragment.get('action'));
   const form = useFormState(wanted, path);
+  const isMissing = resource.isSingleton && resource.create !== undefined && refusal?.status === 404;
   const action = form === 'shown' ? wanted : undefined;
   return (
     <>
@@ -60,7 +62,12 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
         </div>
       </div>
       <Waiting isWaiting={isWaiting || (isUndecidedYet && refusal === undefined)} />
-      {refusal !== undefined && <Problem refusal={refusal} onRetry={reload} />}
+      {refusal !== undefined &&
+        (isMissing ? (
+          <Missing api={api} resource={resource} path={path} onCreated={reload} />
+        ) : (
+          <Problem refusal={refusal} onRetry={reload} />
+        ))}
       {form === 'refused' && row !== undefined && <NotOffered title={wanted!.summary} />}
       {action !== undefined && (
         <>
@@ -71,6 +78,22 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
       {row !== undefined && action === undefined && (
         <RecordView api={api} resource={resource} path={path} row={row} tag={tag} reload={reload} restart={restart} />
       )}
+    </>
+  );
+}
+
+/** Says that a singleton has no record yet, with the form that creates it. */
+function Missing(props: RecordProps & { readonly onCreated: () => void }): JSX.Element {
+  const { resource, path } = props;
+  const form = useFormState(resource.create, path);
+  if (form === 'undecided') return <Waiting isWaiting />;
+  if (form !== 'shown') return <NotOffered title={texts.noSingletonYet} />;
+  return (
+    <>
+      <p class="lead" role="status">
+        {texts.noSingletonYet} {texts.noSingletonHint}
+      </p>
+      <CreateForm {...props} create={resource.create!} />
     </>
   );
 }

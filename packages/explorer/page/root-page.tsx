@@ -10,7 +10,7 @@ import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 import { useAnswer } from './use-answer.ts';
 
-/** The collections below a router's root, and the actions of views that have nothing else. */
+/** The lists and single records below a router's root, and the actions of views that have no page of their own. */
 export function RootPage({ api, path }: { readonly api: Api; readonly path: string }): JSX.Element {
   const { fragment } = useStore(here);
   const below = api.resources.filter(
@@ -37,8 +37,8 @@ export function RootPage({ api, path }: { readonly api: Api; readonly path: stri
         <bdi>{api.title}</bdi>
       </h1>
       {api.description !== undefined && <p class="lead">{api.description}</p>}
-      {below.length === 0 && actions.length === 0 && <p>{texts.noCollections}</p>}
-      {below.length > 0 && <Collections api={api} below={below} />}
+      {below.length === 0 && actions.length === 0 && <p>{texts.noContents}</p>}
+      {below.length > 0 && <Contents api={api} below={below} />}
       {actions.length > 0 && (
         <section class="end">
           <h2>{texts.otherActions}</h2>
@@ -56,21 +56,24 @@ function Nested({ names }: { readonly names: readonly string[] }): JSX.Element |
   return names.length === 0 ? null : <p>{texts.eachWith(names.map((name) => name.toLowerCase()))}</p>;
 }
 
-/** What views without a list offer, which no collection's page shows. The API decides when one is run. */
+/** What views without a list offer, which no page of their own shows. The API decides when one is run. */
 function actionsAlone({ resources, login }: Api, path: string): readonly Operation[] {
   return resources
     .filter(({ list }) => list === undefined)
-    .flatMap(({ create, collectionActions }) => [...(create === undefined ? [] : [create]), ...collectionActions])
+    .flatMap((resource) => {
+      const { create, collectionActions } = resource;
+      return [...(create === undefined || hasOwnPage(resource) ? [] : [create]), ...collectionActions];
+    })
     .filter((action) => action !== login && action.path.startsWith(`${path}/`) && !action.path.includes('{'));
 }
 
-function Collections({ api, below }: { readonly api: Api; readonly below: readonly Resource[] }): JSX.Element {
+function Contents({ api, below }: { readonly api: Api; readonly below: readonly Resource[] }): JSX.Element {
   const person = useStore(session);
   return (
     <table class="plain-table collections">
       <thead>
         <tr>
-          <th scope="col">{texts.collection}</th>
+          <th scope="col">{texts.contentName}</th>
           <th scope="col" class="number">
             {texts.records}
           </th>
@@ -100,12 +103,13 @@ function Collections({ api, below }: { readonly api: Api; readonly below: readon
   );
 }
 
-/** The number of records of a collection, if its list can tell it. A singleton has no list. */
-function Count({ resource: { list, path } }: { readonly resource: Resource }): JSX.Element | null {
+/** The number of records of a collection, if its list can tell it. */
+function Count({ resource: { list, path, isSingleton } }: { readonly resource: Resource }): JSX.Element | null {
   const person = useStore(session);
   const size = list && pageSizeOf(list)?.name;
   const isAsked = size !== undefined && isOffered(list, person);
   const { answer } = useAnswer(isAsked ? list : undefined, `${path}?${size}=1`, isList);
   const count = countOf(answer?.body);
+  if (isSingleton) return <span class="hint">{texts.singleton}</span>;
   return count === undefined ? null : <>{count.toLocaleString()}</>;
 }

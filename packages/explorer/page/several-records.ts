@@ -1,6 +1,7 @@
 import { type Api, type Operation, recordPathOf, type Resource } from './api-model.ts';
 import { type Detail, Refusal, send } from './exchanges.ts';
 import type { Schema } from './openapi.ts';
+import { ifMatch } from './reading.ts';
 import { type Row, textOf } from './records.ts';
 import { describe, propertiesOf } from './schema.ts';
 import { texts } from '../src/texts.ts';
@@ -37,11 +38,22 @@ export function deleteRows({ resource, path, rows }: Rows): Promise<Outcome> {
   });
 }
 
-/** Gives one field of several records the same value: together if the API has an operation for that, else one after the other. */
-export function changeRows({ resource, path, rows }: Rows, name: string, value: unknown): Promise<Outcome> {
+/**
+ * Gives one field of several records the same value: together if the API has an operation for that, else one after the other.
+ *
+ * @param tag is the entity tag of the one record, which is changed only if it still has this tag
+ */
+export function changeRows(
+  { resource, path, rows }: Rows,
+  name: string,
+  value: unknown,
+  tag?: string,
+): Promise<Outcome> {
   const { updateMany, update, key } = resource;
-  if (updateMany === undefined) {
-    return eachRow({ resource, path, rows }, (url) => send({ operation: update!, url, body: { [name]: value } }));
+  if (updateMany === undefined || tag !== undefined) {
+    return eachRow({ resource, path, rows }, (url) =>
+      send({ operation: update!, url, body: { [name]: value }, headers: ifMatch(tag) }),
+    );
   }
   return together(resource, rows, updateMany.body?.schema.maxItems, (some) =>
     send({ operation: updateMany, url: path, body: some.map((row) => ({ [key]: row[key], [name]: value })) }),

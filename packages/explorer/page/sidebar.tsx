@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { type Api, hasOwnPage, type Place } from './api-model.ts';
 import { texts } from '../src/texts.ts';
 
-/** The collections of the API; on a narrow screen behind a button. */
+/** The lists and single records of the API; on a narrow screen behind a button. */
 export function Sidebar({ api, place }: { readonly api: Api; readonly place: Place }): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const linked = api.resources.filter((each) => hasOwnPage(each) && !each.path.includes('{'));
@@ -17,7 +17,7 @@ export function Sidebar({ api, place }: { readonly api: Api; readonly place: Pla
         {api.roots.map((root) => (
           <li key={root}>
             <a href={root} aria-current={place.kind === 'root' && place.path === root ? 'page' : undefined}>
-              {api.roots.length > 1 ? root : texts.allCollections}
+              {api.roots.length > 1 ? root : texts.rootTitle}
             </a>
           </li>
         ))}

@@ -75,16 +75,22 @@ export function NotOffered({ title }: { readonly title: string }): JSX.Element {
   );
 }
 
-/** Asks before something is done that cannot be undone. */
+/** Asks before something is done. */
 export function Question({
   title,
   confirmLabel,
+  isDangerous = true,
+  canConfirm = true,
   onConfirm,
   onCancel,
   children,
 }: {
   readonly title: string;
   readonly confirmLabel: string;
+  /** False if it can be undone. */
+  readonly isDangerous?: boolean;
+  /** False until everything has been answered. */
+  readonly canConfirm?: boolean;
   readonly onConfirm: () => void;
   readonly onCancel: () => void;
   readonly children?: ComponentChildren;
@@ -110,7 +116,12 @@ export function Question({
         <button type="button" onClick={cancel}>
           {texts.cancel}
         </button>
-        <button type="button" class="danger" onClick={() => settle(onConfirm)}>
+        <button
+          type="button"
+          class={isDangerous ? 'danger' : 'primary'}
+          aria-disabled={!canConfirm}
+          onClick={() => canConfirm && settle(onConfirm)}
+        >
           {confirmLabel}
         </button>
       </div>

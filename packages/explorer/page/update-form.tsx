@@ -6,7 +6,8 @@ import { type Draft, useDraft, type Values } from './drafts.ts';
 import { Refusal, send } from './exchanges.ts';
 import { notice } from './notice.tsx';
 import type { Schema } from './openapi.ts';
-import { isRow, type Row } from './records.ts';
+import { ifMatch, type Reading, readingOf, readRecord } from './reading.ts';
+import type { Row } from './records.ts';
 import { bodyOf } from './request-body.ts';
 import { propertiesOf, writable } from './schema.ts';
 import { SchemaForm } from './schema-form.tsx';
@@ -24,11 +25,7 @@ interface UpdateProps {
   readonly restart: () => void;
 }
 
-/** A record as it was read. */
-interface Reading {
-  readonly row: Row;
-  /** Undefined if it has no entity tag. */
-  readonly tag: string | undefined;
+interface FormReading extends Reading {
   /** Undefined unless somebody else has written the record since an earlier reading. */
   readonly conflict?: Conflict | undefined;
 }
@@ -36,9 +33,9 @@ interface Reading {
 /** The form of what may be changed in a record. Only what was changed is sent, and only if nobody else was faster. */
 export function UpdateForm(props: UpdateProps): JSX.Element {
   const { api, resource, path, row, tag, update, reload, restart } = props;
-  const [written, setWritten] = useState<{ readonly over: Row; readonly reading: Reading }>();
+  const [written, setWritten] = useState<{ readonly over: Row; readonly reading: FormReading }>();
   // What was entered stays over the record as it was read then; what was written is there before it is read again.
-  const draft = useDraft<Reading>(updateDraft(path), written?.over === row ? written.reading : { row, tag });
+  const draft = useDraft<FormReading>(updateDraft(path), written?.over === row ? written.reading : { row, tag });
   const { base } = draft;
   const before = valuesOf(api, update, base.row);
   const { conflict } = base;
@@ -53,8 +50,7 @@ export function UpdateForm(props: UpdateProps): JSX.Element {
       });
       // An answer in another form than that of reading has no tag, by which the next change has to be compared.
       const isWhole = known === undefined || answer.headers.has('etag') || resource.retrieve === undefined;
-      const { body, headers } = isWhole ? answer : await send({ operation: resource.retrieve, url: path });
-      const reading = { row: isRow(body) ? body : base.row, tag: headers.get('etag') ?? undefined };
+      const reading = isWhole ? readingOf(answer, base.row) : await readRecord(resource.retrieve, path);
       setWritten({ over: row, reading });
       draft.settle(draft, reading);
     } catch (error) {
@@ -101,9 +97,9 @@ function ConflictField({
   name,
   onChoice,
 }: UpdateProps & {
-  readonly draft: Draft<Reading>;
+  readonly draft: Draft<FormReading>;
   readonly name: string;
-  readonly onChoice: (written: { readonly over: Row; readonly reading: Reading }) => void;
+  readonly onChoice: (written: { readonly over: Row; readonly reading: FormReading }) => void;
 }): JSX.Element | null {
   const { base, edits } = draft;
   const { conflict } = base;
@@ -138,18 +134,12 @@ export function updateDraft(path: string): string {
   return `update ${path}`;
 }
 
-/** The condition that nobody has changed the record; none if it has no tag by which to tell. */
-export function ifMatch(tag: string | undefined): Readonly<Record<string, string>> {
-  return tag === undefined || tag.startsWith('W/') ? {} : { 'if-match': tag };
-}
-
 /** Reads a record that somebody else has written since, and finds what both have changed. */
-async function rereadOver(props: UpdateProps, before: Row, changes: Values): Promise<Reading> {
+async function rereadOver(props: UpdateProps, before: Row, changes: Values): Promise<FormReading> {
   const { api, resource, path, update } = props;
-  const { body, headers } = await send({ operation: resource.retrieve!, url: path });
-  const row = isRow(body) ? body : {};
-  const conflict = conflictOf(before, changes, valuesOf(api, update, before), valuesOf(api, update, row));
-  return { row, tag: headers.get('etag') ?? undefined, conflict };
+  const reading = await readRecord(resource.retrieve!, path);
+  const conflict = conflictOf(before, changes, valuesOf(api, update, before), valuesOf(api, update, reading.row));
+  return { ...reading, conflict };
 }
 
 /** The schema of changes. That of creating says which fields are never empty. */

@@ -8,7 +8,7 @@ t.setTimeout(110_000);
 const TICKETS = '/api/projects/lighthouse/tickets';
 
 t.test('the speed of hands', { skip: skipWithoutBrowser() }, async (t) => {
-  const { visit, read } = await openTracker(t);
+  const { visit, read, send } = await openTracker(t);
 
   t.test('a value is edited in its cell', async (t) => {
     const page = await visit('ada', TICKETS, { bypassCSP: true });
@@ -32,6 +32,107 @@ t.test('the speed of hands', { skip: skipWithoutBrowser() }, async (t) => {
     await page.getByLabel('Dark mode: Priority').press('Escape');
     await row.locator('td[data-label=Priority]', { hasText: '4' }).waitFor();
     t.match(await read('ada', `${TICKETS}/4`), { priority: 4, status: 'doing' });
+  });
+
+  t.test('cells are reached and edited by keyboard alone', async (t) => {
+    const page = await visit('ada', `${TICKETS}?sort=id`);
+    const { keyboard } = page;
+    const focused = () =>
+      page.evaluate(() => document.activeElement?.getAttribute('data-label') ?? document.activeElement?.id);
+    await page.locator('tbody tr').nth(3).waitFor();
+    const editable = page.locator('td.editable-cell[tabindex="0"]');
+    t.equal(await editable.count(), 1, 'Tab leads to one cell');
+    await page.locator('tbody input[type=checkbox]').first().focus();
+    for (let count = 0; count < 10 && (await focused()) !== 'Title'; count++) await keyboard.press('Tab');
+    t.equal(await focused(), 'Title');
+    for (let count = 0; count < 10 && (await focused()) !== 'Priority'; count++) await keyboard.press('ArrowRight');
+    t.equal(await focused(), 'Priority');
+    await keyboard.press('ArrowDown');
+    await keyboard.press('F2');
+    await page.waitForFunction(() => document.activeElement?.id === 'cell-input');
+    await keyboard.press('ControlOrMeta+a');
+    await keyboard.type('1');
+    await keyboard.press('Escape');
+    t.equal(await focused(), 'Priority', 'Escape leads back to the cell');
+    const before = (await read('ada', `${TICKETS}/2`)) as { priority: number };
+    await keyboard.press('Enter');
+    await page.waitForFunction(() => document.activeElement?.id === 'cell-input');
+    await keyboard.press('ControlOrMeta+a');
+    await keyboard.type(String(before.priority === 5 ? 4 : 5));
+    await keyboard.press('Enter');
+    await page.getByText('Saved.').waitFor();
+    await page.waitForFunction(() => document.activeElement?.matches('td.editable-cell'));
+    t.equal(await focused(), 'Priority');
+    t.not(((await read('ada', `${TICKETS}/2`)) as typeof before).priority, before.priority);
+    await keyboard.press('Enter');
+    await page.waitForFunction(() => document.activeElement?.id === 'cell-input');
+    await keyboard.press('Shift+Tab');
+    t.notMatch(await focused(), /Priority|cell-input/, 'Tab leaves to the next cell');
+    t.ok(await page.evaluate(() => document.activeElement?.matches('td.editable-cell')));
+  });
+
+  t.test('a value in a cell does not overwrite what somebody else has written', async (t) => {
+    const page = await visit('ada', `${TICKETS}?sort=id`, { bypassCSP: true });
+    const url = `${TICKETS}/1`;
+    const row = page.locator('tbody tr').first();
+    const title = row.locator('td[data-label=Title]');
+    const edit = async (value: string): Promise<void> => {
+      const isRead = page.waitForResponse((response) => response.url().endsWith(url) && response.status() === 200);
+      await row.locator('td[data-label=Priority]').dblclick();
+      await isRead;
+      await page.locator('#cell-input').fill(value);
+    };
+    await title.waitFor();
+    t.equal(await send('ben', 'PATCH', url, { priority: 5, title: 'Theirs' }), 200);
+    await edit('2');
+    await page.locator('#cell-input').press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Somebody has changed this record' });
+    await dialog.waitFor();
+    await look(t, page, 'a conflict in a cell');
+    t.match(await dialog.getByRole('group').innerText(), /Yours\s*2\s*Theirs\s*5/, 'the table was read before');
+    t.ok(await dialog.getByRole('button', { name: 'Save' }).isDisabled(), 'one of them is chosen first');
+    await dialog.getByLabel('Theirs').check();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await title.getByText('Theirs').waitFor();
+    t.match(await read('ada', url), { priority: 5 });
+
+    await edit('3');
+    t.equal(await send('ben', 'PATCH', url, { priority: 4 }), 200);
+    const sent = page.waitForRequest((request) => request.method() === 'PATCH');
+    await page.locator('#cell-input').press('Enter');
+    t.match((await sent).headers()['if-match'], /^"/);
+    await dialog.waitFor();
+    t.match(await dialog.getByRole('group').innerText(), /Yours\s*3\s*Theirs\s*4/);
+    t.match(await read('ada', url), { priority: 4 }, 'nothing is overwritten unseen');
+    await dialog.getByLabel('Yours').check();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    t.match(await read('ada', url), { priority: 3 });
+
+    await edit('1');
+    t.equal(await send('ben', 'PATCH', url, { title: 'Theirs again' }), 200);
+    await page.locator('#cell-input').press('Enter');
+    await dialog.waitFor();
+    t.equal(await dialog.getByRole('group').count(), 0, 'only one of them has changed the priority');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await title.getByText('Theirs again').waitFor();
+    t.match(await read('ada', url), { priority: 3 });
+  });
+
+  t.test('the id and the version of a record are beside its form, to be copied', async (t) => {
+    const page = await visit('ada', `${TICKETS}/4`);
+    const facts = page.getByRole('region', { name: 'Set by the server' });
+    await facts.getByRole('button', { name: /^Version \d+ Copy$/ }).waitFor();
+    t.equal(
+      await facts
+        .getByRole('term')
+        .filter({ hasText: /^(Id|Version)$/ })
+        .count(),
+      0,
+      'they are no facts for people',
+    );
+    await facts.getByRole('button', { name: 'Id 4 Copy' }).click();
+    await page.getByText('Copied.').waitFor();
   });
 
   t.test('no value is edited by who may not', async (t) => {

@@ -63,7 +63,7 @@ t.test('logins, refusals and waiting in a browser', { skip: skipWithoutBrowser()
     t.teardown(() => Object.assign(disturbance, { status: 0 }));
     const page = await visit('/api');
     const { release } = await hold(page, (request) => new URL(request.url()).pathname === '/api/books');
-    await page.getByRole('navigation', { name: 'Collections' }).getByRole('link', { name: 'Books' }).click();
+    await page.getByRole('navigation', { name: 'Contents' }).getByRole('link', { name: 'Books' }).click();
     await page.getByText('The server is taking long.').waitFor();
     await release();
     await page.getByText('1–20 of').waitFor();

@@ -284,7 +284,7 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     await page.getByLabel('Title').fill('Made slowly');
     await page.getByRole('button', { name: 'New ticket' }).click();
     await asked;
-    await page.getByRole('navigation', { name: 'Collections' }).getByRole('link', { name: 'Labels' }).click();
+    await page.getByRole('navigation', { name: 'Contents' }).getByRole('link', { name: 'Labels' }).click();
     await page.getByRole('link', { name: 'docs' }).waitFor();
     await release();
     await page.getByText('The ticket is there now.').waitFor();
