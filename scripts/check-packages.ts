@@ -1,6 +1,6 @@
 /**
- * Packs the packages as they would be published and uses the tarballs as a stranger would: reads their bills of materials,
- * has publint and attw read them, installs them in a project outside the workspace, type-checks a program against them
+ * Packs the packages as they would be published and uses the tarballs as a stranger would: compares their versions, reads their
+ * bills of materials, has publint and attw read them, installs them in a project outside the workspace, type-checks a program against them
  * with every declaration file checked (`skipLibCheck: false`), and runs it. Of that program the type of its API is written to a
  * declaration file, by which a second project, that has the client alone, is checked and run.
  */
@@ -10,7 +10,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkMadeApplications } from './made-applications.ts';
-import { packPackages, readManifest } from './packed-packages.ts';
+import { versionFaults } from './one-version.ts';
+import { type Manifest, packPackages, packageFolder, readManifest, readPacked } from './packed-packages.ts';
 
 interface Component {
   readonly group?: string;
@@ -32,6 +33,7 @@ const workspace = mkdtempSync(join(tmpdir(), 'viewset-packages-'));
 process.on('exit', () => rmSync(workspace, { recursive: true, force: true }));
 
 const tarballs = packPackages(workspace);
+checkVersions();
 for (const [name, tarball] of tarballs) checkTarball(name, tarball);
 const consumer = createConsumer(
   'consumer',
@@ -53,6 +55,15 @@ run(client, process.execPath, ['node_modules/typescript-6/bin/tsc']);
 run(client, process.execPath, ['program.ts']);
 
 checkMadeApplications(workspace, tarballs);
+
+function checkVersions(): void {
+  const manifests = [...tarballs.values()].map(
+    (tarball) => JSON.parse(readPacked(tarball, 'package.json')) as Manifest,
+  );
+  const tested = readManifest(packageFolder('core')).devDependencies?.['@mikro-orm/core'] ?? '';
+  const faults = versionFaults(manifests, tested);
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+}
 
 function checkTarball(name: string, tarball: string): void {
   const files = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).split('\n');
@@ -76,8 +87,7 @@ function checkTarball(name: string, tarball: string): void {
 
 /** The bill has the package itself, and each of its dependencies with the checksum that the lockfile pins. */
 function checkBillOfMaterials(name: string, tarball: string): void {
-  const text = execFileSync('tar', ['-xzOf', tarball, `package/${BILL_OF_MATERIALS}`], { encoding: 'utf8' });
-  const { metadata, components } = JSON.parse(text) as BillOfMaterials;
+  const { metadata, components } = JSON.parse(readPacked(tarball, BILL_OF_MATERIALS)) as BillOfMaterials;
   const { dependencies = {} } = readManifest(join(root, 'packages', basename(name).replace(/-viewset$/, '')));
   const listed = new Set(components.map((component) => nameOf(component)));
   const missing = Object.keys(dependencies).filter((dependency) => !listed.has(dependency));

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -36,8 +36,15 @@ export function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
 }
 
+/** Reads a file of a tarball. */
+export function readPacked(tarball: string, file: string): string {
+  return execFileSync('tar', ['-xzOf', tarball, `package/${file}`], { encoding: 'utf8' });
+}
+
 /** Builds the packages and packs them as they would be published; returns the tarballs by the names of the packages. */
 export function packPackages(destination: string): Map<string, string> {
+  const unlisted = readdirSync(packages).filter((folder) => !(PUBLISHED as readonly string[]).includes(folder));
+  if (unlisted.length > 0) throw new Error(`PUBLISHED in scripts/packed-packages.ts lacks ${unlisted.join(', ')}`);
   mkdirSync(destination, { recursive: true });
   return new Map(
     PUBLISHED.map((each) => {
