@@ -18,6 +18,8 @@ const DEFAULTS: Variables = {
   // Where Node keeps it by default: stripped and compiled once, not at each of many starts.
   NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
   PORT: '0',
+  // Its page would be bundled at each start. explorer.test.ts looks at it.
+  EXPLORER: 'off',
   BCRYPT_ROUNDS: '4',
   THROTTLE_IP: 'off',
   THROTTLE_USER: 'off',
