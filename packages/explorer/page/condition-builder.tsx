@@ -5,16 +5,23 @@ import {
   type Comparison,
   type Condition,
   type ConditionField,
+  conditionFields,
   readCondition,
   type Term,
   writeCondition,
 } from './condition.ts';
 import { ariaOf } from './form-facts.ts';
 import { Input } from './input.tsx';
+import type { Parameter } from './openapi.ts';
 import { textOf } from './records.ts';
-import { describe } from './schema.ts';
+import { type Described, describe } from './schema.ts';
 import { texts } from '../src/texts.ts';
+import { dayText } from './value.tsx';
 import { humanized } from './words.ts';
+
+function isTime({ kind }: Described): boolean {
+  return kind === 'date' || kind === 'date-time';
+}
 
 interface BuilderProps {
   readonly api: Api;
@@ -108,7 +115,7 @@ function TermLine({
   };
   return (
     <div class="term" onFocusOut={() => commit(typed)} onKeyDown={({ key }) => key === 'Enter' && commit(typed)}>
-      <Comparing fields={fields} field={field} term={term} onChange={onChange} />
+      <Comparing api={api} fields={fields} field={field} term={term} onChange={onChange} />
       <Input
         key={field.name}
         facts={{ api, purpose: 'condition', isUpdate: false, details: [] }}
@@ -128,7 +135,13 @@ function TermLine({
 }
 
 /** The field of a line, and how it is compared. */
-function Comparing({ fields, field, term, onChange }: TermProps & { readonly field: ConditionField }): JSX.Element {
+function Comparing({
+  api,
+  fields,
+  field,
+  term,
+  onChange,
+}: TermProps & { readonly api: Api; readonly field: ConditionField }): JSX.Element {
   return (
     <>
       <select
@@ -153,7 +166,7 @@ function Comparing({ fields, field, term, onChange }: TermProps & { readonly fie
       >
         {field.comparisons.map((each) => (
           <option key={each} value={each}>
-            {texts.comparisons[each]}
+            {comparisonText(each, isTime(describe(api.document, field.schema)))}
           </option>
         ))}
       </select>
@@ -161,12 +174,21 @@ function Comparing({ fields, field, term, onChange }: TermProps & { readonly fie
   );
 }
 
+/** The words for a comparison, of times or of other values. */
+function comparisonText(comparison: Comparison, isOfTimes: boolean): string {
+  const times: Partial<Record<Comparison, string>> = texts.timeComparisons;
+  return (isOfTimes ? times[comparison] : undefined) ?? texts.comparisons[comparison];
+}
+
 /** A condition in words. */
-export function conditionText(text: string): string {
+export function conditionText({ document }: Api, parameter: Parameter, text: string): string {
   const condition = readCondition(text);
   if (condition === undefined) return text;
-  const terms = condition.terms.map(
-    ({ field, comparison, value }) => `${humanized(field)} ${texts.comparisons[comparison]} ${textOf(value)}`,
-  );
+  const fields = conditionFields(document, parameter);
+  const terms = condition.terms.map(({ field, comparison, value }) => {
+    const described = describe(document, fields.find(({ name }) => name === field)?.schema);
+    const words = described.kind === 'date' ? dayText(textOf(value)) : textOf(value);
+    return `${humanized(field)} ${comparisonText(comparison, isTime(described))} ${words}`;
+  });
   return terms.join(` ${condition.joint === 'or' ? texts.or : texts.and} `);
 }

@@ -157,7 +157,7 @@ function ChipValue({ api, parameter, value }: ChipValueProps): JSX.Element {
   const described = describe(api.document, schemaOf(parameter), parameter.name);
   const target = useReferenceTarget(api, described);
   if (target !== undefined) return <RecordName target={target} described={described} value={value} />;
-  if (isJson(parameter)) return <>{shortened(conditionText(value), 80)}</>;
+  if (isJson(parameter)) return <>{shortened(conditionText(api, parameter, value), 80)}</>;
   if (described.kind === 'boolean') return <>{value === 'true' ? texts.yes : texts.no}</>;
   if (described.kind === 'date' || described.kind === 'date-time') return <Value value={value} described={described} />;
   return <>{shortened(value, 40)}</>;

@@ -108,7 +108,7 @@ function TextValue({ text, described, length }: { text: string; described: Descr
 }
 
 /** A day as the browser writes it, wherever that is. */
-function dayText(text: string): string {
+export function dayText(text: string): string {
   return new Date(text).toLocaleDateString(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
 }
 

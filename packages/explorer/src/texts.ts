@@ -208,6 +208,7 @@ export const texts = {
     '>=': 'is at least',
     contains: 'contains',
   },
+  timeComparisons: { '<': 'is before', '<=': 'is at the latest', '>': 'is after', '>=': 'is at the earliest' },
   orAnother: 'Or another…',
   several: (values: readonly string[]): string => `Any of ${values.join(', ')}`,
   commaSeparated: 'Several values, separated by commas.',

@@ -21,6 +21,15 @@ t.test('filters in words for people', { skip: skipWithoutBrowser() }, async (t) 
     await page.waitForURL((url) => url.searchParams.getAll('status').join() === 'done');
   });
 
+  t.test('times are before and after one another, not less and greater', async (t) => {
+    const rule = { '<': [{ var: 'due_on' }, '2026-12-01'] };
+    const page = await visit('ada', `/api/tickets?filter=${encodeURIComponent(JSON.stringify(rule))}`);
+    await page.getByRole('button', { name: 'Remove the filter Due on is before Dec 1, 2026' }).waitFor();
+    await page.getByRole('button', { name: 'Filters' }).click();
+    t.equal(await page.getByLabel('Comparison').locator('option:checked').innerText(), 'is before');
+    t.match(await page.locator('#filter-panel').innerText(), /Due on, before this/);
+  });
+
   t.test('a condition is built of lines, and shown in words; its text is one click away', async (t) => {
     const page = await visit('ada', '/api/tickets');
     const ruleOf = (): unknown => JSON.parse(new URL(page.url()).searchParams.get('filter') ?? 'null');

@@ -97,7 +97,9 @@ function readCondition(
 
 /** Makes the schema that documents a query parameter of a lookup: the type of its text, and its meaning in words. */
 export function lookupTextSchema({ path, lookup }: ResolvedLookup): TSchema {
-  const described = { description: MEANINGS[lookup].replace('%', labelOf(path)) };
+  const isTime = path.type.kind === 'date' || path.type.kind === 'datetime';
+  const meaning = (isTime ? TIME_MEANINGS[lookup] : undefined) ?? MEANINGS[lookup];
+  const described = { description: meaning.replace('%', labelOf(path)) };
   if (lookup === 'isnull') return Type.Boolean(described);
   const schema = FIELD_KINDS[path.type.kind].textSchema(path.type);
   if (lookup === 'in') return Type.Array(schema, described);
@@ -139,4 +141,11 @@ const MEANINGS: Readonly<Record<ResolvedLookup['lookup'], string>> = {
   in: '%, one of these',
   range: '%, from the first to the second of these',
   isnull: '%, true: has none; false: has one',
+};
+
+const TIME_MEANINGS: Partial<typeof MEANINGS> = {
+  gt: '%, after this',
+  gte: '%, from this on',
+  lt: '%, before this',
+  lte: '%, until this',
 };

@@ -64,8 +64,10 @@ function phrase(words: readonly string[]): string {
   return words.join(' ').toLowerCase();
 }
 
+/** Words with the article that fits their sound: `an issue`, `a user`, `an upload`. */
 function withArticle(words: readonly string[]): string {
-  return `${/^[aeiou]/i.test(words[0] ?? '') ? 'an' : 'a'} ${phrase(words)}`;
+  const isVowel = /^[aeiou](?!(?<=u)(?:[^aeiou][aeiou]|rl\b))/i.test(words[0] ?? '');
+  return `${isVowel ? 'an' : 'a'} ${phrase(words)}`;
 }
 
 /** The words for the records that a view is nested in, the outermost first; none if its basename does not tell of them. */

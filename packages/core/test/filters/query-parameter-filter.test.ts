@@ -104,7 +104,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
       unbranded: { type: 'boolean' },
       kind: { enum: ['tea', 'ware'] },
       kinds: { type: 'array', items: { enum: ['tea', 'ware'] } },
-      made_after: { type: 'string', format: 'date-time' },
+      made_after: { type: 'string', format: 'date-time', description: 'Made, after this' },
     });
   });
 
