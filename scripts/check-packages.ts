@@ -1,17 +1,26 @@
 /**
  * Packs the packages as they would be published and uses the tarballs as a stranger would: compares their versions, reads their
- * bills of materials, has publint and attw read them, installs them in a project outside the workspace, type-checks a program against them
- * with every declaration file checked (`skipLibCheck: false`), and runs it. Of that program the type of its API is written to a
- * declaration file, by which a second project, that has the client alone, is checked and run.
+ * bills of materials, has publint and attw read them, and publishes them without uploading. Installs them in a project outside the
+ * workspace, type-checks a program against them with every declaration file checked (`skipLibCheck: false`), and runs it on Node,
+ * on the lowest Node, and on Deno. Of that program the type of its API is written to a declaration file, by which a second
+ * project, that has the client alone, is checked and run.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findsProgram } from './foreign-programs.ts';
 import { checkMadeApplications } from './made-applications.ts';
 import { versionFaults } from './one-version.ts';
-import { type Manifest, packPackages, packageFolder, readManifest, readPacked } from './packed-packages.ts';
+import {
+  type Manifest,
+  packPackages,
+  packageFolder,
+  publishTarballs,
+  readManifest,
+  readPacked,
+} from './packed-packages.ts';
 
 interface Component {
   readonly group?: string;
@@ -27,6 +36,13 @@ interface BillOfMaterials {
 
 /** Written by `pnpm sbom` when a package is packed. */
 const BILL_OF_MATERIALS = 'dist/sbom.cdx.json';
+/** The compilers before the rewrite, which many editors still use. */
+const OLDER_COMPILERS = new Map([
+  ['typescript-6', 'npm:typescript@6.0.3'],
+  ['typescript-5.9', 'npm:typescript@5.9.3'],
+]);
+/** The lowest version that the packages promise to run on. */
+const LOWEST_NODE = 'node@22.18.0';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const bin = (name: string): string => join(root, 'node_modules/.bin', name);
 const workspace = mkdtempSync(join(tmpdir(), 'viewset-packages-'));
@@ -35,6 +51,7 @@ process.on('exit', () => rmSync(workspace, { recursive: true, force: true }));
 const tarballs = packPackages(workspace);
 checkVersions();
 for (const [name, tarball] of tarballs) checkTarball(name, tarball);
+publishTarballs(tarballs.values(), ['--dry-run']);
 const consumer = createConsumer(
   'consumer',
   [...tarballs.keys()].filter((name) => name !== 'create-viewset'),
@@ -42,16 +59,22 @@ const consumer = createConsumer(
 );
 run(consumer, 'pnpm', ['install', '--prefer-offline', '--ignore-scripts']);
 run(consumer, process.execPath, ['node_modules/typescript/bin/tsc']);
-// The compiler before the rewrite, which many editors still use; the libraries' own declarations were checked above.
-run(consumer, process.execPath, ['node_modules/typescript-6/bin/tsc', '--skipLibCheck']);
+// The libraries' own declarations were checked above.
+for (const compiler of OLDER_COMPILERS.keys()) {
+  run(consumer, process.execPath, [`node_modules/${compiler}/bin/tsc`, '--skipLibCheck']);
+}
 run(consumer, process.execPath, ['program.ts']);
+run(consumer, 'npx', ['--yes', '--package', LOWEST_NODE, 'node', 'program.ts']);
+runOnDeno(consumer);
 
 const client = createConsumer('client-consumer', ['@viewset/client'], []);
 run(consumer, process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.api.json']);
 cpSync(join(consumer, 'types/api.d.ts'), join(client, 'api.d.ts'));
 run(client, 'pnpm', ['install', '--prefer-offline', '--ignore-scripts']);
 run(client, process.execPath, ['node_modules/typescript/bin/tsc']);
-run(client, process.execPath, ['node_modules/typescript-6/bin/tsc']);
+for (const compiler of OLDER_COMPILERS.keys()) {
+  run(client, process.execPath, [`node_modules/${compiler}/bin/tsc`]);
+}
 run(client, process.execPath, ['program.ts']);
 
 checkMadeApplications(workspace, tarballs);
@@ -102,7 +125,7 @@ function nameOf({ group, name }: Component): string {
   return group === undefined ? name : `${group}/${name}`;
 }
 
-/** Makes a project with some of the tarballs, with others of the versions that are tested here, and with both compilers. */
+/** Makes a project with some of the tarballs, with others of the versions that are tested here, and with three compilers. */
 function createConsumer(name: string, packed: readonly string[], others: readonly string[]): string {
   const folder = join(workspace, name);
   cpSync(join(root, 'scripts', name), folder, { recursive: true });
@@ -114,7 +137,7 @@ function createConsumer(name: string, packed: readonly string[], others: readonl
   const dependencies = {
     ...local,
     ...Object.fromEntries([...others, 'typescript'].map((other) => [other, tested[other]])),
-    'typescript-6': 'npm:typescript@6.0.3',
+    ...Object.fromEntries(OLDER_COMPILERS),
   };
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }));
   // auth asks for core as a peer, by a version that only the tarball has.
@@ -123,6 +146,15 @@ function createConsumer(name: string, packed: readonly string[], others: readonl
     JSON.stringify({ overrides: local, allowBuilds: { bcrypt: false } }),
   );
   return folder;
+}
+
+/** Deno is too large for everybody who tries the check to download: `.ci/run` brings it, and under CI its lack is a failure. */
+function runOnDeno(cwd: string): void {
+  if (process.env['CI'] === undefined && !findsProgram('deno', '--version')) {
+    console.log('SKIPPED the program on Deno: it is not installed (npx -p deno@2)');
+  } else {
+    run(cwd, 'deno', ['run', '--no-prompt', '--allow-all', 'program.ts']);
+  }
 }
 
 function run(cwd: string, command: string, args: readonly string[]): void {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 export interface Manifest {
   readonly name: string;
   readonly version: string;
+  readonly repository?: string | { readonly url: string };
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
@@ -58,4 +59,14 @@ export function packPackages(destination: string): Map<string, string> {
       return [name, join(destination, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)];
     }),
   );
+}
+
+/** Publishes exactly these tarballs. */
+export function publishTarballs(tarballs: Iterable<string>, flags: readonly string[]): void {
+  for (const tarball of tarballs) {
+    // A tarball is not the folder of a repository, which pnpm would look at otherwise.
+    execFileSync('pnpm', ['publish', resolve(tarball), '--access', 'public', '--no-git-checks', ...flags], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
+  }
 }

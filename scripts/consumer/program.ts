@@ -75,7 +75,7 @@ await app.register(auth, {
   account: Account,
   secret: 'a secret of at least thirty-two bytes',
   mailer: new LogEmailSender(app.log),
-  nonAuthEndpoints: ['GET /api/notes*'],
+  nonAuthEndpoints: ['GET /api/notes*', 'POST /auth/login'],
 });
 const router = new Router({ prefix: 'api' }).register('notes', NoteViewSet);
 /** For the second project. */
@@ -90,6 +90,15 @@ await expect(
 await expect('/api/notes/total', 200, '{"total":3}');
 await expect('/api/notes?titel=x', 400, '{"error":');
 await expect('/health/', 200, '{"status":"ok"');
+// Over a socket, and with the hash of a password, which every runtime has its own code for.
+const address = await app.listen({ port: 0, host: '127.0.0.1' });
+const login = await fetch(`${address}/auth/login`, {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ email: 'nobody@example.com', password: 'a wrong password' }),
+});
+console.log(`POST /auth/login: ${login.status} ${await login.text()}`);
+if (login.status !== 401) throw new Error('POST /auth/login should have answered 401');
 await app.close();
 await orm.close();
 
