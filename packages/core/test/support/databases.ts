@@ -1,4 +1,5 @@
 import type { AnyEntity, EntityClass, EntitySchema, MikroORM, Options } from '@mikro-orm/core';
+import { MikroORM as LibSqlORM } from '@mikro-orm/libsql';
 import { MikroORM as MongoORM } from '@mikro-orm/mongodb';
 import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
@@ -20,6 +21,8 @@ export interface DatabaseOptions {
   readonly orm?: Partial<Options>;
   /** Only these databases; by default every one. */
   readonly only?: readonly DatabaseName[];
+  /** True to run on libSQL too, as `sqlite`. For tests of what its package does: statements, errors, transactions, case. */
+  readonly onLibSql?: true;
 }
 
 /**
@@ -44,6 +47,11 @@ export function forEachDatabase(
       await body(t, await openSqlite(t, options), 'sqlite');
     });
   }
+  if (options.onLibSql) {
+    t.test('on libSQL', async (t) => {
+      await body(t, await openLibSql(t, options), 'sqlite');
+    });
+  }
   if (wanted.includes('postgresql')) {
     t.test('on PostgreSQL', { skip: skipPostgreSql() }, async (t) => {
       await body(t, await openPostgreSql(t, options), 'postgresql');
@@ -58,6 +66,14 @@ export function forEachDatabase(
 /** A MikroORM on an empty SQLite database in memory, closed when the test ends. */
 export async function openSqlite(t: Test, options: DatabaseOptions): Promise<MikroORM> {
   const orm = await SqliteORM.init({ ...options.orm, dbName: ':memory:', entities: [...options.entities] } as object);
+  t.teardown(() => orm.close(true));
+  await orm.schema.create();
+  return orm;
+}
+
+/** A MikroORM on an empty libSQL database in memory, closed when the test ends. */
+export async function openLibSql(t: Test, options: DatabaseOptions): Promise<MikroORM> {
+  const orm = await LibSqlORM.init({ ...options.orm, dbName: ':memory:', entities: [...options.entities] } as object);
   t.teardown(() => orm.close(true));
   await orm.schema.create();
   return orm;
