@@ -15,7 +15,7 @@ export { type KeysetTerms, keysetTerm, type Place, placesOf } from './backends/k
 
 export { inLookups } from './language/across-relations.ts';
 export { asksForOne, isAlways } from './language/condition.ts';
-export { foldCase } from './language/fold-case.ts';
+export { DOT, DOTTED_I, foldCase, foldedLetters, variantsOf } from './language/fold-case.ts';
 
 export type { RelatedProjection } from './language/projection.ts';
 export type { Query, Slice } from './language/query.ts';

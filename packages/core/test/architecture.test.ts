@@ -31,7 +31,7 @@ const PRIVATE_ELSEWHERE =
   /^(?:getNativeClient|createQueryBuilder|executeQuery|savepoint|sqlFragments|secretKey|processID|totalCount|k(?:Avvio|Body|Children|Fourofour|Hooks|Log|Options|Reply|Request|Route|Schema|Server|State)\w*)$/;
 
 /** Every driver is the application's: core takes what the user hands in. */
-const DRIVERS = /^(@mikro-orm\/(?!core$)|(pg|better-sqlite3|mongodb|kysely|mysql2|sqlite3)($|\/))/;
+const DRIVERS = /^(@mikro-orm\/(?!core$)|(pg|better-sqlite3|libsql|mongodb|kysely|mysql2|sqlite3)($|\/))/;
 
 t.test('docs/architecture.md lists the folders that there are', async (t) => {
   t.ok(layers.length > 5 && core.flatMap(relativeImports).length > 50, 'the list and the imports can be read');

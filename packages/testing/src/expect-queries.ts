@@ -1,12 +1,8 @@
 import { AssertionError } from 'node:assert';
 import type { MikroORM } from '@mikro-orm/core';
 
-/**
- * Begins and ends of transactions, which databases have or have not. On SQLite a transaction of MikroORM that writes begins with a statement
- * of core that takes the lock and deletes nothing.
- */
-const BRACKETS =
-  /^(?:begin|commit|rollback|savepoint|release savepoint)\b|^db\.(?:begin|commit|rollback)|^delete from \S+ where 0$/i;
+/** Begins and ends of transactions, which databases have or have not. */
+const BRACKETS = /^(?:begin|commit|rollback|savepoint|release savepoint)\b|^db\.(?:begin|commit|rollback)/i;
 
 /**
  * Runs some work and counts the SQL statements or MongoDB commands that the ORM runs meanwhile. Views and the unit of work count

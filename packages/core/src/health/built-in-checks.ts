@@ -57,7 +57,7 @@ export class PostgresHealthCheck extends SqlHealthCheck {
 }
 
 /**
- * Asks SQLite for one row. Takes a MikroORM on SQLite, or a database of better-sqlite3.
+ * Asks SQLite for one row. Takes a MikroORM on SQLite or libSQL, or a database of better-sqlite3.
  * Its name is `sqlite` unless another is given. Throws ImproperlyConfigured for another source or a wrong option.
  *
  * @example

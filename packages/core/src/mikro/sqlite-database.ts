@@ -1,16 +1,17 @@
 import type { Connection } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 
-/** The part of better-sqlite3 that is used. */
+/** The part of better-sqlite3 and of libSQL's package that is used. `function` throws in the latter. */
 export interface SqliteDatabase {
   readonly open: boolean;
   readonly inTransaction: boolean;
+  exec(sql: string): unknown;
   prepare(sql: string): SqliteStatement;
   pragma(text: string): unknown;
   function(name: string, options: { deterministic: boolean }, implementation: (value: unknown) => unknown): unknown;
 }
 
-/** A prepared statement of better-sqlite3. */
+/** A prepared statement of both packages. */
 export interface SqliteStatement {
   raw(toggle: boolean): this;
   all(...values: readonly unknown[]): unknown[][];
@@ -24,12 +25,14 @@ export interface SqliteConnection {
 
 /**
  * The database of a connection, which is opened by this.
- * @throws ImproperlyConfigured for another driver than better-sqlite3
+ * @throws ImproperlyConfigured for a driver on another package
  */
 export async function sqliteDatabase(connection: Connection): Promise<SqliteDatabase> {
   const database = (await connection.getNativeClient()) as Partial<SqliteDatabase> | undefined;
   if (typeof database?.function !== 'function' || typeof database.prepare !== 'function') {
-    throw new ImproperlyConfigured('SQLite needs the driver better-sqlite3, as @mikro-orm/sqlite uses it');
+    throw new ImproperlyConfigured(
+      'SQLite needs the package better-sqlite3, as @mikro-orm/sqlite uses it, or libsql, as @mikro-orm/libsql does',
+    );
   }
   return database as SqliteDatabase;
 }

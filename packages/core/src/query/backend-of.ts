@@ -4,18 +4,26 @@ import type { Backend } from '../backends/backend.ts';
 import type { DatabaseErrors } from '../backends/database-errors.ts';
 import { readerOf, type Source } from '../backends/source.ts';
 import type { Dialect } from '../backends/sql/dialects/dialect.ts';
+import { LibSqlDialect } from '../backends/sql/dialects/libsql-dialect.ts';
 import { PostgreSqlDialect } from '../backends/sql/dialects/postgresql-dialect.ts';
 import { SQL_ERRORS } from '../backends/sql/dialects/sql-errors.ts';
 import { SqliteDialect } from '../backends/sql/dialects/sqlite-dialect.ts';
 import { SqlBackend } from '../backends/sql/sql-backend.ts';
 
+interface Supported {
+  /** The name of the database in messages, with its package of MikroORM. */
+  readonly name: string;
+  readonly dialect: (em: EntityManager) => Dialect;
+}
+
 /**
  * The databases that core serves, by the client package that MikroORM's driver of each one runs on. The driver's own list of client
  * packages decides, and no name of a class: a minified bundle renames classes, and drivers on different clients share a platform.
  */
-const DIALECTS: Readonly<Record<string, (em: EntityManager) => Dialect>> = {
-  'better-sqlite3': (em) => new SqliteDialect(em),
-  pg: (em) => new PostgreSqlDialect(em.getPlatform()),
+const DIALECTS: Readonly<Record<string, Supported>> = {
+  'better-sqlite3': { name: 'SQLite (@mikro-orm/sqlite)', dialect: (em) => new SqliteDialect(em) },
+  libsql: { name: 'libSQL (@mikro-orm/libsql)', dialect: (em) => new LibSqlDialect(em) },
+  pg: { name: 'PostgreSQL (@mikro-orm/postgresql)', dialect: (em) => new PostgreSqlDialect(em.getPlatform()) },
 };
 
 /** The extensions of MikroORM that bring a backend (`registerBackend`), by the client package of its driver. */
@@ -54,9 +62,10 @@ export function backendOf(source: Source): Backend {
   const em = readerOf(source);
   const backend = findBackend(em);
   if (backend !== undefined) return backend;
+  const ofCore = Object.values(DIALECTS).map(({ name }) => name);
   throw new ImproperlyConfigured(
-    'The databases that are supported are SQLite (@mikro-orm/sqlite, with better-sqlite3), PostgreSQL ' +
-      `(@mikro-orm/postgresql) and MongoDB (@mikro-orm/mongodb, with @viewset/mongodb); got an ORM whose driver runs on ${clientsOf(em.getDriver()).join(', ')}`,
+    `The databases that are supported are ${ofCore.join(', ')} and MongoDB (@mikro-orm/mongodb, with @viewset/mongodb); ` +
+      `got an ORM whose driver runs on ${clientsOf(em.getDriver()).join(', ')}`,
   );
 }
 
@@ -74,8 +83,8 @@ export function findBackend(em: EntityManager): Backend | undefined {
 
 function makeBackend(em: EntityManager, driver: Driver): Backend | undefined {
   for (const client of clientsOf(driver)) {
-    const makeDialect = DIALECTS[client];
-    if (makeDialect !== undefined) return new SqlBackend(makeDialect(em));
+    const supported = DIALECTS[client];
+    if (supported !== undefined) return new SqlBackend(supported.dialect(em));
     const extension = EXTENSIONS[client];
     if (extension === undefined) continue;
     throw new ImproperlyConfigured(

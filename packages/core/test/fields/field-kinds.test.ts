@@ -187,7 +187,7 @@ const Specimen = defineEntity({
 
 const RECORDS = 15;
 
-forEachDatabase(t, { entities: [Specimen] }, async (t, orm) => {
+forEachDatabase(t, { entities: [Specimen], onLibSql: true }, async (t, orm) => {
   const meta = orm.getMetadata(Specimen);
   const names = Object.keys(meta.properties).filter((name) => name !== 'id');
   const paths = names.map((name) => fieldPath(meta, name, '.'));

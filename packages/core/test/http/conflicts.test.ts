@@ -98,7 +98,7 @@ class Misjudged extends Permission {
 
 class MisjudgedViewSet extends ModelViewSet(Title, { read, write, permissionClasses: [Misjudged] }) {}
 
-forEachDatabase(t, { entities: [Author, Title, Label] }, async (t, orm, database) => {
+forEachDatabase(t, { entities: [Author, Title, Label], onLibSql: true }, async (t, orm, database) => {
   interface Line {
     readonly level: number;
     readonly constraint?: string;

@@ -72,7 +72,7 @@ function transactionPerRequest(app: FastifyInstance): void {
   });
 }
 
-forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } } }, async (t, orm, database) => {
+forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, onLibSql: true }, async (t, orm, database) => {
   propagation = database === 'mongodb' ? TransactionPropagation.REQUIRED : TransactionPropagation.NESTED;
   const fill = async () => {
     await orm.schema.clear();

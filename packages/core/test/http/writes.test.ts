@@ -109,7 +109,7 @@ const REQUESTS: readonly (readonly [
 const statements: string[] = [];
 const orm = { debug: ['query' as const], logger: (line: string) => statements.push(line) };
 
-forEachDatabase(t, { entities: [Article, Publisher], orm }, async (t, orm) => {
+forEachDatabase(t, { entities: [Article, Publisher], orm, onLibSql: true }, async (t, orm) => {
   const answers = async (t: Test, View: ReturnType<typeof rowView>, requests = REQUESTS) => {
     await orm.schema.refresh();
     const em = orm.em.fork();

@@ -1,4 +1,5 @@
 /** Compiles what `mikro/` says of the drivers against their published types: what an interface names is public there. */
+import type { LibSqlConnection as OrmLibSqlConnection } from '@mikro-orm/libsql';
 import type {
   SqlEntityManager as OrmEntityManager,
   PostgreSqlConnection,
@@ -18,6 +19,7 @@ type Pool = Awaited<ReturnType<PostgreSqlConnection['getNativeClient']>>;
 type Client = Pool extends { connect(): Promise<infer Client>; connect(callback: never): void } ? Client : never;
 type Transaction = Awaited<ReturnType<PostgreSqlConnection['begin']>>;
 type Database = Awaited<ReturnType<OrmSqliteConnection['getNativeClient']>>;
+type LibSqlDatabase = Awaited<ReturnType<OrmLibSqlConnection['getNativeClient']>>;
 
 /** The names of an interface of ours that a published type lacks; any type lacks all. */
 type Missing<Ours, Published> = 0 extends 1 & Published ? keyof Ours : Exclude<keyof Ours, keyof Published>;
@@ -32,6 +34,7 @@ const platform = (published: PostgreSqlPlatform): TextualPlatform => published;
 const manager = (published: OrmEntityManager): SqlEntityManager => published;
 const sqlite = (published: OrmSqliteConnection): SqliteConnection => published;
 const database = (published: Database): SqliteDatabase => published;
+const libSql = (published: OrmLibSqlConnection): SqliteConnection => published;
 const query = (ours: PgQuery): Parameters<Client['query']>[0] => ours as never;
 
 const missing: [
@@ -41,13 +44,27 @@ const missing: [
   Missing<SqlConnection, PostgreSqlConnection>,
   Missing<KyselyTransaction, Transaction>,
   Missing<SqliteDatabase, Database>,
+  Missing<SqliteDatabase, LibSqlDatabase>,
 ][number][] = [];
 
 /** What pg's types lack is in the list of `mikro/README.md`. */
 const secret: Record<Missing<CancellableClient, Client>, true> = { processID: true, secretKey: true };
 
 t.test('the types of the drivers have every member that mikro/ uses, but for two of pg', async (t) => {
-  const fitting = [pool, watched, pooled, client, connection, transaction, platform, manager, sqlite, database, query];
+  const fitting = [
+    pool,
+    watched,
+    pooled,
+    client,
+    connection,
+    transaction,
+    platform,
+    manager,
+    sqlite,
+    database,
+    libSql,
+    query,
+  ];
   t.ok(fitting.every((fits) => typeof fits === 'function'));
   t.strictSame(missing, []);
   t.strictSame(Object.keys(secret), ['processID', 'secretKey']);

@@ -49,7 +49,7 @@ const ORDERS: readonly EventOrder[][] = [
   ['-place__name', '-place', 'ratio'],
 ];
 
-forEachDatabase(t, { entities: [Place, Event] }, async (t, orm, database) => {
+forEachDatabase(t, { entities: [Place, Event], onLibSql: true }, async (t, orm, database) => {
   await fill(orm, database);
   const events = (...order: EventOrder[]) => QuerySet.of(orm.em.fork(), Event).orderBy(...order);
   const read = async <E extends object>(queryset: QuerySet<E>, text: string, by = paginator) =>

@@ -36,7 +36,7 @@ const Namesake = (() => {
   return ByCursor;
 })();
 
-forEachDatabase(t, { entities }, async (t, orm) => {
+forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
   await fillCatalog(orm);
   const app = fastify(serverOptions());
   t.teardown(() => app.close());

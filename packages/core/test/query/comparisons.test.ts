@@ -156,7 +156,7 @@ const HOLDS: Partial<Record<Lookup, (order: number) => boolean>> = {
   lte: (order) => order <= 0,
 };
 
-forEachDatabase(t, { entities }, async (t, orm, database) => {
+forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
   for (const { field, stored, asked, ordered, key = asNumber } of CASES) {
     t.test(`${field}: what is found is what JavaScript would find`, async (t) => {
       const ids = await store(orm, field, stored);

@@ -31,7 +31,7 @@ const ORDERS = [
   ['maker', '-shelf'],
 ] as const;
 
-forEachDatabase(t, { entities }, async (t, orm, database) => {
+forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
   const em = orm.em.fork();
   const makers = ['one', 'two'].map((name) => em.create(Maker, { name }));
   const sold = [null, -5n, 0n, 9007199254740992n, 9007199254740993n];

@@ -7,7 +7,7 @@ import { forEachDatabase } from '../support/databases.ts';
 import { entities, pick, Product } from './catalog.ts';
 import { recordQueries } from './record-queries.ts';
 
-forEachDatabase(t, { entities }, async (t, orm, database) => {
+forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
   const em = orm.em.fork();
   for (let index = 1; index <= 25; index++) em.create(Product, { name: `n${index}`, stock: index % 5 });
   await em.flush();

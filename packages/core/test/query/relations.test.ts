@@ -7,7 +7,7 @@ import { forEachDatabase } from '../support/databases.ts';
 import { Country, entities, Maker, pick, Product, Tag } from './catalog.ts';
 import { recordQueries } from './record-queries.ts';
 
-forEachDatabase(t, { entities }, async (t, orm) => {
+forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
   const em = orm.em.fork();
   const germany = em.create(Country, { code: 'de', name: 'Germany' });
   const acme = em.create(Maker, { name: 'ACME', country: germany });

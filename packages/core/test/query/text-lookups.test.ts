@@ -120,7 +120,7 @@ const LOOKUPS: Record<string, (text: string, needle: string) => boolean> = {
   iendswith: (text, needle) => foldCase(text).endsWith(foldCase(needle)),
 };
 
-forEachDatabase(t, { entities }, async (t, orm) => {
+forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
   const em = orm.em.fork();
   for (const name of TEXTS) em.create(Product, { name });
   await em.flush();

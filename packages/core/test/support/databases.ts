@@ -17,6 +17,8 @@ export interface DatabaseOptions {
   readonly orm?: Partial<Options>;
   /** Only these databases; by default every one. */
   readonly only?: readonly DatabaseName[];
+  /** True to run on libSQL too, as `sqlite`. For tests of what its package does: statements, errors, transactions, case. */
+  readonly onLibSql?: true;
 }
 
 /**
@@ -41,6 +43,11 @@ export function forEachDatabase(
       await body(t, await openSqlite(t, options), 'sqlite');
     });
   }
+  if (options.onLibSql) {
+    t.test('on libSQL', async (t) => {
+      await body(t, await openLibSql(t, options), 'sqlite');
+    });
+  }
   if (wanted.includes('postgresql')) {
     t.test('on PostgreSQL', { skip: skipPostgreSql() }, async (t) => {
       await body(t, await openPostgreSql(t, options), 'postgresql');
@@ -55,6 +62,15 @@ export function forEachDatabase(
 /** A MikroORM on an empty SQLite database in memory, closed when the test ends. */
 export async function openSqlite(t: Test, options: DatabaseOptions): Promise<MikroORM> {
   const orm = await SqliteORM.init({ ...options.orm, dbName: ':memory:', entities: [...options.entities] } as object);
+  t.teardown(() => orm.close(true));
+  await orm.schema.create();
+  return orm;
+}
+
+/** A MikroORM on an empty libSQL database in memory, closed when the test ends. */
+export async function openLibSql(t: Test, options: DatabaseOptions): Promise<MikroORM> {
+  const { MikroORM: LibSqlORM } = await import('@mikro-orm/libsql');
+  const orm = await LibSqlORM.init({ ...options.orm, dbName: ':memory:', entities: [...options.entities] } as object);
   t.teardown(() => orm.close(true));
   await orm.schema.create();
   return orm;

@@ -1,13 +1,9 @@
 import type { Lookup } from '@viewset/core';
-import { foldCase } from '@viewset/core/backend';
+import { DOT, DOTTED_I, foldCase, foldedLetters, variantsOf } from '@viewset/core/backend';
 import type { Document } from '../mikro/mongo-driver.ts';
 
 /** Longer texts are compared without a pattern: PCRE refuses patterns that come to more than 64 KiB. */
 const MAX_LENGTH = 500;
-
-/** The dotted capital I, the one letter that folds to two characters: an `i` and the dot above. */
-const DOTTED_I = 'İ';
-const DOT = '\u0307';
 
 /** The condition that a text lookup is true of a field. Case counts, or it folds one letter to one letter by Unicode's rules. */
 export function textFilter(field: string, lookup: Lookup, text: string): Document {
@@ -41,10 +37,10 @@ function foldedPattern(folded: readonly string[], lookup: Lookup): string {
       pattern += `(?:[iI]${DOT}|${DOTTED_I})`;
       index++;
     } else if ((character === 'i' && isLast && endsAnywhere) || (character === DOT && index === 0 && startsAnywhere)) {
-      pattern += `[${character}${(variantsOf(character) ?? []).join('')}${DOTTED_I}]`;
+      pattern += `[${character}${variantsOf(character).join('')}${DOTTED_I}]`;
     } else {
       const variants = variantsOf(character);
-      pattern += variants === undefined ? escaped(character) : `[${character}${variants.join('')}]`;
+      pattern += variants.length === 0 ? escaped(character) : `[${character}${variants.join('')}]`;
     }
   }
   return pattern;
@@ -53,31 +49,6 @@ function foldedPattern(folded: readonly string[], lookup: Lookup): string {
 function escaped(character: string): string {
   if (character === '\0') return String.raw`\x00`;
   return /[\\^$.*+?()[\]{}|]/.test(character) ? `\\${character}` : character;
-}
-
-let variants: ReadonlyMap<string, readonly string[]> | undefined;
-
-/** The other letters that fold to a letter; undefined if there are none. */
-export function variantsOf(letter: string): readonly string[] | undefined {
-  variants ??= findVariants();
-  return variants.get(letter);
-}
-
-/** Letters that have a case stand in the first two of Unicode's planes. */
-const LAST_LETTER = 0x1ffff;
-
-function findVariants(): Map<string, string[]> {
-  const found = new Map<string, string[]>();
-  for (let code = 0; code <= LAST_LETTER; code++) {
-    if (code >= 0xd800 && code <= 0xdfff) continue;
-    const letter = String.fromCodePoint(code);
-    const folded = foldCase(letter);
-    if (folded === letter || letter === DOTTED_I) continue;
-    const others = found.get(folded);
-    if (others === undefined) found.set(folded, [letter]);
-    else others.push(letter);
-  }
-  return found;
 }
 
 /** The same for a text that is too long for a pattern: the column is folded as far as the letters of the text need it. */
@@ -89,7 +60,7 @@ function longText(
   isFolded: boolean,
 ): Document {
   const column = { $ifNull: [`$${field}`, ''] };
-  const text = isFolded ? foldedColumn(column, characters) : column;
+  const text = isFolded ? foldedColumn(column, sought) : column;
   const literal = { $literal: sought };
   if (isWhole(lookup)) return { $eq: [text, literal] };
   if (lookup.endsWith('contains')) return { $gte: [{ $indexOfCP: [text, literal] }, 0] };
@@ -98,15 +69,11 @@ function longText(
   return { $let: { vars: { text }, in: { $eq: [{ $substrCP: ['$$text', start, length] }, literal] } } };
 }
 
-function foldedColumn(column: Document, characters: readonly string[]): Document {
-  const pairs = [...new Set(characters)].flatMap((letter) =>
-    (variantsOf(letter) ?? []).map((variant) => [variant, letter]),
-  );
-  if (characters.includes('i') || characters.includes(DOT)) pairs.push([DOTTED_I, `i${DOT}`]);
+function foldedColumn(column: Document, folded: string): Document {
   const [find, replacement] = [0, 1].map((place) => ({ $arrayElemAt: ['$$this', place] }));
   return {
     $reduce: {
-      input: { $literal: pairs },
+      input: { $literal: foldedLetters(folded) },
       initialValue: column,
       in: { $replaceAll: { input: '$$value', find, replacement } },
     },

@@ -23,7 +23,7 @@ import { bindSelect, type SqlQuestion } from './statement.ts';
 import { bindStoredValues, mayHoldEqual, placedValues } from './stored-values-statement.ts';
 import { type Assignment, bindWrite, type Write } from './write-statement.ts';
 
-/** SQLite and PostgreSQL: compiles what the language says to SQL, and runs it. */
+/** SQLite, libSQL and PostgreSQL: compiles what the language says to SQL, and runs it. */
 export class SqlBackend extends ReadingBackend<SqlQuestion> {
   readonly name: string;
   readonly errors = SQL_ERRORS;

@@ -9,7 +9,7 @@ import { COLUMN, compareAsciiFirst, type Comparison, VALUE } from './comparison.
 import { Dialect } from './dialect.ts';
 import type { Reader } from './reader.ts';
 import { waitForWriters } from './sqlite-lock.ts';
-import { FOLD, IN_TIME, runSqlite } from './sqlite-reader.ts';
+import { betterSqliteReader, FOLD, IN_TIME, type MakeReader, runSqlite } from './sqlite-reader.ts';
 
 /** SQLite through better-sqlite3. Decimals are binary floats there, and are compared as such. */
 export class SqliteDialect extends Dialect {
@@ -19,7 +19,8 @@ export class SqliteDialect extends Dialect {
   readonly triggers = "select distinct tbl_name from sqlite_master where type = 'trigger'";
   /** SQLite plans a statement anew whenever a bare `limit ?` is bound; a sum, it takes as it comes. */
   readonly sliceValue = `+${VALUE}`;
-  readonly guard = `${IN_TIME}()`;
+  readonly guard: string | undefined = `${IN_TIME}()`;
+  protected readonly makeReader: MakeReader = betterSqliteReader;
   /** SQLite keeps no count that is anywhere near, unless ANALYZE was run lately. */
   readonly forecast = undefined;
   protected readonly unequal = 'is not';
@@ -49,7 +50,7 @@ export class SqliteDialect extends Dialect {
   }
 
   run<T>(em: EntityManager, purpose: Purpose, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
-    return runSqlite(em, purpose, work);
+    return runSqlite(em, purpose, this.makeReader, work);
   }
 
   protected toTheByte(): string {
@@ -61,7 +62,12 @@ export class SqliteDialect extends Dialect {
   }
 
   protected compareFolded(_path: FieldPath, lookup: Lookup, folded: string): Comparison {
-    return compareAsciiFirst(lookup, folded, { like, byUnicode: () => compareText(FOLDED, lookup, folded) });
+    return compareAsciiFirst(lookup, folded, { like, byUnicode: () => this.compareUnicode(lookup, folded) });
+  }
+
+  /** Compares a column with a folded text by Unicode's rules. */
+  protected compareUnicode(lookup: Lookup, folded: string): Comparison {
+    return compareText(FOLDED, lookup, folded);
   }
 
   protected compareList(path: FieldPath, values: readonly unknown[]): Comparison {
@@ -135,14 +141,14 @@ function plainValue(value: unknown): unknown {
 }
 
 /** The comparisons of a text, a column or its folded form, with another. */
-interface TextTemplates {
+export interface TextTemplates {
   readonly contains: string;
   readonly startsWith: string;
   readonly endsWith: string;
   readonly equals: string;
 }
 
-function textTemplates(text: string): TextTemplates {
+export function textTemplates(text: string): TextTemplates {
   return {
     contains: `instr(${text}, ${VALUE}) > 0`,
     startsWith: `substr(${text}, 1, ${VALUE}) = ${VALUE}`,
@@ -154,7 +160,7 @@ function textTemplates(text: string): TextTemplates {
 const AS_IT_IS = textTemplates(COLUMN);
 const FOLDED = textTemplates(`${FOLD}(${COLUMN})`);
 
-function compareText(templates: TextTemplates, lookup: Lookup, text: string): Comparison {
+export function compareText(templates: TextTemplates, lookup: Lookup, text: string): Comparison {
   if (lookup.endsWith('contains')) return { template: templates.contains, values: [text] };
   if (lookup.endsWith('startswith')) return { template: templates.startsWith, values: [codePoints(text), text] };
   if (lookup.endsWith('endswith')) return { template: templates.endsWith, values: [-codePoints(text), text] };

@@ -9,6 +9,7 @@ import type {
 } from '@mikro-orm/core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceUnavailable } from '../../../errors.ts';
+import { sqliteDatabase } from '../../../mikro/sqlite-database.ts';
 import { pauses } from '../../../pauses.ts';
 
 /** SQLite's own wait for another process, during which this process stands still. */
@@ -84,7 +85,9 @@ class WriteLock implements EventSubscriber {
   async afterTransactionStart({ em, transaction }: TransactionEventArgs): Promise<void> {
     const connection = em.getConnection('write');
     try {
-      await whenFree(connection, () => connection.execute(this.#statement, [], 'run', transaction));
+      const database = await sqliteDatabase(connection);
+      // Not prepared: libSQL's package leaves open what found the database locked.
+      await whenFree(connection, () => database.exec(this.#statement));
     } catch (error) {
       // Any other error may come of a transaction that is to make the table.
       if (!(error instanceof ServiceUnavailable)) return;

@@ -29,6 +29,9 @@ const MAX_STATEMENTS = 500;
 /** Statements of forms that clients choose, of which there may be endlessly many. */
 const MAX_CLIENT_STATEMENTS = 100;
 
+/** Makes the reader of a database. The packages of SQLite differ in what else a statement needs. */
+export type MakeReader = (database: SqliteDatabase) => Reader;
+
 const readers = new WeakMap<SqliteDatabase, Reader>();
 
 const databases = new WeakMap<Connection, SqliteDatabase>();
@@ -41,11 +44,13 @@ const databases = new WeakMap<Connection, SqliteDatabase>();
 export function runSqlite<T>(
   em: EntityManager,
   purpose: Purpose,
-  work: (reader: Reader) => Awaitable<T>,
+  makeReader: MakeReader,
+  workWith: (reader: Reader) => Awaitable<T>,
 ): Awaitable<T> {
   const isOwn = em.getTransactionContext<unknown>() !== undefined;
   const connection = connectionFor(em, purpose);
   const database = databases.get(connection);
+  const work = (open: SqliteDatabase): Awaitable<T> => workWith(logged(em, connection, readerOf(open, makeReader)));
   if (database === undefined || (!isOwn && database.inTransaction)) return readLater(em, connection, isOwn, work);
   const failed = (error: unknown): Promise<T> => {
     // One that was closed meanwhile is opened anew.
@@ -53,7 +58,7 @@ export function runSqlite<T>(
     throw readError(SQL_ERRORS, em.getPlatform(), error);
   };
   try {
-    const result = work(logged(em, connection, readerOf(database)));
+    const result = work(database);
     return isPromise(result) ? result.catch(failed) : result;
   } catch (error) {
     return failed(error);
@@ -64,13 +69,13 @@ async function readLater<T>(
   em: EntityManager,
   connection: Connection,
   isOwn: boolean,
-  work: (reader: Reader) => Awaitable<T>,
+  work: (database: SqliteDatabase) => Awaitable<T>,
 ): Promise<T> {
   try {
     const database = await sqliteDatabase(connection);
     if (!databases.has(connection)) waitShortly(em, database);
     databases.set(connection, database);
-    const run = async (): Promise<T> => work(logged(em, connection, readerOf(database)));
+    const run = async (): Promise<T> => work(database);
     if (isOwn) return await run();
     return await whenFree(connection, () => (database.inTransaction ? betweenTransactions(connection, run) : run()));
   } catch (error) {
@@ -84,16 +89,15 @@ function waitShortly(em: EntityManager, database: SqliteDatabase): void {
   if (options?.timeout === undefined) database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
 }
 
-function readerOf(database: SqliteDatabase): Reader {
+function readerOf(database: SqliteDatabase, makeReader: MakeReader): Reader {
   let reader = readers.get(database);
   if (reader === undefined) readers.set(database, (reader = makeReader(database)));
   return reader;
 }
 
-function makeReader(database: SqliteDatabase): Reader {
-  if (database.prepare("select 'A' like 'a'").raw(true).all()[0]?.[0] !== 1) {
-    throw new ImproperlyConfigured('query sets on SQLite need a LIKE that ignores case: leave case_sensitive_like off');
-  }
+/** Makes the reader of a database of better-sqlite3, and adds the functions of ours to the database. */
+export function betterSqliteReader(database: SqliteDatabase): Reader {
+  const prepared = preparedBy(database);
   database.function(FOLD, { deterministic: true }, (value) => (typeof value === 'string' ? foldCase(value) : value));
   let startedAtMs: number | undefined;
   database.function(IN_TIME, { deterministic: false }, () => {
@@ -101,21 +105,32 @@ function makeReader(database: SqliteDatabase): Reader {
     if (performance.now() - startedAtMs <= STATEMENT_LIMIT_MS) return 1;
     throw new ServiceUnavailable(`The database needs too long for a query of so many conditions; ask fewer at once`);
   });
-  const ofViews = new LruMap<string, SqliteStatement>(MAX_STATEMENTS);
-  const ofClients = new LruMap<string, SqliteStatement>(MAX_CLIENT_STATEMENTS);
-  const prepare = ({ sql, isShapedByClient }: Statement): SqliteStatement => {
-    const byText = isShapedByClient ? ofClients : ofViews;
-    let made = byText.get(sql);
-    if (made === undefined) byText.set(sql, (made = database.prepare(sql).raw(true)));
-    return made;
-  };
   return {
     rows(statement: Statement, values: readonly unknown[]): unknown[][] {
-      const made = prepare(statement);
+      const made = prepared(statement);
       startedAtMs = undefined;
       if (!statement.one) return made.all(...values);
       const row = made.get(...values);
       return row === undefined ? [] : [row];
     },
+  };
+}
+
+/**
+ * Prepares statements, and keeps them.
+ *
+ * @throws ImproperlyConfigured for a database whose LIKE does not ignore case
+ */
+export function preparedBy(database: SqliteDatabase): (statement: Statement) => SqliteStatement {
+  if (database.prepare("select 'A' like 'a'").raw(true).all()[0]?.[0] !== 1) {
+    throw new ImproperlyConfigured('query sets on SQLite need a LIKE that ignores case: leave case_sensitive_like off');
+  }
+  const ofViews = new LruMap<string, SqliteStatement>(MAX_STATEMENTS);
+  const ofClients = new LruMap<string, SqliteStatement>(MAX_CLIENT_STATEMENTS);
+  return ({ sql, isShapedByClient }) => {
+    const byText = isShapedByClient ? ofClients : ofViews;
+    let made = byText.get(sql);
+    if (made === undefined) byText.set(sql, (made = database.prepare(sql).raw(true)));
+    return made;
   };
 }
