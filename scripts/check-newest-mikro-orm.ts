@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 /** As of 2026-11, `@mikro-orm/postgresql` 7.2.5 asks for a `@mikro-orm/sql` that is not published, and 7.2.2 to 7.2.4 lack. */
 const NEWEST = '7.2.2';
-const FITTING = ['core', 'sqlite', 'mongodb'];
+const FITTING = ['core', 'sqlite', 'libsql', 'mongodb'];
 
 /** The driver of MongoDB, around whose methods the extension stands, and the compiler; reads, writes, references, conflicts and transactions. */
 const ON_MONGO =
