@@ -1,11 +1,13 @@
 /**
  * Checks the site as it was built: each link within it leads to a page and a place on it, nothing comes from another host, every
- * page is there as Markdown, and the search answers what newcomers ask. VitePress has looked for pages alone.
+ * page is there as Markdown, the search answers what newcomers ask, and axe finds no fault in a browser. VitePress has looked for pages alone.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import MiniSearch from 'minisearch';
+import { skipWithoutBrowser } from '../../packages/explorer/test/support/browser.ts';
+import { faultsOfLooks } from './looks.ts';
 import { QUESTIONS } from './questions.ts';
 import { MINI_SEARCH } from './search.ts';
 
@@ -23,6 +25,9 @@ const faults = [
   ...missingMarkdown(),
 ];
 faults.push(...(await unanswered()));
+const withoutBrowser = skipWithoutBrowser();
+if (withoutBrowser === false) faults.push(...(await faultsOfLooks(dist)));
+else console.log(`SKIPPED the looks of the site: ${withoutBrowser}`);
 for (const fault of faults) console.log(fault);
 console.log(`${pages.size} pages, ${QUESTIONS.length} questions, ${faults.length} faults`);
 process.exitCode = faults.length === 0 ? 0 : 1;

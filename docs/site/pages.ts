@@ -14,7 +14,7 @@ export interface Page {
 
 /** The pages of `docs`, by the headings of the sidebar, in their order. */
 const DOCS: Readonly<Record<string, readonly string[]>> = {
-  Start: ['tutorial', 'create', 'cli', 'guide', 'existing-application', 'typescript', 'editor', 'testing'],
+  Start: ['index', 'tutorial', 'create', 'cli', 'guide', 'existing-application', 'typescript', 'editor', 'testing'],
   Records: [
     'views',
     'actions',
@@ -103,7 +103,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
 
 /** Pages that stand elsewhere than in `docs`. */
 const OTHERS: readonly Page[] = [
-  { source: 'README.md', address: 'index', group: 'Project' },
+  { source: 'README.md', address: 'readme', group: 'Project' },
   ...PACKAGES.map((name) => ({ source: `packages/${name}/README.md`, address: `packages/${name}`, group: 'Packages' })),
   { source: 'CONTRIBUTING.md', address: 'contributing', group: 'Project' },
   { source: 'SECURITY.md', address: 'reporting', group: 'Project' },
@@ -116,7 +116,7 @@ const OTHERS: readonly Page[] = [
 ];
 
 /**
- * Returns every page in the order of the sidebar, the guide first. Throws if a file of `docs` stands under no heading: nobody
+ * Returns every page in the order of the sidebar, the home page first. Throws if a file of `docs` stands under no heading: nobody
  * would find it.
  */
 export function listPages(root: string): readonly Page[] {

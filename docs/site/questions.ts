@@ -60,7 +60,7 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['check my application', ['/check']],
   ['add a resource', ['/cli']],
   ['list all routes', ['/cli']],
-  ['install', ['/#install-and-run-it', '/guide', '/typescript']],
+  ['install', ['/readme#install-and-run-it', '/guide', '/typescript']],
   ['validate several fields together', ['/write-shapes']],
   ['reset a password', ['/accounts']],
   ['test my API', ['/testing', '/tutorial#7-a-test']],

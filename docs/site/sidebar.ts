@@ -24,7 +24,10 @@ export function sidebarOf({ pages, symbols }: Site): DefaultTheme.SidebarMulti {
     '/': [
       ...[...groups].map(([text, members]) => ({
         text,
-        items: members.map(({ title, address }) => ({ text: title, link: address === 'index' ? '/' : `/${address}` })),
+        // The name of the site leads to its home page.
+        items: members
+          .filter(({ address }) => address !== 'index')
+          .map(({ title, address }) => ({ text: title, link: `/${address}` })),
       })),
       {
         text: 'API reference',

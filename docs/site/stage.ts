@@ -1,6 +1,6 @@
 /** Writes the site's Markdown: every page of the repository under its address, and the reference. */
 import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, normalize } from 'node:path';
+import { dirname, join, normalize } from 'node:path';
 import { linkGuides } from './guide-links.ts';
 import { listPages, type Page } from './pages.ts';
 import { type PublicSymbol, readReference } from './reference.ts';
@@ -32,8 +32,9 @@ export async function stageSite(root: string, folder: string): Promise<Site> {
   const addresses = new Map(listed.map(({ source, address }) => [source, address]));
   const pages = listed.map((page) => stagePage(root, folder, page, { addresses, byName }));
   linkGuides(root, folder, pages, byName);
-  for (const image of globSync('docs/*.{png,svg}', { cwd: root })) {
-    copyFileSync(join(root, image), join(folder, basename(image)));
+  for (const image of globSync('{,explorer/}*.{png,svg,webp}', { cwd: join(root, 'docs') })) {
+    mkdirSync(dirname(join(folder, image)), { recursive: true });
+    copyFileSync(join(root, 'docs', image), join(folder, image));
   }
   return { pages, symbols, addresses, byName };
 }
@@ -49,7 +50,7 @@ export function stagePage(
   const text = relink(withoutMarks(source), (target) => {
     const [path = '', fragment] = target.split('#', 2);
     const address = addresses.get(normalize(join(dirname(page.source), path)));
-    if (address === undefined) return /\.(?:png|svg)$/.test(path) ? target : undefined;
+    if (address === undefined) return /\.(?:png|svg|webp)$/.test(path) ? target : undefined;
     return `/${address === 'index' ? '' : address}${fragment === undefined ? '' : `#${fragment}`}`;
   });
   const path = join(folder, `${page.address}.md`);
@@ -75,8 +76,9 @@ function relink(markdown: string, addressOf: (target: string) => string | undefi
 }
 
 function wordsOf(markdown: string): { title: string; summary: string } {
-  const title = /^# (.*)$/m.exec(markdown)?.[1] ?? '';
-  const paragraphs = markdown.split(/\n{2,}/).map((paragraph) => paragraph.replaceAll('\n', ' ').trim());
+  const [, settings = '', text = ''] = /^(?:---\n([^]*?)\n---\n)?([^]*)$/.exec(markdown) ?? [];
+  const title = /^# (.*)$/m.exec(text)?.[1] ?? /^title: (.*)$/m.exec(settings)?.[1] ?? '';
+  const paragraphs = text.split(/\n{2,}/).map((paragraph) => paragraph.replaceAll('\n', ' ').trim());
   const first = paragraphs.find((paragraph) => /^[^#<`|]/.test(paragraph) && paragraph.length > 20) ?? '';
   const plain = first.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1');
   return { title: title.replaceAll('`', ''), summary: /^.*?[.:](?=\s|$)/.exec(plain)?.[0] ?? plain };

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type DefaultTheme, defineConfig } from 'vitepress';
+import { accessibleTheme } from '../accessible-theme.ts';
 import { followSources, serveMarkdown, writeMarkdown } from '../markdown-files.ts';
 import { MINI_SEARCH } from '../search.ts';
 import { sidebarOf } from '../sidebar.ts';
@@ -13,6 +14,9 @@ const site = await stageSite(root, stage);
 const ICON =
   'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M1 3h4l3 7 3-7h4L9.500 14h-3z" fill="%233451b2"/></svg>';
 
+/** A picture of the explorer on a wide screen, in light. Beside it are pictures for phones and for the dark theme. */
+const PICTURE = /^(.*)-1440-light\.webp$/;
+
 /** A comment at the start of a block of code that is the name of its file alone. */
 const FILE_NAME = /^\/\/ ([\w./-]+\.\w+)\n/;
 
@@ -23,6 +27,13 @@ function githubSlug(heading: string): string {
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
     .trim()
     .replaceAll(/\s/g, '-');
+}
+
+/** Returns the picture of a theme, with the version for the width of the screen. Browsers load only those that are shown. */
+function picture(name: string, theme: string, alt: string): string {
+  return `<picture class="only-${theme}">
+<source media="(max-width: 640px)" srcset="${name}-390-${theme}.webp" width="390" height="844">
+<img src="${name}-1440-${theme}.webp" width="1440" height="900" alt="${alt}" loading="lazy"></picture>`;
 }
 
 // oxlint-disable-next-line import/no-default-export -- VitePress asks for it
@@ -44,6 +55,13 @@ export default defineConfig({
         if (token !== undefined) token.info = 'text';
         return md.renderer.rules.fence?.(tokens, index, options, env, self) ?? '';
       };
+      const { image } = md.renderer.rules;
+      md.renderer.rules.image = (tokens, index, options, env, self) => {
+        const { attrs, content } = tokens[index]!;
+        const [, name] = PICTURE.exec(new Map(attrs).get('src') ?? '') ?? [];
+        if (name === undefined) return image?.(tokens, index, options, env, self) ?? '';
+        return ['light', 'dark'].map((theme) => picture(`./${name}`, theme, md.utils.escapeHtml(content))).join('');
+      };
       const { fence } = md.renderer.rules;
       // A first line that names the file is the title of the block.
       md.renderer.rules.fence = (tokens, index, options, env, self) => {
@@ -59,6 +77,7 @@ export default defineConfig({
   themeConfig: {
     search: { provider: 'local', options: { miniSearch: MINI_SEARCH } },
     nav: [
+      { text: 'Tutorial', link: '/tutorial' },
       { text: 'Guide', link: '/guide' },
       { text: 'Reference', link: '/reference/' },
       { text: 'Changes', link: '/changes' },
@@ -67,7 +86,7 @@ export default defineConfig({
     outline: [2, 3],
   } satisfies DefaultTheme.Config,
   vite: {
-    plugins: [serveMarkdown(site, stage), followSources(site, root, stage)],
+    plugins: [accessibleTheme(), serveMarkdown(site, stage), followSources(site, root, stage)],
     // The index of the search is one file, which a browser asks for at the first search.
     build: { chunkSizeWarningLimit: 2000 },
   },
