@@ -311,7 +311,8 @@ export abstract class ModelViewSetBase<
   /**
    * Returns an entity in the read shape. The relations to one that the shape reads must be loaded. If you pass the request on, related
    * records (`many()`, `exists()`, `count()`) are read when the handler has returned, for all entities at once. Before that, reading a field of
-   * the record is an error; `loadRelated` reads them earlier.
+   * the record is an error; `loadRelated` reads them earlier. The shape is that of the response, for an action that of `retrieve`; `operation` names
+   * another.
    *
    * Override it to make records of entities, with their methods and getters, for list, retrieve, create and update alike:
    * every record is then read as an entity of `request.em`, by the same statement. As long as nobody does, rows are read
@@ -323,8 +324,14 @@ export abstract class ModelViewSetBase<
    *   return { ...super.represent(product), name: product.displayName() };
    * }
    */
-  represent(entity: Entity, request?: FastifyRequest): Types['answers']['retrieve'] {
-    return this.#resource.answers.readEntity(entity, request);
+  represent<Name extends AnsweringOperation>(
+    entity: Entity,
+    request: FastifyRequest,
+    operation: Name,
+  ): Types['answers'][Name];
+  represent(entity: Entity, request?: FastifyRequest): Types['answers']['retrieve'];
+  represent(entity: Entity, request?: FastifyRequest, operation?: AnsweringOperation): object {
+    return this.#resource.answers.readEntity(entity, request, operation);
   }
 
   /**

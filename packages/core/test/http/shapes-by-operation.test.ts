@@ -36,6 +36,10 @@ class ByOperationViewSet extends ModelViewSet(Book, {
 }) {
   shelf = action({}, async (request) => ({ results: await this.rows(this.getQueryset(request).slice(0, 1)) }));
   one = action({ detail: true }, async (request) => this.represent(await this.getObject(request)));
+  made = action({ detail: true }, async (request) => {
+    const { pages } = this.represent(await this.getObject(request), request, 'create');
+    return { pages, listed: this.represent(await this.getObject(request), request, 'list') };
+  });
 }
 class AllNamedViewSet extends ModelViewSet(Book, { read: { list: brief, retrieve: whole }, pagination: null }) {}
 class ByUserViewSet extends ModelViewSet(Book, { read: { default: brief, list: made, staff }, write, etags: true }) {
@@ -112,6 +116,10 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   t.test('actions that list have the shape of lists, and those about one record that of retrieve', async (t) => {
     t.strictSame((await asked('/books/shelf')).body, { results: [{ id: 1, title: 'Ash' }] });
     t.strictSame((await asked('/books/1/one')).body, ash);
+    t.strictSame((await asked('/books/1/made')).body, {
+      pages: ash.pages,
+      listed: { id: ash.id, title: ash.title },
+    });
   });
 
   t.test('an override of represent is asked for each, and inherits the shape that is being answered', async (t) => {

@@ -76,6 +76,7 @@ export class ShapedViewSet extends ModelViewSet(Book, { read: { default: read, l
 /** Each operation answers with the record of its own shape, or of one that `readShapeFor` may choose. */
 const detail = readShape(Book, ['id', 'title', 'pages']);
 const ofStaff = readShape(Book, ['id', 'price']);
+class PlainlyShaped extends ModelViewSet(Book, { read: { default: detail, list: read, create: ofStaff }, write }) {}
 export class DetailedViewSet extends ModelViewSet(Book, {
   read: { default: detail, list: read, create: ofStaff },
   write,
@@ -96,6 +97,13 @@ export class DetailedViewSet extends ModelViewSet(Book, {
     const record = super.represent(book);
     return { ...record, title: record.title.toUpperCase(), pages: record.pages };
   }
+
+  brief = action({ detail: true }, async (request) => {
+    const record = new PlainlyShaped().represent(await this.getObject(request), request, 'list');
+    // @ts-expect-error -- not in the shape of lists
+    void record.pages;
+    return record.title;
+  });
 
   longest = action({}, async (request) => {
     const [first] = await this.rows(this.getQueryset(request), request);

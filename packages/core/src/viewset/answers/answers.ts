@@ -130,8 +130,10 @@ export class Answers {
    * Makes a record of an entity: for the answer that is being made, else for that of the request, else for retrieve's own. For a request,
    * related records that were not read are read when its handler is done.
    */
-  readEntity(entity: object, request: FastifyRequest | undefined): object {
-    const answer = this.#representing ?? (request === undefined ? this.#choice.usual.retrieve : this.current(request));
+  readEntity(entity: object, request: FastifyRequest | undefined, operation?: AnsweringOperation): object {
+    const answer =
+      this.#representing ??
+      (request === undefined ? this.#choice.usual.retrieve : this.of(request, operation ?? operationOf(request)));
     const { projection, schema } = answer;
     const unread = this.#representing === undefined && request ? stateOf(request).unread : undefined;
     if (unread === undefined || isAllKept(projection, entity)) return projection.readEntity(entity);
