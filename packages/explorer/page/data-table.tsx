@@ -187,7 +187,7 @@ function HeadCell({ column, query, hasSort, onQuery, resource }: DataTableProps 
           type="button"
           class="sort"
           title={texts.sortBy(label)}
-          onClick={(event) => onQuery(sorted(query, name, event.shiftKey))}
+          onClick={(event) => onQuery(sorted(resource.list!, query, name, event.shiftKey))}
         >
           <bdi>{label}</bdi>
           <span class={`arrow ${direction}`} aria-hidden="true">

@@ -14,7 +14,7 @@ export function ExpandSwitches({ operation }: { readonly operation: Operation })
   const on = new Set((query.get('expand') ?? '').split(','));
   const toggle = (name: string): void => {
     const next = names.filter((each) => on.has(each) !== (each === name));
-    navigate(hrefOf(pathname, changed(query, { expand: next.join(',') }), fragment), { replace: true });
+    navigate(hrefOf(pathname, changed(operation, query, { expand: next.join(',') }), fragment), { replace: true });
   };
   return (
     <fieldset class="expand">

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { Operation } from './api-model.ts';
 import { Refusal, sendForFile, sentenceOf } from './exchanges.ts';
 import { unpaged } from './list-query.ts';
 import { hrefOf } from './location.ts';
@@ -10,10 +11,12 @@ import { texts } from '../src/texts.ts';
 
 /** Saves the whole list, as it is searched, filtered and ordered, in a form for other programs. */
 export function ExportMenu({
+  list,
   endings,
   path,
   query,
 }: {
+  readonly list: Operation;
   /** The endings of the path that send a file. */
   readonly endings: readonly string[];
   readonly path: string;
@@ -24,7 +27,7 @@ export function ExportMenu({
   const save = async (ending: string): Promise<void> => {
     setWaiting(true);
     try {
-      const url = hrefOf(`${path}.${ending}`, unpaged(query), new URLSearchParams());
+      const url = hrefOf(`${path}.${ending}`, unpaged(list, query), new URLSearchParams());
       const { body, headers } = await sendForFile(url);
       saveFile(body, nameOf(headers) ?? `${path.split('/').at(-1)}.${ending}`);
       notice.set(texts.exported);

@@ -42,7 +42,9 @@ export function FilterBar({
   return (
     <div class="filters">
       <div class="filter-line">
-        {hasParameter(list, 'search') && <SearchBox resource={resource} query={query} onChange={onChange} />}
+        {hasParameter(list, 'search') && (
+          <SearchBox resource={resource} list={list} query={query} onChange={onChange} />
+        )}
         {filters.length > 0 && (
           <button type="button" aria-expanded={isShown} aria-controls="filter-panel" onClick={() => setOpen(!isShown)}>
             {texts.filtersOn(active.length)}
@@ -50,7 +52,7 @@ export function FilterBar({
         )}
         {children}
       </div>
-      {active.length > 0 && <Chips api={api} parameters={active} query={query} onChange={onChange} />}
+      {active.length > 0 && <Chips api={api} list={list} parameters={active} query={query} onChange={onChange} />}
       <FilterPanel isShown={isShown} onClose={() => setOpen(false)}>
         {filters.map((parameter) => (
           <FilterField
@@ -59,7 +61,7 @@ export function FilterBar({
             parameter={parameter}
             values={query.getAll(parameter.name)}
             details={details.filter(({ path }) => path === `/${parameter.name}`)}
-            onChange={(values) => onChange(changed(query, { [parameter.name]: values }))}
+            onChange={(values) => onChange(changed(list, query, { [parameter.name]: values }))}
           />
         ))}
       </FilterPanel>
@@ -103,11 +105,13 @@ function FilterPanel({
 /** The filters that are on, each value to be taken away. */
 function Chips({
   api,
+  list,
   parameters,
   query,
   onChange,
 }: {
   readonly api: Api;
+  readonly list: Operation;
   readonly parameters: readonly Parameter[];
   readonly query: URLSearchParams;
   readonly onChange: (query: URLSearchParams) => void;
@@ -122,7 +126,7 @@ function Chips({
             <button
               type="button"
               class="chip"
-              onClick={() => onChange(changed(query, { [name]: values.filter((each) => each !== value) }))}
+              onClick={() => onChange(changed(list, query, { [name]: values.filter((each) => each !== value) }))}
             >
               <span class="unseen">{texts.removeFilter}</span> {!isJson(parameter) && `${humanized(name)} `}
               <bdi>
@@ -137,7 +141,7 @@ function Chips({
         <button
           type="button"
           class="plain small"
-          onClick={() => onChange(changed(query, Object.fromEntries(parameters.map(({ name }) => [name, '']))))}
+          onClick={() => onChange(changed(list, query, Object.fromEntries(parameters.map(({ name }) => [name, '']))))}
         >
           {texts.clearFilters}
         </button>
@@ -170,10 +174,12 @@ function RecordName({ target, described, value }: { target: Resource; described:
 
 function SearchBox({
   resource,
+  list,
   query,
   onChange,
 }: {
   readonly resource: Resource;
+  readonly list: Operation;
   readonly query: URLSearchParams;
   readonly onChange: (query: URLSearchParams, replace?: boolean) => void;
 }): JSX.Element {
@@ -190,7 +196,7 @@ function SearchBox({
     const timer = setTimeout(() => {
       sent.current = text.trim();
       // Something else may have changed since the last letter.
-      onChange(changed(here.get().query, { search: text.trim() }), true);
+      onChange(changed(list, here.get().query, { search: text.trim() }), true);
     }, PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);

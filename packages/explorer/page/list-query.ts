@@ -1,18 +1,27 @@
 import type { Operation, Resource } from './api-model.ts';
-import type { Parameter, Schema } from './openapi.ts';
+import type { PagePart, Parameter, Schema } from './openapi.ts';
 import { isRow } from './records.ts';
 
 /** Parameters of lists that have a place of their own on the page. */
-const OWN = new Set(['search', 'sort', 'page', 'page_size', 'limit', 'offset', 'cursor', 'expand', 'fields']);
+const OWN = new Set(['search', 'sort', 'expand', 'fields']);
 
 /** The parameters that are filters; a condition in JSON, which few write by hand, comes last. */
 export function filtersOf({ query }: Operation): readonly Parameter[] {
-  const filters = query.filter(({ name }) => !OWN.has(name));
+  const filters = query.filter((parameter) => !OWN.has(parameter.name) && partOf(parameter) === undefined);
   return filters.toSorted((left, right) => Number(isJson(left)) - Number(isJson(right)));
 }
 
 export function hasParameter({ query }: Operation, name: string): boolean {
   return query.some((parameter) => parameter.name === name);
+}
+
+/** The parameter that chooses a part of a page; undefined if the list has none. */
+export function pageParameter({ query }: Operation, part: PagePart): Parameter | undefined {
+  return query.find((parameter) => partOf(parameter) === part);
+}
+
+function partOf({ 'x-viewset': facts }: Parameter): PagePart | undefined {
+  return facts?.pages;
 }
 
 /** The name of a list, with that of its view, if it has one. */
@@ -65,26 +74,27 @@ export function rankOf(query: URLSearchParams, name: string): number | undefined
 }
 
 /** Orders by a name: upwards, then downwards, then not at all. `adds` keeps the other names. */
-export function sorted(query: URLSearchParams, name: string, adds: boolean): URLSearchParams {
+export function sorted(list: Operation, query: URLSearchParams, name: string, adds: boolean): URLSearchParams {
   const direction = directionOf(query, name);
   const next = { none: [name], ascending: [`-${name}`], descending: [] }[direction];
   const all = (query.get('sort') ?? '').split(',').filter((each) => each !== '');
   const isSame = (each: string): boolean => each === name || each === `-${name}`;
   const at = all.findIndex(isSame);
   const kept = adds ? (at === -1 ? [...all, ...next] : all.flatMap((each) => (isSame(each) ? next : [each]))) : next;
-  return changed(query, { sort: kept.join(',') });
+  return changed(list, query, { sort: kept.join(',') });
 }
-
-/** Parameters that say which page it is. */
-const PLACES = ['page', 'offset', 'cursor'];
 
 /** Changes some parameters, and goes back to the first page; an empty value takes a parameter away. */
 export function changed(
+  list: Operation,
   query: URLSearchParams,
   changes: Readonly<Record<string, string | readonly string[]>>,
 ): URLSearchParams {
   const next = new URLSearchParams(query);
-  for (const name of PLACES) next.delete(name);
+  for (const parameter of list.query) {
+    const part = partOf(parameter);
+    if (part !== undefined && part !== 'size') next.delete(parameter.name);
+  }
   for (const [name, value] of Object.entries(changes)) {
     next.delete(name);
     for (const each of [value].flat()) if (each !== '') next.append(name, each);
@@ -93,8 +103,9 @@ export function changed(
 }
 
 /** Takes away what says which page it is, and how long. */
-export function unpaged(query: URLSearchParams): URLSearchParams {
-  return changed(query, { page_size: '', limit: '' });
+export function unpaged(list: Operation, query: URLSearchParams): URLSearchParams {
+  const size = pageParameter(list, 'size');
+  return changed(list, query, size === undefined ? {} : { [size.name]: '' });
 }
 
 /** The relations that the records of a list have only if `expand` names them, and whether it does. */
@@ -135,45 +146,46 @@ export interface PageFacts {
 export function pageFacts(list: Operation, query: URLSearchParams, body: unknown, rows: number): PageFacts {
   const envelope = (body ?? {}) as Readonly<Record<string, unknown>>;
   const count = countOf(body);
-  const beside = (name: string, value: string): URLSearchParams => changed(query, { [name]: value });
+  const beside = (name: string, value: string): URLSearchParams => changed(list, query, { [name]: value });
   // A page that does not say what is beside it still says how many records it has.
   const isThere = (name: 'next' | 'previous', otherwise: boolean): boolean =>
     name in envelope ? envelope[name] === true : otherwise;
   const isBefore = (end: number, size: number): boolean => (count === undefined ? rows >= size : end < count);
-  if (hasParameter(list, 'page')) {
-    const page = Number(query.get('page') ?? 1);
-    const size = Number(query.get('page_size') ?? defaultOf(list, 'page_size') ?? rows);
+  const sizeParameter = pageParameter(list, 'size');
+  const size = Number(query.get(sizeParameter?.name ?? '') ?? sizeParameter?.schema?.default ?? rows);
+  const number = pageParameter(list, 'number')?.name;
+  if (number !== undefined) {
+    const page = Number(query.get(number) ?? 1);
     const hasNext = isThere('next', isBefore(page * size, size));
     return {
       rows,
       first: (page - 1) * size + 1,
       count,
-      previous: isThere('previous', page > 1) ? beside('page', page === 2 ? '' : String(page - 1)) : undefined,
-      next: hasNext ? beside('page', String(page + 1)) : undefined,
+      previous: isThere('previous', page > 1) ? beside(number, page === 2 ? '' : String(page - 1)) : undefined,
+      next: hasNext ? beside(number, String(page + 1)) : undefined,
     };
   }
-  if (hasParameter(list, 'offset')) {
-    const offset = Number(query.get('offset') ?? 0);
-    const size = Number(query.get('limit') ?? defaultOf(list, 'limit') ?? rows);
+  const start = pageParameter(list, 'offset')?.name;
+  if (start !== undefined) {
+    const offset = Number(query.get(start) ?? 0);
     const hasNext = isThere('next', isBefore(offset + size, size));
     return {
       rows,
       first: offset + 1,
       count,
-      previous: isThere('previous', offset > 0)
-        ? beside('offset', offset > size ? String(offset - size) : '')
-        : undefined,
-      next: hasNext ? beside('offset', String(offset + size)) : undefined,
+      previous: isThere('previous', offset > 0) ? beside(start, offset > size ? String(offset - size) : '') : undefined,
+      next: hasNext ? beside(start, String(offset + size)) : undefined,
     };
   }
+  const cursor = pageParameter(list, 'cursor')?.name ?? '';
   const [before, after] = [envelope['previous_cursor'], envelope['next_cursor']];
   const hasPrevious = isThere('previous', typeof before === 'string');
   return {
     rows,
     first: hasPrevious ? undefined : 1,
     count,
-    previous: hasPrevious && typeof before === 'string' ? beside('cursor', before) : undefined,
-    next: isThere('next', true) && typeof after === 'string' ? beside('cursor', after) : undefined,
+    previous: hasPrevious && typeof before === 'string' ? beside(cursor, before) : undefined,
+    next: isThere('next', true) && typeof after === 'string' ? beside(cursor, after) : undefined,
   };
 }
 
@@ -190,16 +202,7 @@ export function urlOfFirst(
   count: number,
   query?: Readonly<Record<string, string>>,
 ): string {
-  const size = pageSizeOf(list)?.name;
+  const size = pageParameter(list, 'size')?.name;
   const search = String(new URLSearchParams({ ...query, ...(size !== undefined && { [size]: String(count) }) }));
   return search === '' ? path : `${path}?${search}`;
-}
-
-/** The name of the parameter for the size of a page, and its bounds; undefined if the list has none. */
-export function pageSizeOf({ query }: Operation): Parameter | undefined {
-  return query.find(({ name }) => name === 'page_size' || name === 'limit');
-}
-
-function defaultOf({ query }: Operation, name: string): unknown {
-  return query.find((parameter) => parameter.name === name)?.schema?.default;
 }

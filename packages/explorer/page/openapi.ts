@@ -38,7 +38,11 @@ export interface Parameter {
   readonly deprecated?: boolean;
   readonly explode?: boolean;
   readonly schema?: Schema;
+  readonly 'x-viewset'?: { readonly pages?: PagePart };
 }
+
+/** The part of a page that a parameter chooses. */
+export type PagePart = 'number' | 'offset' | 'cursor' | 'size';
 
 export interface Media {
   readonly schema?: Schema;

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { Operation } from './api-model.ts';
-import { changed, type PageFacts, pageSizeOf } from './list-query.ts';
+import { changed, type PageFacts, pageParameter } from './list-query.ts';
 import { texts } from '../src/texts.ts';
 
 const SIZES = [10, 20, 50, 100, 200];
@@ -18,7 +18,7 @@ export function Pager({
   readonly onQuery: (query: URLSearchParams) => void;
 }): JSX.Element {
   const { previous, next } = facts;
-  const size = pageSizeOf(list);
+  const size = pageParameter(list, 'size');
   const most = size?.schema?.maximum ?? Infinity;
   const current = Number(query.get(size?.name ?? '') ?? size?.schema?.default ?? 0);
   const sizes = [...new Set([...SIZES.filter((each) => each <= most), current])].filter((each) => each > 0);
@@ -30,7 +30,7 @@ export function Pager({
           {texts.pageSize}{' '}
           <select
             value={String(current)}
-            onChange={({ currentTarget }) => onQuery(changed(query, { [size.name]: currentTarget.value }))}
+            onChange={({ currentTarget }) => onQuery(changed(list, query, { [size.name]: currentTarget.value }))}
           >
             {sizes
               .toSorted((left, right) => left - right)

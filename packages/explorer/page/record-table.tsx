@@ -63,7 +63,7 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
         >
           <ColumnMenu columns={columns} list={list} path={path} />
           <ViewMenu />
-          <ExportMenu endings={resource.exports} path={path} query={asked} />
+          <ExportMenu list={list} endings={resource.exports} path={path} query={asked} />
         </FilterBar>
       )}
       <Waiting isWaiting={awaited.isWaiting} />

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { recordPathOf, type Resource } from './api-model.ts';
 import { Refusal, send } from './exchanges.ts';
-import { hasParameter, pageSizeOf } from './list-query.ts';
+import { hasParameter, pageParameter } from './list-query.ts';
 import { isRow, isTitle, type Row, rowsOf, textOf, titleOf } from './records.ts';
 
 /** Records of another collection that may be meant. */
@@ -47,7 +47,7 @@ async function propose(target: Resource, text: string, signal: AbortSignal): Pro
   const query = new URLSearchParams();
   const isSearched = hasParameter(list, 'search');
   if (text.trim() !== '' && isSearched) query.set('search', text);
-  const size = pageSizeOf(list)?.name;
+  const size = pageParameter(list, 'size')?.name;
   if (size !== undefined) query.set(size, String(isSearched ? PROPOSALS : LOOKED_THROUGH));
   const { body } = await send({ operation: list, url: `${target.path}?${query}`, signal });
   const found = rowsOf(body);

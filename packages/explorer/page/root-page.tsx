@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { ActionButtons, ActionPanel } from './action-panel.tsx';
 import { type Api, collectionsBelow, hasOwnPage, type Operation, type Resource } from './api-model.ts';
 import { here } from './location.ts';
-import { countOf, pageSizeOf } from './list-query.ts';
+import { countOf, pageParameter } from './list-query.ts';
 import { isForbidden, isOffered, isOfferedAfterLogin } from './permissions.ts';
 import { isList } from './records.ts';
 import { session } from './session.ts';
@@ -106,7 +106,7 @@ function Contents({ api, below }: { readonly api: Api; readonly below: readonly 
 /** The number of records of a collection, if its list can tell it. */
 function Count({ resource: { list, path, isSingleton } }: { readonly resource: Resource }): JSX.Element | null {
   const person = useStore(session);
-  const size = list && pageSizeOf(list)?.name;
+  const size = list && pageParameter(list, 'size')?.name;
   const isAsked = size !== undefined && isOffered(list, person);
   const { answer } = useAnswer(isAsked ? list : undefined, `${path}?${size}=1`, isList);
   const count = countOf(answer?.body);

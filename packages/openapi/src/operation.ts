@@ -110,7 +110,7 @@ function defaultDescription({ documentation: { summary } }: OperationPlan, needs
 
 /** Keywords of a parameter's schema that OpenAPI has beside the schema. */
 function describeParameter(
-  { name, required, schema, isCommaSeparated = false }: OperationParameter,
+  { name, required, schema, isCommaSeparated = false, pages }: OperationParameter,
   place: 'path' | 'query' | 'header',
 ): JsonObject {
   const { description, deprecated, examples, ...rest } = requestSchema(documentSchema(schema)) as JsonObject;
@@ -125,6 +125,7 @@ function describeParameter(
     ...(rest['type'] === 'array' ? { style: 'form', explode: !isCommaSeparated } : {}),
     schema: rest,
     ...examplesOf(examples),
+    ...(pages === undefined ? {} : { 'x-viewset': { pages } }),
   };
 }
 

@@ -9,7 +9,7 @@ import { isSound } from './support/sound.ts';
 const read = readShape(Book, ['id', 'title', 'price']);
 const write = writeShape(Book, ['title', 'price']);
 const envelope = { one: 'book', many: 'books', count: 'booksCount' } as const;
-const pagination = LimitOffsetPagination.with({ names: { next: 'more' } });
+const pagination = LimitOffsetPagination.with({ names: { next: 'more', offset: 'skip' } });
 class BookViewSet extends ModelViewSet(Book, {
   read,
   write,
@@ -69,6 +69,18 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
     t.match(document.paths['/publishers']!['get'], {
       'x-viewset': { pageMembers: { results: 'publishers', count: null } },
     });
+  });
+
+  t.test('it tells programs which part of a page a parameter chooses', async (t) => {
+    const parameters = get!['parameters'] as { name: string; 'x-viewset'?: object }[];
+    const told = parameters.map(({ name, 'x-viewset': facts }) => [name, facts] as const);
+    t.strictSame(
+      told.filter(([, facts]) => facts !== undefined),
+      [
+        ['limit', { pages: 'size' }],
+        ['skip', { pages: 'offset' }],
+      ],
+    );
   });
 
   t.test('the envelope of a router is that of its views', async (t) => {
