@@ -13,10 +13,9 @@ import { transactionEnd } from '../../mikro/transaction-ends.ts';
  *
  * @returns resolves when the work is done, or waits for the commit
  * @example
- * override async performCreate(request: FastifyRequest, data: WriteData<Author>) {
- *   const author = await super.performCreate(request, data);
- *   await afterCommit(request, () => mailer.send(`welcome ${author.name}`));
- *   return author;
+ * override async performDestroy(request: FastifyRequest, product: Product) {
+ *   await super.performDestroy(request, product);
+ *   await afterCommit(request, () => console.log(`${product.name} is gone`));
  * }
  */
 export async function afterCommit(request: FastifyRequest, work: () => unknown): Promise<void> {
