@@ -67,7 +67,7 @@ export class TransactionEnd {
   }
 }
 
-/** The ends of the transactions that are open, by the transaction itself. */
+/** The ends that something waits for, by the transaction itself. A savepoint has one from its start, which knows the transaction around it. */
 const ends = new WeakMap<object, TransactionEnd>();
 /** An ORM has no way to remove a subscriber, and may outlive many applications. */
 const heard = new WeakSet<EventManager>();
@@ -88,28 +88,36 @@ export function transactionEnd(em: EntityManager): TransactionEnd | undefined {
 
 function makeSubscriber(): EventSubscriber {
   /** The transactions in which an entity manager is about to make a savepoint. */
-  const outer = new WeakMap<EntityManager, TransactionEnd | undefined>();
+  const outer = new WeakMap<EntityManager, TransactionEnd>();
   return {
     // No entity: of transactions every subscriber hears.
     getSubscribedEntities: (): EntityName[] => [TransactionEnd],
     beforeTransactionStart: ({ em, transaction }: TransactionEvent) => {
-      outer.set(em, transaction && endOf(transaction));
+      if (transaction === undefined) outer.delete(em);
+      else outer.set(em, endOf(transaction));
     },
     afterTransactionStart: ({ em, transaction }: TransactionEvent) => {
-      ends.set(originalTransaction(transaction!), new TransactionEnd(outer.get(em)));
+      const around = outer.get(em);
+      const original = originalTransaction(transaction!);
+      if (around === undefined) ends.delete(original);
+      else ends.set(original, new TransactionEnd(around));
     },
-    beforeTransactionCommit: ({ transaction }: TransactionEvent) => endOf(transaction!).beginCommit(),
-    afterTransactionCommit: ({ em, transaction }: TransactionEvent) => endOf(transaction!).commit(em),
+    beforeTransactionCommit: ({ transaction }: TransactionEvent) => waitedFor(transaction!)?.beginCommit(),
+    afterTransactionCommit: ({ em, transaction }: TransactionEvent) => waitedFor(transaction!)?.commit(em),
+    // What still comes of a transaction that was rolled back must know it.
     beforeTransactionRollback: ({ transaction }: TransactionEvent) => endOf(transaction!).beginRollback(),
     afterTransactionRollback: ({ transaction }: TransactionEvent) => endOf(transaction!).undo(),
   };
 }
 
+function waitedFor(transaction: object): TransactionEnd | undefined {
+  return ends.get(originalTransaction(transaction));
+}
+
 function endOf(transaction: object): TransactionEnd {
-  const original = originalTransaction(transaction);
-  const known = ends.get(original) ?? new TransactionEnd();
-  ends.set(original, known);
-  return known;
+  let end = waitedFor(transaction);
+  if (end === undefined) ends.set(originalTransaction(transaction), (end = new TransactionEnd()));
+  return end;
 }
 
 /** Does work with a new entity manager in the place of that of the transaction, which has ended. */
