@@ -21,30 +21,9 @@ import {
 } from '@viewset/core';
 import fastify from 'fastify';
 import t from 'tap';
+import { Account, Role } from '../../auth/test/support/entities.ts';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { type Finding, prepareCheck } from '../src/index.ts';
-
-const RoleSchema = defineEntity({
-  name: 'Role',
-  properties: { id: p.integer().primary(), name: p.string().length(50).unique() },
-});
-class Role extends RoleSchema.class {}
-RoleSchema.setClass(Role);
-
-const AccountSchema = defineEntity({
-  name: 'Account',
-  properties: {
-    id: p.integer().primary(),
-    name: p.string().length(100),
-    email: p.string().length(255).unique(),
-    password: p.string().length(255).hidden(),
-    role: () => p.manyToOne(Role).nullable(),
-    is_active: p.boolean().default(true),
-    last_login: p.datetime().nullable(),
-  },
-});
-class Account extends AccountSchema.class {}
-AccountSchema.setClass(Account);
 
 const BookSchema = defineEntity({
   name: 'Book',

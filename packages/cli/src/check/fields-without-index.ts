@@ -1,27 +1,26 @@
 import { type EntityMetadata, type EntityProperty, type MikroORM, ReferenceKind } from '@mikro-orm/core';
-import { type DeclaredList, fieldPath, type FieldPath, type Lookup, resolveLookup } from '@viewset/core';
+import type { Lookup } from '@viewset/core';
 import { type CheckedApplication, operationsOf } from './checked-application.ts';
 import type { Finding } from './finding.ts';
+import { type ListedField, listedFields } from './listed-fields.ts';
 
 /** The lookups that an index answers. */
 const INDEXED_LOOKUPS: ReadonlySet<Lookup> = new Set(['exact', 'in', 'gt', 'gte', 'lt', 'lte', 'range']);
 
 const TO_MANY: ReadonlySet<ReferenceKind> = new Set([ReferenceKind.ONE_TO_MANY, ReferenceKind.MANY_TO_MANY]);
 
-/** A use of a field by a view. */
-interface Use {
-  readonly path: FieldPath;
-  readonly view: string;
-  readonly words: string;
-}
-
 /** Finds the fields that lists are filtered or ordered by, and that no index has first. */
 export function findFieldsWithoutIndex(application: CheckedApplication): Finding[] {
   const found = new Map<EntityProperty, { readonly meta: EntityMetadata; readonly uses: string[] }>();
   for (const { plan, orm } of operationsOf(application)) {
     if (plan.list === undefined) continue;
-    for (const { path, view, words } of usesOf(plan.list)) {
-      const meta = path.steps.at(-1)?.targetMeta ?? plan.list.target.meta;
+    const { name: view, meta: listed } = plan.list.target;
+    const [first] = plan.list.ordering;
+    for (const use of listedFields(plan.list)) {
+      const words = wordsOf(use, first);
+      if (words === undefined) continue;
+      const { path } = use;
+      const meta = path.steps.at(-1)?.targetMeta ?? listed;
       const { property } = path;
       if (property.primary === true || path.type.kind === 'boolean' || isIndexed(orm, meta, property)) continue;
       const uses = found.get(property)?.uses ?? [];
@@ -37,23 +36,11 @@ export function findFieldsWithoutIndex(application: CheckedApplication): Finding
   }));
 }
 
-function usesOf({ target, ordering }: DeclaredList): Use[] {
-  const { name: view, meta, filterFields, orderingFields } = target;
-  const filters = Object.entries(filterFields).flatMap(([parameter, lookup]): Use[] => {
-    // A value that related records tell is computed for each record.
-    if (typeof lookup !== 'string') return [];
-    const { path, lookup: name } = resolveLookup(meta, lookup);
-    return INDEXED_LOOKUPS.has(name) ? [{ path, view, words: `filters by it (${parameter})` }] : [];
-  });
-  const orders = Object.entries(orderingFields).flatMap(([name, path]): Use[] =>
-    typeof path === 'string' ? [{ path: fieldPath(meta, path, '__'), view, words: `orders by it (sort=${name})` }] : [],
-  );
-  const own = ordering.slice(0, 1).map((sort): Use => ({
-    path: fieldPath(meta, sort.replace(/^-/, ''), '__'),
-    view,
-    words: 'orders by it (ordering)',
-  }));
-  return [...filters, ...orders, ...own];
+/** Says how a list uses a field; undefined if no index would help. Of the view's own order only the first column asks for one. */
+function wordsOf({ option, name, lookup }: ListedField, first: string | undefined): string | undefined {
+  if (option === 'filterFields') return INDEXED_LOOKUPS.has(lookup!) ? `filters by it (${name})` : undefined;
+  if (option === 'orderingFields') return `orders by it (sort=${name})`;
+  return option === 'ordering' && name === first ? 'orders by it (ordering)' : undefined;
 }
 
 /** Tells if a column comes first in an index of its table. */
