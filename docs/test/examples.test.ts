@@ -1,12 +1,12 @@
 /** Every example of a docstring compiles, with the names of `support/example-context.ts` at hand. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { MODULES, PACKAGES, sourceOf } from '../site/packages.ts';
 import { compileProjects } from './support/compile-projects.ts';
 import { docstringExamples, exampleProgram, exportedNames } from './support/docstring-examples.ts';
-import { augmentationOf } from './support/snippet-project.ts';
+import { augmentationOf, writeProject } from './support/snippet-project.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const scratch = join(root, 'docs/test/.snippets');
@@ -23,7 +23,8 @@ const folders = new Set<string>();
 const programs = PACKAGES.flatMap((name) => {
   const examples = docstringExamples(root, `packages/${name}`);
   const folder = join(scratch, augmentationOf(examples) === '' ? 'shared' : name);
-  if (!folders.has(folder)) writeProject(folder);
+  // A name may be imported whether it is a type or a value.
+  if (!folders.has(folder)) writeProject(folder, { verbatimModuleSyntax: false, isolatedModules: false });
   folders.add(folder);
   return examples.map((example) => {
     const path = join(folder, `${example.source.replaceAll('/', '-').replace(/\.ts$/, '')}-${example.line}.ts`);
@@ -57,17 +58,3 @@ t.strictSame(
   [],
   'what the examples import compiles',
 );
-
-function writeProject(folder: string): void {
-  mkdirSync(folder, { recursive: true });
-  // A name may be imported whether it is a type or a value.
-  const compilerOptions = {
-    moduleDetection: 'force',
-    noUnusedLocals: false,
-    noUnusedParameters: false,
-    verbatimModuleSyntax: false,
-    isolatedModules: false,
-  };
-  const config = { extends: '../../../../tsconfig.base.json', compilerOptions };
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
-}

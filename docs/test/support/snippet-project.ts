@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { CodeBlock } from './code-block.ts';
 
 /** A program made of the blocks of one document: a file that keeps every line at its line of the document. */
@@ -73,11 +74,17 @@ export function augmentationOf(blocks: readonly { readonly code: string }[]): st
   return declarations.map((text) => text.replaceAll(/\/\/.*|\s+/g, ' ').replaceAll(/ +/g, ' ')).join();
 }
 
-/** Makes a folder a project of the compiler. Each takes the compiler as long as all that the packages are made of. */
-export function writeProject(folder: string): void {
+const BASE = fileURLToPath(new URL('../../../tsconfig.base.json', import.meta.url));
+
+/**
+ * Makes a folder a project of the compiler. Each takes the compiler as long as all that the packages are made of.
+ *
+ * @param own options beside those of all such projects
+ */
+export function writeProject(folder: string, own: Readonly<Record<string, boolean>> = {}): void {
   mkdirSync(folder, { recursive: true });
-  const compilerOptions = { moduleDetection: 'force', noUnusedLocals: false, noUnusedParameters: false };
-  const config = { extends: '../../../tsconfig.base.json', compilerOptions, include: ['.'] };
+  const compilerOptions = { moduleDetection: 'force', noUnusedLocals: false, noUnusedParameters: false, ...own };
+  const config = { extends: relative(folder, BASE), compilerOptions, include: ['.'] };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
 }
 
