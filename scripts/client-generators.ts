@@ -151,7 +151,8 @@ async function testGo(t: Test, api: UsedApi, folder: string, generate: Generate,
   const options = ['--package-name', 'client', '--additional-properties', 'withGoMod=false'];
   await generate(t, 'go', '-o', 'go/client', '--global-property', 'apiTests=false,modelTests=false', ...options);
   mkdirSync(join(folder, 'go'), { recursive: true });
-  writeFileSync(join(folder, 'go/go.mod'), `module ${name}\n\ngo 1.23\n`);
+  writeFileSync(join(folder, 'go/go.mod'), 'module generated\n\ngo 1.23\n');
+  copyFileSync(new URL('generators-go/api.go', import.meta.url), join(folder, 'go/api.go'));
   copyFileSync(new URL(`use_${name}.go`, programs), join(folder, 'go/main.go'));
   await run(t, join(folder, 'go'), go, ['vet', '.', './client']);
   await run(t, join(folder, 'go'), go, ['run', '.', url, token]);

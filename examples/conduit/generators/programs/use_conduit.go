@@ -2,34 +2,13 @@
 package main
 
 import (
-	"context"
-	"io"
-	"net/http"
-	"os"
 	"strings"
 
-	"conduit/client"
+	"generated/client"
 )
 
-func must[T any](value T, response *http.Response, err error) T {
-	if err != nil {
-		body, _ := io.ReadAll(response.Body)
-		panic(err.Error() + ": " + string(body))
-	}
-	return value
-}
-
-func check(what string, holds bool) {
-	if !holds {
-		panic(what)
-	}
-}
-
 func main() {
-	configuration := client.NewConfiguration()
-	configuration.Servers = client.ServerConfigurations{{URL: os.Args[1]}}
-	api := client.NewAPIClient(configuration)
-	ctx := context.WithValue(context.Background(), client.ContextAccessToken, os.Args[2])
+	api, ctx := connect()
 
 	replacement := client.NewUserReplacement()
 	replacement.SetBio("By Go")
