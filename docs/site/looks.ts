@@ -3,9 +3,9 @@ import { createReadStream, existsSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
-import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { EXECUTABLE } from '../../packages/explorer/test/support/browser.ts';
+import { isWithinScreen, violationsOf } from '../../packages/explorer/test/support/look.ts';
 
 const WIDTHS = [1440, 390] as const;
 const THEMES = ['light', 'dark'] as const;
@@ -70,13 +70,8 @@ async function lookAt(browser: Browser, { baseURL, width, theme }: Look): Promis
 }
 
 async function faultsOf(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
-  const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
-  return [
-    ...violations.map(({ id, nodes }) => `${id}: ${nodes.length} times, ${nodes[0]?.html} ${nodes[0]?.failureSummary}`),
-    ...(isWide ? ['wider than the screen'] : []),
-  ];
+  const violations = (await violationsOf(page)).map((violation) => violation.join(' '));
+  return (await isWithinScreen(page)) ? violations : [...violations, 'wider than the screen'];
 }
 
 /** Serves files as a host of static sites does: `/guide` is `guide.html`. */
