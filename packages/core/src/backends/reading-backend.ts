@@ -24,7 +24,7 @@ import {
   type Reading,
   readingOf,
   type ReadTold,
-  type RowsRead,
+  type RelatedReaders,
 } from './reading.ts';
 import { managerOf, type Source } from './source.ts';
 
@@ -119,7 +119,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     const reading = readingOf(query, projection);
     return whenReady(this.#ask(reading.sourceOf(source), query, reading.columns), (question) =>
       whenReady(this.readPage(question, reading, slice, counting), ({ rows, count, next }) =>
-        whenReady(reading.recordsOf(this.#rowsRead(question, source, rows)), (records) => {
+        whenReady(reading.recordsOf(rows, this.#readersOf(question, source)), (records) => {
           return { rows: records, count, next };
         }),
       ),
@@ -179,7 +179,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
 
   #records<Record>(source: Source, query: Query, reading: Reading<Record>, select: Select): Awaitable<Record[]> {
     return whenReady(this.#ask(reading.sourceOf(source), query, reading.columns), (question) =>
-      whenReady(this.readRows(question, select), (rows) => reading.recordsOf(this.#rowsRead(question, source, rows))),
+      whenReady(this.readRows(question, select), (rows) => reading.recordsOf(rows, this.#readersOf(question, source))),
     );
   }
 
@@ -198,13 +198,13 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
         const joined = { related, question: asked, columns: ofChildren.reading.columns };
         return whenReady(this.readJoined(question, columns, key, joined), (found) => {
           if (found === undefined) return undefined;
-          const read = this.#rowsRead(question, source, [found.row]);
+          const readers = this.#readersOf(question, source)();
           const readChildren: ReadChildren = (one, keys) => {
-            if (one !== related) return read.readChildren(one, keys);
-            const children = ofChildren.reading.recordsOf(this.#rowsRead(asked, source, found.children));
+            if (one !== related) return readers.readChildren(one, keys);
+            const children = ofChildren.reading.recordsOf(found.children, this.#readersOf(asked, source));
             return whenReady(children, (records) => new Map([[keys[0], records]]));
           };
-          const records = reading.recordsOf({ ...read, readChildren });
+          const records = reading.recordsOf([found.row], () => ({ ...readers, readChildren }));
           return whenReady(records, ([record]) => record);
         });
       }),
@@ -216,11 +216,11 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     return whenReady(withFilters(source, query, paths), (visible) => this.questionOf(visible, query));
   }
 
-  #rowsRead({ em, query }: Question, source: Source, rows: readonly unknown[][]): RowsRead {
-    return { rows, ...this.#relatedReaders(em, source, query.filters) };
+  #readersOf({ em, query }: Question, source: Source): () => RelatedReaders {
+    return () => this.#relatedReaders(em, source, query.filters);
   }
 
-  #relatedReaders(em: EntityManager, source: Source, filters: Query['filters']): Omit<RowsRead, 'rows'> {
+  #relatedReaders(em: EntityManager, source: Source, filters: Query['filters']): RelatedReaders {
     return { em, readChildren: this.#childrenReader(source, filters), readTold: this.#toldReader(source, filters) };
   }
 
@@ -253,7 +253,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
       const { query, reading } = this.#childrenOf(related, ofQuery);
       return whenReady(this.#ask(source, query, reading.columns), (question) =>
         whenReady(this.readChildRows(question, related, reading, keys), (rows) =>
-          whenReady(reading.recordsOf(this.#rowsRead(question, source, rows)), (children) =>
+          whenReady(reading.recordsOf(rows, this.#readersOf(question, source)), (children) =>
             childrenByOwner(related, reading.columns.length, rows, children),
           ),
         ),

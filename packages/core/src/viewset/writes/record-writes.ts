@@ -101,8 +101,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
   update(request: FastifyRequest, reply: FastifyReply, answer: AnswerOf<Output>): Promise<Output> {
     const { meta, pk, resolution } = this.#definition;
     const body = inputOf(request).bodies[0]!;
-    // The primary key of a record is chosen when it is created, and stays.
-    const { [pk.property.name]: _pk, ...data } = body.data as Record<string, unknown>;
+    const data = withoutKey(body.data as Record<string, unknown>, pk.property.name);
     const { reader: em } = request;
     const { records: projection } = answer;
     return this.#writeOne(request, reply, {
@@ -293,4 +292,11 @@ export class RecordWrites<Entity extends object, Output extends object> {
       return writtenRecords(meta, fields, data, path, isNew ? undefined : { field, value });
     });
   }
+}
+
+/** The primary key of a record is chosen when it is created, and stays. */
+function withoutKey(data: Readonly<Record<string, unknown>>, key: string): object {
+  if (!Object.hasOwn(data, key)) return data;
+  const { [key]: _key, ...others } = data;
+  return others;
 }
