@@ -12,8 +12,8 @@ const SHARED: Readonly<Record<string, object>> = {
   JSON,
 };
 
-/** MikroORM writes an option there. */
-const NOT_COMPARED = /^process\.env\.MIKRO_ORM_|\._/;
+/** Where MikroORM writes an option, what runs after the last file, and what streams keep for themselves. */
+const NOT_COMPARED = /^process\.env\.MIKRO_ORM_|process on exit$|\._/;
 
 /** What the process is like: the value of each property that files share, by its name. */
 export type ProcessState = ReadonlyMap<string, unknown>;
