@@ -9,7 +9,8 @@ import { MIGRATIONS_TABLE, openDatabase } from '../src/database.ts';
 import { readSettings } from '../src/settings.ts';
 import { type DatabaseKind, DATABASES, freshDatabase, isMissing, onServer, queryDatabase } from './support/database.ts';
 import type { Page } from './support/records.ts';
-import { SECRET_KEY, ShopProcess, type Variables } from './support/shop-process.ts';
+import { SECRET_KEY, type Variables } from './support/running-shop.ts';
+import { ShopProcess } from './support/shop-process.ts';
 import { ADMIN, startShop } from './support/shop.ts';
 
 const MIGRATE = fileURLToPath(new URL('../src/migrate.ts', import.meta.url));
