@@ -51,6 +51,8 @@ import { WrongPasswords } from './passwords/wrong-passwords.ts';
 export interface AuthInstance {
   /** A token for an account whose role is loaded. It is of no session, so that no logout takes it back: see `completeLogin`. */
   issueToken(account: TokenAccount): string;
+  /** The word that stands before a token in the `Authorization` header: the option `tokenScheme`. */
+  readonly tokenScheme: string;
   /** The account of an address and a password, with everything that the login route does for it before it logs in. */
   readonly verifyLogin: VerifyLogin;
   /** The verification codes of registrations; `codes.for('invitation')` makes those of a purpose of your own. */
@@ -249,6 +251,7 @@ function makeInstance(
   return Object.freeze({
     ...parts,
     issueToken: (account) => tokens.issue(claimsOf(account)),
+    tokenScheme: options.tokenScheme,
     authenticate:
       options.authenticate ??
       ((request) => {

@@ -1,5 +1,6 @@
+import { missingServer, TEST_DATABASES, type TestDatabase } from '@viewset/testing';
 import t, { type Test } from 'tap';
-import { DATABASES, type DatabaseKind, freshDatabase, isMissing } from './database.ts';
+import { freshDatabase } from './database.ts';
 import { HttpClient, type RequestOptions } from './http-client.ts';
 import { ShopProcess, type Variables } from './shop-process.ts';
 
@@ -8,11 +9,11 @@ export const PASSWORD = 'user-password';
 
 /** A shop that listens, and what a client of it does again and again. */
 export class Shop extends HttpClient {
-  readonly kind: DatabaseKind;
+  readonly kind: TestDatabase;
   readonly databaseUrl: string;
   readonly process: ShopProcess;
 
-  constructor(url: string, kind: DatabaseKind, databaseUrl: string, process: ShopProcess) {
+  constructor(url: string, kind: TestDatabase, databaseUrl: string, process: ShopProcess) {
     super(url);
     this.kind = kind;
     this.databaseUrl = databaseUrl;
@@ -59,7 +60,7 @@ export function codeIn(text: string): string {
 }
 
 export interface ShopOptions {
-  kind?: DatabaseKind;
+  kind?: TestDatabase;
   /** Default: a fresh one. */
   databaseUrl?: string;
   variables?: Variables;
@@ -76,8 +77,8 @@ export async function startShop(t: Test, options: ShopOptions = {}): Promise<Sho
 
 /** Runs tests against a shop on every kind of database, each with a database of its own. */
 export function withShop(variables: Variables, tests: (t: Test, shop: Shop) => Promise<void>): void {
-  for (const kind of DATABASES) {
-    t.test(`on ${kind}`, { skip: isMissing(kind) }, async (t) => {
+  for (const kind of TEST_DATABASES) {
+    t.test(`on ${kind}`, { skip: missingServer(kind) }, async (t) => {
       const shop = await startShop(t, { kind, variables });
       await tests(t, shop);
       t.same(faults(shop), [], 'nothing that a client sent was a fault of the server');
