@@ -7,7 +7,8 @@ import t, { type Test } from 'tap';
 import { startPostgres, startRedis, type TestServer } from '../../../scripts/servers.ts';
 import type { ShopProcess } from '../test/support/shop-process.ts';
 import { type Shop, startShop } from '../test/support/shop.ts';
-import { onServer } from '../test/support/database.ts';
+import { Product } from '../src/entities/product.ts';
+import { pastShop } from '../test/support/database.ts';
 import type { Arena } from './arena.ts';
 import { AFTER_MS, databaseFault, DOWN_MS, reports } from './database-fault.ts';
 import type { Entry } from './journal.ts';
@@ -46,7 +47,7 @@ t.test('faults', { skip }, async (t) => {
       await phase('a shop stops on SIGTERM', (t) => rollingRestart(t, arena, start));
       await phase('a shop dies of SIGKILL', (t) => suddenDeath(t, arena, start));
     },
-    stored: () => onServer<{ id: number; stock: number }>(postgres.url, 'select id, stock from product'),
+    stored: () => pastShop(postgres.url, (em) => em.find(Product, {})),
   });
 });
 

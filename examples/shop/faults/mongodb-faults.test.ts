@@ -4,7 +4,8 @@
  */
 import t from 'tap';
 import { startMongo } from '../../../scripts/servers.ts';
-import { inMongo } from '../test/support/database.ts';
+import { Product } from '../src/entities/product.ts';
+import { pastShop } from '../test/support/database.ts';
 import { type Shop, startShop } from '../test/support/shop.ts';
 import { databaseFault } from './database-fault.ts';
 import { underLoad } from './under-load.ts';
@@ -41,9 +42,6 @@ t.test('faults of MongoDB', { skip }, async (t) => {
         return databaseFault(t, arena, 'MongoDB is silent', { check: 'mongodb', ...silence });
       });
     },
-    stored: async () => {
-      const documents = await inMongo(databaseUrl, (database) => database.collection('product').find().toArray());
-      return documents.map(({ _id, stock }) => ({ id: Number(_id), stock: Number(stock) }));
-    },
+    stored: () => pastShop(databaseUrl, (em) => em.find(Product, {})),
   });
 });

@@ -4,9 +4,9 @@
  * as short as it still goes wrong, and printed with the seed and the path that tell it again.
  */
 import { parseArgs } from 'node:util';
+import { missingServer, TEST_DATABASES } from '@viewset/testing';
 import * as fc from 'fast-check';
 import tap from 'tap';
-import { DATABASES, isMissing } from '../test/support/database.ts';
 import { story } from './action.ts';
 import { Teller } from './teller.ts';
 
@@ -18,7 +18,7 @@ const { values: options } = parseArgs({
     database: { type: 'string' },
   },
 });
-const kinds = DATABASES.filter((kind) => options.database === undefined || options.database === kind);
+const kinds = TEST_DATABASES.filter((kind) => options.database === undefined || options.database === kind);
 const secondsEach = Number(options.seconds) / kinds.length;
 if (kinds.length === 0 || !(secondsEach > 0)) throw new Error('Usage: pnpm fuzz [--seconds N] [--seed S] [--path P]');
 
@@ -29,7 +29,7 @@ tap.setTimeout(Number(options.seconds) * 1000 + kinds.length * PATIENCE_MS);
 for (const kind of kinds) {
   tap.test(
     `on ${kind}, seed ${options.seed}`,
-    { skip: isMissing(kind), timeout: secondsEach * 1000 + PATIENCE_MS },
+    { skip: missingServer(kind), timeout: secondsEach * 1000 + PATIENCE_MS },
     async (t) => {
       const teller = await Teller.start(t, kind);
       const outcome = await fc.check(

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { MikroORM } from '@mikro-orm/core';
-import { MikroORM as MongoORM } from '@mikro-orm/mongodb';
-import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
-import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
+import type { TestDatabase } from '@viewset/testing';
+import { fastify } from 'fastify';
 import type { Test } from 'tap';
-import { MongoExtension } from '@viewset/mongodb';
+import { openDatabase } from '../src/database.ts';
 import { Product } from '../src/entities/product.ts';
-import { type DatabaseKind, freshDatabase } from '../test/support/database.ts';
+import { readSettings } from '../src/settings.ts';
+import { freshDatabase } from '../test/support/database.ts';
 import { type Shop, startShop } from '../test/support/shop.ts';
 import type { Action, Person } from './action.ts';
 import type { Product as ProductOfModel } from './product.ts';
@@ -17,13 +17,6 @@ const MAX_PATH_LENGTH = 6000;
 
 type Tokens = Readonly<Record<Person, string | undefined>>;
 
-function open(kind: DatabaseKind, databaseUrl: string): Promise<MikroORM> {
-  const entities = [Product];
-  if (kind === 'sqlite') return SqliteORM.init({ dbName: databaseUrl.slice('sqlite:'.length), entities });
-  if (kind === 'postgresql') return PostgreSqlORM.init({ clientUrl: databaseUrl, entities });
-  return MongoORM.init({ clientUrl: databaseUrl, entities, extensions: [MongoExtension] });
-}
-
 /** Tells stories to one shop, each from a beginning of its own. */
 export class Teller {
   readonly shop: Shop;
@@ -31,9 +24,9 @@ export class Teller {
   readonly #tokens: Tokens;
   readonly #counts = new Map<string, number>();
 
-  static async start(t: Test, kind: DatabaseKind): Promise<Teller> {
+  static async start(t: Test, kind: TestDatabase): Promise<Teller> {
     const databaseUrl = await freshDatabase(t, kind);
-    const orm = await open(kind, databaseUrl);
+    const { orm } = await openDatabase(readSettings({ DATABASE_URL: databaseUrl }), fastify().log);
     t.teardown(() => orm.close());
     const shop = await startShop(t, { kind, databaseUrl });
     const user = await shop.newUser('user@example.com');

@@ -1,17 +1,14 @@
+import type { EntityManager } from '@mikro-orm/core';
+import { missingServer } from '@viewset/testing';
 import tap, { type Test } from 'tap';
+import { Account } from '../src/entities/account.ts';
+import { Role } from '../src/entities/role.ts';
 import type { Answer } from './support/http-client.ts';
 import { isError } from './support/expect.ts';
 import type { Page } from './support/records.ts';
-import { freshDatabase, inMongo, isMissing, queryDatabase } from './support/database.ts';
+import { freshDatabase, pastShop } from './support/database.ts';
 import { ADMIN, PASSWORD, type Shop, startShop, withShop } from './support/shop.ts';
 import { claimsOf } from './support/token.ts';
-
-interface Account {
-  readonly id: number;
-  readonly email: string;
-  readonly role: string | null;
-  readonly is_active: boolean;
-}
 
 const ACCOUNTS = '/api/accounts';
 const ROLES = '/api/roles';
@@ -42,9 +39,9 @@ withShop({ THROTTLE_IP: 'off', THROTTLE_USER: 'off' }, async (t, shop) => {
     for (const removal of REMOVALS) {
       isError(t, await remove(shop, adminId, removal, token), 'conflict', JSON.stringify(removal));
     }
-    const { body } = await shop.get<Account>(`${ACCOUNTS}/${adminId}`, { token });
+    const { body } = await shop.get(`${ACCOUNTS}/${adminId}`, { token });
     t.match(body, { email: ADMIN.email, name: 'Administrator', role: 'admin', is_active: true });
-    const renamed = await shop.patch<Account>(`${ACCOUNTS}/${adminId}`, { name: 'Somebody' }, { token });
+    const renamed = await shop.patch(`${ACCOUNTS}/${adminId}`, { name: 'Somebody' }, { token });
     t.equal(renamed.status, 200, 'what leaves an administrator is written');
   });
 
@@ -116,7 +113,7 @@ withShop({ THROTTLE_IP: 'off', THROTTLE_USER: 'off' }, async (t, shop) => {
   });
 });
 
-tap.test('in two processes too', { skip: isMissing('postgresql') }, async (t) => {
+tap.test('in two processes too', { skip: missingServer('postgresql') }, async (t) => {
   const databaseUrl = await freshDatabase(t, 'postgresql');
   const variables = { THROTTLE_IP: 'off', THROTTLE_USER: 'off' };
   const first = await startShop(t, { kind: 'postgresql', databaseUrl, variables });
@@ -146,34 +143,21 @@ async function oneStays(t: Test, shops: readonly [Shop, Shop], removal: Removal,
   t.same(left, [answers[0].status < 300 ? ids[0] : ids[1]], 'one administrator is left');
 }
 
-const ROLE = (name: string): string => `(select id from role where name = '${name}')`;
-
 /** Makes accounts the only administrators, past the shop. */
-async function makeAdministrators(shop: Shop, ids: readonly number[]): Promise<void> {
-  if (shop.kind === 'mongodb') {
-    return inMongo(shop.databaseUrl, async (database) => {
-      const [admin, user] = [await roleIn(database, 'admin'), await roleIn(database, 'user')];
-      await database.collection('account').updateMany({}, { $set: { role: user } });
-      await database.collection('account').updateMany({ _id: { $in: ids as never } }, { $set: { role: admin } });
-    });
-  }
-  await queryDatabase(shop, `update account set role_id = ${ROLE('user')}`);
-  await queryDatabase(shop, `update account set role_id = ${ROLE('admin')} where id in (${ids.join()})`);
+function makeAdministrators({ databaseUrl }: Shop, ids: readonly number[]): Promise<unknown> {
+  return pastShop(databaseUrl, async (em) => {
+    const [admin, user] = [await roleOf(em, 'admin'), await roleOf(em, 'user')];
+    await em.nativeUpdate(Account, {}, { role: user });
+    await em.nativeUpdate(Account, { id: { $in: [...ids] } }, { role: admin });
+  });
 }
 
 /** The ids of the active administrators. */
-async function administratorsOf(shop: Shop): Promise<unknown[]> {
-  if (shop.kind === 'mongodb') {
-    return inMongo(shop.databaseUrl, async (database) => {
-      const filter = { role: await roleIn(database, 'admin'), is_active: true };
-      return (await database.collection('account').find(filter).toArray()).map(({ _id }) => _id);
-    });
-  }
-  const rows = `select id from account where role_id = ${ROLE('admin')} and is_active`;
-  return (await queryDatabase<{ id: number }>(shop, rows)).map(({ id }) => id);
+function administratorsOf({ databaseUrl }: Shop): Promise<number[]> {
+  return pastShop(databaseUrl, async (em) => {
+    const accounts = await em.find(Account, { role: await roleOf(em, 'admin'), is_active: true });
+    return accounts.map(({ id }) => id);
+  });
 }
 
-async function roleIn(database: Parameters<Parameters<typeof inMongo>[1]>[0], name: string): Promise<unknown> {
-  const [id] = await database.collection('role').distinct('_id', { name });
-  return id;
-}
+const roleOf = (em: EntityManager, name: string): Promise<Role> => em.findOneOrFail(Role, { name });

@@ -1,14 +1,16 @@
 import { createConnection } from 'node:net';
 import { once } from 'node:events';
+import { missingServer, TEST_DATABASES, type TestDatabase } from '@viewset/testing';
 import t, { type Test } from 'tap';
-import { DATABASES, type DatabaseKind, freshDatabase, isMissing, queryDatabase } from './support/database.ts';
+import { Account } from '../src/entities/account.ts';
+import { Role } from '../src/entities/role.ts';
+import { freshDatabase, pastShop } from './support/database.ts';
 import { MailServer } from './support/mail-server.ts';
 import { type Page, onlyProducts } from './support/records.ts';
 import { ADMIN, type Shop, startShop } from './support/shop.ts';
 
-for (const kind of DATABASES) {
-  const inSql = { skip: kind === 'mongodb' && 'it is prepared in SQL' };
-  t.test(`on ${kind}`, { skip: isMissing(kind) }, async (t) => {
+for (const kind of TEST_DATABASES) {
+  t.test(`on ${kind}`, { skip: missingServer(kind) }, async (t) => {
     const databaseUrl = await freshDatabase(t, kind);
 
     await t.test('shops that start at once share one first start', async (t) => {
@@ -43,7 +45,7 @@ for (const kind of DATABASES) {
       );
     });
 
-    await t.test('a later start without a place for the administrator warns and goes on', inSql, async (t) => {
+    await t.test('a later start without a place for the administrator warns and goes on', async (t) => {
       const databaseUrl = await freshDatabase(t, kind);
       const shop = await startShop(t, { kind, databaseUrl });
       const token = await shop.login();
@@ -51,17 +53,20 @@ for (const kind of DATABASES) {
       t.equal((await shop.patch('/api/accounts/1', { email: boss.email }, { token })).status, 200);
       t.same(await shop.process.stop(), { code: 0, signal: null });
       // The shop itself would refuse it.
-      await queryDatabase(shop, "update role set name = 'boss' where id = 1");
+      await pastShop(databaseUrl, (em) => em.nativeUpdate(Role, { name: 'admin' }, { name: 'boss' }));
       const later = await startShop(t, { kind, databaseUrl });
       t.ok(later.process.log.some(({ level, msg }) => level === 40 && /no role has the name "admin"/.test(msg)));
       await later.login(boss);
     });
 
-    await t.test('an account that has the address without the role is left as it is', inSql, async (t) => {
+    await t.test('an account that has the address without the role is left as it is', async (t) => {
       const databaseUrl = await freshDatabase(t, kind);
       const shop = await startShop(t, { kind, databaseUrl });
       await shop.process.stop();
-      await queryDatabase(shop, 'update account set role_id = 2 where id = 1');
+      await pastShop(databaseUrl, async (em) => {
+        const role = await em.findOneOrFail(Role, { name: 'user' });
+        await em.nativeUpdate(Account, { email: ADMIN.email }, { role });
+      });
       const later = await startShop(t, { kind, databaseUrl });
       t.ok(later.process.log.some(({ level, msg }) => level === 40 && /ADMIN_EMAIL/.test(msg)));
       t.match((await later.get('/api/accounts/1', { token: await later.login() })).body, { role: 'user' });
@@ -72,7 +77,7 @@ for (const kind of DATABASES) {
 }
 
 /** Stops the shop while a request waits for the mail server, and lets the mail server go on only then. */
-async function inFlight(t: Test, kind: DatabaseKind): Promise<void> {
+async function inFlight(t: Test, kind: TestDatabase): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const server = new MailServer();
     let accept = (): void => {};

@@ -2,12 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { fastify } from 'fastify';
+import { missingServer, TEST_DATABASES, type TestDatabase } from '@viewset/testing';
 import t, { type Test } from 'tap';
 import { MIGRATIONS } from '../migrations/index.ts';
-import { MIGRATIONS_TABLE, openDatabase } from '../src/database.ts';
-import { readSettings } from '../src/settings.ts';
-import { type DatabaseKind, DATABASES, freshDatabase, isMissing, onServer, queryDatabase } from './support/database.ts';
+import { MIGRATIONS_TABLE } from '../src/database.ts';
+import { freshDatabase, pastShop, queryDatabase } from './support/database.ts';
 import type { Page } from './support/records.ts';
 import { SECRET_KEY, type Variables } from './support/running-shop.ts';
 import { ShopProcess } from './support/shop-process.ts';
@@ -15,7 +14,7 @@ import { ADMIN, startShop } from './support/shop.ts';
 
 const MIGRATE = fileURLToPath(new URL('../src/migrate.ts', import.meta.url));
 const PRODUCTION = { NODE_ENV: 'production', ADMIN_PASSWORD: ADMIN.password };
-const skip = isMissing('postgresql');
+const skip = missingServer('postgresql');
 
 /** Runs the command `migrate`: how it ended, and what it printed. */
 async function migrate(databaseUrl: string, variables: Variables = {}): Promise<{ code: number; output: string }> {
@@ -26,17 +25,11 @@ async function migrate(databaseUrl: string, variables: Variables = {}): Promise<
 }
 
 /** The statements that would bring a database to the schema of the entities: none, where it is there. */
-async function missingStatements(databaseUrl: string): Promise<string> {
-  const database = await openDatabase(readSettings({ DATABASE_URL: databaseUrl }), fastify().log);
-  try {
-    return await database.orm.schema.getUpdateSchemaSQL({ wrap: false });
-  } finally {
-    await database.orm.close();
-  }
-}
+const missingStatements = (databaseUrl: string): Promise<string> =>
+  pastShop(databaseUrl, (_em, orm) => orm.schema.getUpdateSchemaSQL({ wrap: false }));
 
 async function executed(databaseUrl: string): Promise<string[]> {
-  const rows = await onServer<{ name: string }>(databaseUrl, `select name from ${MIGRATIONS_TABLE} order by id`);
+  const rows = await queryDatabase<{ name: string }>(databaseUrl, `select name from ${MIGRATIONS_TABLE} order by id`);
   return rows.map(({ name }) => name);
 }
 
@@ -61,9 +54,9 @@ t.test('in production a start never migrates a database in use, and the command 
 
   t.equal((await migrate(databaseUrl, PRODUCTION)).code, 0, 'once more changes nothing');
   t.same(await executed(databaseUrl), NAMES);
-  t.same(await onServer(databaseUrl, 'select count(*)::int from account'), [{ count: 1 }]);
+  t.same(await queryDatabase(databaseUrl, 'select count(*)::int from account'), [{ count: 1 }]);
 
-  await onServer(databaseUrl, `delete from ${MIGRATIONS_TABLE} where name = '${NAMES.at(-1)}'`);
+  await queryDatabase(databaseUrl, `delete from ${MIGRATIONS_TABLE} where name = '${NAMES.at(-1)}'`);
   await refusesToStart(t, databaseUrl);
 });
 
@@ -81,22 +74,22 @@ t.test('several may migrate at once', { skip }, async (t) => {
   const results = await Promise.all([1, 2, 3].map(() => migrate(databaseUrl)));
   for (const { code, output } of results) t.equal(code, 0, output);
   t.same(await executed(databaseUrl), NAMES, 'each migration ran once');
-  t.same(await onServer(databaseUrl, 'select count(*)::int from product'), [{ count: 50 }]);
+  t.same(await queryDatabase(databaseUrl, 'select count(*)::int from product'), [{ count: 50 }]);
 });
 
 t.test('a migration that fails leaves nothing behind', { skip }, async (t) => {
   const databaseUrl = await freshDatabase(t, 'postgresql');
-  await onServer(databaseUrl, 'create table account (id int)');
+  await queryDatabase(databaseUrl, 'create table account (id int)');
   const { code } = await migrate(databaseUrl);
   t.equal(code, 1);
   t.same(await executed(databaseUrl), []);
-  t.same(await onServer(databaseUrl, `select 1 from pg_tables where tablename in ('product', 'role')`), []);
+  t.same(await queryDatabase(databaseUrl, `select 1 from pg_tables where tablename in ('product', 'role')`), []);
 });
 
 t.test('every way to a schema ends at the schema of the entities', async (t) => {
-  for (const kind of DATABASES.filter((each) => each !== 'mongodb')) {
+  for (const kind of TEST_DATABASES.filter((each) => each !== 'mongodb')) {
     for (const [way, make] of Object.entries(waysTo(kind))) {
-      await t.test(`${way} on ${kind}`, { skip: isMissing(kind) }, async (t) => {
+      await t.test(`${way} on ${kind}`, { skip: missingServer(kind) }, async (t) => {
         const databaseUrl = await freshDatabase(t, kind);
         await make(t, databaseUrl);
         t.equal(await missingStatements(databaseUrl), '', 'what stands here is what the next migration has to do');
@@ -105,7 +98,7 @@ t.test('every way to a schema ends at the schema of the entities', async (t) => 
   }
 });
 
-function waysTo(kind: DatabaseKind): Record<string, (t: Test, databaseUrl: string) => Promise<unknown>> {
+function waysTo(kind: TestDatabase): Record<string, (t: Test, databaseUrl: string) => Promise<unknown>> {
   return {
     'a first start': async (t, databaseUrl) => (await startShop(t, { kind, databaseUrl })).process.stop(),
     'the command': async (t, databaseUrl) => {
@@ -119,8 +112,8 @@ t.test('on SQLite a start adds what the file of an earlier version lacks, and ke
   const databaseUrl = await freshDatabase(t, 'sqlite');
   const first = await startShop(t, { kind: 'sqlite', databaseUrl });
   await first.process.stop();
-  await queryDatabase(first, 'update product set stock = 4711');
-  await queryDatabase(first, 'drop table session');
+  await queryDatabase(databaseUrl, 'update product set stock = 4711');
+  await queryDatabase(databaseUrl, 'drop table session');
   const second = await startShop(t, { kind: 'sqlite', databaseUrl, variables: PRODUCTION });
   t.equal((await second.get<Page<{ stock: number }>>('/api/products')).body.results[0]?.stock, 4711);
   await second.login();
@@ -134,8 +127,8 @@ const LATER_TABLES = ['session', 'api_key', 'two_factor', 'identity', 'passkey']
 t.test('on PostgreSQL a database of an earlier version gets what it lacks', { skip }, async (t) => {
   const databaseUrl = await freshDatabase(t, 'postgresql');
   t.equal((await migrate(databaseUrl)).code, 0);
-  for (const table of LATER_TABLES) await onServer(databaseUrl, `drop table ${table}`);
-  await onServer(databaseUrl, `delete from ${MIGRATIONS_TABLE} where name <> '${NAMES[0]}'`);
+  for (const table of LATER_TABLES) await queryDatabase(databaseUrl, `drop table ${table}`);
+  await queryDatabase(databaseUrl, `delete from ${MIGRATIONS_TABLE} where name <> '${NAMES[0]}'`);
   t.equal((await migrate(databaseUrl, PRODUCTION)).code, 0);
   t.equal(await missingStatements(databaseUrl), '');
 });

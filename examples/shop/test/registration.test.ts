@@ -1,9 +1,9 @@
+import { missingServer, TEST_DATABASES } from '@viewset/testing';
 import t, { type Test } from 'tap';
 import { isError, isInvalid } from './support/expect.ts';
 import type { Answer } from './support/http-client.ts';
 import { MailServer } from './support/mail-server.ts';
 import type { Page } from './support/records.ts';
-import { DATABASES, isMissing } from './support/database.ts';
 import { PASSWORD, type Shop, codeIn, openShop, withShop } from './support/shop.ts';
 import { claimsOf } from './support/token.ts';
 
@@ -263,8 +263,8 @@ async function sends(t: Test, shop: Shop): Promise<void> {
   t.equal((await send(shop, 'less-often@example.com')).status, 200, 'another address');
 }
 
-for (const kind of DATABASES) {
-  t.test(`with a mail server, on ${kind}`, { skip: isMissing(kind) }, async (t) => {
+for (const kind of TEST_DATABASES) {
+  t.test(`with a mail server, on ${kind}`, { skip: missingServer(kind) }, async (t) => {
     const server = new MailServer();
     const shop = await openShop(t, {
       kind,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { missingServer, TEST_DATABASES } from '@viewset/testing';
 import t, { type Test } from 'tap';
-import { DATABASES, isMissing } from './support/database.ts';
 import { type Page, type Product, onlyProducts } from './support/records.ts';
 import { PASSWORD, type Shop, type ShopOptions, startShop } from './support/shop.ts';
 
@@ -11,8 +11,8 @@ async function startTwo(t: Test, options: ShopOptions): Promise<[Shop, Shop]> {
   return [first, await startShop(t, { ...options, databaseUrl: first.databaseUrl })];
 }
 
-for (const kind of DATABASES) {
-  t.test(`on one database, ${kind}`, { skip: isMissing(kind) }, async (t) => {
+for (const kind of TEST_DATABASES) {
+  t.test(`on one database, ${kind}`, { skip: missingServer(kind) }, async (t) => {
     const [first, second] = await startTwo(t, { kind });
     const token = await first.login();
     t.equal((await second.get('/api/roles', { token })).status, 200, 'a token of one is good at the other');

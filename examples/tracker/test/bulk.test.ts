@@ -8,11 +8,11 @@ interface Shown {
   readonly id: number;
 }
 
-withTracker(async (t, { as, orm }) => {
+withTracker(async (t, { send, orm }) => {
   const count = () => orm.em.fork().count(Ticket);
 
   await t.test('tickets are made, changed and deleted together', async (t) => {
-    const made = await as('ben', 'POST', TICKETS, [
+    const made = await send('ben', 'POST', TICKETS, [
       { title: 'One', labels: ['bug', 'docs'] },
       { title: 'Two', steps: [{ text: 'First' }, { text: 'Second' }] },
       { title: 'Three', priority: 5 },
@@ -24,7 +24,7 @@ withTracker(async (t, { as, orm }) => {
       { title: 'Three', priority: 5 },
     ]);
     const ids = made.json<Shown[]>().map(({ id }) => id);
-    const changed = await as('ada', 'PATCH', TICKETS, [
+    const changed = await send('ada', 'PATCH', TICKETS, [
       { id: ids[2], status: 'done' },
       { id: ids[0], labels: ['security'] },
       { id: ids[1], steps: [] },
@@ -35,7 +35,7 @@ withTracker(async (t, { as, orm }) => {
       { id: ids[0], labels: [{ name: 'security' }] },
       { id: ids[1], steps: [] },
     ]);
-    t.equal((await as('ada', 'DELETE', `${TICKETS}?pk=${ids.join(',')}`)).statusCode, 204);
+    t.equal((await send('ada', 'DELETE', `${TICKETS}?pk=${ids.join(',')}`)).statusCode, 204);
     t.equal(await orm.em.fork().count(Ticket, { id: { $in: ids } }), 0);
     t.equal(await orm.em.fork().count(Step, { ticket: { $in: ids } }), 0);
   });
@@ -43,7 +43,7 @@ withTracker(async (t, { as, orm }) => {
   await t.test('one fault keeps all of them from being written, and each has its place', async (t) => {
     const before = await count();
     const faults = async (payload: readonly object[]) => {
-      const answer = await as('ada', 'POST', TICKETS, [...payload]);
+      const answer = await send('ada', 'POST', TICKETS, [...payload]);
       t.equal(answer.statusCode, 400);
       return answer.json<{ details: { path: string }[] }>().details.map(({ path }) => path);
     };
@@ -55,17 +55,7 @@ withTracker(async (t, { as, orm }) => {
       '/1/due_on',
     ]);
     t.strictSame(await faults([{ title: 'Good' }, { title: 'Labelled', labels: ['bug', 'none'] }]), ['/1/labels/1']);
-    t.strictSame(
-      (
-        await as(
-          'ada',
-          'POST',
-          TICKETS,
-          Array.from({ length: 51 }, () => ({ title: 'x' })),
-        )
-      ).statusCode,
-      400,
-    );
+    t.same(await faults(Array.from({ length: 51 }, () => ({ title: 'x' }))), ['']);
     t.equal(await count(), before);
   });
 
@@ -75,15 +65,15 @@ withTracker(async (t, { as, orm }) => {
     const of = (key: string) => all.find(({ project }) => project.key === key)!.id;
     const both = [of('lighthouse'), of('harbour')];
     const patch = both.map((id) => ({ id, title: 'Mine' }));
-    t.equal((await as('ada', 'PATCH', TICKETS, patch)).statusCode, 404, 'of another project of hers');
-    t.equal((await as('ada', 'DELETE', `${TICKETS}?pk=${both.join(',')}`)).statusCode, 404);
+    t.equal((await send('ada', 'PATCH', TICKETS, patch)).statusCode, 404, 'of another project of hers');
+    t.equal((await send('ada', 'DELETE', `${TICKETS}?pk=${both.join(',')}`)).statusCode, 404);
     for (const [person, status] of [
       ['chiara', 403],
       ['dov', 404],
     ] as const) {
-      t.equal((await as(person, 'POST', TICKETS, [{ title: 'Mine' }])).statusCode, status);
-      t.equal((await as(person, 'PATCH', TICKETS, patch.slice(0, 1))).statusCode, status);
-      t.equal((await as(person, 'DELETE', `${TICKETS}?pk=${of('lighthouse')}`)).statusCode, status);
+      t.equal((await send(person, 'POST', TICKETS, [{ title: 'Mine' }])).statusCode, status);
+      t.equal((await send(person, 'PATCH', TICKETS, patch.slice(0, 1))).statusCode, status);
+      t.equal((await send(person, 'DELETE', `${TICKETS}?pk=${of('lighthouse')}`)).statusCode, status);
     }
     t.equal(await count(), before);
     t.equal(await orm.em.fork().count(Ticket, { title: 'Mine' }), 0);

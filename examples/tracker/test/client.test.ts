@@ -1,11 +1,10 @@
-/** The tracker by the typed client, as a page in a browser would call it. */
-import { createClient } from '@viewset/client';
+/** The tracker by its typed client. */
+import type { Client } from '@viewset/client';
 import type { Api } from '../src/router.ts';
 import { withTracker } from './tracker.ts';
 
-withTracker(async (t, { app, token }) => {
-  const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/api`;
-  const api = createClient<Api>({ url, token: token('ada') });
+withTracker(async (t, { as }) => {
+  const api = as('ada');
 
   await t.test('projects, their tickets and what is said about these', async (t) => {
     const { results } = await api.projects.list({ sort: '-key' });
@@ -49,7 +48,7 @@ withTracker(async (t, { app, token }) => {
 });
 
 // What does not fit does not compile.
-export async function mistakes(api: ReturnType<typeof createClient<Api>>): Promise<void> {
+export async function mistakes(api: Client<Api>): Promise<void> {
   const { tickets } = api.projects('lighthouse');
   // @ts-expect-error no such status
   await tickets.create({ title: 'x', status: 'asleep' });

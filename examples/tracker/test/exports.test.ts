@@ -1,9 +1,9 @@
 /** All tickets that somebody sees, in one answer. */
 import { withTracker } from './tracker.ts';
 
-withTracker(async (t, { as }) => {
+withTracker(async (t, { send }) => {
   const lines = async (person: 'ada' | 'dov', url: string, accept: string) => {
-    const answer = await as(person, 'GET', url, undefined, { accept });
+    const answer = await send(person, 'GET', url, undefined, { accept });
     t.equal(answer.statusCode, 200, answer.body);
     t.match(answer.headers['content-type'], accept);
     return answer.body.trim().split(/\r?\n/);
@@ -30,7 +30,7 @@ withTracker(async (t, { as }) => {
   await t.test('what is not there has no export', async (t) => {
     for (const url of ['/api/projects/compass/tickets', '/api/projects/nowhere/tickets', '/api/labels/none/tickets']) {
       for (const accept of ['text/csv', 'application/x-ndjson']) {
-        t.equal((await as('ada', 'GET', url, undefined, { accept })).statusCode, 404, `${accept} of ${url}`);
+        t.equal((await send('ada', 'GET', url, undefined, { accept })).statusCode, 404, `${accept} of ${url}`);
       }
     }
   });

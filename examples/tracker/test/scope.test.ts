@@ -7,9 +7,9 @@ interface Page {
   readonly results: readonly Record<string, unknown>[];
 }
 
-withTracker(async (t, { as, orm }) => {
+withTracker(async (t, { send, orm }) => {
   const list = async (person: Person, url: string): Promise<Page> => {
-    const answer = await as(person, 'GET', url);
+    const answer = await send(person, 'GET', url);
     if (answer.statusCode !== 200) throw new Error(`GET ${url}: ${answer.statusCode} ${answer.body}`);
     return answer.json<Page>();
   };
@@ -54,7 +54,7 @@ withTracker(async (t, { as, orm }) => {
     t.ok((await of('ada')).length > 0);
     t.notOk((await of('ada')).some(({ project }) => project === 'compass'));
     t.ok((await of('dov')).every(({ project }) => project === 'compass'));
-    t.equal((await as('ada', 'GET', '/api/labels/none/tickets')).statusCode, 404);
+    t.equal((await send('ada', 'GET', '/api/labels/none/tickets')).statusCode, 404);
   });
 
   await t.test('what is not there, and what is not shown, is the same 404', async (t) => {
@@ -74,16 +74,16 @@ withTracker(async (t, { as, orm }) => {
       ['GET', `/tickets/${secret.id}/comments`],
       ['POST', `/tickets/${secret.id}/comments`, { text: 'Hello' }],
     ] as const) {
-      const hidden = await as('ada', method, `/api/projects/compass${path}`, payload);
-      const absent = await as('ada', method, `/api/projects/nowhere${path}`, payload);
+      const hidden = await send('ada', method, `/api/projects/compass${path}`, payload);
+      const absent = await send('ada', method, `/api/projects/nowhere${path}`, payload);
       t.equal(hidden.statusCode, 404, `${method} ${path}`);
       t.equal(hidden.body, absent.body);
     }
-    t.equal((await as('ada', 'GET', `/api/tickets/${secret.id}`)).statusCode, 404);
-    t.equal((await as('ada', 'GET', `/api/tickets/${mine.id}`)).statusCode, 200);
+    t.equal((await send('ada', 'GET', `/api/tickets/${secret.id}`)).statusCode, 404);
+    t.equal((await send('ada', 'GET', `/api/tickets/${mine.id}`)).statusCode, 200);
     // A ticket of another project is not below one's own.
     for (const path of ['', '/comments']) {
-      t.equal((await as('ada', 'GET', `/api/projects/lighthouse/tickets/${secret.id}${path}`)).statusCode, 404);
+      t.equal((await send('ada', 'GET', `/api/projects/lighthouse/tickets/${secret.id}${path}`)).statusCode, 404);
     }
     t.equal(await orm.em.fork().count(Project, { name: 'Mine' }), 0);
   });
@@ -94,10 +94,10 @@ withTracker(async (t, { as, orm }) => {
       ({ account }) => account as { id: number; name: string },
     );
     const stranger = dov.find(({ name }) => name === 'Dov Kim')!.id;
-    const answer = await as('ben', 'POST', tickets, { title: 'For Dov', assignee: stranger });
+    const answer = await send('ben', 'POST', tickets, { title: 'For Dov', assignee: stranger });
     t.equal(answer.statusCode, 400);
     t.match(answer.json(), { details: [{ path: '/assignee' }] });
-    const absent = await as('ben', 'POST', tickets, { title: 'For Dov', assignee: 999_999 });
+    const absent = await send('ben', 'POST', tickets, { title: 'For Dov', assignee: 999_999 });
     t.equal(absent.body, answer.body);
 
     const form = Buffer.from(
@@ -105,7 +105,7 @@ withTracker(async (t, { as, orm }) => {
     );
     for (const project of ['lighthouse', 'compass']) {
       const url = `/api/projects/${project}/tickets/${secret.id}/attachments`;
-      const attached = await as('ada', 'POST', url, form, { 'content-type': 'multipart/form-data; boundary=f' });
+      const attached = await send('ada', 'POST', url, form, { 'content-type': 'multipart/form-data; boundary=f' });
       t.equal(attached.statusCode, 404, project);
     }
     t.equal(await orm.em.fork().count(Attachment), 0);
@@ -120,29 +120,29 @@ withTracker(async (t, { as, orm }) => {
     ] as const;
     const statuses = async (person: Person) => {
       const found: number[] = [];
-      for (const [method, url, payload] of writes) found.push((await as(person, method, url, payload)).statusCode);
+      for (const [method, url, payload] of writes) found.push((await send(person, method, url, payload)).statusCode);
       return found;
     };
     t.same(await statuses('chiara'), [403, 403, 403, 403], 'a guest');
     t.same(await statuses('ben'), [403, 403, 201, 201], 'a member');
     t.same(await statuses('ada'), [200, 201, 201, 201], 'the owner');
-    t.equal((await as('dov', 'GET', '/api/projects/lighthouse')).statusCode, 200, 'who is a member from now on');
+    t.equal((await send('dov', 'GET', '/api/projects/lighthouse')).statusCode, 200, 'who is a member from now on');
     t.equal(
-      (await as('ada', 'POST', '/api/projects/lighthouse/members', { account: 'dov@example.com' })).statusCode,
+      (await send('ada', 'POST', '/api/projects/lighthouse/members', { account: 'dov@example.com' })).statusCode,
       409,
     );
-    t.equal((await as('ben', 'POST', '/api/labels', { name: 'later' })).statusCode, 403);
-    t.equal((await as('ada', 'POST', '/api/labels', { name: 'later' })).statusCode, 201);
+    t.equal((await send('ben', 'POST', '/api/labels', { name: 'later' })).statusCode, 403);
+    t.equal((await send('ada', 'POST', '/api/labels', { name: 'later' })).statusCode, 201);
   });
 
   await t.test('who founds a project owns it', async (t) => {
-    const made = await as('dov', 'POST', '/api/projects', { key: 'sextant', name: 'Sextant' });
+    const made = await send('dov', 'POST', '/api/projects', { key: 'sextant', name: 'Sextant' });
     t.equal(made.statusCode, 201);
     t.equal(made.headers.location, '/api/projects/sextant');
-    t.equal((await as('dov', 'POST', '/api/projects/sextant/tickets', { title: 'First' })).statusCode, 201);
-    const { members } = (await as('dov', 'GET', '/api/projects/sextant?expand=members')).json<{ members: unknown }>();
+    t.equal((await send('dov', 'POST', '/api/projects/sextant/tickets', { title: 'First' })).statusCode, 201);
+    const { members } = (await send('dov', 'GET', '/api/projects/sextant?expand=members')).json<{ members: unknown }>();
     t.same(members, [{ role: 'owner', name: 'Dov Kim' }]);
-    t.equal((await as('ada', 'GET', '/api/projects/sextant')).statusCode, 404);
-    t.equal((await as('dov', 'DELETE', '/api/projects/sextant')).statusCode, 204);
+    t.equal((await send('ada', 'GET', '/api/projects/sextant')).statusCode, 404);
+    t.equal((await send('dov', 'DELETE', '/api/projects/sextant')).statusCode, 204);
   });
 });

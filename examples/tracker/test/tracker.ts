@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { MikroORM } from '@mikro-orm/core';
+import type { Client } from '@viewset/client';
+import { missingServer, TEST_DATABASES, testApp, type TestDatabase } from '@viewset/testing';
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
-import { type DatabaseName, EVERY_DATABASE, forEachDatabase } from '../../../packages/core/test/support/databases.ts';
 import { buildApp } from '../src/app.ts';
 import { Account, ENTITIES } from '../src/entities.ts';
+import type { Api } from '../src/router.ts';
 import { seed } from '../src/seed.ts';
 
 type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -18,8 +17,10 @@ export interface Tracker {
   readonly orm: MikroORM;
   readonly uploads: string;
   readonly token: (person: Person) => string;
+  /** The API, called by one of the people. */
+  readonly as: (person: Person) => Client<Api>;
   /** Sends a request as one of the people. */
-  readonly as: (
+  readonly send: (
     person: Person,
     method: Method,
     url: string,
@@ -28,34 +29,33 @@ export interface Tracker {
   ) => Promise<LightMyRequestResponse>;
 }
 
+/** The tracker on an ORM, which keeps attachments in a folder. */
+export const buildTracker = (orm: MikroORM, uploads: string) =>
+  buildApp({ orm, uploads, secret: 'a secret of 32 bytes for the tests', bcryptRounds: 4 });
+
 /** Runs the tests against a seeded tracker on every database, or on those named. */
 export function withTracker(
   tests: (t: Test, tracker: Tracker) => Promise<void>,
-  only: readonly DatabaseName[] = EVERY_DATABASE,
+  databases: readonly TestDatabase[] = TEST_DATABASES,
 ): void {
-  forEachDatabase(t, { entities: ENTITIES, only }, async (t, orm) => {
-    const uploads = mkdtempSync(join(tmpdir(), 'tracker-'));
-    t.teardown(() => rmSync(uploads, { recursive: true, force: true }));
-    await seed(orm, { bcryptRounds: 4 });
-    const app = await buildApp({ orm, uploads, secret: 'a secret of 32 bytes for the tests', bcryptRounds: 4 });
-    t.teardown(() => app.close());
-    await app.ready();
-    const accounts = await orm.em.fork().find(Account, {}, { populate: ['role'] });
-    const tokens = new Map(
-      accounts.map((account) => [account.email.split('@')[0]!, app.auth.issueToken(account as never)]),
-    );
-    await tests(t, {
-      app,
-      orm,
-      uploads,
-      token: (person) => tokens.get(person)!,
-      as: (person, method, url, payload, headers = {}) =>
-        app.inject({
-          method,
-          url,
-          headers: { authorization: `Bearer ${tokens.get(person)!}`, ...headers },
-          ...(payload !== undefined && { payload }),
-        }),
+  for (const database of databases) {
+    t.test(`on ${database}`, { skip: missingServer(database) }, async (t) => {
+      const uploads = t.testdir();
+      const tracker = await testApp((orm) => buildTracker(orm, uploads), { entities: ENTITIES, database });
+      t.teardown(() => tracker.close());
+      const { app, orm } = tracker;
+      await seed(orm, { bcryptRounds: 4 });
+      const accounts = await orm.em.fork().find(Account, {}, { populate: ['role'] });
+      const account = (person: Person) => accounts.find(({ email }) => email.startsWith(person))!;
+      await tests(t, {
+        app,
+        orm,
+        uploads,
+        token: (person) => app.auth.issueToken(account(person) as never),
+        as: (person) => tracker.as<Api>(account(person)),
+        send: (person, method, url, payload, headers = {}) =>
+          tracker.inject(account(person), { method, url, headers, ...(payload && { payload }) }),
+      });
     });
-  });
+  }
 }

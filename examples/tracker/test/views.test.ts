@@ -1,22 +1,14 @@
 /** What the views of the tracker declare, by the suite that @viewset/testing makes of it. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { MikroORM } from '@mikro-orm/core';
 import { testApp, type TestApp, testViewSet, type ViewClass } from '@viewset/testing';
 import t from 'tap';
-import { buildApp } from '../src/app.ts';
 import { Account, ENTITIES, Member, Project, Role } from '../src/entities.ts';
 import { LabelViewSet } from '../src/label.ts';
 import { MemberViewSet } from '../src/member.ts';
 import { ProjectViewSet } from '../src/project.ts';
 import { TicketViewSet } from '../src/ticket.ts';
+import { buildTracker } from './tracker.ts';
 
-const uploads = mkdtempSync(join(tmpdir(), 'tracker-'));
-t.teardown(() => rmSync(uploads, { recursive: true, force: true }));
-
-const build = (orm: MikroORM) =>
-  buildApp({ orm, uploads, secret: 'a secret of 32 bytes for the tests', bcryptRounds: 4 });
+const uploads = t.testdir();
 
 async function accountOf(tracker: TestApp, role: string): Promise<Account> {
   const roles = tracker.factory(Role);
@@ -35,7 +27,7 @@ async function projectOf(tracker: TestApp, owner: object): Promise<string> {
 const suite = (View: ViewClass, options: Partial<Parameters<typeof testViewSet>[1]> = {}) =>
   testViewSet(View, {
     test: (name, run) => t.test(name, run),
-    app: () => testApp(build, { entities: ENTITIES, database: 'sqlite' }) as never,
+    app: () => testApp((orm) => buildTracker(orm, uploads), { entities: ENTITIES, database: 'sqlite' }) as never,
     user: (tracker) => accountOf(tracker, 'admin'),
     stranger: (tracker) => accountOf(tracker, 'user'),
     ...options,

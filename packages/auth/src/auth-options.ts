@@ -45,8 +45,8 @@ import { resolveEntityOption } from './accounts/entity-option.ts';
 import { deriveKey } from './secrets/keyed-hash.ts';
 
 /**
- * The options of the `auth` plugin. `account` and `secret` (or `keys` and `codeSecret`) are required, and `mailer`, unless no route
- * that sends mail is on.
+ * The options of the `auth` plugin. `account` and `secret` (or `keys` and `codeSecret`) are required. `mailer` is required if a route that
+ * sends mail is on.
  */
 export type AuthOptions = CommonOptions & AccountOptions & MailerOptions;
 
@@ -142,15 +142,15 @@ interface CommonOptions {
   readonly registrationFields?: WrittenFields;
 }
 
-/** What people see of their own account, and may change. */
+/** The options of `/me`: what users see of their own account, and may change. */
 export interface MeOptions {
-  /** What `/me` answers; `request.user` has its fields too. Default: `id`, `email`, `name`, `role` (by name) and `is_active`. */
+  /** The response of `/me`. `request.user` has its fields too. Default: `id`, `email`, `name`, `role` (by name) and `is_active`. */
   readonly read?: ShownFields;
-  /** What a PATCH takes. Default: there is no PATCH. */
+  /** The body of PATCH. Default: there is no PATCH. */
   readonly write?: WrittenFields;
   /**
-   * False: people cannot delete their accounts. A function: has the account deleted by the function that it gets, in a transaction of
-   * `request.em` that ends with it; what it throws keeps the account. Default: true.
+   * False: users cannot delete their accounts. A function wraps the deletion: it calls the function that it gets, within a transaction of
+   * `request.em`. If it throws, the account stays. Default: true.
    */
   readonly delete?: boolean | AccountDeletion;
 }

@@ -47,15 +47,17 @@ import { VerificationCodes } from './codes/verification-codes.ts';
 import { loginVerification, type VerifyLogin } from './login/verify-login.ts';
 import { WrongPasswords } from './passwords/wrong-passwords.ts';
 
-/** The functions of the plugin for its application, as `app.auth`: for logins of your own, such as one by another service. */
+/** The functions of the plugin, as `app.auth`. Use them for your own kinds of login. */
 export interface AuthInstance {
-  /** A token for an account whose role is loaded. It is of no session, so that no logout takes it back: see `completeLogin`. */
+  /** Makes a token for an account whose role is loaded. It has no session, so no logout revokes it; see `completeLogin`. */
   issueToken(account: TokenAccount): string;
-  /** The account of an address and a password, with everything that the login route does for it before it logs in. */
+  /** The word that stands before a token in the `Authorization` header: the option `tokenScheme`. */
+  readonly tokenScheme: string;
+  /** Finds the account for an address and a password, with all checks of the login route. It does not log in. */
   readonly verifyLogin: VerifyLogin;
-  /** The verification codes of registrations; `codes.for('invitation')` makes those of a purpose of your own. */
+  /** The verification codes of registrations. `codes.for('invitation')` makes codes for another purpose. */
   readonly codes: VerificationCodes;
-  /** Ends a login of any kind, as the login route does. */
+  /** Completes a login of any kind, as the login route does. */
   readonly completeLogin: CompleteLogin;
   readonly authenticate: Authenticate;
   readonly retrieveUser: RetrieveUser;
@@ -69,9 +71,9 @@ declare module 'fastify' {
 }
 
 /**
- * Login, registration, verification codes, and the question of who sends a request: from here on every route needs a
- * token, except those that `nonAuthEndpoints` lists and those with `config: { public: true }`. Register it after
- * `viewset` and before the routes that it is to guard.
+ * The Fastify plugin for login, registration, verification codes and the authentication of requests. Every route that is registered after
+ * it needs a token, except those in `nonAuthEndpoints` and those with `config: { public: true }`. Register it after `viewset` and before
+ * the routes that it should protect.
  *
  * Throws ImproperlyConfigured for a wrong option, a short secret, an entity that cannot serve as the account, or an ORM without
  * transactions.
@@ -249,6 +251,7 @@ function makeInstance(
   return Object.freeze({
     ...parts,
     issueToken: (account) => tokens.issue(claimsOf(account)),
+    tokenScheme: options.tokenScheme,
     authenticate:
       options.authenticate ??
       ((request) => {

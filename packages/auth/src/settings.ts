@@ -1,13 +1,13 @@
 import { ImproperlyConfigured } from '@viewset/core';
 import { MAX_USER_CACHE_SECONDS } from './accounts/cached-users.ts';
 
-/** The settings of authentication that the environment has, ready to be spread into the plugin's options. */
+/** The settings of authentication from the environment, to be spread into the plugin's options. */
 export interface AuthSettings {
   readonly secret: string;
   readonly expirationDelta: number;
-  /** Absent if NON_AUTH_ENDPOINTS is not set: the plugin's default holds. */
+  /** Absent if NON_AUTH_ENDPOINTS is not set. The plugin's default then applies. */
   readonly nonAuthEndpoints?: readonly string[];
-  /** Absent if USER_CACHE_SECONDS is not set: the plugin's default holds, no cache. */
+  /** Absent if USER_CACHE_SECONDS is not set. The plugin's default then applies: no cache. */
   readonly userCacheSeconds?: number;
 }
 

@@ -1,4 +1,4 @@
-/** One offending value of a request: the part of the request, a JSON pointer to the value, and what was expected. */
+/** One wrong value of a request: the part of the request, a JSON pointer to the value, and what was expected. */
 export interface ErrorDetail {
   readonly in: 'body' | 'query' | 'params';
   readonly path: string;
@@ -67,12 +67,12 @@ export interface ApiErrorOptions {
  */
 export class ApiError<Status extends number = number, Body = unknown> extends Error {
   override readonly name = 'ApiError';
-  /** The status of the answer; 0 if none came. */
+  /** The status of the response; 0 if none came. */
   readonly status: Status;
   readonly code: ErrorCode<Status>;
-  /** The values at fault; none if the error is of none. */
+  /** The wrong values; empty if the error is not about values. */
   readonly details: readonly ErrorDetail[];
-  /** The body of the answer: an object of JSON, a text, or undefined if there was none. */
+  /** The body of the response: a JSON object, a text, or undefined if there was none. */
   readonly body: Body;
   readonly headers: Headers;
   /** Method and address of the request. */

@@ -12,9 +12,9 @@ export type ApiOf<Described> = Described extends { readonly '~views'?: infer Vie
   ? { readonly [Path in keyof Views as Trimmed<Path & string>]: RoutesOf<Views[Path]> }
   : Described;
 
-/** One route: the arguments that it takes, and the answers that it gives. */
+/** One route: its arguments and its responses. */
 export interface Route {
-  /** True: it is about one record, by its key. `alone`: about that of a singleton, which has none. */
+  /** True: it is about one record, by its key. `alone`: about the record of a singleton, without a key. */
   readonly detail: boolean | 'alone';
   readonly query: object;
   readonly body: unknown;

@@ -77,7 +77,7 @@ export type Resource<Routes> = {
     : Action<Routes[Name]>;
 } & EachOf<Routes> &
   ExportOf<Routes> & {
-    /** The part that the keys of all readings of the view begin with. */
+    /** Returns the beginning of the keys of all reading calls of the view. */
     key(): QueryKey;
   };
 
@@ -109,8 +109,8 @@ interface Answering<Data> {
 }
 
 /**
- * The data that a call answers with, if it chooses no fields: the type of a record, of a page, or of the answer of an action. The type of
- * a body is that of the parameter, `Parameters<typeof api.products.create>[0]`.
+ * The type of the data that a call returns if it chooses no fields: of a record, a page, or the response of an action. The type of a body
+ * is that of the parameter, `Parameters<typeof api.products.create>[0]`.
  *
  * @example
  * type Product = DataOf<typeof api.products.retrieve>;
@@ -123,7 +123,7 @@ interface SelectingReading<R extends SelectingRoute> extends Answering<R['data']
   <const Expand extends Added<R> = never, const Fields extends Kept<R> = never>(
     ...args: ReadArguments<R, R['query'] & Selection<Expand, Fields>>
   ): Promise<Selected<R, Expand, Fields>>;
-  /** The same call, which does not throw ApiError: a union of the answer and the errors that the route can have. */
+  /** Makes the same call without throwing ApiError. Returns a union of the response and the errors that the route can have. */
   safe<const Expand extends Added<R> = never, const Fields extends Kept<R> = never>(
     ...args: ReadArguments<R, R['query'] & Selection<Expand, Fields>>
   ): Promise<Answer<SelectedRoute<R, Expand, Fields>, 'read'>>;
@@ -142,7 +142,7 @@ interface SelectingWrite<R extends SelectingRoute> extends Answering<R['data']> 
   <const Expand extends Added<R> = never, const Fields extends Kept<R> = never>(
     ...args: SelectingArguments<R, Expand, Fields>
   ): Promise<Selected<R, Expand, Fields>>;
-  /** The same call, which does not throw ApiError: a union of the answer and the errors that the route can have. */
+  /** Makes the same call without throwing ApiError. Returns a union of the response and the errors that the route can have. */
   safe<const Expand extends Added<R> = never, const Fields extends Kept<R> = never>(
     ...args: SelectingArguments<R, Expand, Fields>
   ): Promise<Answer<SelectedRoute<R, Expand, Fields>>>;
@@ -199,14 +199,14 @@ type Action<Methods> = (Methods extends { readonly get: infer Get extends Route 
     : never;
 };
 
-/** A call: it throws ApiError, or gives the error back if `safe` is asked. */
+/** A call. It throws ApiError; `safe` returns the error instead. */
 export interface Call<
   R extends Route,
   Arguments extends readonly unknown[],
   Kind extends 'read' | 'write' = 'write',
 > extends Answering<R['data']> {
   (...args: Arguments): Promise<R['data']>;
-  /** The same call, which does not throw ApiError: a union of the answer and the errors that the route can have. */
+  /** Makes the same call without throwing ApiError. Returns a union of the response and the errors that the route can have. */
   safe(...args: Arguments): Promise<Answer<R, Kind>>;
 }
 
@@ -226,7 +226,7 @@ interface Reading<R extends Route> extends Call<
   ): QueryKey;
 }
 
-/** A key of a cache of answers. */
+/** A key for a cache of responses. */
 export type QueryKey = readonly unknown[];
 
 type KeyArgument<R extends Route> = R['detail'] extends true ? [key: Key] : [];
@@ -266,7 +266,7 @@ type WriteArguments<R extends Route, Body extends readonly unknown[]> = [
 
 type OptionsOf<R extends Route> = R['detail'] extends false ? CallOptions : WriteRecordOptions;
 
-/** The answer of a call that does not throw. */
+/** The result of a call that does not throw. */
 export type Answer<R extends Route, Kind extends 'read' | 'write' = 'write'> =
   | { readonly ok: true; readonly status: number; readonly headers: Headers; readonly data: R['data'] }
   | Failure<StatusOf<R, Kind> | (keyof R['errors'] & number), R['errors']>;
@@ -318,7 +318,7 @@ type ExportArguments<List extends ListRoute> = [
 interface Export<List extends ListRoute> {
   /** Answers with what `fetch` does, whose body is yet to be read: `await answer.text()`, `answer.body`. The time limit ends with its first byte. */
   (...args: ExportArguments<List>): Promise<Response>;
-  /** The same call, which does not throw ApiError: a union of the answer and the errors that the route can have. */
+  /** Makes the same call without throwing ApiError. Returns a union of the response and the errors that the route can have. */
   safe(...args: ExportArguments<List>): Promise<Answer<ExportRoute<List>, 'read'>>;
 }
 

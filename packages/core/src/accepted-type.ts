@@ -1,6 +1,6 @@
 /**
- * Chooses the media type that an `Accept` header prefers (RFC 9110, section 12.5.1), of those on offer: the first of several that
- * are equally welcome, and of none.
+ * Chooses the media type that an `Accept` header prefers (RFC 9110, section 12.5.1), of those on offer. It is the first of several that are
+ * equally preferred, and the first of all if none is accepted.
  *
  * @example
  * acceptedType('text/csv;q=0.9, application/*', ['application/json', 'text/csv']);   // 'application/json'

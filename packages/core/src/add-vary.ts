@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify';
 
 /**
- * Tells caches that an answer depends on a header of the request, beside the headers that others have told them of
- * (RFC 9110, section 12.5.5).
+ * Adds a header of the request to the `Vary` of the response, so that caches know that the response depends on it (RFC 9110, section
+ * 12.5.5).
  *
  * @example
  * addVary(reply, 'Accept');

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { Forbidden, Unauthorized } from './errors.ts';
 
 /**
- * The types that an application declares of itself, by module augmentation.
+ * The types that an application declares by module augmentation.
  *
  * @example
  * declare module '@viewset/core' {
@@ -11,13 +11,13 @@ import { Forbidden, Unauthorized } from './errors.ts';
  */
 export interface ViewsetTypes {}
 
-/** The least that the built-in permissions and throttles need of a user. */
+/** The properties of a user that the built-in permissions and throttles need. */
 export interface AnyUser {
   readonly id: number | string | bigint;
   readonly role?: { readonly name: string } | null | undefined;
 }
 
-/** The application's user: `ViewsetTypes['user']` if it is declared. If another name is declared there, no user fits the type. */
+/** The application's user: `ViewsetTypes['user']` if it is declared. If only another name is declared there, no user fits the type. */
 export type CurrentUser = ViewsetTypes extends { user: infer User } ? User : OnlyUser<keyof ViewsetTypes>;
 
 type OnlyUser<Declared> = [Declared] extends [never]
@@ -37,8 +37,8 @@ declare module 'fastify' {
 }
 
 /**
- * A request of somebody who is logged in. A permission's `hasPermission` that says `request is AuthenticatedRequest` promises
- * that it grants nothing to others, so that the actions behind it get such a request.
+ * A request of a logged-in user. A permission whose `hasPermission` returns `request is AuthenticatedRequest` promises that it refuses
+ * anonymous requests. Actions with this permission then get a request of this type.
  */
 export type AuthenticatedRequest = FastifyRequest & { user: NonNullable<FastifyRequest['user']> };
 
@@ -46,7 +46,7 @@ export type AuthenticatedRequest = FastifyRequest & { user: NonNullable<FastifyR
 export const USER_SOURCE: unique symbol = Symbol('viewset.user');
 
 /**
- * Returns the user who is logged in, or null when nobody is: `request.user`, unless option `user` of the plugin says otherwise.
+ * Returns the logged-in user, or null if there is none. That is `request.user`, unless the plugin's option `user` says otherwise.
  *
  * @example
  * const user = getCurrentUser(request);
@@ -58,7 +58,7 @@ export function getCurrentUser(request: FastifyRequest): CurrentUser | null {
 }
 
 /**
- * Returns the user who is logged in; behind IsAuthenticated there always is one. Throws Unauthorized if nobody is logged in.
+ * Returns the logged-in user; behind IsAuthenticated there always is one. Throws Unauthorized if there is none.
  *
  * @example
  * override performCreate(request: FastifyRequest, data: WriteData<Order, InputOf<typeof write>>) {
@@ -73,15 +73,15 @@ export function requireUser(request: FastifyRequest): CurrentUser {
 
 /** The functions that return the user of a request, for one type of user. */
 export interface UserFunctions<User extends AnyUser> {
-  /** Returns the user who is logged in, or null when nobody is. */
+  /** Returns the logged-in user, or null if there is none. */
   readonly getCurrentUser: (request: FastifyRequest) => User | null;
-  /** Returns the user who is logged in. Throws Unauthorized if nobody is. */
+  /** Returns the logged-in user. Throws Unauthorized if there is none. */
   readonly requireUser: (request: FastifyRequest) => User;
 }
 
 /**
- * Returns `getCurrentUser` and `requireUser` for one type of user, without augmentation: two APIs of one program may have different users. Call it
- * once in each API and import the functions from there. The type is a promise of yours; nothing is checked at run time.
+ * Returns `getCurrentUser` and `requireUser` for one type of user, without augmentation. Use it if two APIs in one program have different
+ * users. Call it once in each API and import the functions from there. The type is not checked at run time.
  *
  * @example
  * const members = withUser<{ id: number; card: string }>();

@@ -23,7 +23,7 @@ import {
 import { atOnce } from './awaitable.ts';
 import { isRecord } from './json.ts';
 
-/** The schema of the one body of every error, for `responses` of an action or of a route of the application's own. */
+/** The schema of the body of every error, for `responses` of actions and of your own routes. */
 export const ERROR_SCHEMA: TSchema = Type.Object(
   {
     error: Type.String({ description: 'A sentence for a person' }),
@@ -42,7 +42,7 @@ export const ERROR_SCHEMA: TSchema = Type.Object(
   { title: 'Error' },
 );
 
-/** The answer to an error in a format of the application's own. */
+/** The response to an error in the application's own format. */
 export interface FormattedError {
   /** From 400 to 599. Default: the status of the error. */
   readonly status?: number;
@@ -51,8 +51,8 @@ export interface FormattedError {
 }
 
 /**
- * Makes the answer to an error of any layer. It must answer at once. There is no request for malformed HTTP, and for documents, which ask for
- * the status of each kind of error.
+ * Makes the response to an error from any layer. It must be synchronous. `request` is missing for malformed HTTP, and for documents, which
+ * call it to learn the status of each kind of error.
  *
  * @example
  * const formatError: FormatError = (error) => {

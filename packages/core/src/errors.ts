@@ -1,4 +1,4 @@
-/** One offending field of a request: the part of the request, a JSON pointer to it, and what was expected. */
+/** One wrong field of a request: the part of the request, a JSON pointer to the field, and what was expected. */
 export interface ErrorDetail {
   readonly in: 'body' | 'query' | 'params';
   readonly path: string;
@@ -8,11 +8,11 @@ export interface ErrorDetail {
 /** The options of an error, besides its message. */
 export interface HttpErrorOptions {
   readonly details?: readonly ErrorDetail[];
-  /** Headers that the answer must carry, in lower case. */
+  /** Headers that the response must have, in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The error that led here; logged, never sent. */
+  /** The error that caused this one. It is logged, and never sent. */
   readonly cause?: unknown;
-  /** The security event that the log tells of, such as `permission.refused`. Default: none. */
+  /** The security event for the log, such as `permission.refused`. Default: none. */
   readonly event?: string;
 }
 
@@ -24,8 +24,8 @@ export interface ErrorBody {
 }
 
 /**
- * An error that knows its HTTP answer. Throw one of its subclasses from any hook or handler; `statusCode`, `code`,
- * `message` and `details` are what the client sees.
+ * An error with an HTTP response. Throw one of its subclasses from any hook or handler. The client sees `statusCode`, `code`, `message` and
+ * `details`.
  *
  * @example
  * throw new NotFound('No such invoice');   // 404 {"error":"No such invoice","code":"not_found"}
@@ -36,7 +36,7 @@ export class HttpError extends Error {
   readonly code: string;
   readonly details: readonly ErrorDetail[] | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** The security event that the log tells of; never sent. */
+  /** The security event for the log. It is never sent. */
   readonly event: string | undefined;
 
   constructor(statusCode: number, code: string, message: string, options: HttpErrorOptions = {}) {
@@ -73,32 +73,30 @@ function errorClass(
   };
 }
 
-/** 400: the request cannot be read at all (malformed JSON, malformed HTTP, an empty body if JSON is required). */
+/** 400: the request cannot be read: malformed JSON, malformed HTTP, or an empty body where JSON is required. */
 export class ParseError extends errorClass(400, 'parse_error', 'The request could not be parsed') {}
 
-/** 400: the request can be read, but a value in it is not usable. Name each such value in `details`. */
+/** 400: the request can be read, but some values in it are wrong. Name each of them in `details`. */
 export class InvalidUsage extends errorClass(400, 'invalid_usage', 'The request is not valid') {}
 
-/**
- * 401: nobody is logged in, or the credentials are not good. Carries `WWW-Authenticate: Bearer` (RFC 6750, section 3).
- */
+/** 401: the user is not logged in, or the credentials are wrong. Carries `WWW-Authenticate: Bearer` (RFC 6750, section 3). */
 export class Unauthorized extends HttpError {
   constructor(message = 'Authentication is required', options: HttpErrorOptions = {}) {
     super(401, 'unauthorized', message, { ...options, headers: { 'www-authenticate': 'Bearer', ...options.headers } });
   }
 }
 
-/** 403: somebody is logged in, and is not allowed to do this. */
+/** 403: the user is logged in, but is not allowed to do this. */
 export class Forbidden extends HttpError {
   constructor(message = 'You are not allowed to do this', options?: HttpErrorOptions) {
     super(403, 'forbidden', message, { event: 'permission.refused', ...options });
   }
 }
 
-/** 404: no such route or record, or none that this request may see. */
+/** 404: the route or record does not exist, or this request may not see it. */
 export class NotFound extends errorClass(404, 'not_found', 'Not found') {}
 
-/** 405: the path exists, the method does not. `Allow` lists the methods that do (RFC 9110, section 15.5.6). */
+/** 405: the path exists, but not the method. `Allow` lists the existing methods (RFC 9110, section 15.5.6). */
 export class MethodNotAllowed extends HttpError {
   constructor(method: string, allowed: readonly string[], options: HttpErrorOptions = {}) {
     super(405, 'method_not_allowed', `Method ${method} is not allowed here; allowed: ${allowed.join(', ')}`, {
@@ -108,10 +106,10 @@ export class MethodNotAllowed extends HttpError {
   }
 }
 
-/** 409: another record has the unique value already, or other records refer to this one. */
+/** 409: another record already has the unique value, or other records refer to this one. */
 export class TargetObjectAlreadyExist extends errorClass(409, 'conflict', 'The object already exists') {}
 
-/** 412: the record is not the one that `If-Match` names (RFC 9110, section 15.5.13); nothing was written. */
+/** 412: `If-Match` does not match the record (RFC 9110, section 15.5.13). Nothing was written. */
 export class PreconditionFailed extends errorClass(
   412,
   'precondition_failed',
@@ -124,24 +122,24 @@ export class PayloadTooLarge extends errorClass(413, 'payload_too_large', 'The r
 /** 414: the URL, or one of its path parameters, is longer than the server takes. */
 export class UriTooLong extends errorClass(414, 'uri_too_long', 'The URL is too long') {}
 
-/** 415: the body is of a media type that the route does not read. */
+/** 415: the route does not read the media type of the body. */
 export class UnsupportedMediaType extends errorClass(
   415,
   'unsupported_media_type',
   'The media type is not supported; send application/json',
 ) {}
 
-/** 422: never raised by the library itself; for applications whose rules go beyond the form of a request. */
+/** 422: for rules of applications. The library never throws it. */
 export class UnprocessableEntity extends errorClass(422, 'unprocessable_entity', 'The request cannot be processed') {}
 
-/** 428: the view wants `If-Match` with a write, and none came (RFC 6585, section 3). */
+/** 428: the view requires `If-Match` for writes, and the request has none (RFC 6585, section 3). */
 export class PreconditionRequired extends errorClass(
   428,
   'precondition_required',
   'Send If-Match with the ETag of the record as you have read it',
 ) {}
 
-/** 429: a throttle's limit is reached. `Retry-After` says for how many whole seconds. */
+/** 429: the limit of a throttle is reached. `Retry-After` has the time to wait, in whole seconds. */
 export class TooManyRequests extends HttpError {
   constructor(retryAfterSeconds: number, message = 'Too many requests', options: HttpErrorOptions = {}) {
     super(429, 'too_many_requests', message, {
@@ -155,7 +153,7 @@ export class TooManyRequests extends HttpError {
 /** 431: the header section is larger than the server takes. */
 export class HeadersTooLarge extends errorClass(431, 'headers_too_large', 'The request headers are too large') {}
 
-/** 500: a fault of the server. What happened stands in the log under the request's id, never in the answer. */
+/** 500: a fault of the server. The log has the cause under the request's id. The response never has it. */
 export class InternalError extends HttpError {
   constructor(options?: HttpErrorOptions) {
     super(500, 'internal_error', 'An internal error occurred', options);
@@ -163,9 +161,8 @@ export class InternalError extends HttpError {
 }
 
 /**
- * 500: a mistake of the programmer or of the configuration, thrown at registration with a sentence that names the
- * option, what was expected and what came. Should one be thrown during a request, the client sees no more than that
- * the server is not configured.
+ * 500: a mistake in the program or its configuration. It is thrown at registration, and its message names the option, what was expected and
+ * what came. If it is thrown during a request, the client only sees that the server is not configured.
  */
 export class ImproperlyConfigured extends HttpError {
   constructor(message: string, options?: HttpErrorOptions) {

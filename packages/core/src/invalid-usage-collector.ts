@@ -3,7 +3,7 @@ import { InvalidUsage } from './errors.ts';
 import { PlacedInvalidUsage } from './parameters.ts';
 
 /**
- * Gathers the 400s of several steps into one, so that a client learns of every offending field at once.
+ * Joins the 400s of several steps into one, so that a client sees all wrong fields at once.
  *
  * @example
  * const problems = new InvalidUsageCollector();
@@ -14,7 +14,7 @@ import { PlacedInvalidUsage } from './parameters.ts';
 export class InvalidUsageCollector {
   readonly #caught: InvalidUsage[] = [];
 
-  /** Returns the results of two steps, or throws one InvalidUsage for all that they threw. */
+  /** Returns the results of two steps, or throws one InvalidUsage for both. */
   static both<First, Second>(first: () => First, second: () => Second): [First, Second] {
     const problems = new InvalidUsageCollector();
     const results = [problems.attempt(first), problems.attempt(second)];
@@ -33,7 +33,7 @@ export class InvalidUsageCollector {
     }
   }
 
-  /** Like `attempt`, of a step that may take its time. */
+  /** Like `attempt`, for an asynchronous step. */
   async attemptLater<T>(step: () => Awaitable<T>): Promise<T | undefined> {
     const done = await settle(
       step,

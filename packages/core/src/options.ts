@@ -3,7 +3,7 @@ import { isPlainRecord, isRecord } from './json.ts';
 import { nearest } from './nearest.ts';
 
 /**
- * Refuses an option that nothing reads, so that a misspelt one is never ignored in silence.
+ * Throws for unknown options, so that a misspelt one is never silently ignored.
  *
  * @example
  * checkOptionNames('Router', { prefx: 'api' }, ['prefix']);
@@ -93,7 +93,7 @@ export const TEXTS_BY_NAME: OptionRule = [
 ];
 export const STORE: OptionRule = ['a Store', (value) => typeof (value as { hit?: unknown } | null)?.hit === 'function'];
 
-/** The error for an option of the wrong value: names the option, what was expected and what came. */
+/** Makes the error for a wrong value of an option. It names the option, what was expected and what came. */
 export function wrongOption(owner: string, name: string, expected: string, came: unknown): ImproperlyConfigured {
   return new ImproperlyConfigured(`${owner}: option "${name}" must be ${expected}, but ${describe(came)} came`);
 }

@@ -3,26 +3,26 @@ import { type ErrorDetail, InvalidUsage } from './errors.ts';
 import { pointerStep, textProblem } from './json.ts';
 import { parseStrictJson, StrictJsonError } from './strict-json.ts';
 
-/** A query parameter that a filter or a paginator declares: its name, and a schema of its text for documentation. */
+/** A query parameter of a filter or a paginator: its name, and a schema of its text for documents. */
 export interface ParameterDeclaration {
   readonly name: string;
   readonly schema: TSchema;
   /**
-   * The comparisons that a value asks for, one of which must hold: `{ field: 'author.name', lookup: 'icontains' }`. Programs such as generated
-   * tests read them. Default: none is known.
+   * The comparisons that the parameter makes with its value, of which one must hold: `{ field: 'author.name', lookup: 'icontains' }`. For
+   * programs such as generated tests. Default: not known.
    */
   readonly compares?: readonly { readonly field: string; readonly lookup: string }[];
-  /** The fields that a value orders by, by the names that it has for them. Default: none is known. */
+  /** The fields that the parameter can order by, by their names in its value. Default: not known. */
   readonly orders?: Readonly<Record<string, string>>;
   /** The part of a page that a value chooses. Default: none. */
   readonly pages?: 'number' | 'offset' | 'cursor' | 'size';
-  /** The most records that a page has, whatever size a value asks for. */
+  /** The most records on a page, whatever size the value asks for. */
   readonly maxPageSize?: number;
 }
 
 /**
- * The query string of a request, or the body of a QUERY request, which stands in its place. An empty value counts as absent; a NUL character and text that is not well-formed
- * Unicode are refused, since no database keeps them.
+ * The query string of a request, or the body of a QUERY request, which replaces it. An empty value counts as absent. A NUL character or
+ * malformed Unicode is refused, because databases cannot store them.
  *
  * @example
  * // GET /products?name=a&name=b&page=2&search=
@@ -53,20 +53,20 @@ export class QueryParameters {
     return this.#json.size === 0 ? names : [...names, ...this.#json.keys()];
   }
 
-  /** The same parameters with one name alone. */
+  /** Returns the parameters with only one of the names. */
   only(name: string): QueryParameters {
     const json = this.#json.has(name) ? new Map([[name, this.#json.get(name)]]) : NO_JSON;
     return new QueryParameters({ [name]: this.#value(name) }, json, this.path);
   }
 
-  /** Tells if a name was sent with anything but the empty value. */
+  /** Tells if a name was sent with a value that is not empty. */
   has(name: string): boolean {
     if (this.#json.has(name)) return true;
     const value = this.#value(name);
     return value !== undefined && value !== '';
   }
 
-  /** Returns every non-empty value of a name, in the order sent. */
+  /** Returns all non-empty values of a name, in the order sent. */
   all(name: string): readonly string[] {
     const value = this.#value(name);
     if (value === undefined || value === '') return [];
@@ -83,8 +83,8 @@ export class QueryParameters {
   }
 
   /**
-   * Returns the JSON that a name has, as a text or, in the body of a QUERY request, as it is; undefined if the name is absent or
-   * empty. Throws InvalidUsage for a text that is no JSON, and for one with the same name twice in an object.
+   * Returns the JSON value of a name. In a query string it is parsed from text, in the body of a QUERY request it is taken as it is.
+   * Undefined if the name is absent or empty. Throws InvalidUsage for malformed JSON, and for an object that has a name twice.
    *
    * @example
    * // GET /places?near={"lat":1,"lon":2}   (URL-encoded)

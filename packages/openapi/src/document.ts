@@ -11,7 +11,7 @@ import { shareComponents } from './shared-components.ts';
 
 export type { JsonObject } from './json-schema.ts';
 
-/** The title and the version of an API, and what else OpenAPI's Info Object has. */
+/** The title and the version of an API, and other fields of OpenAPI's Info Object. */
 export interface DocumentInfo {
   readonly title: string;
   readonly version: string;

@@ -24,9 +24,9 @@ const MovedDate: DateConstructor = new Proxy(RealDate, {
 });
 
 /**
- * Moves the time of the process: `Date` and `performance.now`. So codes, tokens, sessions, throttles in memory and caches of users grow
- * older, and so does what the application itself does by `Date`. Timers do not run earlier. Clocks of other programs stay: Redis, and `now()` of a
- * database.
+ * Moves the time of the process: `Date` and `performance.now`. Codes, tokens, sessions, throttles in memory, cached users and everything
+ * else that the application measures by `Date` grow older. Timers do not fire earlier. Redis and `now()` of a database have clocks of their
+ * own.
  *
  * @example
  * const clock = new Clock();
@@ -46,7 +46,7 @@ export class Clock {
     this.#move(ms);
   }
 
-  /** Takes back what this clock has moved. `close()` of a test application does it. */
+  /** Undoes the moves of this clock. `close()` of a test application calls it. */
   reset(): void {
     this.#move(-this.#ownMs);
   }

@@ -1,8 +1,25 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { AnyEntity, EntityClass, EntitySchema, MikroORM, Options } from '@mikro-orm/core';
+import type { MikroORM as MongoORM } from '@mikro-orm/mongodb';
+
+/**
+ * The databases that tests can run on.
+ *
+ * @example
+ * for (const database of TEST_DATABASES) {
+ *   test(`on ${database}`, { skip: missingServer(database) }, async () => {});
+ * }
+ */
+export const TEST_DATABASES = ['sqlite', 'postgresql', 'mongodb'] as const;
 
 /** A database that tests can run on. */
-export type TestDatabase = 'sqlite' | 'postgresql' | 'mongodb';
+export type TestDatabase = (typeof TEST_DATABASES)[number];
+
+/** The variables that name the servers on which tests may create databases. */
+const VARIABLES = { postgresql: 'TEST_POSTGRES_URL', mongodb: 'TEST_MONGODB_URL' } as const;
 
 /** The parts of an ORM that an application decides. */
 export interface OrmOptions {
@@ -17,6 +34,14 @@ export interface OpenDatabase {
   drop(): Promise<void>;
 }
 
+/** An empty database that an application opens by itself. */
+export interface EmptyDatabase {
+  /** `sqlite:` and the path of a file, or the URL of a database of the server. */
+  readonly url: string;
+  /** Removes the database. */
+  readonly drop: () => Promise<void>;
+}
+
 const OPENERS: Readonly<Record<TestDatabase, (options: OrmOptions) => Promise<OpenDatabase>>> = {
   sqlite: openSqlite,
   postgresql: openPostgreSql,
@@ -25,10 +50,67 @@ const OPENERS: Readonly<Record<TestDatabase, (options: OrmOptions) => Promise<Op
 
 /** Opens an empty database with the schema of the entities. */
 export function openDatabase(database: TestDatabase, options: OrmOptions): Promise<OpenDatabase> {
-  if (!Object.hasOwn(OPENERS, database)) {
-    throw new Error(`testApp: "database" must be sqlite, postgresql or mongodb, but got ${database}`);
-  }
-  return OPENERS[database](options);
+  return entryOf(OPENERS, database, 'testApp')(options);
+}
+
+const CREATORS: Readonly<Record<TestDatabase, () => Promise<EmptyDatabase>>> = {
+  sqlite: createFile,
+  postgresql: createPostgreSql,
+  mongodb: createMongo,
+};
+
+/**
+ * Creates an empty database, without tables, for an application that opens its database by a URL: in a process of its own, or to
+ * test its migrations. `testApp` needs none.
+ *
+ * @example
+ * const { url, drop } = await emptyDatabase('postgresql');
+ * const orm = await MikroORM.init({ clientUrl: url, entities: [Product] });
+ * await orm.close();
+ * await drop();
+ */
+export function emptyDatabase(database: TestDatabase): Promise<EmptyDatabase> {
+  return entryOf(CREATORS, database, 'emptyDatabase')();
+}
+
+/**
+ * Says why tests cannot run on a database: the variable of its server is not set. False if they can. Under CI (`CI=true`) it is always
+ * false, so that a test without its server fails there. Pass the result as the option `skip` of a test.
+ *
+ * @example
+ * test('on PostgreSQL', { skip: missingServer('postgresql') }, async () => {});
+ */
+export function missingServer(database: TestDatabase): string | false {
+  if (database === 'sqlite' || process.env['CI'] === 'true') return false;
+  return process.env[VARIABLES[database]]
+    ? false
+    : `${VARIABLES[database]} is not set: nothing was tried on ${database}`;
+}
+
+function entryOf<Entry>(table: Readonly<Record<TestDatabase, Entry>>, database: TestDatabase, caller: string): Entry {
+  if (Object.hasOwn(table, database)) return table[database];
+  throw new Error(`${caller}: "database" must be sqlite, postgresql or mongodb, but got ${database}`);
+}
+
+async function createFile(): Promise<EmptyDatabase> {
+  const folder = await mkdtemp(join(tmpdir(), 'viewset-test-'));
+  const drop = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  return { url: `sqlite:${join(folder, 'test.sqlite')}`, drop };
+}
+
+async function createPostgreSql(): Promise<EmptyDatabase> {
+  const [server, name] = [serverUrl('postgresql'), freshName()];
+  await onServer(server, (execute) => execute(`create database "${name}"`));
+  return { url: urlOfDatabase(server, name), drop: () => dropPostgreSql(server, name) };
+}
+
+async function createMongo(): Promise<EmptyDatabase> {
+  const url = urlOfDatabase(serverUrl('mongodb'), freshName());
+  const drop = async (): Promise<void> => {
+    const { MikroORM } = await import('@mikro-orm/mongodb');
+    await dropMongo(await MikroORM.init({ clientUrl: url, entities: [], discovery: { warnWhenNoEntities: false } }));
+  };
+  return { url, drop };
 }
 
 async function openSqlite({ entities, orm: given }: OrmOptions): Promise<OpenDatabase> {
@@ -43,20 +125,21 @@ async function openMongo({ entities, orm: given }: OrmOptions): Promise<OpenData
     import('@mikro-orm/mongodb'),
     import('@viewset/mongodb'),
   ]);
-  const clientUrl = urlOfDatabase(serverUrl('TEST_MONGODB_URL'), freshName());
+  const clientUrl = urlOfDatabase(serverUrl('mongodb'), freshName());
   const extensions = [MongoExtension];
   const orm = await MikroORM.init({ extensions, ...given, clientUrl, entities: [...entities] } as object);
   await orm.schema.create();
-  const drop = async (): Promise<void> => {
-    await orm.em.getConnection().getDb().dropDatabase();
-    await orm.close(true);
-  };
-  return { orm, drop };
+  return { orm, drop: () => dropMongo(orm) };
+}
+
+async function dropMongo(orm: MongoORM): Promise<void> {
+  await orm.em.getConnection().getDb().dropDatabase();
+  await orm.close(true);
 }
 
 async function openPostgreSql({ entities, orm: given }: OrmOptions): Promise<OpenDatabase> {
   const { MikroORM: Driver } = await import('@mikro-orm/postgresql');
-  const server = serverUrl('TEST_POSTGRES_URL');
+  const server = serverUrl('postgresql');
   const open = async (name: string): Promise<MikroORM> => {
     const clientUrl = urlOfDatabase(server, name);
     return Driver.init({ ...given, clientUrl, entities: [...entities] } as object);
@@ -75,9 +158,13 @@ async function openPostgreSql({ entities, orm: given }: OrmOptions): Promise<Ope
   });
   const drop = async (): Promise<void> => {
     await orm.close(true);
-    await onServer(server, (execute) => execute(`drop database if exists "${name}" with (force)`));
+    await dropPostgreSql(server, name);
   };
   return { orm, drop };
+}
+
+async function dropPostgreSql(server: string, name: string): Promise<void> {
+  await onServer(server, (execute) => execute(`drop database if exists "${name}" with (force)`));
 }
 
 type Execute = (sql: string) => Promise<unknown>;
@@ -127,8 +214,9 @@ function urlOfDatabase(server: string, name: string): string {
   return url.href;
 }
 
-function serverUrl(variable: 'TEST_POSTGRES_URL' | 'TEST_MONGODB_URL'): string {
+function serverUrl(database: keyof typeof VARIABLES): string {
+  const variable = VARIABLES[database];
   const url = process.env[variable];
   if (url !== undefined && url !== '') return url;
-  throw new Error(`testApp: set ${variable} to the URL of a server on which tests may create databases`);
+  throw new Error(`@viewset/testing: set ${variable} to the URL of a server on which tests may create databases`);
 }

@@ -5,8 +5,8 @@ import type { MikroORM } from '@mikro-orm/core';
 const BRACKETS = /^(?:begin|commit|rollback|savepoint|release savepoint)\b|^db\.(?:begin|commit|rollback)/i;
 
 /**
- * Runs some work and counts the SQL statements or MongoDB commands that the ORM runs meanwhile. Views and the unit of work count
- * alike. The begin and end of transactions do not count. Run nothing else on the ORM at the same time.
+ * Runs some work and counts the SQL statements or MongoDB commands that the ORM runs during it, by views and by the unit of work. The begin
+ * and end of transactions do not count. Run nothing else on the ORM at the same time.
  *
  * @throws AssertionError if another number of queries ran; its message lists them
  * @example

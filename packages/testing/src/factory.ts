@@ -8,12 +8,12 @@ import {
 import type { Factories } from './factories.ts';
 import { uniqueValue } from './unique-value.ts';
 
-/** Values in the place of those that a factory finds, or a function of the number of a record, which counts from 1. */
+/** Values that replace generated ones, or a function that returns them for the number of a record, from 1. */
 export type FactoryOverrides<Entity> = Partial<EntityData<Entity>> | ((number: number) => Partial<EntityData<Entity>>);
 
 /**
- * Makes valid records of an entity. It gives each required column a value of its kind and length that differs from record to record, and
- * each required relation a new record. Columns that may be null, or have a default, are left out. Get one by `factory` of a test application.
+ * Makes valid records of an entity. Each required column gets a value of its type and length that differs from record to record. Each
+ * required relation gets a new record. Columns that may be null or have a default are left out. Get one by `factory` of a test application.
  *
  * @example
  * const shop = await testApp(async () => fastify(), { entities: [Author, Book] });
@@ -36,14 +36,14 @@ export class Factory<Entity extends object> {
     return this.#make(overrides, []);
   }
 
-  /** Stores a record, and what it needs. */
+  /** Makes and stores a record, with the records that it needs. */
   async create(overrides: FactoryOverrides<Entity> = {}): Promise<Entity> {
     const made = this.make(overrides);
     await this.#factories.em.persist(made).flush();
     return made;
   }
 
-  /** Stores several records. */
+  /** Makes and stores several records. */
   async createMany(count: number, overrides: FactoryOverrides<Entity> = {}): Promise<Entity[]> {
     const made = Array.from({ length: count }, () => this.make(overrides));
     await this.#factories.em.persist(made).flush();

@@ -12,8 +12,8 @@ const WAIT_MS = 2000;
 const STEP_MS = 5;
 
 /**
- * Keeps mails instead of sending them. Give it to `@viewset/auth` as its `mailer`. Some mails go out after the answer, so `last` and `code` wait
- * for a mail that has not been asked for yet, for two seconds at most.
+ * Keeps mails instead of sending them. Give it to `@viewset/auth` as `mailer`. Some mails are sent after the response, so `last` and `code`
+ * wait up to two seconds for a mail that they have not returned yet.
  *
  * @example
  * const mails = new MailBox();
@@ -33,7 +33,7 @@ export class MailBox {
     return Promise.resolve();
   }
 
-  /** Returns the newest mail to an address, once: the next call waits for another mail. Throws if none comes. */
+  /** Returns the newest mail to an address, only once: the next call waits for another mail. Throws if none comes. */
   async last(recipient: string): Promise<CaughtMail> {
     for (let waitedMs = 0; ; waitedMs += STEP_MS) {
       const found = this.#unread.findLast((mail) => mail.recipient === recipient);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EntityName, MikroORM } from '@mikro-orm/core';
 import { type Client, createClient, type ClientOptions } from '@viewset/client';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { Clock } from './clock.ts';
 import { type OpenDatabase, openDatabase, type OrmOptions, type TestDatabase } from './databases.ts';
 import { expectQueries } from './expect-queries.ts';
@@ -23,15 +23,16 @@ export interface TestAppOptions {
   readonly prefix?: string;
 }
 
-/** The options of a client of `as`; those of `@viewset/client` but for the URL, the token and `fetch`. */
+/** The options of a client of `as`: those of `@viewset/client` without the URL, the token and `fetch`. */
 export type ClientOfUserOptions = Omit<ClientOptions, 'url' | 'token' | 'fetch'>;
 
 /**
- * Builds an application on an empty database of its own: SQLite in memory, or a new database on the server of `TEST_POSTGRES_URL` or
- * `TEST_MONGODB_URL`. `build` is the application's own function; it must leave the start to the test. Close the result when the test
+ * Builds an application on a new, empty database: SQLite in memory, or a database on the server of `TEST_POSTGRES_URL` or
+ * `TEST_MONGODB_URL`. `build` is your application's own function. It must not call `ready` or `listen`. Close the result when the test
  * ends, or declare it by `await using`.
  *
- * On PostgreSQL the schema is created once, in a template that later databases are copied from. The template stays on the server until somebody drops it.
+ * On PostgreSQL the schema is created once, in a template database, which later databases are copied from. The template stays on the server
+ * until you drop it.
  *
  * @example
  * const build = async (orm: MikroORM) => {
@@ -70,14 +71,14 @@ function databaseOfEnvironment(): TestDatabase {
 type Identify = (user: object) => Readonly<Record<string, string>>;
 
 interface AppWithAuth {
-  readonly auth: { issueToken(account: object): string };
+  readonly auth: { readonly tokenScheme: string; issueToken(account: object): string };
 }
 
 /** Finds how requests say whose they are: by a token of `@viewset/auth`, else by a header that a hook reads. */
 function identifyUsers(app: FastifyInstance): Identify {
   if (app.hasDecorator('auth')) {
     const { auth } = app as unknown as AppWithAuth;
-    return (user) => ({ authorization: `Bearer ${auth.issueToken(user)}` });
+    return (user) => ({ authorization: `${auth.tokenScheme} ${auth.issueToken(user)}` });
   }
   const header = 'x-test-user';
   const users = new Map<string, object>();
@@ -132,10 +133,10 @@ export class TestApp<Orm extends MikroORM = MikroORM, App extends FastifyInstanc
   }
 
   /**
-   * Makes a client of the API, typed as the real one, whose requests are a user's; null: nobody's. With `@viewset/auth` the user is an account
-   * whose role is loaded, and gets a token. Else it becomes `request.user`.
+   * Makes a client of the API, typed like the real one, that sends requests as a user; with null, anonymous ones. With `@viewset/auth`,
+   * give an account whose role is loaded; it gets a token. Without, the object becomes `request.user`.
    *
-   * The client never sends a request again by itself, unless the options say so.
+   * The client does not repeat requests, unless the options say so.
    */
   as<Api>(user: object | null, options: ClientOfUserOptions = {}): Client<Api> {
     const headers = { ...this.headersOf(user), ...options.headers };
@@ -143,7 +144,12 @@ export class TestApp<Orm extends MikroORM = MikroORM, App extends FastifyInstanc
     return createClient<Api>({ retries: 0, ...options, headers, url, fetch: injectFetch(this.app) });
   }
 
-  /** Returns the headers that make a request of `app.inject` one of a user; none for null. */
+  /** Sends a request as a user, or an anonymous one, by `app.inject`. For what the client of `as` does not show: headers, malformed bodies. */
+  inject(user: object | null, request: InjectOptions): Promise<LightMyRequestResponse> {
+    return this.app.inject({ ...request, headers: { ...this.headersOf(user), ...request.headers } });
+  }
+
+  /** Returns the headers that a request needs to be a user's; none for null. */
   headersOf(user: object | null): Readonly<Record<string, string>> {
     return user === null ? {} : this.#identify(user);
   }
@@ -153,7 +159,7 @@ export class TestApp<Orm extends MikroORM = MikroORM, App extends FastifyInstanc
     return expectQueries(this.#opened.orm, expected, work);
   }
 
-  /** Makes a factory of an entity's records. The overrides stand in for the values that it would find. */
+  /** Makes a factory for records of an entity. The overrides replace generated values. */
   factory<Entity extends object>(
     entity: EntityName<Entity>,
     overrides: FactoryOverrides<Entity> = {},
@@ -162,8 +168,8 @@ export class TestApp<Orm extends MikroORM = MikroORM, App extends FastifyInstanc
   }
 
   /**
-   * Makes a valid body of a view's operation or action: every field of its write shape, each with a value that fits its schema and differs from
-   * body to body. References lead to new records, made by `factory`. `given` has the values of some fields.
+   * Makes a valid body of a view's operation or action. Every field of its write shape has a value that fits its schema and differs from
+   * body to body. References refer to new records, made by `factory`. `given` has values of some fields.
    *
    * Throws for a field whose pattern the kit does not know, and for a file, if `given` does not have it.
    *

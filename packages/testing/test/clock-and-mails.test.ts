@@ -17,7 +17,7 @@ t.test('throttles count by the clock', async (t) => {
 
 t.test('codes and tokens grow old', async (t) => {
   const mails = new MailBox();
-  const library = await testApp((orm) => createAppWithAccounts(orm, mails), { entities: ENTITIES });
+  const library = await testApp((orm) => createAppWithAccounts(orm, { mailer: mails }), { entities: ENTITIES });
   t.teardown(() => library.close());
   const post = (url: string, payload: object) => library.app.inject({ method: 'POST', url, payload });
   const email = 'ada@example.com';

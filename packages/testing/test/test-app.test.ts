@@ -1,5 +1,11 @@
+import { existsSync } from 'node:fs';
+import type { MikroORM } from '@mikro-orm/core';
+import { MikroORM as MongoORM } from '@mikro-orm/mongodb';
+import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
+import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
+import { MongoExtension } from '@viewset/mongodb';
 import t from 'tap';
-import { testApp } from '../src/index.ts';
+import { emptyDatabase, missingServer, TEST_DATABASES, testApp } from '../src/index.ts';
 import {
   Account,
   type Api,
@@ -30,9 +36,11 @@ onEveryDatabase(
       t.match(await library.as<Api>(null).books.create.safe(body), { ok: false, status: 401 });
       const made = await library.as<Api>({ id: 7 }).books.create(body);
       t.match(made, { title: 'Tea', author: 'Ada' });
+      const request = { method: 'DELETE', url: `/api/books/${made.id}` } as const;
+      t.equal((await library.inject(null, request)).statusCode, 401);
       const headers = library.headersOf({ id: 7 });
-      const answer = await library.app.inject({ method: 'DELETE', url: `/api/books/${made.id}`, headers });
-      t.equal(answer.statusCode, 204);
+      t.equal((await library.app.inject({ ...request, headers })).statusCode, 204);
+      t.equal((await library.inject({ id: 7 }, { ...request, headers: { accept: '*/*' } })).statusCode, 404);
     });
 
     await t.test('factories make valid records', async (t) => {
@@ -111,6 +119,15 @@ onEveryDatabase(
   },
 );
 
+t.test('a client sends its token by the scheme of the application', async (t) => {
+  const build = (orm: MikroORM) => createAppWithAccounts(orm, { tokenScheme: 'Token' });
+  const library = await testApp(build, { entities: ENTITIES, database: 'sqlite' });
+  t.teardown(() => library.close());
+  const account = await library.factory(Account).create({ role: await library.factory(Role).create() });
+  t.match(library.headersOf(account), { authorization: /^Token / });
+  t.match(await library.as<Api>(account).books.create.safe({} as never), { status: 400 });
+});
+
 t.test('applications have databases of their own', async (t) => {
   const open = () => testApp(createApp, { entities: ENTITIES, database: 'sqlite' });
   const [first, second] = await Promise.all([open(), open()]);
@@ -128,4 +145,43 @@ t.test('an application that does not start leaves nothing open', async (t) => {
 t.test('a database that is none is named', async (t) => {
   const options = { entities: ENTITIES, database: 'oracle' as never };
   await t.rejects(testApp(createApp, options), { message: /must be sqlite, postgresql or mongodb, but got oracle/ });
+});
+
+t.test('an empty database for an application that opens it by itself', async (t) => {
+  const open = {
+    sqlite: (url: string) => SqliteORM.init({ dbName: url.slice('sqlite:'.length), entities: ENTITIES }),
+    postgresql: (clientUrl: string) => PostgreSqlORM.init({ clientUrl, entities: ENTITIES }),
+    mongodb: (clientUrl: string) => MongoORM.init({ clientUrl, entities: ENTITIES, extensions: [MongoExtension] }),
+  };
+  for (const database of TEST_DATABASES) {
+    await t.test(`on ${database}`, { skip: missingServer(database) }, async (t) => {
+      const { url, drop } = await emptyDatabase(database);
+      const orm = await open[database](url);
+      await orm.schema.create();
+      await orm.em.fork().insert(Role, { id: 1, name: 'user' });
+      t.equal(await orm.em.fork().count(Role), 1);
+      await orm.close();
+      await drop();
+      if (database === 'sqlite') return t.notOk(existsSync(url.slice('sqlite:'.length)));
+      const after = await open[database](url);
+      t.teardown(() => after.close());
+      const left = await after.em
+        .fork()
+        .count(Role)
+        .catch((error: Error) => error.message);
+      return t.match(String(left), database === 'mongodb' ? '0' : 'does not exist');
+    });
+  }
+});
+
+t.test('a server that is missing skips a test, but not under CI', async (t) => {
+  const { TEST_POSTGRES_URL: url, CI } = process.env;
+  t.teardown(() => Object.assign(process.env, { ...(url && { TEST_POSTGRES_URL: url }), CI: CI ?? '' }));
+  delete process.env['TEST_POSTGRES_URL'];
+  process.env['CI'] = '';
+  t.equal(missingServer('postgresql'), 'TEST_POSTGRES_URL is not set: nothing was tried on postgresql');
+  t.equal(missingServer('sqlite'), false);
+  process.env['CI'] = 'true';
+  t.equal(missingServer('postgresql'), false);
+  await t.rejects(emptyDatabase('postgresql'), { message: /set TEST_POSTGRES_URL to the URL of a server/ });
 });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import { queryDatabase } from '../support/database.ts';
+import { Account } from '../../src/entities/account.ts';
+import { pastShop } from '../support/database.ts';
 import { isError, isInvalid } from '../support/expect.ts';
 import { PASSWORD } from '../support/shop.ts';
 import { withShops } from '../support/shops.ts';
@@ -13,8 +14,7 @@ withShops(t, { processes: 3 }, async (t, shops) => {
     shops.at(index).post('/api/auth/register', { email, password: PASSWORD, name: `N${index}`, code });
   const many = <Result>(make: (index: number) => Promise<Result>): Promise<Result[]> =>
     Promise.all(Array.from({ length: MANY }, (_, index) => make(index)));
-  const accountsOf = (email: string) =>
-    queryDatabase<{ name: string }>(shops.at(0), `select name from account where email = '${email}'`);
+  const accountsOf = (email: string) => pastShop(shops.at(0).databaseUrl, (em) => em.find(Account, { email }));
 
   await t.test('a code that one process sends registers on another, and a third knows the account', async (t) => {
     const email = address();

@@ -1,5 +1,7 @@
 import t from 'tap';
-import { freshDatabase, inMongo, isMissing, onServer } from '../support/database.ts';
+import { missingServer } from '@viewset/testing';
+import { Session } from '../../src/entities/session.ts';
+import { freshDatabase, pastShop } from '../support/database.ts';
 import { ADMIN, type Shop, startShop } from '../support/shop.ts';
 
 /** Of one shop on one database, in so many processes. */
@@ -12,7 +14,7 @@ interface Tokens {
 }
 
 for (const kind of ['postgresql', 'mongodb'] as const) {
-  t.test(`on ${kind}`, { skip: isMissing(kind) }, async (t) => {
+  t.test(`on ${kind}`, { skip: missingServer(kind) }, async (t) => {
     const databaseUrl = await freshDatabase(t, kind);
     const start = (): Promise<Shop> => startShop(t, { kind, databaseUrl });
     const shops = [await start(), ...(await Promise.all(Array.from({ length: PROCESSES - 1 }, start)))];
@@ -94,15 +96,7 @@ for (const kind of ['postgresql', 'mongodb'] as const) {
       const admin = (await login()).access_token;
       t.equal((await at(1).delete(`/api/accounts/${id}`, { token: admin })).status, 204);
       t.equal(await me(0, token), 401);
-      const left =
-        kind === 'postgresql'
-          ? (
-              await onServer<{ count: number }>(
-                databaseUrl,
-                `select count(*)::int from session where account_id = ${id}`,
-              )
-            )[0]!.count
-          : await inMongo(databaseUrl, (database) => database.collection('session').countDocuments({ account: id }));
+      const left = await pastShop(databaseUrl, (em) => em.count(Session, { account: id }));
       t.equal(left, 0);
     });
   });

@@ -1,5 +1,6 @@
+import { missingServer, TEST_DATABASES, type TestDatabase } from '@viewset/testing';
 import t, { type Test } from 'tap';
-import { DATABASES, type DatabaseKind, freshDatabase, isMissing } from './database.ts';
+import { freshDatabase } from './database.ts';
 import { HttpClient, type RequestOptions } from './http-client.ts';
 import type { RunningShop, Variables } from './running-shop.ts';
 import { ShopInside } from './shop-inside.ts';
@@ -10,11 +11,11 @@ export const PASSWORD = 'user-password';
 
 /** A shop that listens, and what a client of it does again and again. */
 export class Shop<Running extends RunningShop = RunningShop> extends HttpClient {
-  readonly kind: DatabaseKind;
+  readonly kind: TestDatabase;
   readonly databaseUrl: string;
   readonly process: Running;
 
-  constructor(url: string, kind: DatabaseKind, databaseUrl: string, process: Running) {
+  constructor(url: string, kind: TestDatabase, databaseUrl: string, process: Running) {
     super(url);
     this.kind = kind;
     this.databaseUrl = databaseUrl;
@@ -61,7 +62,7 @@ export function codeIn(text: string): string {
 }
 
 export interface ShopOptions {
-  kind?: DatabaseKind;
+  kind?: TestDatabase;
   /** Default: a fresh one. */
   databaseUrl?: string;
   variables?: Variables;
@@ -87,15 +88,15 @@ export async function openShop(t: Test, options: ShopOptions = {}): Promise<Shop
   return new Shop(`http://127.0.0.1:${port}`, kind, databaseUrl, inside);
 }
 
-async function databaseOf(t: Test, options: ShopOptions): Promise<readonly [DatabaseKind, string]> {
+async function databaseOf(t: Test, options: ShopOptions): Promise<readonly [TestDatabase, string]> {
   const kind = options.kind ?? 'sqlite';
   return [kind, options.databaseUrl ?? (await freshDatabase(t, kind))];
 }
 
 /** Runs tests against a shop on every kind of database, each with a database of its own. */
 export function withShop(variables: Variables, tests: (t: Test, shop: Shop) => Promise<void>): void {
-  for (const kind of DATABASES) {
-    t.test(`on ${kind}`, { skip: isMissing(kind) }, async (t) => {
+  for (const kind of TEST_DATABASES) {
+    t.test(`on ${kind}`, { skip: missingServer(kind) }, async (t) => {
       const shop = await openShop(t, { kind, variables });
       await tests(t, shop);
       t.same(faults(shop), [], 'nothing that a client sent was a fault of the server');

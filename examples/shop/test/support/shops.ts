@@ -1,6 +1,7 @@
+import { missingServer } from '@viewset/testing';
 import type { Test } from 'tap';
 import { type OwnRedis, withOwnRedis } from '../../../../packages/core/test/support/redis.ts';
-import { freshDatabase, isMissing } from './database.ts';
+import { freshDatabase } from './database.ts';
 import type { Variables } from './running-shop.ts';
 import type { ShopProcess } from './shop-process.ts';
 import { type Shop, startShop } from './shop.ts';
@@ -21,7 +22,7 @@ export function withShops(
 ): void {
   const { kind = 'postgresql' } = options;
   const name = `on ${kind === 'mongodb' ? 'MongoDB' : 'PostgreSQL'} and Redis`;
-  const skip = isMissing(kind);
+  const skip = missingServer(kind);
   if (skip !== false) return void t.test(name, { skip }, async () => {});
   withOwnRedis(t, name, async (t, redis) => {
     const databaseUrl = await freshDatabase(t, kind);

@@ -9,8 +9,8 @@ import { checkOptionNames, wrongOption } from '@viewset/core';
 import { EntityContract, isJson, type Properties } from './entity-contract.ts';
 
 /**
- * The properties that an entity needs to serve as the account, under these names or those of the option `fields`. The entity may
- * have any others, as long as an account can be made without them (nullable, `default` or `onCreate`), or `registrationFields` has them.
+ * The properties that the entity of accounts needs, under these names or those of the option `fields`. The entity may have others, if an
+ * account can be created without them (nullable, `default` or `onCreate`), or `registrationFields` has them.
  *
  * | property | |
  * |---|---|

@@ -30,12 +30,12 @@ export function markHashed(account: object, hash: string): void {
 type SubscribedNames = Pick<AccountNames, 'email' | 'password'>;
 
 /**
- * Keeps what must hold of every account that goes through the unit of work, whoever saves it: the password is stored
- * as a bcrypt hash, the address trimmed and in lower case. What looks like a hash is hashed like any other password; a
- * hash that is already stored is left alone. A password above 72 bytes of UTF-8 is InvalidUsage, a 400 at `/password`. `em.nativeInsert`, `em.nativeUpdate` and `em.upsert` pass it by.
+ * Prepares every account that is saved through the unit of work. The password is stored as a bcrypt hash, and the address trimmed and in
+ * lower case. A new password that looks like a hash is hashed like any other; a stored hash is left alone. A password over 72 bytes of
+ * UTF-8 throws InvalidUsage, a 400 at `/password`. `em.nativeInsert`, `em.nativeUpdate` and `em.upsert` bypass it.
  *
- * The plugin registers one with the ORM that it finds, however many applications share it. Give one to `MikroORM.init` yourself where accounts are made
- * without the plugin, as in a seeder; both at once do no harm.
+ * The plugin registers one with its ORM, and only one if several applications share the ORM. If you create accounts without the plugin, for
+ * example in a seeder, give one to `MikroORM.init` yourself. Both together do no harm.
  *
  * @example
  * const subscribers = [new AccountSubscriber(Account, new PasswordHasher())];
@@ -65,14 +65,14 @@ export class AccountSubscriber implements EventSubscriber<AccountFields> {
     this.#names = { email: 'email', password: 'password', ...fields };
   }
 
-  /** Tells @viewset/core that writes of other entities need no flush for this one's sake. */
+  /** Tells @viewset/core that writes of other entities need no flush because of this subscriber. */
   readonly flushesOfOthers = false;
 
   getSubscribedEntities(): EntityName<AccountFields>[] {
     return [this.#account];
   }
 
-  /** Runs when the changes are known and before their transaction begins, so that no lock is held while bcrypt works. */
+  /** Runs when the changes are known, and before their transaction begins, so that no lock is held while bcrypt works. */
   async onFlush({ uow }: FlushEventArgs): Promise<void> {
     const saves = uow
       .getChangeSets()

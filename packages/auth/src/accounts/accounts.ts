@@ -21,11 +21,11 @@ import { isTakenValue } from './taken-value.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
 
 /**
- * The user who is logged in, as `request.user` has it: the account and its role, read afresh for each request (frozen and reused
- * for so long with `userCacheSeconds`), without the password and apart from any unit of work. Where a query or a new
- * record needs the account, give it `user.id`.
+ * The logged-in user in `request.user`: the account and its role, without the password and outside of any unit of work. It is read again
+ * for each request; with `userCacheSeconds` it is frozen and reused for that time. If a query or a new record needs the account, use
+ * `user.id`.
  *
- * Tell the types about it once in the application; with a `retrieveUser` of your own, name what that answers with.
+ * Declare the type once in the application. With your own `retrieveUser`, declare the type that it returns.
  *
  * @example
  * declare module '@viewset/core' {
@@ -36,12 +36,12 @@ export class AccountUser {
   readonly id: number;
   readonly email: string;
   readonly name: string;
-  /** Always true: a disabled account is nobody. */
+  /** Always true, because disabled accounts are not authenticated. */
   readonly is_active: boolean;
   readonly role: Readonly<RoleFields> | null;
   /** All roles, `role` first; only if the account has `roles`. */
   readonly roles?: readonly Readonly<RoleFields>[];
-  /** The names of the permissions that the roles carry together, each once; only if roles have `permissions`. */
+  /** The names of the permissions of all roles, without duplicates; only if roles have `permissions`. */
   readonly permissions?: readonly string[];
 
   constructor({ id, email, name, is_active, role, roles, permissions }: AccountUser) {
@@ -55,7 +55,7 @@ export class AccountUser {
   }
 }
 
-/** The user of an application that shows the fields of a read shape too: those of AccountUser come first. */
+/** The user of an application that also has the fields of a read shape. If a name is in both, it is that of AccountUser. */
 export type UserOf<Shape extends { readonly output?: object }> = AccountUser &
   Omit<NonNullable<Shape['output']>, keyof AccountUser>;
 

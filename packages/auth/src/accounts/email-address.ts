@@ -13,12 +13,12 @@ const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 export const EMAIL_PATTERN = `^${LOCAL}(?:\\.${LOCAL})*@(?:${LABEL}\\.)+${LABEL}$`;
 const EMAIL = new RegExp(EMAIL_PATTERN);
 
-/** The form in which addresses are compared and stored: without surrounding white space, in lower case. */
+/** Returns the form in which addresses are compared and stored: without surrounding white space, in lower case. */
 export function normalizeEmail(text: string): string {
   return text.trim().toLowerCase();
 }
 
-/** Tells whether mail can be sent to a normalized address. */
+/** Tells if mail can be sent to a normalized address. */
 export function isEmail(address: string): boolean {
   // The length first: the pattern is linear, but there is no need to run it over a megabyte.
   return address.length <= MAX_EMAIL_LENGTH && address.indexOf('@') <= MAX_LOCAL_LENGTH && EMAIL.test(address);

@@ -26,8 +26,8 @@ export function declaredPermissions(): readonly string[] | undefined {
 }
 
 /**
- * Lets in users who have a permission: one of the names that the `permissions` of their roles list. Others get a 403, and a
- * 401 if nobody is logged in. A request by an API key with scopes needs the scope of that name too.
+ * Allows users who have a permission: one of the names in the `permissions` of their roles. Other users get 403, anonymous requests 401. A
+ * request by an API key with scopes needs that scope too.
  *
  * A view that names a permission outside the option `permissions` of `auth` fails at startup, if the option is set.
  *

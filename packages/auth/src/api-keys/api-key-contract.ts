@@ -3,8 +3,8 @@ import type { AccountModel } from '../accounts/account-contract.ts';
 import { EntityContract } from '../accounts/entity-contract.ts';
 
 /**
- * The properties that an entity needs to serve as the API key, under these names. The entity may have any others, as long
- * as a key can be made without them (nullable, `default` or `onCreate`).
+ * The properties that the entity of API keys needs, under these names. The entity may have others, if a key can be created without them
+ * (nullable, `default` or `onCreate`).
  *
  * | property | |
  * |---|---|

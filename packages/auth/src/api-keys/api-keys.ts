@@ -12,10 +12,10 @@ import { isSameText } from '../secrets/keyed-hash.ts';
 const USE_GRAIN_MS = 60_000;
 const SECRET_BYTES = 32;
 
-/** What a request's API key is, and what it may do. */
+/** The API key of a request. */
 export interface UsedApiKey {
   readonly id: string;
-  /** The permissions that the key is limited to; null: those of its account. */
+  /** The permissions that limit the key; null: all of its account. */
   readonly scopes: readonly string[] | null;
 }
 
@@ -26,7 +26,7 @@ export interface UsedApiKey {
 export class ApiKeyUser extends AccountUser {
   readonly api_key: UsedApiKey;
 
-  /** Every other field of the user stays, those of the application's read shape among them. */
+  /** Keeps all other fields of the user, those of the application's read shape included. */
   constructor(user: AccountUser, key: UsedApiKey) {
     super(user);
     const { scopes } = key;

@@ -2,8 +2,7 @@ import { ImproperlyConfigured } from '@viewset/core';
 import type { FastifyBaseLogger } from 'fastify';
 
 /**
- * Sends mail. Implement it for a provider that does not speak SMTP; what it throws is answered with 503 and stands in
- * the log.
+ * Sends mail. Implement it for a provider without SMTP. If it throws, the client gets 503 and the log has the error.
  *
  * @example
  * const mailer: EmailSender = { send: (recipient, subject, content) => provider.send({ to: recipient, subject, text: content }) };
@@ -19,7 +18,7 @@ export interface EmailSender {
   close?(): Promise<void> | void;
 }
 
-/** Prints mail in the log, at info level, instead of sending it: for development without a mail server. */
+/** Writes mail to the log at info level, instead of sending it. For development without a mail server. */
 export class LogEmailSender implements EmailSender {
   readonly #log: Pick<FastifyBaseLogger, 'info'>;
 
@@ -45,9 +44,9 @@ export interface EmailText {
 }
 
 /**
- * Words the mail that carries a verification code. Replace it to speak another language, or with another voice.
+ * Makes the text of the mail with a verification code. Replace it for another language or other words.
  *
- * @param purpose what the code is for: `registration`, `password-reset` or `email-change`
+ * @param purpose the purpose of the code: `registration`, `password-reset` or `email-change`
  */
 export type VerificationEmail = (code: string, validMinutes: number, purpose: string) => EmailText | Promise<EmailText>;
 
@@ -67,7 +66,7 @@ export const verificationEmail: VerificationEmail = (code, validMinutes, purpose
   };
 };
 
-/** Words the mail to the address of an account whose owner asked for another address. */
+/** Makes the text of the mail to the old address of an account, when its owner asks for another address. */
 export type EmailChangeNotice = () => EmailText | Promise<EmailText>;
 
 export const emailChangeNotice: EmailChangeNotice = () => ({
@@ -78,9 +77,9 @@ export const emailChangeNotice: EmailChangeNotice = () => ({
 });
 
 /**
- * Words the mail to the owner of an account whose password is another one now.
+ * Makes the text of the mail to the owner of an account after its password has changed.
  *
- * @param how `changed` by somebody who knew the old password, or `reset` by a code that was sent to the address
+ * @param how `changed` with the old password, or `reset` by a code that was sent to the address
  */
 export type PasswordChangeNotice = (how: 'changed' | 'reset') => EmailText | Promise<EmailText>;
 

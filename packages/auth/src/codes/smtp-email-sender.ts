@@ -2,26 +2,25 @@ import { checkOptionNames, ImproperlyConfigured } from '@viewset/core';
 import { createTransport } from 'nodemailer';
 import type { EmailSender } from './email-sender.ts';
 
-/** The server that mail goes to, its sender, and the time that it may take. */
+/** The options of `SmtpEmailSender`. */
 export interface SmtpOptions {
   /**
-   * `smtp://host:port` or `smtps://user:password@host:port`. Over `smtp:` the connection is encrypted as soon as the
-   * server offers it (STARTTLS); nodemailer's options may follow as a query (`?requireTLS=true`).
+   * `smtp://host:port` or `smtps://user:password@host:port`. With `smtp:` the connection is encrypted if the server offers STARTTLS.
+   * Options of nodemailer may follow as a query (`?requireTLS=true`).
    */
   readonly url: string;
   /** The sender: `shop@example.com`, or `Shop <shop@example.com>`. */
   readonly from: string;
-  /** The longest that one mail may take, from name look-up to the server's last word, in milliseconds; 8,000. */
+  /** The time limit of one mail, from the name look-up to the server's last reply, in milliseconds. Default: 8,000. */
   readonly timeoutMs?: number;
 }
 
 /**
- * Sends mail through an SMTP server, on a connection of its own for each mail, so that none can have gone stale.
- * Throws when the server is down, refuses, or has not taken the mail after `timeoutMs`.
+ * Sends mail through an SMTP server. Each mail has a new connection, which cannot be stale. Throws if the server is down, refuses, or has
+ * not accepted the mail after `timeoutMs`.
  *
- * A server's certificate is verified wherever something depends on it: over `smtps:`, with `requireTLS`, and before a
- * password is sent. Without those, encryption is opportunistic, and an unverified certificate is still better than the
- * clear text that the server would get otherwise.
+ * The server's certificate is verified with `smtps:`, with `requireTLS`, and before a password is sent. Otherwise encryption is
+ * opportunistic: an unverified certificate is still better than clear text.
  *
  * @example
  * const mailer = new SmtpEmailSender({ url: 'smtp://localhost:1025', from: 'shop@example.com' });
@@ -32,7 +31,7 @@ export class SmtpEmailSender implements EmailSender {
   readonly #from: string;
   readonly #timeoutMs: number;
 
-  /** Throws ImproperlyConfigured for a URL that is none of SMTP's, or an empty sender. */
+  /** Throws ImproperlyConfigured for a URL that is not for SMTP, or an empty sender. */
   constructor(options: SmtpOptions) {
     checkOptionNames('SmtpEmailSender', options, ['url', 'from', 'timeoutMs']);
     const { url, from, timeoutMs = 8_000 } = options;

@@ -11,20 +11,20 @@ const MAX_TRIES = 5;
 const MAX_SENDS = 5;
 const REGISTRATION = 'registration';
 
-/** A code that has been taken out of the store: what it takes to put it back as it was. */
+/** A code that was taken from the store, with everything to restore it. */
 export interface TakenCode {
   readonly ttlMs: number;
   readonly tries: number;
-  /** The text that was given to `issue` with the code; empty if there was none. */
+  /** The text that `issue` got with the code; empty if there was none. */
   readonly note: string;
 }
 
 /**
- * Verification codes: six digits, one per address and purpose, valid for 600 seconds, used up by the first right answer or the
- * fifth wrong one. A code for one purpose is wrong for every other. The store never sees a code or an address, only keyed
- * hashes of them, and each operation is one atomic step of the store's, so that the rules hold across processes.
+ * Verification codes of six digits: one per address and purpose, valid for 600 seconds. The first right try or the fifth wrong one uses up
+ * a code. A code for one purpose is wrong for every other. The store only gets keyed hashes of codes and addresses. Each operation is one
+ * atomic step of the store, so the rules hold across processes.
  *
- * The plugin's own, for registrations, are `app.auth.codes`; `for` makes those of another purpose.
+ * `app.auth.codes` has the codes of registrations. `for` makes codes for another purpose.
  *
  * @example
  * const invitations = app.auth.codes.for('invitation');
@@ -41,7 +41,7 @@ export class VerificationCodes {
 
   /**
    * @param secret at least 32 bytes, the same in every process
-   * @throws ImproperlyConfigured for a purpose that is not made of lower-case letters, digits and hyphens
+   * @throws ImproperlyConfigured for a purpose with other characters than lower-case letters, digits and hyphens
    */
   constructor(store: Store, secret: Uint8Array, purpose = REGISTRATION) {
     if (typeof purpose !== 'string' || !/^[a-z\d-]+$/.test(purpose)) {
@@ -60,8 +60,8 @@ export class VerificationCodes {
   }
 
   /**
-   * Counts one send to the address, for whatever purpose, and answers what `uncountSend` needs. Throws TooManyRequests for the
-   * sixth within 600 seconds.
+   * Counts one send to the address, for any purpose, and returns the stamp for `uncountSend`. Throws TooManyRequests for the sixth within
+   * 600 seconds.
    */
   async countSend(address: string): Promise<number> {
     const hit = await this.#store.hit(this.#sends(address), MAX_SENDS, CODE_LIFETIME_SECONDS * 1000);
@@ -69,15 +69,15 @@ export class VerificationCodes {
     throw new TooManyRequests(hit.retryAfterMs / 1000, 'Too many verification codes were asked for; try again later');
   }
 
-  /** Takes back a send that failed. */
+  /** Removes a failed send from the count. */
   async uncountSend(address: string, stamp: number): Promise<void> {
     await this.#store.undo(this.#sends(address), stamp);
   }
 
   /**
-   * Makes a new code, uniformly random, and keeps it in the place of an earlier one, with all its tries.
+   * Makes a new random code that replaces an earlier one and has all its tries.
    *
-   * @param note kept with the code, encrypted, and returned by `take`: what the code is to confirm
+   * @param note what the code should confirm; it is stored encrypted, and `take` returns it
    */
   async issue(address: string, note = ''): Promise<string> {
     const code = String(randomInt(1_000_000)).padStart(6, '0');
@@ -86,7 +86,7 @@ export class VerificationCodes {
     return code;
   }
 
-  /** Takes a code back that never reached its address; a newer one stays. */
+  /** Voids a code that never reached its address. A newer one stays. */
   async revoke(address: string, code: string): Promise<void> {
     const [key, hash] = [this.#key(address), this.#hash(address, code)];
     if (await this.#store.remove(key, hash)) return;
@@ -94,23 +94,23 @@ export class VerificationCodes {
     if (stored?.startsWith(`${hash}.`) === true) await this.#store.remove(key, stored);
   }
 
-  /** Voids the code of an address, whatever it is. */
+  /** Voids any code of an address. */
   async cancel(address: string): Promise<void> {
     await this.#store.remove(this.#key(address));
   }
 
-  /** Uses the code up and answers what `restore` needs, or undefined if the code is wrong, missing, expired or void. */
+  /** Uses up the code and returns what `restore` needs; undefined if the code is wrong, missing, expired or void. */
   async take(address: string, code: string): Promise<TakenCode | undefined> {
     return this.#take(address, code, '');
   }
 
-  /** Uses up a code that has a note, as `take` does. */
+  /** Uses up a code that has a note, like `take`. */
   async takeNoted(address: string, code: string): Promise<TakenCode | undefined> {
     const stored = (await this.#store.read(this.#key(address))) ?? '';
     return this.#take(address, code, stored.slice(this.#hash(address, code).length));
   }
 
-  /** Puts a code back that was taken for something that then failed, unless a newer one has come in between. */
+  /** Restores a used code if the action that it confirmed has failed, unless there is a newer code. */
   async restore(address: string, code: string, { ttlMs, tries, note }: TakenCode): Promise<void> {
     if (ttlMs <= 0) return;
     const value = this.#hash(address, code) + this.#sealed(address, note);

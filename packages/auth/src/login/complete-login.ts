@@ -19,7 +19,7 @@ export type LoggedIn = Static<typeof LOGGED_IN>;
 /** What a login answers if the account has two factors: the token by which the second one is sent. */
 export const SECOND_FACTOR = Type.Object({ two_factor_token: Type.String() });
 
-/** The end of a login, or the demand for a second factor. */
+/** The response to a login: tokens, or the request for a second factor. */
 export type LoginAnswer =
   | (LoggedIn & { readonly two_factor_token?: undefined })
   | (Static<typeof SECOND_FACTOR> & { readonly access_token?: undefined });
@@ -32,19 +32,18 @@ export interface CompleteLoginParts {
   readonly sessions: SessionParts | undefined;
 }
 
-/** How a login ends. */
+/** The choices about the response to a login. */
 export interface LoginChoices {
   /**
-   * Where the refresh token goes: into a cookie, or into the answer, for clients that are no browser; no cookie is set then. Default:
+   * Where the refresh token is sent: in a cookie, or in the body for clients other than browsers. With `body` no cookie is set. Default:
    * `cookie`.
    */
   readonly refresh?: 'cookie' | 'body';
 }
 
 /**
- * Ends every login, however the account proved who it is: records it, starts a session, sets the cookies, writes the audit line and returns
- * the tokens. Throws Unauthorized if the account is gone or disabled, or has another
- * password by now.
+ * Completes a login, of whatever kind: records it, starts a session, sets the cookies, writes the audit line and returns the tokens. Throws
+ * Unauthorized if the account is deleted or disabled, or its password has changed meanwhile.
  */
 export type CompleteLogin = (
   request: FastifyRequest,

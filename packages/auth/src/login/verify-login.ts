@@ -17,9 +17,9 @@ export interface VerifyLoginParts {
 }
 
 /**
- * Finds the account of an e-mail address and a password, with its role loaded. Every wrong credential has one message, takes one time
- * and counts for the address, or for the browser if it has logged into the account before. That the account is disabled is told only to
- * whoever has the right password. An outdated hash is renewed. Throws Unauthorized, and TooManyRequests while the address is held.
+ * Finds the account for an e-mail address and a password, with its role loaded. All wrong credentials give the same message and take the
+ * same time. They count for the address, or for the browser if it has logged into the account before. Only a client with the right password
+ * learns that the account is disabled. An outdated hash is renewed. Throws Unauthorized, and TooManyRequests while the address is held.
  */
 export type VerifyLogin = (
   request: FastifyRequest,

@@ -11,8 +11,8 @@ export interface PasskeyOptions {
   /** The name of the application, which browsers show. Default: `rpId`. */
   readonly rpName?: string;
   /**
-   * The domain that passkeys are good for, such as `example.com`: its pages and those of its subdomains can use them. Passkeys are lost if it
-   * changes. Give it in production. Default: the host of each request, and the pages of this host alone.
+   * The domain of the passkeys, such as `example.com`. Its pages and those of its subdomains can use them. If it changes, passkeys are
+   * lost. Set it in production. Default: the host of each request, whose own pages alone can use them.
    */
   readonly rpId?: string;
   /** The origins whose pages may use passkeys, with `rpId`. Default: `https://<rpId>`. */

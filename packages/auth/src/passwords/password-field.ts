@@ -4,7 +4,7 @@ import { MAX_PASSWORD_BYTES } from './password-hasher.ts';
 
 /** The lengths of a password, in characters. */
 export interface PasswordLengths {
-  /** Default: 6, as the specification has it. */
+  /** Default: 6. */
   readonly minLength?: number;
   /** Default: 50. */
   readonly maxLength?: number;
@@ -24,10 +24,10 @@ function tooManyBytes(maxBytes: number): string {
 }
 
 /**
- * Makes the schema of a password in a body, for the write shapes of views of accounts: its length in characters, and at most 72 bytes of
- * UTF-8, which is all that bcrypt reads. A password that breaks a bound is a 400 that names the field.
+ * Makes the schema of a password in a body, for write shapes of accounts. It limits the length in characters, and to 72 bytes of UTF-8,
+ * which is all that bcrypt reads. A password outside these bounds gives 400 with the name of the field.
  *
- * @throws ImproperlyConfigured for an unknown option, and for lengths that are no whole numbers or leave no password
+ * @throws ImproperlyConfigured for an unknown option, and for lengths that are not whole numbers or allow no password
  * @example
  * writeShape(Account, ['name', 'email'], { password: passwordField({ minLength: 12 }) });
  * // POST {"password":"short", …} → 400, details: [{ in: 'body', path: '/password', message: 'must be at least 12 characters' }]

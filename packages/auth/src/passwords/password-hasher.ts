@@ -40,12 +40,12 @@ export function normalizePassword(text: string): string {
 }
 
 /**
- * Hashes passwords with bcrypt and compares them, on libuv's threads and never on the event loop. Each password that is
- * wrong costs the same: without a hash to compare with, and with a hash of fewer rounds, the rest of the time is spent too.
- * A hash of more rounds than this hasher's raises that cost for all, from the first comparison with one on.
+ * Hashes and compares passwords with bcrypt, on libuv's threads and never on the event loop. Every wrong password takes the same time, even
+ * without a hash, or with a hash of fewer rounds. After a comparison with a hash of more rounds, all wrong passwords take as long as that
+ * one.
  *
- * With `argon2` new hashes are Argon2id's, and those of bcrypt still match. Each wrong password then costs a comparison of both
- * kinds, so that the time does not tell which kind an account has.
+ * With `argon2` new hashes use Argon2id, and bcrypt hashes still match. Every wrong password then takes a comparison of both kinds, so that
+ * the time does not reveal which kind an account has.
  *
  * @example
  * const hasher = new PasswordHasher({ rounds: 12 });
@@ -79,14 +79,14 @@ export class PasswordHasher {
     return this.#argon2 === undefined ? MAX_PASSWORD_BYTES : Infinity;
   }
 
-  /** The kind of new hashes, and the room that one may take, in characters. */
+  /** The kind of new hashes, and their greatest length in characters. */
   get hashes(): { readonly kind: string; readonly length: number } {
     return this.#argon2 === undefined ? BCRYPT_HASHES : ARGON2_HASHES;
   }
 
   /**
-   * Normalizes a password and hashes it. Throws RangeError for one over 72 bytes, unless Argon2id hashes it: a hash of its
-   * beginning would let many passwords in.
+   * Normalizes and hashes a password. Throws RangeError for a password over 72 bytes, unless Argon2id hashes it, because bcrypt would
+   * ignore the rest.
    */
   async hash(password: string): Promise<string> {
     const text = normalizePassword(password);
@@ -96,14 +96,17 @@ export class PasswordHasher {
     return inBcryptQueue(() => bcrypt.hash(text, this.rounds));
   }
 
-  /** False also if the hash is undefined or not bcrypt's, and for a password too long to have been hashed. */
+  /**
+   * Compares a password with a hash. Also false if the hash is undefined or of an unknown kind, or the password is too long to have been
+   * hashed.
+   */
   async matches(password: string, hash: string | undefined): Promise<boolean> {
     return (await this.check(password, hash)).matches;
   }
 
   /**
-   * Compares as `matches` does, and tells whether the hash is to be replaced. A password that normalizing changes is tried
-   * as it came too, since hashes from before were made of it so; the time depends on the password, never on the hash.
+   * Compares like `matches`, and tells if the hash should be replaced. If normalizing changes the password, the original is tried too,
+   * because older hashes were made from it. The time depends on the password and never on the hash.
    */
   async check(password: string, hash: string | undefined): Promise<PasswordCheck> {
     const argon2 = this.#argon2;

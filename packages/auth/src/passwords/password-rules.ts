@@ -3,18 +3,18 @@ import { type TString, Type } from 'typebox';
 import { type PasswordLengths, passwordField } from './password-field.ts';
 import { normalizePassword } from './password-hasher.ts';
 
-/** Whom a password is for. */
+/** The owner of a password. */
 export interface PasswordOwner {
   readonly email: string;
   readonly name: string;
 }
 
-/** Tells if a password is too common, or too easy to guess for its owner, to be taken. */
+/** Tells if a password is refused because it is too common, or too easy to guess for its owner. */
 export type IsCommonPassword = (password: string, owner: PasswordOwner) => boolean | Promise<boolean>;
 
-/** The rules of new passwords, in every route that takes one. */
+/** The rules for new passwords, in all routes. */
 export interface PasswordOptions extends PasswordLengths {
-  /** Passwords that are refused: a list, compared without regard to case, or a function. Default: none. */
+  /** Passwords that are refused: a list, which is compared ignoring case, or a function. Default: none. */
   readonly commonPasswords?: Iterable<string> | IsCommonPassword;
 }
 

@@ -40,9 +40,9 @@ interface Post<Body, Data> {
 }
 
 /**
- * The routes of authentication for `createClient` of `@viewset/client`, by their place below the address of the client: with
- * `urlPrefix` `/api/auth` and the address `https://shop.example/api`, that is `auth`. Those that an option switches on are there with
- * the option. With `twoFactor`, a login may answer otherwise: write `AuthApi<LoginAnswer>`. With `me`, add `MeApi`.
+ * The routes of authentication, as a type for `createClient` of `@viewset/client`. Its name is the path below the client's URL: with the
+ * `urlPrefix` `/api/auth` and the URL `https://shop.example/api`, that is `auth`. Some routes exist only with their option. With
+ * `twoFactor`, a login may have another response: write `AuthApi<LoginAnswer>`. With `me`, add `MeApi`.
  *
  * @example
  * const api = createClient<ApiOf<Api> & { auth: AuthApi }>({ url: 'https://shop.example/api', token: () => session.token });
@@ -66,7 +66,7 @@ export interface AuthApi<Answer = LoggedIn> {
 }
 
 /**
- * The routes of the own account for `createClient`: what its read shape shows, and what its write shape takes.
+ * The routes of the user's own account, for `createClient`. The types are those of its read shape and its write shape.
  *
  * @example
  * const api = createClient<ApiOf<Api> & { auth: AuthApi & MeApi<{ id: number; name: string }> }>({ token: () => session.token, url });

@@ -8,7 +8,7 @@ import type { VerificationCodes } from '../codes/verification-codes.ts';
 import { type AuthRoute, ENDED_SESSION_COOKIE, NOTHING } from './auth-route.ts';
 import type { SessionParts } from './sessions.ts';
 
-/** The deletion of an account by its owner, in a transaction: calls `remove`, and does what the application needs before or after. */
+/** Wraps the deletion of an account by its owner, in a transaction. It calls `remove`, and can do more before and after. */
 export type AccountDeletion = (request: FastifyRequest, remove: () => Promise<void>) => Promise<unknown>;
 
 export interface MeParts {

@@ -20,7 +20,7 @@ export const ROUTE_OPTIONS = {
   'login-passkey': 'passkeys',
 } as const;
 
-/** What the option `routes` calls a route: its path below the prefix. The methods of one path share a name. */
+/** The name of a route in the option `routes`: its path below the prefix. The methods of a path share a name. */
 export type AuthRouteName = keyof typeof ROUTE_OPTIONS;
 
 export const AUTH_ROUTE_NAMES = Object.keys(ROUTE_OPTIONS) as readonly AuthRouteName[];

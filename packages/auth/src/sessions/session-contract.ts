@@ -3,8 +3,8 @@ import type { AccountEntity, AccountModel } from '../accounts/account-contract.t
 import { EntityContract } from '../accounts/entity-contract.ts';
 
 /**
- * The properties that an entity needs to serve as the session, under these names. The entity may have any others, as long
- * as a session can be made without them (nullable, `default` or `onCreate`). An index on `expires_at` helps the removal of old sessions.
+ * The properties that the entity of sessions needs, under these names. The entity may have others, if a session can be created without them
+ * (nullable, `default` or `onCreate`). An index on `expires_at` speeds up the removal of old sessions.
  *
  * | property | |
  * |---|---|

@@ -8,15 +8,15 @@ import type { SessionTimes } from './sessions.ts';
 export interface SessionOptions {
   /** The entity of sessions; see SessionFields for what it needs. */
   readonly entity: SessionSchema;
-  /** A session that is not refreshed for so long ends. Default: 2,592,000, 30 days. */
+  /** How long a session lives without a refresh. Default: 2,592,000, 30 days. */
   readonly lifetimeSeconds?: number;
-  /** A session ends so long after its login, however often it is refreshed. Default: 31,536,000, a year. */
+  /** How long a session lives after its login, however often it is refreshed. Default: 31,536,000, a year. */
   readonly maxLifetimeSeconds?: number;
-  /** The refresh token that was used last gives the same successor again for so long, 0 to 60: two tabs may refresh at once. Default: 10. */
+  /** How long the last used refresh token still gives the same successor, from 0 to 60, so that two tabs may refresh at once. Default: 10. */
   readonly graceSeconds?: number;
   /**
-   * Further origins whose pages may refresh by the cookie, such as `https://app.example.com` for an API on
-   * `https://api.example.com`. The server's own origin always may. Default: none.
+   * Further origins whose pages may refresh by the cookie, such as `https://app.example.com` for an API on `https://api.example.com`. The
+   * server's own origin is always allowed. Default: none.
    */
   readonly origins?: readonly string[];
 }

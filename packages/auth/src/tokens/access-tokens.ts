@@ -11,7 +11,7 @@ export interface TokenClaims {
   readonly role: string;
 }
 
-/** An account, as far as a token speaks of it; its role is loaded. */
+/** The properties of an account that a token contains. The role must be loaded. */
 export interface TokenAccount {
   readonly id: number;
   readonly name: string;

@@ -3,17 +3,17 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 import { type AuthorizationHeader, invalidToken } from './access-tokens.ts';
 import type { NonAuthEndpoints } from './non-auth-endpoints.ts';
 
-/** The claims of a request about its sender: those of a verified token, or the answer of an `authenticate` of your own. */
+/** The claims about the sender of a request: those of a verified token, or the result of your own `authenticate`. */
 export type AuthPayload = Readonly<Record<string, unknown>> & { readonly user_id?: unknown };
 
-/** The payload of a request. Throws Unauthorized if it has none, or none that is good. */
+/** Returns the payload of a request. Throws Unauthorized if there is none, or it is invalid. */
 export type Authenticate = (request: FastifyRequest) => AuthPayload | Promise<AuthPayload>;
-/** The user of a payload; null if the payload is empty, has no `user_id`, or names nobody who may come in. */
+/** Returns the user of a payload; null if the payload is empty, has no `user_id`, or its user may not log in. */
 export type RetrieveUser = (
   request: FastifyRequest,
   payload: AuthPayload | null | undefined,
 ) => CurrentUser | null | Promise<CurrentUser | null>;
-/** Loads the user of an id and stores it as `request.user`, if there is one. */
+/** Loads the user with an id and stores it as `request.user`, if it exists. */
 export type StoreUser = (request: FastifyRequest, userId: CurrentUser['id']) => void | Promise<void>;
 
 export interface AuthenticationSteps {

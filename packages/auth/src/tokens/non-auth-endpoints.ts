@@ -23,12 +23,11 @@ export interface KnownRoute {
 }
 
 /**
- * The paths that need no token: NON_AUTH_ENDPOINTS, compiled once.
+ * The paths that need no token (NON_AUTH_ENDPOINTS), compiled once.
  *
- * An entry is an exact path; `*` as its last character matches any rest; a method may stand in front, and GET brings
- * HEAD along. What is compared is the path that the router sees: percent-decoded as the router decodes it, without
- * query, and a trailing slash makes no difference. If the two could differ (a router that ignores case or doubled
- * slashes), the request is not public.
+ * An entry is an exact path. `*` at its end matches any rest. A method may stand in front; GET includes HEAD. Entries are compared with the
+ * path that the router sees: percent-decoded like there, without the query, and with or without a trailing slash. If both could differ (a
+ * router that ignores case or doubled slashes), the request is not public.
  *
  * @example
  * const endpoints = new NonAuthEndpoints(['/auth/login', 'GET /api/products', '/public/*']);
@@ -39,7 +38,7 @@ export class NonAuthEndpoints {
   readonly #exact = new Map<string, Endpoint[]>();
   readonly #prefixes: Endpoint[] = [];
 
-  /** Throws ImproperlyConfigured for an entry that is none. */
+  /** Throws ImproperlyConfigured for a malformed entry. */
   constructor(entries: readonly string[]) {
     if (!Array.isArray(entries)) throw wrongEntry(entries);
     for (const endpoint of entries.map(readEntry)) {
@@ -49,10 +48,10 @@ export class NonAuthEndpoints {
   }
 
   /**
-   * Returns the entries that open no route, as they were written: most are misspelt, or older than the routes.
+   * Returns the entries that match no route, as written. Most are misspelt or outdated.
    *
-   * @param hasRoute tells whether the router has a route for a method and a path
-   * @param routes the routes that are known by their patterns
+   * @param hasRoute tells if the router has a route for a method and a path
+   * @param routes the known routes, by their patterns
    */
   withoutRoute(hasRoute: (method: string, path: string) => boolean, routes: readonly KnownRoute[]): string[] {
     const opens = ({ path, prefix, methods }: Endpoint): boolean => {
@@ -67,7 +66,7 @@ export class NonAuthEndpoints {
     return endpoints.filter((endpoint) => !opens(endpoint)).map(({ entry }) => entry);
   }
 
-  /** @param url the request's URL as it stands in the request line: path and query, not decoded */
+  /** @param url the URL of the request line: path and query, not decoded */
   includes(method: string, url: string): boolean {
     const path = routerPath(url);
     if (path === undefined) return false;

@@ -8,11 +8,11 @@ import { noteEvent } from './noted-events.ts';
 import { PrivilegeGuard, roleLoader } from './privilege-guard.ts';
 import { type ReadyViewClass, type ReadyViewOptions, viewClass } from './view-class.ts';
 
-/** The options of `AccountViewSet`: those of any ModelViewSet, and what it has to know of the account. */
+/** The options of `AccountViewSet`: those of ModelViewSet, and facts about the account. */
 export interface AccountViewSetOptions<Entity extends object> extends ReadyViewOptions<Entity> {
-  /** Names of your own for these properties, as in the option `fields` of `auth`. They are the names in bodies and answers too. */
+  /** Your own names of these properties, as in the option `fields` of `auth`. Bodies and responses use them too. */
   readonly names?: { readonly [Field in Renamed]?: keyof Entity & string };
-  /** True: the account has further roles by `roles`, which are shown and written. Default: false. */
+  /** True: the account has further roles in `roles`, which are shown and written. Default: false. */
   readonly roles?: 'roles' extends keyof Entity ? boolean : false;
   /** The name of the administrators' role. Default: `admin`. */
   readonly adminRole?: string;
@@ -35,11 +35,11 @@ type Fields<Options> = {
 
 type FurtherRoles<Options, Shown> = Options extends { readonly roles: true } ? Shown : unknown;
 
-/** What `AccountViewSet` shows of an account: the name of its `role`, or null, and with the option `roles` those of all. */
+/** An account in responses of `AccountViewSet`. `role` is its name or null. With the option `roles`, `roles` has all names. */
 export type AccountRecord<Options = object> = { readonly id: number } & Fields<Options> &
   FurtherRoles<Options, { readonly roles: readonly string[] }>;
 
-/** What `AccountViewSet` takes of an account. A role is written by its name. */
+/** An account in bodies of `AccountViewSet`. A role is written by its name. */
 export type AccountChanges<Options = object> = Fields<Options> &
   FurtherRoles<Options, { readonly roles?: readonly string[] }>;
 
@@ -70,11 +70,14 @@ interface Access {
 }
 
 /**
- * Makes a view of the accounts for administrators: they list, read, change and delete accounts. Accounts come from registration, so that there is
- * no create. The last active administrator stays (409). If other `permissionClasses` let in users who are no administrators, these change no roles,
- * and no account that is an administrator's or has a permission which they lack (403). Changes of roles, and accounts that are enabled, disabled or deleted, are security events.
+ * Makes a view with which administrators list, read, change and delete accounts. There is no create, because accounts come from
+ * registration. The last active administrator cannot be removed (409). Changed roles, and enabled, disabled or deleted accounts are
+ * security events.
  *
- * The options are those of `ModelViewSet`, each in the place of the view's own. Extend the class to override hooks.
+ * If other `permissionClasses` allow users who are not administrators, these users cannot change roles. They cannot change accounts of
+ * administrators, or accounts with a permission that they lack (403).
+ *
+ * The options of `ModelViewSet` replace those of the view. Extend the class to override hooks.
  *
  * @throws ImproperlyConfigured for a wrong option
  * @example

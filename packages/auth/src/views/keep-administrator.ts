@@ -2,11 +2,11 @@ import type { EntityName } from '@mikro-orm/core';
 import { checkOptionNames, QuerySet, TargetObjectAlreadyExist } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 
-/** What an account's role is called, and that of the administrators. */
+/** The names of an account's properties and of the administrators' role. */
 export interface AdministratorOptions {
   /** The name of the administrators' role. Default: `admin`. */
   readonly adminRole?: string;
-  /** Names of your own for these properties of the account, as in the option `fields` of `auth`. */
+  /** Your own names of these properties of the account, as in the option `fields` of `auth`. */
   readonly names?: { readonly role?: string; readonly is_active?: string };
 }
 
@@ -14,12 +14,11 @@ export interface AdministratorOptions {
 export type KeepAdministrator = <Result>(request: FastifyRequest, write: () => Promise<Result>) => Promise<Result>;
 
 /**
- * Makes a function that keeps the last active administrator of an application: it runs a write of accounts, and throws
- * TargetObjectAlreadyExist (409), which rolls the write back, if no administrator is left. `AccountViewSet` uses it; give it to
- * `me.delete` as well.
+ * Makes a function that runs a write of accounts, and fails if it leaves no active administrator: it throws TargetObjectAlreadyExist (409),
+ * which rolls the write back. `AccountViewSet` uses it. Give it to `me.delete` as well.
  *
- * If two writes come at once, the second waits for the first to end, in any process: each begins with a write of the role's row, which
- * leaves the row as it is and locks it. Every database then counts what the first has committed.
+ * Of two writes at once, in any processes, the second waits for the first. Each begins with an update that locks the role's row without
+ * changing it. So every database counts what the first has committed.
  *
  * @throws ImproperlyConfigured for an unknown option
  * @example

@@ -14,7 +14,7 @@ import { Type } from 'typebox';
 import { noteEvent } from './noted-events.ts';
 import { type ReadyViewClass, type ReadyViewOptions, viewClass } from './view-class.ts';
 
-/** The options of `RoleViewSet`: those of any ModelViewSet, and what it has to know of roles. */
+/** The options of `RoleViewSet`: those of ModelViewSet, and facts about roles. */
 export interface RoleViewSetOptions<Entity extends object> extends ReadyViewOptions<Entity> {
   /** The names that the `permissions` of a role may have, as in the option of `auth`. Default: roles show and take no permissions. */
   readonly permissions?: readonly string[];
@@ -26,10 +26,10 @@ type Permissions<Options, Shown> = Options extends { readonly permissions: reado
   ? { readonly [Field in 'permissions']: Shown extends null ? readonly Name[] | null : readonly Name[] }
   : unknown;
 
-/** What `RoleViewSet` shows of a role: with the option `permissions` its permissions. */
+/** A role in responses of `RoleViewSet`. With the option `permissions` it has its permissions. */
 export type RoleRecord<Options = object> = { readonly id: number; readonly name: string } & Permissions<Options, null>;
 
-/** What `RoleViewSet` takes of a role. */
+/** A role in bodies of `RoleViewSet`. */
 export type RoleChanges<Options = object> = { readonly name: string } & Partial<Permissions<Options, unknown>>;
 
 interface OwnOptions<Entity extends object, Options> {
@@ -47,10 +47,11 @@ interface Role {
 }
 
 /**
- * Makes a view of the roles: everybody who is logged in reads them, administrators change them and their permissions. The administrators' role keeps
- * its name and is not deleted (409), because nobody would be an administrator without it. New, renamed and deleted roles and changes of permissions are security events.
+ * Makes a view of the roles. Logged-in users read them. Administrators change them and their permissions. The administrators' role cannot
+ * be renamed or deleted (409), because nobody would be an administrator without it. New, renamed and deleted roles and changes of
+ * permissions are security events.
  *
- * The options are those of `ModelViewSet`, each in the place of the view's own. Extend the class to override hooks.
+ * The options of `ModelViewSet` replace those of the view. Extend the class to override hooks.
  *
  * @throws ImproperlyConfigured for a wrong option
  * @example

@@ -4,13 +4,13 @@ import type { FastifyRequest } from 'fastify';
 import { noteEvent } from './noted-events.ts';
 import { type ReadyViewClass, type ReadyViewOptions, viewClass } from './view-class.ts';
 
-/** The options of `SessionViewSet`: those of any ModelViewSet, and what it has to know of administrators. */
+/** The options of `SessionViewSet`: those of ModelViewSet, and the name of the administrators' role. */
 export interface SessionViewSetOptions<Entity extends object> extends ReadyViewOptions<Entity> {
   /** The name of the administrators' role. Default: `admin`. */
   readonly adminRole?: string;
 }
 
-/** What `SessionViewSet` shows of a session. `account` is the id of its account. */
+/** A session in responses of `SessionViewSet`. `account` is the id of its account. */
 export interface SessionRecord {
   readonly id: string;
   readonly account: number;
@@ -33,10 +33,10 @@ interface OwnOptions<Entity extends object> {
 const MAX_ENDED = 100;
 
 /**
- * Makes a view of the live sessions of all accounts for administrators: they list them and end them, one by one or up to 100 at once. A session that is
- * ended is refused from the next request on, in every process. It is a security event.
+ * Makes a view with which administrators list the live sessions of all accounts, and end them, one by one or up to 100 at once. Ended
+ * sessions are refused from the next request on, in every process. Ending a session is a security event.
  *
- * The options are those of `ModelViewSet`, each in the place of the view's own. Extend the class to override hooks.
+ * The options of `ModelViewSet` replace those of the view. Extend the class to override hooks.
  *
  * @throws ImproperlyConfigured for a wrong option
  * @example

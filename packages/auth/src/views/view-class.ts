@@ -3,10 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ModelViewSet, type ModelViewSetBase, type ModelViewSetClass, type ModelViewSetOptions } from '@viewset/core';
 import { logNoted } from './noted-events.ts';
 
-/** The options of a ready-made view: those of any ModelViewSet, which take the place of its own, and further ones. */
+/** The options of a ready-made view: those of ModelViewSet, which replace the view's, and further ones. */
 export type ReadyViewOptions<Entity extends object> = Partial<ModelViewSetOptions<Entity>>;
 
-/** The class of a ready-made view: with the options of the application, and for the rest its own. */
+/** The class of a ready-made view. Options of the application replace those of the view. */
 export type ReadyViewClass<Entity extends object, Own, Options> = ModelViewSetClass<
   Entity,
   Omit<Own, keyof Options> & Options

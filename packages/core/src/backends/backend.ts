@@ -9,9 +9,9 @@ import type { Source } from './source.ts';
 
 /** Options of records that are read as entities. */
 export interface EntityOptions {
-  /** To-one relations (`role`, `role.parent`) and lazy fields to load with the same statement. */
+  /** To-one relations (`role`, `role.parent`) and lazy fields to load in the same statement. */
   readonly populate?: readonly string[];
-  /** Locks the records against others' writes until the transaction ends (`for update`); only inside a transaction. */
+  /** Locks the records against other writers until the transaction ends (`for update`). Only inside a transaction. */
   readonly lock?: boolean;
 }
 

@@ -13,7 +13,7 @@ import { csvWriter } from './csv-writer.ts';
 
 /** The forms in which a list can be exported. */
 export const EXPORTS = ['csv', 'ndjson'] as const;
-/** A form in which a list can be exported. */
+/** A format in which a list can be exported. */
 export type ExportFormat = (typeof EXPORTS)[number];
 
 /** The media types of exports, by their forms. */

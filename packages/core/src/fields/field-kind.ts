@@ -1,4 +1,4 @@
-/** The kind of value that a field holds. `FIELD_KINDS` says what follows from it. */
+/** The kind of a field's value. `FIELD_KINDS` has what depends on it. */
 export type FieldKind =
   | 'string'
   | 'integer'
@@ -15,7 +15,7 @@ export type FieldKind =
   | 'binary'
   | 'enum';
 
-/** The type of a field as its entity declares it, with the bounds that the database column has. */
+/** The type of a field as its entity declares it, with the bounds of the database column. */
 export interface FieldType {
   readonly kind: FieldKind;
   /** Unicode code points, of a string. */
@@ -30,7 +30,7 @@ export interface FieldType {
   readonly scale?: number;
   /** The values of an enum. */
   readonly values?: readonly (string | number)[];
-  /** What the type of the column of a string has no operators for, such as `xml` and `point` of PostgreSQL. By default it has all. */
+  /** The operators that the column type of a string lacks, such as `xml` and `point` of PostgreSQL. By default it has all. */
   readonly lacks?: 'order' | 'equality';
   /** The JavaScript type of a bigint or decimal, as the entity declares it. */
   readonly mode?: 'bigint' | 'number' | 'string';

@@ -62,8 +62,8 @@ type LastName<E, Last extends PathEnd> = Last extends 'any'
 export type PathEnd = 'any' | 'shown' | 'text';
 
 /**
- * Every path from an entity to a column, through at most `Hops` relations, to one or (`Via`) to many. The number of names grows
- * with every step; what lies further can be said to `fieldPath`, which resolves a path at run time.
+ * Every path from an entity to a column, through at most `Hops` relations, to one or (`Via`) to many. The number of names grows with every
+ * step. For longer paths, `fieldPath` resolves a path at run time.
  *
  * @example
  * type Path = PathOf<Account, '.'>;   // 'id' | 'email' | 'role' | 'role.id' | 'role.name' | …

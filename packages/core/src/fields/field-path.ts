@@ -15,20 +15,20 @@ import {
   targetOf,
 } from './property.ts';
 
-/** A way from an entity through its relations to one column, resolved once and then shared. */
+/** A path from an entity through its relations to a column. It is resolved once and then shared. */
 export interface FieldPath {
-  /** The names joined with a dot, `role.name`: the same for both separators. */
+  /** The names joined with a dot, `role.name`, for both separators. */
   readonly key: string;
-  /** The relations walked, in order. */
+  /** The relations on the way, in order. */
   readonly steps: readonly EntityProperty[];
-  /** The column at the end; a to-one relation stands for its foreign key. */
+  /** The column at the end. A to-one relation means its foreign key. */
   readonly property: EntityProperty;
   readonly type: FieldType;
   /** True if the column, or any relation on the way, may be NULL. */
   readonly nullable: boolean;
   /** True if a relation on the way leads to many records. */
   readonly toMany: boolean;
-  /** True if a foreign key at the end is read as it is stored; else it reads as NULL if a filter of MikroORM hides the record that it names. */
+  /** True if a foreign key at the end is read as it is stored. Else it is read as NULL if a MikroORM filter hides the related record. */
   readonly isStored?: boolean;
 }
 
@@ -46,9 +46,9 @@ type Separator = '.' | '__';
 const known = new WeakMap<EntityMetadata, Readonly<Record<Separator, Map<string, FieldPath>>>>();
 
 /**
- * Resolves a path, the same object for the same path. A relation at its end stands for the key of the related record:
- * the foreign key if the entity has it, else the primary key at the other end.
- * @throws ImproperlyConfigured for an unknown name, naming what is there and the nearest
+ * Resolves a path; the same path gives the same object. A relation at its end means the key of the related record: the foreign key if the
+ * entity has it, else the primary key at the other end.
+ * @throws ImproperlyConfigured for an unknown name, with the known names and the nearest one
  * @example
  * fieldPath(accountMeta, 'role.name', '.').type.kind;   // 'string'
  */

@@ -1,8 +1,8 @@
 import { InvalidUsage } from '../errors.ts';
 
 /**
- * A value that does not fit its field. The message completes a sentence, `must be an integer`: whoever knows the place of
- * the value catches the error and names it. A filter's parameters come from the client, so that an error which
- * a filter lets through is a 400; anywhere else the value is the program's own, and the answer is a 500.
+ * A value that does not fit its field. The message ends a sentence, `must be an integer`; code that knows the place of the value catches
+ * the error and adds the place. If a filter throws it, the client gets 400, because the value is from the client. Anywhere else the value
+ * is from the program, and the client gets 500.
  */
 export class FieldValueError extends InvalidUsage {}

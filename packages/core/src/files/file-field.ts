@@ -8,9 +8,9 @@ import type { FileStore } from './file-store.ts';
 export interface FileFieldOptions {
   /** The store that keeps the bytes. */
   readonly store: FileStore;
-  /** The largest file, in bytes; a larger one is a 413. */
+  /** The largest file, in bytes. A larger one gives 413. */
   readonly maxBytes: number;
-  /** The media types that are taken, `image/png`, or `image/*` for all images; another one is a 415. */
+  /** The accepted media types: `image/png`, or `image/*` for all images. Others give 415. */
   readonly types: readonly MediaRange[];
 }
 
@@ -54,12 +54,12 @@ function isText(bytes: Uint8Array): boolean {
   }
 }
 
-/** A field of a write shape that is a file; made by `file()`. */
+/** A field of a write shape that takes a file. Made by `file()`. */
 export class FileField {
   readonly store: FileStore;
   readonly maxBytes: number;
   readonly types: readonly string[];
-  /** The schema of the field in a form; what comes is judged by its bytes. */
+  /** The schema of the field in a form. The bytes of the file decide if it is accepted. */
   readonly schema: TSchema;
 
   constructor({ store, maxBytes, types }: FileFieldOptions) {
@@ -70,9 +70,9 @@ export class FileField {
   }
 
   /**
-   * Finds the media type of a file by its first bytes; the name of the file and the type that the client claims prove nothing.
-   * A claimed type counts only if no file of that type can be told by its bytes, as `text/csv`. `application/octet-stream` claims
-   * nothing, as generated clients send it: bytes that are text in UTF-8 then have the text type that the field takes.
+   * Finds the media type of a file by its first bytes, not by its name. The type that the client claims counts only if bytes cannot show
+   * that type, as for `text/csv`. `application/octet-stream`, which generated clients send, claims nothing: bytes that are text in UTF-8
+   * then have the text type that the field takes.
    *
    * @throws UnsupportedMediaType for a type that the field does not take
    */
@@ -98,11 +98,11 @@ export class FileField {
 }
 
 /**
- * A field of a write shape that takes a file: create and update then read `multipart/form-data` beside JSON. The property must
- * be of the type `FileType`. The bytes are streamed, first to a temporary file and, once the request is found to be good, to
- * the store; they are never held in memory. It needs the packages `@fastify/multipart` and `file-type`.
+ * Makes a field of a write shape that takes a file. create and update then also read `multipart/form-data`. The property must have the type
+ * `FileType`. The bytes are streamed to a temporary file, and to the store after the request was validated. They are never held in memory.
+ * It needs the packages `@fastify/multipart` and `file-type`.
  *
- * A file of a write that fails is deleted, and one that an update replaces, or whose record is deleted, once that is committed.
+ * The file of a failed write is deleted. A file that an update replaces, or whose record is deleted, is deleted after the commit.
  *
  * @throws ImproperlyConfigured for an option that is missing or does not fit
  * @example

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { PassThrough, pipeline, type Readable } from 'node:stream';
 
-/** The facts about a file that a store may keep beside its bytes. */
+/** The facts about a file that a store may keep with its bytes. */
 export interface FileFacts {
   /** Bytes. */
   readonly size: number;
@@ -10,24 +10,24 @@ export interface FileFacts {
 }
 
 /**
- * Keeps the bytes of files under keys. A key is made by the library, is never used twice, and holds only lower-case letters,
- * digits and hyphens.
+ * Keeps the bytes of files under keys. The library makes the keys. A key is never used twice, and has only lower-case letters, digits and
+ * hyphens.
  *
  * @example
  * const store: FileStore = flydriveStore(new Disk(new FSDriver({ location: './uploads', visibility: 'private' })));
  */
 export interface FileStore {
   /**
-   * Stores a file whole. If the promise is rejected, whatever was stored under the key may be deleted. The content is closed once the
-   * promise is settled, read or not.
+   * Stores a whole file. If the promise rejects, anything stored under the key may be deleted. The content is closed once the promise
+   * settles, read or not.
    */
   put(key: string, content: Readable, facts: FileFacts): Promise<void>;
   /**
-   * Opens a file for reading, or the bytes from `start` to `end` of it, both included. Rejects for a key that is not there. The stream
-   * is destroyed if nobody waits for it any more.
+   * Opens a file for reading, or its bytes from `start` to `end`, both included. Rejects for an unknown key. The stream is destroyed if
+   * nobody needs it any more.
    */
   get(key: string, range?: { readonly start: number; readonly end: number }): Promise<Readable>;
-  /** Deletes a file. Resolves for a key that is not there. */
+  /** Deletes a file. Resolves for an unknown key, too. */
   delete(key: string): Promise<void>;
 }
 
@@ -43,10 +43,10 @@ export interface FlydriveDisk {
 }
 
 /**
- * Makes a store of a Flydrive disk: a local folder, Amazon S3 and what speaks its protocol, Google Cloud Storage. Flydrive
- * reads files from their beginning, so the store reads and drops the bytes before a range.
+ * Makes a store from a Flydrive disk: a local folder, Amazon S3 or a compatible service, or Google Cloud Storage. Flydrive reads files from
+ * the beginning, so the store reads and drops the bytes before a range.
  *
- * @param folder stands in front of every key, for a disk that others use too: `attachments/`
+ * @param folder the text before every key, for a disk with other files: `attachments/`
  * @example
  * const disk = new Disk(new S3Driver({ bucket: 'tickets', region: 'eu-central-1', visibility: 'private', supportsACL: false }));
  * const store = flydriveStore(disk, { folder: 'attachments/' });

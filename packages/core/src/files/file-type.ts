@@ -2,11 +2,11 @@ import { type EntityProperty, JsonType, type Type } from '@mikro-orm/core';
 import { type TSchema, Type as Schema } from 'typebox';
 import { customTypeOf } from '../fields/field-type.ts';
 
-/** A file as its record keeps it, in a column of JSON: the bytes are in a store. */
+/** A file in the JSON column of its record. The bytes are in a store. */
 export interface StoredFile {
-  /** The name of the file in its store, which no client ever sees. */
+  /** The name of the file in its store. Clients never see it. */
   readonly key: string;
-  /** The name that the client gave, without folders. */
+  /** The name that the client sent, without folders. */
   readonly name: string;
   /** Bytes. */
   readonly size: number;
@@ -14,7 +14,7 @@ export interface StoredFile {
   readonly type: string;
 }
 
-/** A file as answers show it. */
+/** A file in a response. */
 export interface FileLink {
   /** The path of the route that sends the file: `/api/tickets/7/attachment`. */
   readonly url: string;
@@ -28,7 +28,7 @@ export interface FileLink {
 const TypedJson = JsonType as unknown as new () => Type<StoredFile, string | null>;
 
 /**
- * The type of a column that refers to a file. A read shape shows it as `{ url, name, size, type }`, a write shape takes it by
+ * The type of a column that refers to a file. A read shape shows it as `{ url, name, size, type }`. A write shape takes the file by
  * `file()`.
  *
  * @example

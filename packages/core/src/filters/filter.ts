@@ -11,18 +11,18 @@ import type { QuerySet } from '../query/queryset.ts';
 import { compileValidator } from '../schema/validator.ts';
 import type { RelatedValue, ValueLookup } from '../shapes/read/related-value.ts';
 
-/** The declarations of a view about its lists, as its filters see them. */
+/** The declarations of a view about its lists, for its filters. */
 export interface FilterTarget {
   /** The name of the view's class, for messages. */
   readonly name: string;
   readonly meta: EntityMetadata;
   /** Paths with `__`, each with an optional prefix: `^` starts-with, `=` equals. */
   readonly searchFields: readonly string[];
-  /** Query parameter → lookup, `{ min_price: 'price__gte' }`, or a value that related records tell. */
+  /** Query parameter → lookup, `{ min_price: 'price__gte' }`, or a value that related records decide. */
   readonly filterFields: Readonly<Record<string, string | ValueLookup>>;
-  /** Sort name → path with `__`, or a value that related records tell. */
+  /** Sort name → path with `__`, or a value that related records decide. */
   readonly orderingFields: Readonly<Record<string, string | RelatedValue<never, unknown>>>;
-  /** Paths with a dot. Default: the fields that `filterFields` reach and every read shape of the view shows. */
+  /** Paths with a dot. Default: the fields of `filterFields` that every read shape of the view shows. */
   readonly jsonLogicFields?: readonly string[];
   /** Tells if every read shape of the view shows a field. Absent: no field is known to be shown. */
   readonly isShown?: (path: FieldPath) => boolean;
@@ -31,7 +31,7 @@ export interface FilterTarget {
 /** The options that a view declares for its filters. */
 export type FilterOption = Exclude<keyof FilterTarget, 'name' | 'meta' | 'isShown'>;
 
-/** A filter as a view lists it: the class. Each view gets an instance of its own when it is registered. */
+/** The class of a filter, as a view lists it. Each view gets its own instance at registration. */
 export interface FilterClass {
   new (target: FilterTarget): Filter;
   /** See `Filter.reads`. */
@@ -39,11 +39,10 @@ export interface FilterClass {
 }
 
 /**
- * Narrows or orders a list by what the query string asks. A view applies its filters one after the other, in the order
- * of its `filters`.
+ * Narrows or orders a list by the query string. A view applies its filters one after another, in the order of its `filters`.
  *
- * There is one instance a view, made at registration: resolve names in the constructor, which may throw
- * `ImproperlyConfigured`, and keep no state of a request on `this`.
+ * Each view has one instance, made at registration. Resolve names in the constructor, which may throw `ImproperlyConfigured`. Keep no state
+ * of a request on `this`.
  *
  * @example
  * class InStockFilter extends Filter {
@@ -59,18 +58,17 @@ export interface FilterClass {
  * }
  */
 export abstract class Filter<Options extends object = object> {
-  /** The schema of the options that `with` takes: wrong ones stop the start. Default: undefined, any object. */
+  /** The schema of the options that `with` takes. Wrong options fail at start. Default: undefined, any object. */
   static readonly options: TSchema | undefined = undefined;
 
   /**
-   * The options of `target` that the filter reads. A view that lists its own filters is refused at registration if it
-   * declares an option that none of them reads: the default filters, which would, are then left out by an oversight. Default:
-   * undefined, the filter may read any.
+   * The options of `target` that the filter reads. If a view lists its own filters and declares an option that none of them reads,
+   * registration fails. This finds a forgotten default filter. Default: undefined, the filter may read any.
    */
   static readonly reads: readonly FilterOption[] | undefined = undefined;
 
   /**
-   * Returns the same filter with options, for the `filters` of a view; a view may list it several times. The filter has them as
+   * Returns the same filter with options, for the `filters` of a view. A view may list it several times. The filter reads them as
    * `this.options`, in its constructor too.
    *
    * @example
@@ -96,7 +94,7 @@ export abstract class Filter<Options extends object = object> {
   }
 
   protected readonly target: FilterTarget;
-  /** The options that `with` was given; none without it. */
+  /** The options of `with`; empty without it. */
   protected readonly options: Options;
 
   constructor(target: FilterTarget) {
@@ -105,16 +103,16 @@ export abstract class Filter<Options extends object = object> {
   }
 
   /**
-   * The query parameters that this filter reads: a parameter that nothing declares is refused. Read once, at
-   * registration; none if the view declares nothing for the filter to work on.
+   * The query parameters that this filter reads. Parameters that nothing declares are refused. It is read once, at registration. Return
+   * none if the view declares nothing for the filter.
    */
   abstract readonly parameters: readonly ParameterDeclaration[];
 
   /**
-   * Returns the query set with this filter's conditions or order; the same one if its parameters are absent. It may answer with a
-   * promise, to ask somebody else first: the filters after it then wait for it.
+   * Returns the query set with this filter's conditions or order, or the same query set if its parameters are absent. It may return a
+   * promise, to call another service first. The next filters wait for it.
    *
-   * @throws InvalidUsage (400), which names the parameter and says what was expected, for a value that does not fit
+   * @throws InvalidUsage (400) for a wrong value, with the parameter and what was expected
    */
   abstract apply<E extends object>(
     queryset: QuerySet<E>,

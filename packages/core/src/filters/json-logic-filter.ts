@@ -9,14 +9,12 @@ import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 import { JsonLogicError, JsonLogicReader } from './json-logic-reader.ts';
 
 /**
- * `?filter=`: a condition in JSON Logic (https://jsonlogic.com), over the fields in the view's `jsonLogicFields`. By default these are
- * the fields that its `filterFields` reach and that every read shape of the view shows: a field that a client does not see could be
- * guessed by comparisons.
+ * `?filter=`: a condition in JSON Logic (https://jsonlogic.com) over the view's `jsonLogicFields`. By default these are the fields of its
+ * `filterFields` that every read shape shows, because a client could guess a hidden field by comparisons.
  *
- * Operators: `==` `!=` `<` `<=` `>` `>=`, `in`, `and`, `or`, `!`. Whatever the filter does not know is a 400 that says
- * where it stands, never dropped. A view without such fields has no `filter` parameter. Override `parameter` to rename
- * it, `maximumDepth` (default 5 operators, one inside the other), `maximumComparisons` (default 50) or `maximumValues`
- * (default 5000) to allow more.
+ * Operators: `==` `!=` `<` `<=` `>` `>=`, `in`, `and`, `or`, `!`. Anything unknown gives 400 with its place, and is never ignored. A view
+ * without such fields has no `filter` parameter. Override `parameter` to rename it. Override `maximumDepth` (default 5 nested operators),
+ * `maximumComparisons` (default 50) or `maximumValues` (default 5000) to allow more.
  *
  * @throws ImproperlyConfigured at registration, for a field that does not exist
  * @example
@@ -27,11 +25,11 @@ export class JsonLogicFilter extends Filter {
   static override readonly reads: readonly ('jsonLogicFields' | 'filterFields')[] = ['jsonLogicFields', 'filterFields'];
   /** The name of the query parameter. */
   readonly parameter: string = 'filter';
-  /** Operators nested deeper than this are a 400; a comparison counts as one of them. */
+  /** Operators that are nested deeper give 400. A comparison counts as an operator. */
   readonly maximumDepth: number = 5;
-  /** More comparisons than this are a 400. */
+  /** More comparisons give 400. */
   readonly maximumComparisons: number = 50;
-  /** More values in all lists together than this are a 400. */
+  /** More values in all lists together give 400. */
   readonly maximumValues: number = 5000;
   readonly #fields: ReadonlyMap<string, FieldPath>;
 

@@ -11,12 +11,11 @@ import type { RelatedValue } from '../shapes/read/related-value.ts';
 import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 
 /**
- * `?sort=`: orders the list by the names in the view's `orderingFields`, separated by commas; a leading `-` means
- * descending. Without it the view's own order holds. Either way the primary key is the last key, so that the order is
- * total and pages never overlap.
+ * `?sort=`: orders the list by names of the view's `orderingFields`, separated by commas. A leading `-` means descending. Without the
+ * parameter, the view's own order applies. The primary key is always the last key, so the order is total and pages never overlap.
  *
- * A name that is unknown, empty or given twice (`price,-price`) is a 400. A view without ordering fields has no `sort`
- * parameter. Override `parameter` to rename it.
+ * A name that is unknown, empty or given twice (`price,-price`) gives 400. A view without ordering fields has no `sort` parameter. Override
+ * `parameter` to rename it.
  *
  * @throws ImproperlyConfigured at registration, for a field that does not exist or has no order (to-many, JSON, binary)
  * @example

@@ -17,11 +17,10 @@ import { parseLookupText, resolveLookup, type ResolvedLookup } from '../language
 import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 
 /**
- * The view's `filterFields`: each query parameter there narrows the list by its lookup. All that are present must hold.
+ * Filters by the view's `filterFields`: each query parameter narrows the list by its lookup. All parameters that are sent must match.
  *
- * A parameter of an `exact` lookup that comes several times means "one of"; any other must come once. An empty value
- * counts as absent. Override `maximumValues` (default 5000) to let one parameter have more values, be it that it comes
- * several times or has a list in it.
+ * If the parameter of an `exact` lookup is repeated, it means "one of". Other parameters may come only once. An empty value counts as
+ * absent. Override `maximumValues` (default 5000) to allow more values of one parameter, repeated or in a list.
  *
  * @throws ImproperlyConfigured at registration, for a lookup whose field does not exist or which does not fit its type
  * @example
@@ -31,7 +30,7 @@ import { Filter, type FilterTarget, resolveOption } from './filter.ts';
  */
 export class QueryParameterFilter extends Filter {
   static override readonly reads: readonly 'filterFields'[] = ['filterFields'];
-  /** More values of one parameter than this are a 400. */
+  /** More values of one parameter give 400. */
   readonly maximumValues: number = 5000;
   readonly #lookups: readonly (readonly [parameter: string, lookup: ResolvedLookup])[];
 

@@ -8,8 +8,8 @@ import { resolveLookup, type ResolvedLookup } from '../language/resolve-lookup.t
 import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 
 /**
- * `?search=`: every word must be found in at least one of the view's `searchFields`, whatever its case. Quotes keep a
- * phrase together; `%`, `_` and `\` are ordinary characters.
+ * `?search=`: every word must be found in at least one of the view's `searchFields`, ignoring case. Quotes keep a phrase together. `%`, `_`
+ * and `\` are ordinary characters.
  *
  * A search field is a path with `__` and an optional prefix: `name` contains the word, `^name` starts with it, `=name`
  * equals it. A view without search fields has no `search` parameter. Override `parameter` to rename it, `maximumWords`
@@ -25,7 +25,7 @@ export class SearchFilter extends Filter {
   static override readonly reads: readonly 'searchFields'[] = ['searchFields'];
   /** The name of the query parameter. */
   readonly parameter: string = 'search';
-  /** More words than this are a 400. */
+  /** More words give 400. */
   readonly maximumWords: number = 20;
   readonly #fields: readonly ResolvedLookup[];
 

@@ -44,8 +44,8 @@ function selectOne(owner: string, source: SqlSource): () => unknown {
 }
 
 /**
- * Asks PostgreSQL for one row. Takes a MikroORM on PostgreSQL, or a pool or client of `pg`.
- * Its name is `postgresql` unless another is given. Throws ImproperlyConfigured for another source or a wrong option.
+ * Checks PostgreSQL by reading one row. Takes a MikroORM on PostgreSQL, or a pool or client of `pg`. Its name is `postgresql` unless
+ * another is given. Throws ImproperlyConfigured for another source or a wrong option.
  *
  * @example
  * health.register(new PostgresHealthCheck(orm));   // select 1
@@ -57,8 +57,8 @@ export class PostgresHealthCheck extends SqlHealthCheck {
 }
 
 /**
- * Asks SQLite for one row. Takes a MikroORM on SQLite or libSQL, or a database of better-sqlite3.
- * Its name is `sqlite` unless another is given. Throws ImproperlyConfigured for another source or a wrong option.
+ * Checks SQLite by reading one row. Takes a MikroORM on SQLite or libSQL, or a database of better-sqlite3. Its name is `sqlite` unless
+ * another is given. Throws ImproperlyConfigured for another source or a wrong option.
  *
  * @example
  * health.register(new SqliteHealthCheck(orm));   // select 1
@@ -76,8 +76,8 @@ export interface PingableRedis {
 }
 
 /**
- * Asks Redis for a PING. Takes a client of ioredis. Its name is `redis` unless another is given. Throws
- * ImproperlyConfigured for something that is no client, and for a wrong option.
+ * Checks Redis by PING. Takes a client of ioredis. Its name is `redis` unless another is given. Throws ImproperlyConfigured if it gets no
+ * client, or a wrong option.
  *
  * @example
  * health.register(new RedisHealthCheck(redis));
@@ -108,8 +108,8 @@ interface MongoDatabase {
 export type MongoSource = OrmSource | { db(): MongoDatabase };
 
 /**
- * Asks MongoDB for a ping. Takes a MikroORM on MongoDB, or a `MongoClient`. Its name is `mongodb` unless another
- * is given. Throws ImproperlyConfigured for another source or a wrong option.
+ * Checks MongoDB by a ping. Takes a MikroORM on MongoDB, or a `MongoClient`. Its name is `mongodb` unless another is given. Throws
+ * ImproperlyConfigured for another source or a wrong option.
  *
  * @example
  * health.register(new MongoHealthCheck(orm));   // { ping: 1 }

@@ -4,17 +4,17 @@ import { checkOptionNames, wrongOption } from '../options.ts';
 export interface HealthCheckOptions {
   /** The name of the check in the report. */
   readonly name?: string;
-  /** The time that it may take, in milliseconds. Default: 2000. */
+  /** The time limit of the check, in milliseconds. Default: 2000. */
   readonly timeoutMs?: number;
-  /** False: the application can serve without it, so that its failure leaves `/health/ready` as it is. Default: true. */
+  /** False: the application can work without it, so a failure does not change `/health/ready`. Default: true. */
   readonly isEssential?: boolean;
 }
 
 const OPTION_NAMES: readonly (keyof HealthCheckOptions)[] = ['name', 'timeoutMs', 'isEssential'];
 
 /**
- * Tells whether something that the application depends on works. Whatever goes wrong in a check (it throws, hangs, or
- * answers anything but true) is reported as `unavailable`, and breaks nothing else.
+ * Checks if something that the application depends on works. If the check throws, hangs, or returns anything but true, it is reported as
+ * `unavailable`. Other checks are not affected.
  *
  * @example
  * class DiskHealthCheck extends HealthCheck {
@@ -29,7 +29,7 @@ const OPTION_NAMES: readonly (keyof HealthCheckOptions)[] = ['name', 'timeoutMs'
 export abstract class HealthCheck {
   /** The name of the check in the report, unique in a registry. */
   readonly name: string;
-  /** The time that it may take, in milliseconds. Default: 2000. */
+  /** The time limit of the check, in milliseconds. Default: 2000. */
   readonly timeoutMs: number;
   /** True: `/health/ready` depends on the check. Default: true. */
   readonly isEssential: boolean;
@@ -43,8 +43,8 @@ export abstract class HealthCheck {
   }
 
   /**
-   * Answers true if all is well. A call that is still under way is not started again beside itself.
-   * @param signal aborted when the time is up
+   * Returns true if all is well. It is not called again while a call is running.
+   * @param signal is aborted when the time is up
    */
   abstract check(signal: AbortSignal): Promise<boolean>;
 }

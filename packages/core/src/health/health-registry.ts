@@ -5,15 +5,15 @@ import { type CheckReport, type HealthLog, type HealthReport, WatchedCheck } fro
 
 /** The options of a registry. */
 export interface HealthRegistryOptions {
-  /** The time for which the result of a check is given again instead of a new one, in milliseconds; 0: none. Default: 1000. */
+  /** How long the result of a check is reused, in milliseconds; 0: never. Default: 1000. */
   readonly cacheMs?: number;
 }
 
 const OPTION_NAMES: readonly (keyof HealthRegistryOptions)[] = ['cacheMs'];
 
 /**
- * The checks of an application. They run side by side, each under its own time limit; a result is shared by all who ask
- * for it at the same time and for a moment after, so that nobody loads the stores by asking.
+ * The checks of an application. They run in parallel, each with its own time limit. All requests at the same time, and for a moment
+ * afterwards, share a result, so that requests to the health routes put no load on the stores.
  *
  * @example
  * const health = new HealthRegistry();
@@ -34,7 +34,7 @@ export class HealthRegistry {
     this.#cacheMs = cacheMs;
   }
 
-  /** Adds a check. Throws ImproperlyConfigured for something else, and for a name that is taken. */
+  /** Adds a check. Throws ImproperlyConfigured if it is not a check, or its name is taken. */
   register(check: HealthCheck): this {
     validateHealthCheck(check);
     if (this.#checks.has(check.name)) {
@@ -46,14 +46,14 @@ export class HealthRegistry {
     return this;
   }
 
-  /** Runs the checks, but for those that said something a moment ago. Never rejects. */
+  /** Runs the checks, except those with a recent result. Never rejects. */
   async run(log?: HealthLog): Promise<HealthReport> {
     return this.#report([...this.#checks.values()], log);
   }
 
   /**
-   * Tells whether requests may be sent here: the report of the essential checks, or `unavailable` and no checks once the
-   * application has begun to shut down. Never rejects.
+   * Tells if this process takes requests: reports the essential checks, or `unavailable` without checks once the application has begun to
+   * shut down. Never rejects.
    */
   async readiness(log?: HealthLog): Promise<HealthReport> {
     if (this.#isShuttingDown) return { status: 'unavailable', checks: {} };
@@ -64,8 +64,8 @@ export class HealthRegistry {
   }
 
   /**
-   * From now on `readiness` is `unavailable`. Called when the server closes; call it earlier to let a load balancer
-   * notice before connections are refused.
+   * Makes `readiness` `unavailable` from now on. The server calls it when it closes. Call it earlier, so that a load balancer notices
+   * before connections are refused.
    */
   beginShutdown(): void {
     this.#isShuttingDown = true;

@@ -3,7 +3,7 @@ import { isYes } from '../awaitable.ts';
 import { errorFrom } from '../errors.ts';
 import type { HealthCheck } from './health-check.ts';
 
-/** `ok`, or `unavailable` whatever else is the matter. */
+/** The status of a check: `ok`, or `unavailable` for any problem. */
 export type HealthStatus = 'ok' | 'unavailable';
 
 /** The part of a report about one check; `duration_ms` is in milliseconds, to a tenth. */
@@ -12,7 +12,7 @@ export interface CheckReport {
   readonly duration_ms: number;
 }
 
-/** The body of an answer: never a driver's message or an address. */
+/** The body of the health response. It never has a driver's message or an address. */
 export interface HealthReport {
   readonly status: HealthStatus;
   readonly checks: Readonly<Record<string, CheckReport>>;

@@ -71,7 +71,7 @@ interface Place {
   readonly steps: readonly EntityProperty[];
   /** The part of an "and" that stands directly here, empty for none: as in MikroORM, it has joins of its own. */
   readonly branch: string;
-  /** True if MikroORM has made database values of the values already. */
+  /** True if MikroORM has already converted the values to database values. */
   readonly converted: boolean;
 }
 

@@ -11,11 +11,11 @@ import { never, not, or, type Condition } from './condition.ts';
 import { lookupsFor, type Lookup } from './lookup.ts';
 
 /**
- * A comparison of a field with a value of its type. `in` takes an array, `range` two values (both inclusive), `isnull`
- * a boolean; `exact` and `ne` take null as well. Text lookups know no wildcards. A condition on a path through a relation
- * to many asks whether there is such a related record; `ne` is the opposite of `exact`, on NULL too.
+ * Makes a condition that compares a field with a value of its type. `in` takes an array, `range` two values (both inclusive), `isnull` a
+ * boolean. `exact` and `ne` also take null. Text lookups have no wildcards. On a path through a to-many relation, the condition is true if
+ * such a related record exists. `ne` is the opposite of `exact`, for NULL too.
  *
- * A value outside of the column's range is decided here: no database ever sees an integer that it cannot hold.
+ * A value outside the column's range is decided here, so no database gets an integer that it cannot hold.
  * @throws FieldValueError for a value of another type than the field's
  * @throws ImproperlyConfigured for a lookup that does not fit the field, and for undefined
  */

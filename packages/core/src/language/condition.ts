@@ -8,8 +8,8 @@ import type { Lookup } from './lookup.ts';
 import { reversed, type OrderKey } from './order.ts';
 
 /**
- * A question about a record, as an immutable tree. Every condition is true or false of a record, never unknown: a
- * comparison with NULL is false, and `not` of it is true.
+ * A condition on a record, as an immutable tree. It is true or false for every record, never unknown: a comparison with NULL is false, and
+ * its `not` is true.
  */
 export type Condition =
   | { readonly kind: 'constant'; readonly value: boolean }
@@ -22,14 +22,14 @@ export type Condition =
   | { readonly kind: 'unchanged'; readonly path: FieldPath; readonly raw: unknown }
   | {
       readonly kind: 'matching';
-      /** The entity that is asked: of the record itself, or of the one that `steps` lead to. */
+      /** The entity of the condition: that of the record, or the one at the end of `steps`. */
       readonly meta: EntityMetadata;
       /** Relations to one. */
       readonly steps: readonly EntityProperty[];
       readonly where: FilterQuery<object>;
-      /** True if MikroORM has made database values of the values already. */
+      /** True if MikroORM has already converted the values to database values. */
       readonly converted: boolean;
-      /** True if it asks one column, which lookups cannot ask; else it may ask anything of the record itself. */
+      /** True if it is about one column that lookups cannot compare. Else it may be about anything of the record. */
       readonly isOfColumn: boolean;
     };
 
@@ -39,10 +39,10 @@ export type Condition =
  */
 export type PlaceApart = 'filter' | 'unfiltered';
 
-/** True of every record. */
+/** The condition that is true for every record. */
 export const always: Condition = Object.freeze({ kind: 'constant', value: true });
 
-/** True of no record. */
+/** The condition that is true for no record. */
 export const never: Condition = Object.freeze({ kind: 'constant', value: false });
 
 /** True of the condition that every record passes. */
@@ -54,17 +54,17 @@ export function isNever(condition: Condition): boolean {
   return condition.kind === 'constant' && !condition.value;
 }
 
-/** True if all are; `always` of none. */
+/** Makes a condition that is true if all conditions are; without conditions it is `always`. */
 export function and(...conditions: readonly Condition[]): Condition {
   return combine('and', conditions, always, never);
 }
 
-/** True if at least one is; `never` of none. */
+/** Makes a condition that is true if at least one condition is; without conditions it is `never`. */
 export function or(...conditions: readonly Condition[]): Condition {
   return combine('or', conditions, never, always);
 }
 
-/** True if the condition is not. */
+/** Makes a condition that is true if the given one is not. */
 export function not(condition: Condition): Condition {
   if (condition.kind === 'constant') return condition.value ? never : always;
   return condition.kind === 'not' ? condition.condition : { kind: 'not', condition };
@@ -92,8 +92,8 @@ export function apart(place: PlaceApart, condition: Condition): Condition {
 }
 
 /**
- * Says in MikroORM's own words what the lookups cannot say of the records of one entity. Name the entity as the type argument, so that
- * a misspelt name does not compile.
+ * Makes a condition from a `where` of MikroORM, for what lookups cannot express. Give the entity as the type argument, so that misspelt
+ * names do not compile.
  *
  * @example
  * class OfOwnTitle extends Permission {
@@ -145,7 +145,7 @@ function isKey(value: unknown): boolean {
 }
 
 /**
- * True of the records that come after a given one in an order; the keys must make the order total (`totalOrder()`).
+ * Makes a condition that is true for the records after a given one in an order. The keys must make the order total (`totalOrder()`).
  * @param values the values that `orderValues(keys)` read from that record, one for each key
  */
 export function after(keys: readonly OrderKey[], values: readonly unknown[]): Condition {
@@ -157,7 +157,7 @@ export function after(keys: readonly OrderKey[], values: readonly unknown[]): Co
   return { kind: 'after', keys, values };
 }
 
-/** True of the records that come before a given one in an order. */
+/** Makes a condition that is true for the records before a given one in an order. */
 export function before(keys: readonly OrderKey[], values: readonly unknown[]): Condition {
   return after(reversed(keys), values);
 }

@@ -23,8 +23,8 @@ export type LookupFor<Value> = [Value] extends [boolean]
       : EqualityLookup;
 
 /**
- * Every lookup of an entity: `price`, `price__gte`, `role__name__icontains`, through at most two relations, to one and to
- * many. Built relation by relation, so that the names of an entity are worked out once, however many relations lead to it.
+ * Every lookup of an entity: `price`, `price__gte`, `role__name__icontains`, through at most two relations, to one or to many. The type is
+ * built relation by relation, so the names of an entity are computed once, however many relations lead to it.
  */
 export type LookupName<E, Hops extends number = 2> =
   | { [K in FieldName<E> | ToManyName<E>]: K | `${K}__${LookupFor<FieldValue<E, K>>}` }[FieldName<E> | ToManyName<E>]
@@ -32,7 +32,7 @@ export type LookupName<E, Hops extends number = 2> =
       ? { [K in RelationName<E>]: `${K}__${LookupName<Related<E, K>, Fewer[Hops]>}` }[RelationName<E>]
       : never);
 
-/** Every name that a list can be ordered by, through at most two relations; descending with a minus in front. */
+/** Every name that a list can be ordered by, through at most two relations. A minus in front means descending. */
 export type OrderName<E> = PathOf<E, '__', 2> | `-${PathOf<E, '__', 2>}`;
 
 /** The value that each lookup takes. */

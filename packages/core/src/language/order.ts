@@ -5,7 +5,7 @@ import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { primaryKey } from '../fields/primary-key.ts';
 import { valueProperty } from '../fields/property.ts';
 
-/** One key of an order. NULLs come last in ascending and first in descending order, on every database. */
+/** One key of an order. On every database, NULL comes last in ascending order and first in descending order. */
 export interface OrderKey {
   readonly path: FieldPath;
   readonly descending: boolean;

@@ -7,26 +7,26 @@ import type { OrderKey } from './order.ts';
 import type { Query } from './query.ts';
 import type { RelatedPath } from './related-path.ts';
 
-/** The columns that a query reads of each record, and the making of a record of them. */
+/** The columns that a query reads for each record, and how a record is made from them. */
 export interface Projection<Record> {
-  /** The columns that a row holds, in its order. */
+  /** The columns of a row, in its order. */
   readonly paths: readonly FieldPath[];
-  /** The relations to many that each record shows; left out if there are none. */
+  /** The to-many relations that each record shows; left out if there are none. */
   readonly related?: readonly RelatedProjection[];
-  /** Those of `paths` whose values no entity holds, because related records tell them; left out if there are none. */
+  /** The `paths` whose values related records decide, so that no entity has them; left out if there are none. */
   readonly told?: readonly RelatedPath[];
-  /**
-   * Makes a record of a row, which holds what the driver gave for each path (see `valueReader`). `children` are the record's
-   * own: a list for each of `related`.
-   */
+  /** Makes a record from a row, which has the driver's value for each path (see `valueReader`). `children` has a list for each of `related`. */
   readRow(row: readonly unknown[], children?: Children): Record;
-  /** Makes the same record of an entity whose `populate` is loaded, and what related records show by `keepShown`. `row`: see `ofEntities`. */
+  /**
+   * Makes the same record from an entity whose `populate` is loaded; `keepShown` has the values of related records. `row`: see
+   * `ofEntities`.
+   */
   readEntity(entity: object, row?: readonly unknown[]): Record;
   /** The relations that readEntity needs loaded. */
   readonly populate: readonly string[];
   /**
-   * True: records are made by readEntity alone, of entities that the query set's `em` manages, read by the same
-   * statement; it gets the columns of `paths` beside the entity. Default: false, records are made by readRow.
+   * True: readEntity makes all records, from entities that the query set's `em` manages and the same statement reads. It also gets the
+   * columns of `paths`. Default: false, readRow makes them.
    */
   readonly ofEntities?: boolean;
 }

@@ -30,12 +30,12 @@ export interface Query {
 export const COUNTINGS = ['exact', 'estimated', 'none'] as const;
 
 /**
- * The number of all records beside a page: counted, `exact`; expected by a database that can tell without counting,
- * `estimated`; or left out, `none`, which makes a page one statement however large the table is.
+ * How all records of a list are counted. `exact`: they are counted. `estimated`: the database estimates, if it can. `none`: no number, so a
+ * page is one statement however large the table is.
  */
 export type Counting = (typeof COUNTINGS)[number];
 
-/** One page of records, and how many there are in all. */
+/** One page of records, and the number of all records. */
 export interface Page<Record, Count extends number | null = number> {
   readonly rows: Record[];
   /** Null if they were not counted. */

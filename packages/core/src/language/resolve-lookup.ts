@@ -11,7 +11,7 @@ import { compare } from './compare.ts';
 import { and, type Condition, some } from './condition.ts';
 import { LOOKUPS, lookupsFor, type Lookup } from './lookup.ts';
 
-/** A lookup whose names are known to be right. */
+/** A lookup whose names have been checked. */
 export interface ResolvedLookup {
   readonly path: FieldPath;
   readonly lookup: Lookup;
@@ -20,7 +20,7 @@ export interface ResolvedLookup {
 const known = new WeakMap<EntityMetadata, Map<string, ResolvedLookup>>();
 
 /**
- * Resolves `role__name__icontains`; without a lookup at its end a name means `exact`.
+ * Resolves a lookup such as `role__name__icontains`. Without a lookup at the end, a name means `exact`.
  * @throws ImproperlyConfigured for an unknown name, and for a lookup that does not fit the field's type
  */
 export function resolveLookup(meta: EntityMetadata, name: string): ResolvedLookup {
@@ -114,8 +114,7 @@ function ofGroup(lookups: readonly Asked[]): Condition {
 }
 
 /**
- * The condition that the text of a query parameter asks for: `in` takes values separated by commas, `range` two of
- * them, `isnull` true or false.
+ * Makes a condition from the text of a query parameter. `in` takes values separated by commas, `range` two of them, `isnull` true or false.
  * @throws FieldValueError if the text does not fit
  */
 export function parseLookupText({ path, lookup }: ResolvedLookup, text: string): Condition {

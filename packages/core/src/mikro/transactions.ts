@@ -10,8 +10,8 @@ export function hasTransactions({ driver }: WithDriver): boolean {
 }
 
 /**
- * Refuses an ORM that has no transactions (`disableTransactions: true`), for a plugin of one's own whose requests take one: at start, in the place
- * of a 500 by `inTransaction` at the first request.
+ * Throws at start if the ORM has no transactions (`disableTransactions: true`). Call it in a plugin whose requests use `inTransaction`,
+ * which would otherwise give 500 at the first request.
  *
  * @param what the work that takes a transaction, and the subject of the sentence
  * @throws ImproperlyConfigured if the ORM has none

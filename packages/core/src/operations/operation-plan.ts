@@ -10,12 +10,12 @@ import type { OperationHandler } from '../viewset/viewset.ts';
 /** The method of a route; a GET route answers HEAD too. */
 export type OperationMethod = 'GET' | 'QUERY' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** A parameter of a route's path, query string or headers. Its schema has type, bounds, default and description. */
+/** A parameter of a route's path, query string or headers. Its schema has the type, bounds, default and description. */
 export interface OperationParameter extends ParameterDeclaration {
   readonly required: boolean;
   /**
-   * The way in which a list comes in a query string. True: in one text, separated by commas, as filters and `sort` read it.
-   * Left out: each value under the name anew, `n=1&n=2`, as the `querystring` of an action has it.
+   * How a list is written in a query string. True: as one text, separated by commas, as for filters and `sort`. Left out: the name is
+   * repeated, `n=1&n=2`, as in the `querystring` of an action.
    */
   readonly isCommaSeparated?: boolean;
 }
@@ -31,10 +31,10 @@ export interface OperationBody {
   readonly contentTypes: readonly string[];
 }
 
-/** One answer of a route. */
+/** One response of a route. */
 export interface OperationResponse {
   readonly description: string;
-  /** Undefined if the answer has no body, or one that nothing declares. */
+  /** Undefined if the response has no body, or none that is declared. */
   readonly schema: TSchema | undefined;
   /** By name, in lower case. */
   readonly headers: Readonly<Record<string, TSchema>>;
@@ -65,17 +65,17 @@ export interface OperationView {
 }
 
 /**
- * Everything that is known of one route of a view, made at registration and frozen. The five operations and actions are
- * plans of one kind. Fastify's route, `reverse`, throttles and documents are derived from it.
+ * Everything that is known about one route of a view. It is made at registration and frozen. The five operations and actions have plans of
+ * the same type. Fastify's route, `reverse`, throttles and documents are derived from it.
  *
- * A request has its own as `request.routeOptions.config.viewset`; `app.viewset.operations` lists all.
+ * A request has the plan of its route in `request.routeOptions.config.viewset`. `app.viewset.operations` lists all plans.
  */
 export interface OperationPlan {
   /** `list`, `create`, `retrieve`, `update`, `destroy`, or the name of an action. */
   readonly action: string;
   /**
-   * Tells apart the operations of one action: `csv` and `ndjson` send a list as a file, `bulk` creates several records. Each has a path of
-   * its own, `/api/products.csv`. Undefined for the usual operation.
+   * Distinguishes operations of one action: `csv` and `ndjson` send a list as a file, `bulk` creates several records. Undefined for the
+   * usual operation.
    */
   readonly variant: ExportFormat | 'bulk' | undefined;
   /** Unique in the application: `listProducts`, `replaceProduct` (PUT), `updateProduct` (PATCH), `recountProduct`. */
@@ -87,63 +87,63 @@ export interface OperationPlan {
   readonly path: string;
   /** The path as Fastify matches it, with the expressions of its parameters. */
   readonly pattern: string;
-  /** True if the operation acts on one record: `pk` in the path, or that of a singleton. */
+  /** True if the operation acts on one record: that of `pk` in the path, or of a singleton. */
   readonly detail: boolean;
   readonly pathParameters: readonly OperationParameter[];
-  /** Any other parameter is refused, unless the view lets it pass. */
+  /** The declared parameters of the query string. Others are refused, unless the view ignores them. */
   readonly queryParameters: readonly OperationParameter[];
   /** By their names in lower case. */
   readonly headerParameters: readonly OperationParameter[];
   /** Undefined if the operation declares none. */
   readonly body: OperationBody | undefined;
-  /** The member in which the body and the answer of the operation stand; undefined if they stand by themselves. A form has no envelope. */
+  /** The member that wraps the body and the response of the operation; undefined if they are not wrapped. A form has no envelope. */
   readonly envelope: string | undefined;
-  /** The members of the page that the operation answers with whose names are not the usual ones, by those; null: left out. */
+  /** The renamed members of the page in the response, by their usual names. null: the member is left out. */
   readonly pageMembers: Readonly<Record<string, string | null>>;
   /**
-   * The names of the read shapes that the records of its answer can have: `default`, an operation's name, or one that the
-   * view chooses by itself. If there are several, the schema of a record is the union of theirs, in this order.
+   * The names of the read shapes that records in the response can have: `default`, the name of an operation, or a name of the view's own.
+   * With several, the schema of a record is the union of their schemas, in this order.
    */
   readonly readShapes: readonly string[];
   /**
-   * The names of the write shapes that its body can have: the operation's own, or one that the view chooses for the request. If there are
-   * several, the schema of a record in the body is the union of theirs, in this order.
+   * The names of the write shapes that its body can have: that of the operation, or those that the view chooses by request. With several,
+   * the schema of a record in the body is the union of their schemas, in this order.
    */
   readonly writeShapes: readonly string[];
-  /** Every answer that the route can give, by status. */
+  /** All responses of the route, by status. */
   readonly responses: Readonly<Record<number, OperationResponse>>;
   /** True if the route needs no token, because the view or the action says so. */
   readonly allowsAnonymous: boolean;
   readonly permissions: readonly Permission[];
-  /** True if the permissions grant nothing to whoever is not logged in, as far as their classes tell without being asked. */
+  /** True if the permission classes are known to refuse all anonymous requests. */
   readonly refusesAnonymous: boolean;
   /** The throttles that count the requests of the route. */
   readonly rules: RuleList;
   /**
-   * True if all that the operation writes is stored or nothing: its handler runs in a transaction, or is the library's own.
-   * Nothing is known of a `create`, `update` or `destroy` that a view overrides.
+   * True if the operation writes all or nothing: its handler runs in a transaction, or is built in. False if a view overrides `create`,
+   * `update` or `destroy`, because then it is not known.
    */
   readonly transaction: boolean;
-  /** The largest body that the route reads; undefined: the application's limit. */
+  /** The largest body that the route reads, in bytes. Undefined: the application's limit. */
   readonly bodyLimit: number | undefined;
   readonly documentation: OperationDocumentation;
   readonly view: OperationView;
-  /** What a `list` lists; undefined of any other operation. */
+  /** The fields and pages of a `list`; undefined for other operations. */
   readonly list: DeclaredList | undefined;
   readonly handler: OperationHandler;
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The plan of a route that a router has made. */
+    /** The plan of a route of a view. */
     viewset?: OperationPlan;
-    /** True: a route that needs no token. That of a view is still told who sent a good one. */
+    /** True: the route needs no token. A route of a view still gets the user of a valid token. */
     public?: boolean;
-    /** True: a public route of the application that is told who sent a good token, as that of a view is. */
+    /** True: a public route of the application also gets the user of a valid token, like a route of a view. */
     identifies?: boolean;
-    /** True if a request needs a token: the word of the authentication, for documents. Left out: nobody has to send one. */
+    /** True if a request needs a token. The authentication sets it, for documents. Left out: no token is needed. */
     needsToken?: boolean;
-    /** Tells if a request needs a token for one of the route's URLs, if that differs between them: OPTIONS then asks by URL. */
+    /** Tells if a URL of the route needs a token, if its URLs differ. OPTIONS uses it. */
     needsTokenAt?: (url: string) => boolean;
     /** False: no throttle counts requests to this route. */
     throttle?: boolean;

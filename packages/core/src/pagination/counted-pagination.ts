@@ -10,15 +10,15 @@ import { pageEnvelope, type PageEnvelope, PaginatedResult } from './paginated-re
 import { type CountedSettings, type PaginatorWith, paginatorWith } from './paginator-with.ts';
 import { integerDeclaration, integerParameter, Paginator, type PaginatorOptions } from './paginator.ts';
 
-/** The base of paginators whose envelope is `{ count, next, previous, results }`: knows the ways to count. */
+/** The base of paginators whose envelope is `{ count, next, previous, results }`. It can count in several ways. */
 export abstract class CountedPagination extends Paginator {
   /**
-   * The way to find `count`, unless the view says otherwise. `next` is exact with all of them.
+   * How `count` is found, unless the view says otherwise. `next` is always exact.
    *
-   * - `exact` (default): by counting, on every request.
-   * - `estimated`: by PostgreSQL's planner, if it expects counting to be expensive; never less than the page proves, and
-   *   exact on the last page. On MongoDB the number that it keeps of a whole collection, else exact. On SQLite exact.
-   * - `none`: not at all: `count` is null, and a page is one statement whose cost does not grow with the table.
+   * - `exact` (default): counts on every request.
+   * - `estimated`: PostgreSQL's planner estimates, if it expects counting to be expensive. The number is at least what the page shows, and
+   *   exact on the last page. On MongoDB the stored number of a whole collection, else exact. On SQLite exact.
+   * - `none`: does not count. `count` is null, and a page is one statement whose cost does not grow with the table.
    */
   readonly count: Counting = 'exact';
 
@@ -32,10 +32,9 @@ export abstract class CountedPagination extends Paginator {
   }
 
   /**
-   * The way of counting in force: the view's if it names one, else the class's. A count that neither a page nor a link shows is
-   * not asked for.
+   * The effective way of counting: the view's if it gives one, else the class's. `none` if neither a page nor a link shows the count.
    *
-   * @throws ImproperlyConfigured on first use, which is at registration, when a subclass names another
+   * @throws ImproperlyConfigured on first use, which is at registration, if a subclass gives an unknown way
    */
   protected get counting(): Counting {
     const isShown = this.links || this.pageNames.of('count') !== undefined;
@@ -52,11 +51,11 @@ export abstract class CountedPagination extends Paginator {
 const NUMBER_FIELDS = { page: 'pageParameter', page_size: 'pageSizeParameter' } as const;
 
 /**
- * Pages by number, from 1: `?page=2&page_size=20`. The default paginator.
+ * Divides lists into pages with numbers from 1: `?page=2&page_size=20`. The default paginator.
  *
- * The answer is `{ count, next, previous, results }`, the count exact unless `count` says otherwise. A page past the end
- * is empty, with `next` false and `previous` true. A size above the maximum is the maximum. Anything but a canonical
- * positive integer up to 2147483647 is a 400.
+ * The response is `{ count, next, previous, results }`. The count is exact, unless `count` says otherwise. A page past the end is empty,
+ * with `next` false and `previous` true. A size above the maximum becomes the maximum. Anything but a canonical positive integer up to
+ * 2147483647 gives 400.
  *
  * @example
  * // GET /products?page=3&page_size=20
@@ -64,8 +63,7 @@ const NUMBER_FIELDS = { page: 'pageParameter', page_size: 'pageSizeParameter' } 
  */
 export class PageNumberPagination extends CountedPagination {
   /**
-   * Makes this paginator with other names, sizes and settings, without a subclass. `names` has those of the parameters and of the
-   * members of a page.
+   * Returns this paginator with other names, sizes and settings, without a subclass. `names` renames parameters and members of a page.
    *
    * @throws ImproperlyConfigured for a name that the paginator does not have
    * @example
@@ -132,11 +130,11 @@ export class PageNumberPagination extends CountedPagination {
 const OFFSET_FIELDS = { limit: 'limitParameter', offset: 'offsetParameter' } as const;
 
 /**
- * Pages by place: `?limit=20&offset=40` skips 40 records and takes 20.
+ * Divides lists by position: `?limit=20&offset=40` skips 40 records and takes 20.
  *
- * The answer is `{ count, next, previous, results }`, the count exact unless `count` says otherwise; `next` is true when
- * records follow, `previous` when some were skipped. A limit above `maxPageSize` is `maxPageSize`; without one it is
- * `pageSize`. Anything but canonical integers up to 2147483647, `limit` from 1 and `offset` from 0, is a 400.
+ * The response is `{ count, next, previous, results }`. The count is exact, unless `count` says otherwise. `next` is true if records
+ * follow, `previous` if some were skipped. A limit above `maxPageSize` becomes `maxPageSize`; without a limit it is `pageSize`. Both must
+ * be canonical integers up to 2147483647, `limit` from 1 and `offset` from 0; else the client gets 400.
  *
  * @example
  * // GET /products?limit=20&offset=40
@@ -144,8 +142,7 @@ const OFFSET_FIELDS = { limit: 'limitParameter', offset: 'offsetParameter' } as 
  */
 export class LimitOffsetPagination extends CountedPagination {
   /**
-   * Makes this paginator with other names, sizes and settings, without a subclass. `names` has those of the parameters and of the
-   * members of a page.
+   * Returns this paginator with other names, sizes and settings, without a subclass. `names` renames parameters and members of a page.
    *
    * @throws ImproperlyConfigured for a name that the paginator does not have
    * @example

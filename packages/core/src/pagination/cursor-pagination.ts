@@ -11,7 +11,7 @@ import { type Exchange, type PageLinks, sendLinks } from './link-header.ts';
 import { Paginator, type PaginatorOptions } from './paginator.ts';
 import { type PaginatorSettings, type PaginatorWith, paginatorWith } from './paginator-with.ts';
 
-/** The body of a list that is paged by cursor. */
+/** The body of a list with cursors. */
 export interface CursorEnvelope<Item> {
   readonly next: boolean;
   readonly previous: boolean;
@@ -26,13 +26,12 @@ export interface CursorEnvelope<Item> {
 const CURSOR_FIELDS = { cursor: 'cursorParameter', page_size: 'pageSizeParameter' } as const;
 
 /**
- * Pages by place in the order (keyset): `?cursor=…&page_size=20`. A page costs the same however deep it is, and records
- * that come and go meanwhile neither repeat nor hide others. It takes any order: ties, NULLs, mixed directions.
+ * Divides lists by a place in their order (keyset): `?cursor=…&page_size=20`. Every page costs the same, however deep it is. Records that
+ * are added or deleted meanwhile neither repeat nor hide others. Any order works: ties, NULLs, mixed directions.
  *
- * The answer is `{ next, previous, next_cursor, previous_cursor, results }`: a cursor to follow if the flag beside it is
- * true, else null. There is no count, and one query a page. A cursor is encrypted, and shows nothing of the record that it
- * points to; one that was altered, or comes from another path or another `sort`, is a 400. It does not hold the filters;
- * send them along.
+ * The response is `{ next, previous, next_cursor, previous_cursor, results }`. A cursor is null if its flag is false. There is no count,
+ * and a page takes one query. A cursor is encrypted and reveals nothing about the record that it points to. A cursor that was changed, or
+ * comes from another path or `sort`, gives 400. It does not contain the filters, so send them again.
  *
  * @throws ImproperlyConfigured at registration, without a secret of at least 32 bytes
  * @example
@@ -42,8 +41,7 @@ const CURSOR_FIELDS = { cursor: 'cursorParameter', page_size: 'pageSizeParameter
  */
 export class CursorPagination extends Paginator {
   /**
-   * Makes this paginator with other names, sizes and settings, without a subclass. `names` has those of the parameters and of the
-   * members of a page.
+   * Returns this paginator with other names, sizes and settings, without a subclass. `names` renames parameters and members of a page.
    *
    * @throws ImproperlyConfigured for a name that the paginator does not have
    * @example

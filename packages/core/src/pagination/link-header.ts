@@ -7,7 +7,7 @@ export interface Exchange {
   readonly reply: FastifyReply;
 }
 
-/** The parameters that lead to another page, by its relation to this one; those that are undefined are left out of its query. */
+/** The parameters of other pages, by their relation to this page. Undefined parameters are left out of the query. */
 export type PageLinks = Readonly<
   Partial<Record<'first' | 'prev' | 'next' | 'last', Readonly<Record<string, string | number | undefined>> | undefined>>
 >;
@@ -20,9 +20,9 @@ export const LINK_HEADERS: Readonly<Record<string, TSchema>> = {
 };
 
 /**
- * Sends the `Link` header of a page (RFC 8288), for paginators of your own. Its targets are references relative to the request,
- * `?page=2`, which hold behind a proxy that knows the application by another path. The other parameters of the request stay.
- * None is sent for a QUERY request, whose page is in its body.
+ * Sends the `Link` header of a page (RFC 8288), for your own paginators. Its targets are relative, `?page=2`, so they also work behind a
+ * proxy that uses another path. The other parameters of the request are kept. A QUERY request gets no header, because its page is in its
+ * body.
  *
  * @example
  * sendLinks({ request, reply }, { next: { page: 3 } });   // Link: <?search=tea&page=3>; rel="next"

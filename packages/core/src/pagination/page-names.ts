@@ -6,7 +6,7 @@ export const PAGE_MEMBERS = ['results', 'count', 'next', 'previous', 'next_curso
 /** The usual name of a member of a page. */
 export type PageMember = (typeof PAGE_MEMBERS)[number];
 
-/** Other names for members of a page, by their usual ones; null leaves a member out. */
+/** Other names for the members of a page, by their usual names. null leaves a member out. */
 export type MemberNames = { readonly [Member in PageMember]?: string | null };
 
 /** The names that a view's `envelope` has for its lists. */

@@ -5,7 +5,7 @@ import { wrongOption } from '../options.ts';
 
 /** The body of every list with numbered pages. */
 export interface PageEnvelope<Item, Count extends number | null = number> {
-  /** Records in all, on every page together; null if they were not counted. */
+  /** The number of records on all pages; null if they were not counted. */
   readonly count: Count;
   /** True if a next page exists. */
   readonly next: boolean;
@@ -35,16 +35,16 @@ export function pageEnvelope(item: TSchema, counting: Counting = 'exact'): TSche
   });
 }
 
-/** The parts of a page that is made by hand. */
+/** The parts of a hand-made page. */
 export interface PaginatedResultOptions<
   Item,
   Extra extends object | undefined = undefined,
   Count extends number | null = number,
 > {
   readonly results: Item[];
-  /** Records in all; null if they were not counted, and then `next` has to be said. */
+  /** The number of all records. null if they were not counted; then give `next`. */
   readonly count: Count;
-  /** True if a next page exists. Default: by the count. */
+  /** True if a next page exists. Default: derived from the count. */
   readonly next?: boolean | undefined;
   /** The number of the page, from 1. Default: 1. */
   readonly page?: number;
@@ -96,7 +96,7 @@ class Result<Item, Count extends number | null> implements PageEnvelope<Item, Co
   }
 }
 
-/** A page and its place among the pages; see the constructor of the same name. */
+/** A page and its place among the pages. See the constructor of the same name. */
 export type PaginatedResult<Item, Extra extends object = object, Count extends number | null = number> = Result<
   Item,
   Count
@@ -104,12 +104,12 @@ export type PaginatedResult<Item, Extra extends object = object, Count extends n
   Readonly<Extra>;
 
 /**
- * The page envelope, built by hand if no paginator does: in a custom action, from a search engine, from a cache.
+ * Makes a page by hand, without a paginator: in a custom action, from a search engine, from a cache.
  *
- * Its JSON is `{ count, next, previous, results }` and the fields of `extra`; `page` and `page_size` are attributes for
- * the code around it and never on the wire.
+ * Its JSON is `{ count, next, previous, results }` and the fields of `extra`. `page` and `page_size` are attributes for your code and are
+ * never sent.
  *
- * @throws ImproperlyConfigured when a number is not whole or too small, or `extra` has a name that is taken
+ * @throws ImproperlyConfigured if a number is not whole or too small, or `extra` has a name that is taken
  * @example
  * const result = new PaginatedResult({ results, count: 23, page: 2, pageSize: 10, extra: { keyword } });
  * result.page_size;         // 10

@@ -3,7 +3,7 @@ import type { Counting } from '../language/query.ts';
 import { type MemberNames, PAGE_MEMBERS } from './page-names.ts';
 import type { Paginator, PaginatorOptions } from './paginator.ts';
 
-/** The settings of a paginator that is made by `with()`: names of its parameters and of the members of its pages, by the usual ones, and sizes. */
+/** The settings of a paginator made by `with()`: sizes, and names of parameters and members of a page, by their usual names. */
 export interface PaginatorSettings<Parameter extends string> {
   /** `{ limit: 'take', results: 'items', previous: null }`; null leaves a member of the page out. */
   readonly names?: MemberNames & { readonly [Name in Parameter]?: string };
@@ -22,7 +22,7 @@ type NamesOf<Settings> = Settings extends { readonly names: infer Names } ? Name
 /** The fields of a paginator by the parameters whose names they hold. */
 type FieldNames = Readonly<Record<string, string>>;
 
-/** The class of a paginator with other names, which its type knows. */
+/** The class of a paginator with other names, which are part of its type. */
 export type PaginatorWith<Made extends Paginator, Settings, Fields extends FieldNames> = new (
   options?: PaginatorOptions,
 ) => Made & {

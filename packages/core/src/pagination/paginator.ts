@@ -8,25 +8,25 @@ import type { QuerySet } from '../query/queryset.ts';
 import { type Exchange, LINK_HEADERS } from './link-header.ts';
 import { type ListEnvelope, type MemberNames, PageNames } from './page-names.ts';
 
-/** The pages that a view declares, and its place. */
+/** The options of a view about its pages, its name and its path. */
 export interface PaginatorOptions {
   /** The name of the view's class, for messages. */
   readonly name?: string | undefined;
-  /** The path of the view's collection, `/api/products`: a cursor is taken at the path that gave it out alone. */
+  /** The path of the view's collection, `/api/products`. A cursor is valid only at the path that issued it. */
   readonly path?: string | undefined;
-  /** Records a page if the request names no size. Default: the paginator's own, 10. */
+  /** The number of records on a page if the request gives no size. Default: the paginator's own, 10. */
   readonly pageSize?: number | undefined;
-  /** Most records a page, whatever the request names. Default: the paginator's own, 100. */
+  /** The most records on a page, whatever the request asks for. Default: the paginator's own, 100. */
   readonly maxPageSize?: number | undefined;
-  /** The way to count the records in all: `exact`, `estimated` or `none`. Default: the paginator's own, exact. */
+  /** How all records of a list are counted: `exact`, `estimated` or `none`. Default: the paginator's own, exact. */
   readonly count?: Counting | undefined;
-  /** The names of the view's option `envelope` for its lists. */
+  /** The names in the view's option `envelope` for lists. */
   readonly envelope?: ListEnvelope | undefined;
-  /** Encrypts cursors, at least 32 bytes. Needed by CursorPagination alone. */
+  /** Encrypts cursors; at least 32 bytes. Only CursorPagination needs it. */
   readonly secret?: string | Uint8Array | undefined;
 }
 
-/** A paginator as a view names it: the class. Each view gets an instance of its own when it is registered. */
+/** The class of a paginator, as a view names it. Each view gets its own instance at registration. */
 export type PaginatorClass = new (options: PaginatorOptions) => Paginator;
 
 /** The sizes of a view's pages, in records. */
@@ -36,11 +36,10 @@ export interface PageSizes {
 }
 
 /**
- * Cuts lists into pages. Override the fields of a built-in paginator to change its sizes and the names of its
- * parameters; extend this class to page in another way.
+ * Divides lists into pages. Override the fields of a built-in paginator to change its sizes and the names of its parameters. Extend this
+ * class for another kind of pages.
  *
- * There is one instance a view, made at registration, which throws `ImproperlyConfigured` for a wrong size; it keeps no state
- * of a request.
+ * Each view has one instance, made at registration; a wrong size then throws `ImproperlyConfigured`. It keeps no state of a request.
  *
  * @example
  * class BigPages extends PageNumberPagination {
@@ -50,18 +49,18 @@ export interface PageSizes {
  * }
  */
 export abstract class Paginator {
-  /** Records a page if neither the request nor the view names a size. */
+  /** The number of records on a page if neither the request nor the view gives a size. */
   readonly pageSize: number = 10;
-  /** Most records a page, unless the view says otherwise; a request that asks for more gets this many. */
+  /** The most records on a page, unless the view sets another number. A request for more gets this many. */
   readonly maxPageSize: number = 100;
   /**
-   * True: the answer of a list has a `Link` header (RFC 8288) that leads to the first, the previous, the next and the last page,
-   * as far as they are known. Read by the built-in paginators. Default: false.
+   * True: lists send a `Link` header (RFC 8288) with the first, previous, next and last page, as far as they are known. The built-in
+   * paginators read it. Default: false.
    */
   readonly links: boolean = false;
   /**
-   * Other names for the members of a page, by their usual ones; null leaves a member out. `paginate` and `envelope` use the usual
-   * names. The library renames what they return. `with()` of a built-in paginator sets them. Default: none.
+   * Other names for the members of a page, by their usual names. null leaves a member out. `paginate` and `envelope` use the usual names,
+   * and the library renames their results. `with()` of a built-in paginator sets this. Default: none.
    */
   readonly memberNames: MemberNames = {};
   protected readonly options: PaginatorOptions;
@@ -79,19 +78,19 @@ export abstract class Paginator {
   /** The query parameters that this paginator reads. Read once, at registration. */
   abstract readonly parameters: readonly ParameterDeclaration[];
 
-  /** The headers that the answer of a list has, by their names in lower case, for documents. Default: that of `links`. */
+  /** The headers of a list's response, by their names in lower case, for documents. Default: the header of `links`. */
   get headers(): Readonly<Record<string, TSchema>> {
     return this.links ? LINK_HEADERS : {};
   }
 
-  /** Makes the schema of a page of such items, by which the page is sent and documented. */
+  /** Makes the schema of a page with items of a schema. It serializes and documents the page. */
   abstract envelope(item: TSchema): TSchema;
 
   /**
-   * Reads the page that the parameters ask for, in the form of `envelope`.
+   * Reads the requested page, in the form of `envelope`.
    *
-   * @param exchange the request and its reply, for headers; undefined if an action has not handed the reply on
-   * @throws InvalidUsage (400) for a parameter that does not fit
+   * @param exchange the request and its reply, for headers; undefined if an action did not pass the reply
+   * @throws InvalidUsage (400) for a wrong parameter
    */
   abstract paginate<E extends object, R>(
     queryset: QuerySet<E>,
@@ -101,13 +100,13 @@ export abstract class Paginator {
   ): Promise<object>;
 
   /**
-   * Throws what `paginate` would for parameters that do not fit, without a query: asked only when a filter has failed
-   * already, so that one answer names every offending parameter. Default: nothing.
+   * Throws the errors of `paginate` for wrong parameters, without a query. It is called only if a filter has already failed, so that one
+   * response names all wrong parameters. Default: does nothing.
    */
   check(_parameters: QueryParameters): void {}
 
   /**
-   * The names of the members of a page in force: by the view's envelope and by `memberNames`.
+   * The effective names of the members of a page, by the view's envelope and `memberNames`.
    *
    * @throws ImproperlyConfigured on first use, which is at registration, if two members have one name
    */
@@ -115,17 +114,17 @@ export abstract class Paginator {
     return (this.#pageNames ??= new PageNames(this.owner, this.memberNames, this.options.envelope));
   }
 
-  /** The subject of a message: the view if it is known, and the paginator. */
+  /** The beginning of error messages: the view, if it is known, and the paginator. */
   protected get owner(): string {
     const { name } = this.options;
     return name === undefined ? this.constructor.name : `${name} (${this.constructor.name})`;
   }
 
   /**
-   * The sizes in force: the view's if it names them, else the class's. Fields of a subclass exist only after the
-   * constructor has run, so they are checked on first use, which is when `parameters` is read.
+   * The effective sizes: the view's if it gives them, else the class's. The fields of a subclass exist only after the constructor, so they
+   * are checked on first use, when `parameters` is read.
    *
-   * @throws ImproperlyConfigured when a size is not a positive integer, or pageSize exceeds maxPageSize
+   * @throws ImproperlyConfigured if a size is not a positive integer, or pageSize exceeds maxPageSize
    */
   get sizes(): PageSizes {
     return (this.#sizes ??= this.#checkSizes());
@@ -141,7 +140,7 @@ export abstract class Paginator {
     );
   }
 
-  /** Declares the parameter of the size, for `parameters`. */
+  /** Declares the size parameter, for `parameters`. */
   protected declareSize(parameter: string): ParameterDeclaration {
     const { pageSize, maxPageSize } = this.sizes;
     const description = `Records a page; at most ${maxPageSize}, more counts as ${maxPageSize}`;
@@ -149,7 +148,7 @@ export abstract class Paginator {
     return { ...declared, pages: 'size', maxPageSize };
   }
 
-  /** Reads the size that a request asks for: the default if it names none, the maximum if it asks for more. */
+  /** Returns the size that a request asks for: the default if it gives none, the maximum if it asks for more. */
   protected readSize(parameters: QueryParameters, parameter: string): number {
     const { pageSize, maxPageSize } = this.sizes;
     return Math.min(integerParameter(parameters, parameter, 1) ?? pageSize, maxPageSize);

@@ -5,14 +5,14 @@ import { SAFE_METHODS } from '../methods.ts';
 import { wrongOption } from '../options.ts';
 import { Permission, REFUSES_ANONYMOUS } from './permission.ts';
 
-/** Lets everybody in: says that an open view is meant to be open, as an empty list would not. */
+/** Allows everybody. It shows that a view is open on purpose, which an empty list does not. */
 export class AllowAny extends Permission {
   override hasPermission(): boolean {
     return true;
   }
 }
 
-/** Lets in whoever is logged in. */
+/** Allows logged-in users. */
 export class IsAuthenticated extends Permission {
   override hasPermission(request: FastifyRequest): request is AuthenticatedRequest {
     return getCurrentUser(request) !== null;
@@ -25,7 +25,7 @@ export class IsAuthenticated extends Permission {
 }
 
 /**
- * Lets in requests that only read: GET, HEAD, OPTIONS and QUERY.
+ * Allows requests that only read: GET, HEAD, OPTIONS and QUERY.
  *
  * @example
  * const MayWrite = IsSafeMethodOnly.or(IsAuthenticated);   // everybody reads, who is logged in writes
@@ -43,8 +43,8 @@ export class IsSafeMethodOnly extends Permission {
 }
 
 /**
- * Lets in users whose role is the administrators', or one of whose `roles` is. The roles have to be loaded with the user, as
- * entities, loaded references or plain objects with a `name`.
+ * Allows users whose `role`, or one of whose `roles`, is that of administrators. The roles must be loaded with the user, as entities,
+ * loaded references or plain objects with a `name`.
  *
  * @example
  * class ProductViewSet extends ModelViewSet(Product, {
@@ -56,7 +56,7 @@ export class IsRoleAdminUser extends Permission {
   /** The name of the role. */
   static readonly role: string = 'admin';
 
-  /** The same, for a role of another name. */
+  /** Returns the same class for a role with another name. */
   static named(role: string): typeof IsRoleAdminUser {
     if (typeof role !== 'string' || role === '') {
       throw wrongOption('IsRoleAdminUser.named()', 'role', "a role's name", role);

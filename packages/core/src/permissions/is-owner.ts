@@ -23,15 +23,15 @@ import {
 } from './permission.ts';
 
 /**
- * Makes a permission class by which a record belongs to the user whose `id` a field of it holds: a relation to one, or a column.
+ * Makes a permission class for records that belong to a user. A field of the record, a to-one relation or a column, has the user's `id`.
  *
  * - A new record belongs to the user who creates it. Clients cannot set the field, on update either.
- * - Only the owner may update or destroy the record, or use an action of it with another method than GET and QUERY.
- * - Everybody may read. With `scope: true` only the owner's records exist for a user, and nobody else reads.
+ * - Only the owner may update or destroy the record, or use its actions by methods other than GET and QUERY.
+ * - Everybody may read. With `scope: true` users only see their own records.
  *
- * It composes by `and` and `or`. `not` of it stops the start. If the option `fill` of a view names the field, that value is set.
+ * It composes by `and` and `or`. Its `not` fails at start. If the option `fill` of a view has the field, that value is used.
  *
- * Throws ImproperlyConfigured for arguments of the wrong kind. A view whose entity has no such field does not start.
+ * Throws ImproperlyConfigured for wrong arguments. A view whose entity lacks the field fails at start.
  *
  * @example
  * class BookViewSet extends ModelViewSet(Book, {

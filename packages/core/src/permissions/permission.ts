@@ -11,16 +11,16 @@ import { byStoredKeys } from '../language/stored-keys.ts';
 import type { Lookups } from '../language/lookup-name.ts';
 import { ALL, checkedGrant, complement, covers, type Grant, intersection, NONE, scopeGrant, union } from './grant.ts';
 
-/** The view that asks a permission, as far as a permission knows it. */
+/** The parts of a view that a permission sees. */
 export interface PermissionView {
   readonly name: string;
-  /** The operation or action asked for: `list`, `retrieve`, `featured`, … */
+  /** Returns the requested operation or action: `list`, `retrieve`, `featured`, … */
   getAction(request: FastifyRequest): string;
   /** The view's entity, if it has one. */
   readonly meta?: EntityMetadata | undefined;
 }
 
-/** A class of permissions, written or composed. */
+/** A permission class, written or composed. */
 export interface PermissionClass {
   new (): Permission;
   readonly name: string;
@@ -29,7 +29,7 @@ export interface PermissionClass {
   not(): PermissionClass;
 }
 
-/** A class of permissions that grant nothing to whoever is not logged in. */
+/** A permission class that refuses all anonymous requests. */
 export interface UserPermissionClass extends PermissionClass {
   new (): UserPermission;
 }
@@ -83,8 +83,8 @@ type LookupsOf<Entity extends object> = [Entity] extends [never]
   : Lookups<Entity>;
 
 /**
- * Decides who may do what. A subclass overrides any of three questions, each of which grants by default; those that it
- * leaves alone cost nothing. One instance serves every request. Only `true` says yes: any other answer refuses.
+ * Decides who may do what. Override any of three methods. Each allows everything by default, and costs nothing if you do not override it.
+ * One instance serves all requests. Only `true` allows; any other value refuses.
  *
  * | question | asked | another answer than true, or a record outside, means |
  * |---|---|---|
@@ -92,11 +92,11 @@ type LookupsOf<Entity extends object> = [Entity] extends [never]
  * | `hasObjectPermission` | of the one record of retrieve, update, destroy and detail actions | 401 or 403 |
  * | `scope` | of every query of the view, lists too | the record is not there: lists leave it out, its URL is a 404 |
  *
- * A scope never refuses the request. If no record is in it, lists are empty.
+ * A scope never refuses a request. If it has no records, lists are empty.
  *
- * Classes compose: `A.and(B)`, `A.or(B)`, `A.not()` are permission classes again, right for all three questions. The
- * second of two is not asked if the first decides. If a record is not in the list, its URL is a 404. So `not()` of a class
- * with a scope and an object check grants records outside the scope alone.
+ * Classes compose: `A.and(B)`, `A.or(B)` and `A.not()` are permission classes too, and correct for all three methods. The second class is
+ * not called if the first decides. A record that is not in the list gives 404. So `not()` of a class with a scope and an object check
+ * grants only records outside the scope.
  *
  * @example
  * // `ViewsetTypes` says what the user is; until it does, an id may be a number, a string or a bigint.
@@ -140,28 +140,27 @@ export class Permission {
     });
   }
 
-  /** Tells if the request may use the view at all. Asked before the body is read. */
+  /** Tells if the request may use the view at all. Called before the body is read. */
   hasPermission(_request: FastifyRequest, _view: PermissionView): boolean | Promise<boolean> {
     return true;
   }
 
-  /** Tells if the request may touch this record, one of the scope. Records are read as entities if this is overridden. */
+  /** Tells if the request may use this record of the scope. If you override it, records are read as entities. */
   hasObjectPermission(_request: FastifyRequest, _view: PermissionView, _object: object): boolean | Promise<boolean> {
     return true;
   }
 
   /**
-   * Returns the condition of the records that the request may see, made by `records` as a rule; undefined: all records. It
-   * narrows the queries of list, retrieve, update and destroy alike.
+   * Returns the condition for the records that the request may see, usually made by `records`. Undefined: all records. It narrows the
+   * queries of list, retrieve, update and destroy.
    */
   scope(_request: FastifyRequest, _view: PermissionView): Condition | undefined | Promise<Condition | undefined> {
     return undefined;
   }
 
   /**
-   * Makes a `scope` of lookups, as `filterFields` knows them, of the records of the entity that the type argument names. A reference is
-   * asked as it is stored: one to a record that a filter of MikroORM hides is not NULL.
-   * Throws ImproperlyConfigured for a wrong name.
+   * Makes a `scope` from lookups, as in `filterFields`. The type argument is the entity. A reference is compared as it is stored: a
+   * reference to a record that a MikroORM filter hides is not NULL. Throws ImproperlyConfigured for a wrong name.
    */
   protected records<Entity extends object = never>(view: PermissionView, lookups: LookupsOf<Entity>): Condition {
     const { meta } = view;

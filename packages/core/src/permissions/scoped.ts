@@ -9,12 +9,12 @@ import { wrongOption } from '../options.ts';
 import { CHECK_ENTITY, Permission, type PermissionClass, type PermissionView } from './permission.ts';
 
 /**
- * Makes a permission class of one scope: the view shows the records that meet the lookups, and whatever else it has is not there.
- * Composes as any permission class does.
+ * Makes a permission class with a scope: the view shows only records that match the lookups. All others are missing from lists and give
+ * 404. It composes like any permission class.
  *
- * @param entity the entity of the views, or a class that their entities extend; a view of another one stops the start
- * @param lookups gives the lookups for a request, as `filterFields` knows them; may be async
- * @throws ImproperlyConfigured at the request whose lookups have a wrong name, or are none
+ * @param entity the entity of the views, or a class that their entities extend; a view of another entity fails at start
+ * @param lookups returns the lookups for a request, as in `filterFields`; may be async
+ * @throws ImproperlyConfigured during a request, if its lookups have a wrong name or are missing
  * @example
  * const OwnProducts = scoped(Product, (request) => ({ owner__id: requireUser(request).id }));
  * class ProductViewSet extends ModelViewSet(Product, {

@@ -68,8 +68,8 @@ function ownEntry<Value>(table: Readonly<Record<PropertyKey, Value>>, key: Prope
 }
 
 /**
- * Returns the HTTP answer for anything that was thrown. Unless it is known to be the client's fault, that is a 500 that
- * says nothing.
+ * Returns the HTTP error for anything that was thrown. It is a 500 that reveals nothing, unless the error is known to be the client's
+ * fault.
  */
 export function toHttpError(error: unknown): HttpError {
   try {
@@ -126,7 +126,7 @@ function fromValidation(error: FastifyError): HttpError {
   return new InvalidUsage(error.message, { details, cause: error });
 }
 
-/** Fastify's error handler: one body shape for every error, the cause in the log and nowhere else. */
+/** The error handler for Fastify. It sends one body for every error. The cause appears only in the log. */
 export function errorHandler(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = errorFrom(thrown);
   const answer = toHttpError(error);

@@ -31,62 +31,62 @@ export interface ViewsetOptions {
    */
   readonly user?: 'own' | UserSource;
   /**
-   * The source of a request's entity manager. `'own'`: `request.em` is a fork of `orm`, whatever the application
-   * sets. `'existing'`: it is the application's, of the same MikroORM. Default: a fork, unless a hook has set another of the same
-   * MikroORM; needed if the application's requests have an `em` already.
+   * The source of a request's entity manager. `'own'`: `request.em` is a fork of `orm`, even if the application sets another. `'existing'`:
+   * the application sets it, from the same MikroORM. Default: a fork, unless a hook has set an entity manager of the same MikroORM. Needed
+   * if the application's requests have an `em` already.
    */
   readonly em?: 'own' | 'existing';
-  /** False: the errors of this scope are answered by the application's own error handler. Default: true. */
+  /** False: the application's own error handler answers the errors of this scope. Default: true. */
   readonly errorHandler?: boolean;
   /**
-   * Makes the answers to errors of every layer: their bodies and, if it says so, their statuses. Needs `errorSchema`. Default: an
-   * `ErrorBody` with the status of the error.
+   * Makes the bodies of all errors, from every layer, and optionally their statuses. Needs `errorSchema`. Default: an `ErrorBody` with the
+   * status of the error.
    */
   readonly formatError?: FormatError;
   /** The schema of the bodies that `formatError` makes, for documents. */
   readonly errorSchema?: TSchema;
-  /** False: unknown paths and methods are left to the application's not-found handler. Default: true. */
+  /** False: the application's not-found handler answers unknown paths and methods. Default: true. */
   readonly notFoundHandler?: boolean;
   /** Rules that count every request to a route. Default: none. */
   readonly throttles?: readonly RateLimitRuleInstance[];
-  /** Asked on every request to a route, after the rules; false answers 429. */
+  /** Called for every request to a route, after the rules; false gives 429. */
   readonly throttleRate?: (request: FastifyRequest) => boolean | Promise<boolean>;
   /** The store in which the throttles count. Default: a MemoryStore of the application's own. */
   readonly store?: Store;
-  /** The checks that `/health/` answers with, beside `/health/live` and `/health/ready`; false: no such routes. Default: no checks. */
+  /** The checks of `/health/`. False: there is neither `/health/` nor `/health/live` and `/health/ready`. Default: no checks. */
   readonly health?: HealthRegistry | false;
   /** The path of the health routes. Default: `/health`. */
   readonly healthPath?: string;
-  /** The permissions of views that declare none. Default: none, which lets everybody in whom the authentication let pass. */
+  /** The permissions of views that declare none. Default: none, so every authenticated request is allowed. */
   readonly permissionClasses?: readonly PermissionClass[];
   /** The filters of views that declare none. Default: `DEFAULT_FILTERS`. */
   readonly filters?: readonly FilterClass[];
   /** The pagination of views that declare none; null: off. Default: `PageNumberPagination`. */
   readonly pagination?: PaginatorClass | null;
-  /** Query parameters to let pass though nothing declares them: true for all, or their names. Default: false. */
+  /** Unknown query parameters that are ignored instead of refused: true for all, or their names. Default: false. */
   readonly ignoreUnknownParameters?: boolean | readonly string[];
   /**
-   * Encrypts the cursors of cursor pagination, and keys the hashes that are entity tags; at least 32 bytes, the same in every process.
-   * Without one, views with cursors stop the start, and entity tags are plain hashes.
+   * Encrypts the cursors of cursor pagination, and keys the hashes of entity tags. At least 32 bytes, the same in every process. Without
+   * it, views with cursors fail at start, and entity tags are plain hashes.
    */
   readonly secret?: string;
   /**
-   * A longer URL, query string included, is a 414, in characters. Default: 16,384, which is what Node takes for the URL
-   * and the headers together (`http.maxHeaderSize`) unless it is told otherwise.
+   * The longest URL, with its query string, in characters. A longer one gives 414. Default: 16,384, which is also Node's default for the
+   * URL and the headers together (`http.maxHeaderSize`).
    */
   readonly maxUrlLength?: number;
-  /** While so many requests are in flight in this process, further ones are a 503; Infinity: never. Default: 2000. */
+  /** The most requests that this process handles at once. Further requests get 503. Infinity: no limit. Default: 2000. */
   readonly maxRequestsInFlight?: number;
-  /** A request that has not been answered by then is a 503, in milliseconds; Infinity: never. Default: 30,000. */
+  /** The time for the response to a request, in milliseconds. After that the client gets 503. Infinity: no limit. Default: 30,000. */
   readonly handlerTimeoutMs?: number;
   /**
-   * The time in which a client that an answer waits for has to take `minReadRate` of it, in milliseconds; else its connection is
-   * cut. Infinity: never. Default: 60,000.
+   * The span over which `minReadRate` is measured, in milliseconds. A client that reads a response more slowly loses its connection.
+   * Infinity: never. Default: 60,000.
    */
   readonly readerTimeoutMs?: number;
-  /** The least that such a client has to take, in bytes a second, over each `readerTimeoutMs`. Default: 1024. */
+  /** The slowest rate at which a client may read a response, in bytes a second, measured over `readerTimeoutMs`. Default: 1024. */
   readonly minReadRate?: number;
-  /** While so many exports are being sent by this process, further ones are a 503; Infinity: never. Default: 50. */
+  /** The most exports that this process sends at once. Further ones get 503. Infinity: no limit. Default: 50. */
   readonly maxExports?: number;
 }
 

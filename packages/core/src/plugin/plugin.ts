@@ -29,18 +29,18 @@ import { Throttles } from './throttles.ts';
 export interface ViewsetInstance {
   readonly orm: MikroORM;
   readonly defaults: ViewDefaults;
-  /** The rules of the option `throttles`, which every route is held to. */
+  /** The rules of the option `throttles`, which apply to every route. */
   readonly throttles: readonly RateLimitRule[];
   /** The plans of all routers' routes, in the order of their registration. */
   readonly operations: readonly OperationPlan[];
   /** The names of all routers' routes. */
   readonly routeNames: RouteNames;
   /**
-   * Lists the answers of a route of no view by status, for documents: those that its schema declares, without their
-   * schemas, and the errors that the library answers there; both with their headers.
+   * Lists the responses of a route that belongs to no view, by status, for documents. It has the responses that the route's schema
+   * declares, without their schemas, and the errors that the library sends. Both come with their headers.
    */
   readonly responsesOf: (route: RouteOptions) => OperationPlan['responses'];
-  /** Makes the `response` of a route's schema for errors of some statuses, as `formatError` answers them. */
+  /** Makes the `response` of a route's schema for errors with these statuses, in the format of `formatError`. */
   readonly errorResponses: (statuses: readonly number[]) => Readonly<Record<number, TSchema>>;
   /** @internal */
   readonly plannedRoutes: readonly PlannedRoute[];
@@ -55,11 +55,14 @@ export interface ViewsetInstance {
 // Here and not beside the accessors: the published types lead from index.ts to this file.
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The request's own entity manager, forked when first read, or what the application has set; within `em.transactional()`, the transaction's. */
+    /**
+     * The entity manager of the request. It is forked when it is first read, unless the application has set one. Within
+     * `em.transactional()` it is that of the transaction.
+     */
     em: EntityManager;
     /** The entity manager that rows are read with: `em` if it has been made, else the ORM's global one. */
     readonly reader: EntityManager;
-    /** True for a request that may write: what its views read has to be as it was last committed, so that no replica answers. */
+    /** True for a request that may write. Its views read the last committed state, so they use no replica. */
     readonly readsPrimary: boolean;
   }
   interface FastifyInstance {
@@ -68,12 +71,12 @@ declare module 'fastify' {
 }
 
 /**
- * The Fastify plugin under every viewset: `request.em` and `request.user`, one shape for every error, 405 and OPTIONS,
- * throttling, health routes. Register it before `auth` and the routers.
+ * The Fastify plugin that every viewset needs. It adds `request.em` and `request.user`, one format for all errors, 405 and OPTIONS,
+ * throttling and health routes. Register it before `auth` and the routers.
  *
- * It reaches as far as the scope that it is registered in: the whole application on the root instance; in a scope with a
- * prefix the requests below that prefix, their errors and unknown paths included. An application may register it in
- * several scopes beside each other, one for each MikroORM; docs/existing-application.md has an example.
+ * It applies to the scope in which you register it. On the root instance that is the whole application. In a scope with a prefix, it is the
+ * requests below the prefix, with their errors and unknown paths. An application may register it in several scopes, one for each MikroORM;
+ * docs/existing-application.md has an example.
  *
  * Throws ImproperlyConfigured for a wrong option.
  *

@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify';
 import { getCurrentUser } from '../current-user.ts';
 import { LineLimit } from '../line-limit.ts';
 
-/** The fields of a security event's line in the log: never a token, a password, a code, a body or a query string. */
+/** The fields of a security event in the log. They never contain a token, a password, a code, a body or a query string. */
 export interface SecurityEvent {
-  /** Such as `permission.refused`; docs/security-events.md has them all. */
+  /** The name of the event, such as `permission.refused`. docs/security-events.md lists all. */
   readonly event: string;
   /** The account's id; null if nobody is logged in. */
   readonly account: number | string | bigint | null;

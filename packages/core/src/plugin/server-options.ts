@@ -25,9 +25,8 @@ const MAX_HEADERS_TIMEOUT_MS = 60_000;
 const CHECK_INTERVAL_MS = 5_000;
 
 /**
- * Returns the options that only Fastify's constructor can set, and the plugin cannot: errors that Fastify and Node answer before
- * a route is found get the one error body, a trailing slash makes no difference, a client that hangs is cut
- * off. `options` are laid over these defaults.
+ * Returns the options that only Fastify's constructor can set. With them, errors before a route is found (by Fastify or Node) have the same
+ * body as all others, a trailing slash makes no difference, and hanging clients are cut off. `options` override these defaults.
  *
  * | option | default |
  * |---|---|

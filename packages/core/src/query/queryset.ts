@@ -31,12 +31,12 @@ import { lookupCondition } from '../language/resolve-lookup.ts';
 import { wrongOption } from '../options.ts';
 
 /**
- * An immutable description of records. Each method answers with a new one; nothing runs until a method that answers with
- * a promise is called, and each of those is one SQL statement with bound parameters (`page` at most two, or three with an
- * estimate). Reading rows makes no entities and tracks nothing.
+ * An immutable description of records. Methods such as `filter` return a new query set. Nothing runs until you call a method that returns a
+ * promise. That runs one SQL statement with bound parameters (`page` at most two, or three with an estimate). Reading rows makes no
+ * entities and tracks nothing.
  *
- * The filters of MikroORM that are on apply, as they do to `em.find`. The order is total: the primary key is its last
- * key. Within a transaction of the entity manager it reads in that transaction.
+ * The active MikroORM filters apply, as in `em.find`. The order is total: the primary key is the last key. Within a transaction of the
+ * entity manager, it reads in that transaction.
  *
  * @example
  * const cheap = QuerySet.of(em, Product).filter({ price__lt: 10, name__icontains: 'tea' }).orderBy('-price');
@@ -58,7 +58,7 @@ export class QuerySet<Entity extends object> {
   }
 
   /**
-   * All records of an entity.
+   * Returns all records of an entity.
    * @throws ImproperlyConfigured for an entity that MikroORM does not know, or that the database cannot serve, and for a
    * database that is not supported
    */
@@ -74,12 +74,12 @@ export class QuerySet<Entity extends object> {
     return this.#query.meta as EntityMetadata<Entity>;
   }
 
-  /** The condition that a record must meet to be among these, whatever the order and the slice. */
+  /** The condition of these records, without the order and the slice. */
   get condition(): Condition {
     return this.#query.condition;
   }
 
-  /** The filters that `withFilters` has named; undefined if it was not called. */
+  /** The filters of `withFilters`; undefined if it was not called. */
   get filters(): FilterOptions | undefined {
     return this.#query.filters;
   }
@@ -89,24 +89,24 @@ export class QuerySet<Entity extends object> {
     return managerOf(this.#source);
   }
 
-  /** The order asked for; see `totalOrder`. */
+  /** The order of `orderBy`; see `totalOrder`. */
   get order(): readonly OrderKey[] {
     return this.#query.order.keys;
   }
 
-  /** True if `slice()` has taken a part of the records, which a further slice would forget. */
+  /** True if `slice()` was called. A further slice would replace it. */
   get isSliced(): boolean {
     return this.#slice !== undefined;
   }
 
-  /** The same records, read with another entity manager: another transaction, other filter parameters. */
+  /** Returns the same records, read with another entity manager: in another transaction, or with other filter parameters. */
   using(source: EntityManager | EntityManagerSource): QuerySet<Entity> {
     return new QuerySet(this.#backend, source, this.#query, this.#slice);
   }
 
   /**
-   * Keeps the records of which all of the lookups are true. Lookups through the same relation to many ask if there is one related
-   * record of which all of them are true; those of another call may be true of another one.
+   * Keeps the records for which all lookups are true. Lookups through the same to-many relation must be true for one and the same related
+   * record. Lookups of separate calls may be true for different ones.
    *
    * @example
    * QuerySet.of(em, Author).filter({ books__title: 'Ash', books__tags__name: 'tea' });
@@ -116,29 +116,28 @@ export class QuerySet<Entity extends object> {
     return this.where(lookupCondition(this.meta, lookups));
   }
 
-  /** Drops the records that filter(lookups) would keep, and no others: a record is kept if a value is NULL. */
+  /** Drops exactly the records that filter(lookups) would keep. So records with NULL in a compared field are kept. */
   exclude(lookups: Lookups<Entity>): QuerySet<Entity> {
     return this.where(not(lookupCondition(this.meta, lookups)));
   }
 
-  /** Keeps the records of which a condition is true. */
+  /** Keeps the records for which a condition is true. */
   where(condition: Condition): QuerySet<Entity> {
     if (asksAll(this.condition, condition)) return this;
     return this.#with({ condition: and(this.condition, condition) });
   }
 
   /**
-   * Keeps what the lookups cannot say, in MikroORM's own words. What it asks of columns joins the statement as a sub-select of keys,
-   * what it asks across relations is asked as lookups ask it.
+   * Keeps the records that match a `where` of MikroORM, for conditions that lookups cannot express. Conditions on columns join the
+   * statement as a sub-select of keys. Conditions across relations work like lookups.
    */
   matching(where: FilterQuery<Entity>): QuerySet<Entity> {
     return this.where(matching(this.meta, where));
   }
 
   /**
-   * The same records with other filters of MikroORM, as the option `filters` of `em.find` names them: off by `false`, on by `true` or
-   * by their parameters; `false` in the place of all names puts out every filter. Those that are not named stay as they are. It
-   * replaces what an earlier call said.
+   * Returns the same records with other MikroORM filters, as in the option `filters` of `em.find`. `false` turns a filter off, `true` or
+   * its parameters turn it on, and `false` instead of names turns all off. Unnamed filters stay as they are. It replaces an earlier call.
    *
    * @example
    * const trash = products.withFilters({ alive: false }).filter({ stock: 0 });
@@ -147,12 +146,12 @@ export class QuerySet<Entity extends object> {
     return this.#with({ filters });
   }
 
-  /** Nothing; no statement is run for it. */
+  /** Returns no records. It runs no statement. */
   none(): QuerySet<Entity> {
     return this.#with({ condition: never });
   }
 
-  /** Replaces the order: `role__name`, descending with a minus in front. */
+  /** Replaces the order: `role__name`, or `-role__name` for descending. */
   orderBy(...names: OrderName<Entity>[]): QuerySet<Entity> {
     return this.orderByPaths(names.map((name) => orderKey(this.meta, name)));
   }
@@ -162,12 +161,12 @@ export class QuerySet<Entity extends object> {
     return this.#with({ order: new Order(this.meta, keys) });
   }
 
-  /** The order with the primary key as its last key, unless it is in it: no two records are equal in it. */
+  /** Returns the order with the primary key as its last key, unless it is already there. No two records are equal in it. */
   totalOrder(): readonly OrderKey[] {
     return this.#query.order.total;
   }
 
-  /** Skips `offset` records and takes at most `limit`, of the total order. Replaces an earlier slice. */
+  /** Skips `offset` records and takes at most `limit`, in the total order. Replaces an earlier slice. */
   slice(offset: number, limit: number): QuerySet<Entity> {
     for (const number of [offset, limit]) {
       if (!Number.isSafeInteger(number) || number < 0) {
@@ -185,22 +184,22 @@ export class QuerySet<Entity extends object> {
     return this.#with({ author });
   }
 
-  /** The number of records, whatever the slice. */
+  /** Counts the records, without the slice. */
   async count(): Promise<number> {
     return await this.#backend.count(this.#source, this.#query);
   }
 
-  /** True if there is any record, whatever the slice. */
+  /** Tells if there is any record, without the slice. */
   async exists(): Promise<boolean> {
     return await this.#backend.exists(this.#source, this.#query);
   }
 
-  /** The records of the slice. */
+  /** Returns the records of the slice. */
   async rows<R>(projection: Projection<R>): Promise<R[]> {
     return await this.#backend.rows(this.#source, this.#query, this.#slice, projection);
   }
 
-  /** The first record of the slice. */
+  /** Returns the first record of the slice. */
   async first<R>(projection: Projection<R>): Promise<R | undefined> {
     const [record] = await this.#backend.rows(this.#source, this.#query, firstOf(this.#slice), projection);
     return record;
@@ -225,13 +224,13 @@ export class QuerySet<Entity extends object> {
   }
 
   /**
-   * The records of the slice, how many there are without it, and whether any follow. `count` says how to find the number:
+   * Returns the records of the slice, the number of records without the slice, and whether more follow. `count` says how to find the
+   * number:
    *
-   * - `exact` (default): by counting; with the rows' own statement on PostgreSQL, else by a second one;
-   * - `estimated`: exactly if the page shows it, being the last, or if PostgreSQL's planner expects counting to be cheap;
-   *   else what the planner expects, but never less than the page proves. On MongoDB the number that it keeps of a whole
-   *   collection, else exactly; on SQLite exactly;
-   * - `none`: not at all; null. One statement.
+   * - `exact` (default): counts; on PostgreSQL in the statement of the rows, else by a second statement;
+   * - `estimated`: on PostgreSQL the planner's estimate, at least what the page shows. It is exact on the last page, and if the planner
+   *   expects counting to be cheap. On MongoDB the stored number of a whole collection, else exact. On SQLite exact;
+   * - `none`: does not count; the number is null. One statement.
    *
    * @example
    * await products.slice(20, 10).page(projection, { count: 'none' });   // { rows: […], count: null, next: true }
@@ -246,12 +245,12 @@ export class QuerySet<Entity extends object> {
     return page as Page<R, CountOf<How>>;
   }
 
-  /** The records of the slice as entities, managed by `em`: what they held there is refreshed. */
+  /** Returns the records of the slice as entities, managed by `em`. Entities that `em` already has are refreshed. */
   async entities(options: EntityOptions = {}): Promise<Entity[]> {
     return (await this.#readEntities(this.#slice, options)) as Entity[];
   }
 
-  /** The first record of the slice as an entity, managed by `em`. */
+  /** Returns the first record of the slice as an entity, managed by `em`. */
   async entity(options: EntityOptions = {}): Promise<Entity | undefined> {
     const [entity] = await this.#readEntities(firstOf(this.#slice), options);
     return entity as Entity | undefined;

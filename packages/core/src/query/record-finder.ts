@@ -5,11 +5,11 @@ import { type Projection, withJoinedChildren } from '../language/projection.ts';
 import type { QuerySet } from './queryset.ts';
 
 /**
- * Finds a record by its primary key among the records of a query set, whatever its order and slice: for a question that
- * every request asks. Its statement is written once. The filters of MikroORM that are on apply.
+ * Finds a record by its primary key in a query set, without its order and slice. Use it for a query that every request makes, because its
+ * statement is written once. The active MikroORM filters apply.
  *
- * If the records show a relation to many, the same statement reads it: a user comes with its roles. That fits few related records. Further
- * relations to many, and those with a `limit`, take a statement each.
+ * If the records show a to-many relation, the same statement reads it: a user comes with its roles. That suits a few related records.
+ * Further to-many relations, and those with a `limit`, take a statement each.
  *
  * @example
  * const active = new RecordFinder(QuerySet.of(em, Account).filter({ is_active: true }), projection);
@@ -25,8 +25,8 @@ export class RecordFinder<Entity extends object, R> {
   }
 
   /**
-   * The record, or undefined if there is none: at once if the driver answers at once. What is thrown for a key is thrown
-   * at once.
+   * Returns the record, or undefined if there is none. It is synchronous if the driver is. Errors about the key are always thrown
+   * synchronously.
    *
    * @param source what to read with: a request, or an entity manager
    * @throws FieldValueError for a key of another type than the primary key's

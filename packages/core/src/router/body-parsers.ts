@@ -8,9 +8,9 @@ import { markRounded } from '../schema/rounded-numbers.ts';
 import { parseStrictJson, StrictJsonError } from '../strict-json.ts';
 
 /**
- * Makes the routes of one Fastify scope read JSON and nothing else (any other media type is a 415), as RFC 8259 has it:
- * UTF-8, `__proto__` and `constructor.prototype` dropped. Of a QUERY nothing is dropped: it is read as strictly as a filter in the
- * query string. A missing body is fine if the route needs none.
+ * Makes the routes of one Fastify scope read only JSON, in UTF-8 (RFC 8259). Other media types give 415. `__proto__` and
+ * `constructor.prototype` are dropped, except from a QUERY, which is read as strictly as a filter in the query string. A body may be
+ * missing if the route needs none.
  */
 export function readJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();

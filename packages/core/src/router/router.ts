@@ -34,24 +34,24 @@ import { shareSerializers } from './shared-serializers.ts';
 
 /** The options of a router. */
 export interface RouterOptions<Default extends EnvelopeOption = EnvelopeOption> {
-  /** In front of every path, without slashes at its ends: `api`, `api/v1`. Default: none. */
+  /** The beginning of every path, without slashes at its ends: `api`, `api/v1`. Default: none. */
   readonly prefix?: string;
-  /** The envelope of every view that has no `envelope` of its own; null of a view: none. Default: none. */
+  /** The envelope of every view without an `envelope` of its own. A view with `envelope: null` has none. Default: none. */
   readonly envelope?: Default;
 }
 
 /** The options of a view's registration, besides its path. */
 export interface RegisterOptions<Relation extends string = string> {
-  /** First half of the routes' names. Default: the path without its parameters, slashes as hyphens. */
+  /** The first half of the routes' names. Default: the path without its parameters, with hyphens for slashes. */
   readonly basename?: string;
   /**
-   * The relation of the view's entity that leads to the record in whose path the view stands: to one record, or many to many.
-   * Default: the last parameter of the path, `author` of `authors/:author/books`.
+   * The relation from the view's entity to the record in the path, to one or many to many. Default: the last parameter of the path,
+   * `author` of `authors/:author/books`.
    */
   readonly parent?: Relation;
 }
 
-/** A view of a router by its path, only for the types of clients; nothing if the path is no literal. */
+/** A view of a router by its path, for the types of clients. Empty if the path is not a literal. */
 export type Registered<Path extends string, View, Relation = never, Default = never> = string extends Path
   ? unknown
   : { readonly '~views'?: { readonly [Name in Path]: View & Nested<Relation> & Enveloped<Default> } };
@@ -82,11 +82,10 @@ interface Registration {
 }
 
 /**
- * Mounts viewsets under paths. An application may have several routers; two routes of one method and path, or two paths
- * of one name, are refused with ImproperlyConfigured.
+ * Mounts viewsets under paths. An application may have several routers. Two routes with one method and path, or two paths with one name,
+ * throw ImproperlyConfigured.
  *
- * A subclass may override `actionPath`, to make paths of names in another way, and `actions`, to give every view further
- * routes.
+ * Override `actionPath` to change how paths are made from names, and `actions` to give every view further routes.
  *
  * @example
  * const router = new Router({ prefix: 'api' });
@@ -113,10 +112,9 @@ export class Router<const Default extends EnvelopeOption = never> {
    * Adds a view class under a path, `products` or `shops/products`. Call it before `plugin` is registered. Returns the
    * router, whose type knows the view: chain the calls, and `typeof router` is the type of a client's API.
    *
-   * A path with a parameter, `authors/:author/books`, nests the view in the one that was registered before under `authors`:
-   * it shows the records of one author alone, and is a 404 if the view of authors would not show that author. The parameter is
-   * named after the relation that leads there, unless the option `parent` names the relation. A view may be registered
-   * under several paths.
+   * A path with a parameter, `authors/:author/books`, nests the view in the view that is already registered under `authors`. The nested
+   * view shows only the records of that author. It gives 404 if the view of authors would not show the author. Name the parameter after the
+   * relation to the parent, or give the relation in the option `parent`. You may register a view under several paths.
    *
    * @example
    * router.register('accounts', AccountViewSet).register('accounts/:owner/products', ProductViewSet);
@@ -151,19 +149,19 @@ export class Router<const Default extends EnvelopeOption = never> {
     return this;
   }
 
-  /** The path of a route's name, once the router is mounted. */
+  /** Returns the path of a named route. Works once the router is mounted. */
   reverse(name: string, parameters?: Readonly<Record<string, string | number | bigint>>): string {
     return this.#names.reverse(name, parameters);
   }
 
-  /** Called by Fastify for `app.register(router)`, as for a bundled plugin: a router itself is none. */
+  /** Fastify calls this for `app.register(router)`, as for a bundled plugin. It throws, because a router is not a plugin. */
   protected readonly default = async (): Promise<never> => {
     throw new ImproperlyConfigured(
       'Router: a router is no plugin; register that of it: await app.register(router.plugin)',
     );
   };
 
-  /** The Fastify plugin that mounts what was registered; needs the `viewset` plugin before it. */
+  /** The Fastify plugin that mounts the registered views. Register the `viewset` plugin before it. */
   readonly plugin = async (app: FastifyInstance): Promise<void> => {
     if (!app.hasDecorator('viewset')) {
       throw new ImproperlyConfigured('Router: register the viewset plugin first: await app.register(viewset, { orm })');
@@ -215,8 +213,8 @@ export class Router<const Default extends EnvelopeOption = never> {
   };
 
   /**
-   * The path of an action that declares no `urlPath`, below its collection or record. Override it for another spelling.
-   * Default: the action's name in kebab-case.
+   * Returns the path of an action without a `urlPath`, below its collection or record. Override it for another spelling. Default: the
+   * action's name in kebab-case.
    *
    * @example
    * class SnakeCaseRouter extends Router {
@@ -228,7 +226,7 @@ export class Router<const Default extends EnvelopeOption = never> {
   }
 
   /**
-   * The actions of a view, by name. Override it to give every view further routes. Default: those that the view declares.
+   * Returns the actions of a view, by name. Override it to give every view further routes. Default: the actions that the view declares.
    *
    * @example
    * class AboutRouter extends Router {

@@ -20,13 +20,15 @@ export type Inspect = (value: unknown) => Inspected;
 const MAX_SIZE_FOR_ALL_PROBLEMS = 2_000;
 
 /**
- * Compiles a validator of one part of a request. It gives back a new value, and never changes the one it is given:
- * properties that the schema does not name are dropped at every depth, and so is `__proto__`; the defaults that the schema
- * declares are filled in, but not inside unions, conditions and references. In a body nothing is coerced; in a query string or
- * path, texts become the integers, numbers, booleans and arrays that the schema asks for, and an empty query parameter
- * counts as absent. Lengths count Unicode code points, `multipleOf` is judged in decimal arithmetic.
+ * Compiles a validator for one part of a request. It returns a new value and never changes the given one.
  *
- * The validator throws InvalidUsage with a detail for every offending field (at most 50).
+ * - Unknown properties are dropped at every depth, as is `__proto__`.
+ * - Defaults of the schema are filled in, except inside unions, conditions and references.
+ * - A body is not coerced. In a query string or path, texts become the integers, numbers, booleans and arrays of the schema.
+ * - An empty query parameter counts as absent.
+ * - Lengths count Unicode code points, and `multipleOf` uses decimal arithmetic.
+ *
+ * The validator throws InvalidUsage with a detail for every wrong field (at most 50).
  *
  * @throws ImproperlyConfigured for a schema that cannot be compiled (an unknown keyword, format or reference)
  * @example

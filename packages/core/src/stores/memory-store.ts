@@ -4,11 +4,11 @@ import { ExpiringMap } from './expiring-map.ts';
 import { HitLog } from './hit-log.ts';
 import type { HitResult, PutOptions, Store, TakeResult } from './store.ts';
 
-/** The memory that a store may take, and its clock. */
+/** The options of a memory store: its size and its clock. */
 export interface MemoryStoreOptions {
-  /** The bytes of memory that counters may take, about. Default: 64 MiB, room for some 200,000 clients. */
+  /** The approximate memory for counters, in bytes. Default: 64 MiB, for some 200,000 clients. */
   readonly maxCounterBytes?: number;
-  /** The bytes of memory that values may take, about. Default: 16 MiB. */
+  /** The approximate memory for values, in bytes. Default: 16 MiB. */
   readonly maxValueBytes?: number;
   /** A monotonic clock in milliseconds. Default: `performance.now`. */
   readonly clock?: () => number;
@@ -31,11 +31,11 @@ const SWEEP_MS = 10_000;
 const SWEEP_BATCH = 5_000;
 
 /**
- * A store in this process's memory: exact for one process, and it answers at once, without a promise.
+ * A store in the memory of this process. It is exact for one process, and synchronous.
  *
- * Its memory is bounded. If counters (or values) would take more than their share, those that expire soonest are forgotten
- * first: a forgotten counter lets its client begin anew, a forgotten value is as if expired. Expired entries go as new
- * ones come, and by a timer that keeps no process alive.
+ * Its memory is bounded. If counters (or values) would need more than their share, those that expire soonest are dropped first. The client
+ * of a dropped counter starts again from zero; a dropped value counts as expired. Expired entries are removed when new ones come, and by a
+ * timer that does not keep the process alive.
  *
  * Throws ImproperlyConfigured for an unknown or wrong option.
  *
@@ -107,7 +107,7 @@ export class MemoryStore implements Store {
     return true;
   }
 
-  /** Forgets everything, and stops its timer. */
+  /** Drops everything and stops the timer. */
   close(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

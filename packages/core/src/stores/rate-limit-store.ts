@@ -4,8 +4,8 @@ import type { HitResult, Store } from './store.ts';
 type Answer = (error: Error | null, result?: { readonly current: number; readonly ttl: number }) => void;
 
 /**
- * Makes a store of ours the `store` of `@fastify/rate-limit`, for an application that uses it: its limits are then exact in
- * any span of the window, instead of twice as wide around the edge of one, and hold across processes with a RedisStore.
+ * Makes a `store` for `@fastify/rate-limit` from one of ours. Its limits are then exact in any span of the window, instead of up to twice
+ * as high around the edge of a window. With a RedisStore they hold across processes.
  *
  * @example
  * await app.register(rateLimit, { max: 100, timeWindow: 60_000, store: rateLimitStore(new RedisStore(redis)) });

@@ -3,11 +3,11 @@ import { type RedisClient, RedisConnection } from './redis-connection.ts';
 import { HIT, REMOVE_IF_EQUAL, TAKE, type RedisScript } from './redis-scripts.ts';
 import type { HitResult, PutOptions, Store, TakeResult } from './store.ts';
 
-/** The prefix of a store's keys, and the time that it waits for Redis. */
+/** The options of a Redis store. */
 export interface RedisStoreOptions {
   /** The text before every key. Default: `viewset:`. */
   readonly prefix?: string;
-  /** The time to wait for an answer, in milliseconds. Default: 1000. */
+  /** The time to wait for Redis, in milliseconds. Default: 1000. */
   readonly timeoutMs?: number;
 }
 
@@ -19,11 +19,11 @@ const RULES: Readonly<Record<keyof RedisStoreOptions, OptionRule>> = {
 const SLACK_MS = 1000;
 
 /**
- * A store in Redis 6 or newer, alone, behind Sentinel or as a Cluster: exact across all processes that share it. Every
- * operation is one command or one script on one key, and goes by the server's clock.
+ * A store in Redis 6 or newer: a single server, behind Sentinel, or a Cluster. It is exact across all processes that share it. Every
+ * operation is one command or script on one key, and uses the server's clock.
  *
- * Every method rejects with StoreUnavailable if Redis is down, refuses, or does not answer in time. The constructor
- * throws ImproperlyConfigured for something that is no client, and for an unknown or wrong option.
+ * Every method rejects with StoreUnavailable if Redis is down, refuses, or does not answer in time. The constructor throws
+ * ImproperlyConfigured if it gets no client, and for an unknown or wrong option.
  *
  * @example
  * import { Redis } from 'ioredis';

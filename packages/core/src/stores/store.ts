@@ -1,46 +1,45 @@
 import type { Awaitable } from '../awaitable.ts';
 import { ServiceUnavailable } from '../errors.ts';
 
-/** The state of a counter after a hit, or after a look at it. */
+/** The state of a counter after a `hit` or `peek`. */
 export interface HitResult {
   /** True: the hit was recorded (`hit`), or would be (`peek`). */
   readonly allowed: boolean;
-  /** The number of hits that still fit in; 0 if the hit was refused. */
+  /** The number of hits that are still allowed; 0 if the hit was refused. */
   readonly remaining: number;
-  /** Milliseconds until a hit is allowed again; 0 if one is allowed now. Waiting this long succeeds, unless others come first. */
+  /** Milliseconds until a hit is allowed again; 0 if one is allowed now. After that time a hit succeeds, unless others come first. */
   readonly retryAfterMs: number;
   /**
-   * Milliseconds until the next unit of the quota comes back; 0 if none is used. Equal to `retryAfterMs` if the
-   * hit was refused. It is not when the whole quota is back: with a sliding window units return one by one.
+   * Milliseconds until the next unit of the quota comes back; 0 if none is used. Equal to `retryAfterMs` if the hit was refused. In a
+   * sliding window, units come back one by one, so the whole quota takes longer.
    */
   readonly resetMs: number;
-  /** Names the recorded hit, for `undo`. */
+  /** Identifies the recorded hit, for `undo`. */
   readonly stamp: number;
 }
 
 /** The options of putting a value into a store. */
 export interface PutOptions {
-  /** True: store nothing if the key has a value already. Default: false, replace it. */
+  /** True: do nothing if the key already has a value. Default: false, replace it. */
   readonly onlyIfAbsent?: boolean;
-  /** Wrong tries that the value has seen already. Default: 0. */
+  /** The number of wrong tries that the value has already had. Default: 0. */
   readonly tries?: number;
 }
 
 /** The outcome of an attempt to take a value. */
 export type TakeResult =
-  /** The value was right: it is gone now, and was due to expire after `ttlMs`, with `tries` wrong tries behind it. */
+  /** The value was right and is removed. It would have expired after `ttlMs`, and had `tries` wrong tries. */
   | { readonly outcome: 'matched'; readonly ttlMs: number; readonly tries: number }
-  /** The value was wrong: the try is counted, and at the last one the value is gone. */
+  /** The value was wrong. The try is counted, and the last one removes the value. */
   | { readonly outcome: 'mismatched' }
-  /** There is no value: never stored, expired, taken, removed or voided by wrong tries. */
+  /** There is no value: it was never stored, or has expired, or was taken, or removed, or voided by wrong tries. */
   | { readonly outcome: 'missing' };
 
 /**
- * Keeps things that count and things that expire, shared by every process that shares the store. Every operation is atomic:
- * of any number of calls at once, on one process or many, the outcome is that of some order of them, one at a time.
- * Counters and values live in separate name spaces.
+ * Keeps counters and values that expire, for all processes that share the store. Every operation is atomic: concurrent calls, in one
+ * process or many, have the same result as calls one at a time, in some order. Counters and values have separate name spaces.
  *
- * A store that cannot answer throws (or rejects with) `StoreUnavailable`, and does so within a bounded time.
+ * If a store cannot answer, it throws (or rejects with) `StoreUnavailable` within a bounded time.
  *
  * @example
  * const { allowed } = await store.hit(`sms:${number}`, 5, 600_000);   // five in any ten minutes
@@ -49,22 +48,22 @@ export type TakeResult =
  */
 export interface Store {
   /**
-   * Counts one hit, unless `limit` hits were counted in the last `windowMs` milliseconds. No span of `windowMs`, wherever
-   * it begins, ever holds more than `limit` allowed hits; a refused hit is not recorded and so never prolongs the wait.
+   * Counts one hit, unless `limit` hits were counted in the last `windowMs` milliseconds. So no span of `windowMs` has more than `limit`
+   * allowed hits. A refused hit is not recorded and does not prolong the wait.
    */
   hit(key: string, limit: number, windowMs: number): Awaitable<HitResult>;
-  /** Returns what `hit` would answer, without counting. */
+  /** Returns the result that `hit` would have, without counting. */
   peek(key: string, limit: number, windowMs: number): Awaitable<HitResult>;
-  /** Takes back one recorded hit, as if it had never been. */
+  /** Removes one recorded hit, as if it had never happened. */
   undo(key: string, stamp: number): Awaitable<void>;
 
-  /** Keeps a value for `ttlMs` milliseconds, with its tries at `tries`. Returns false if `onlyIfAbsent` kept it out. */
+  /** Stores a value for `ttlMs` milliseconds, with `tries` wrong tries. Returns false if `onlyIfAbsent` prevented it. */
   put(key: string, value: string, ttlMs: number, options?: PutOptions): Awaitable<boolean>;
-  /** Returns a value and leaves it there; undefined if there is none. It counts no try. */
+  /** Returns a value without removing it; undefined if there is none. It does not count as a try. */
   read(key: string): Awaitable<string | undefined>;
-  /** Compares, and takes the value out if it is equal. Of many equal calls at once exactly one is `matched`. */
+  /** Compares a value, and removes it if it is equal. Of several such calls at once, exactly one is `matched`. */
   take(key: string, value: string, maxTries: number): Awaitable<TakeResult>;
-  /** Removes a value (if `value` is given: only that one). Returns true if something was removed. */
+  /** Removes a value; with `value`, only if it is equal. Returns true if something was removed. */
   remove(key: string, value?: string): Awaitable<boolean>;
 }
 

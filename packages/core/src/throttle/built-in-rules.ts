@@ -6,8 +6,8 @@ import { clientAddress } from './client-address.ts';
 import { type RateLimitPhase, RateLimitRule, type RateLimitRuleOptions } from './rate-limit-rule.ts';
 
 /**
- * Counts the requests of each client address, IPv6 by /64. The address is Fastify's `request.ip`: behind a proxy set
- * `trustProxy`, or all clients are one.
+ * Counts the requests of each client address, IPv6 by /64. The address is Fastify's `request.ip`. Behind a proxy set `trustProxy`, or all
+ * clients share one counter.
  *
  * @example
  * new IPRateLimit(100, 60);   // 100 a minute: the 101st is 429 until the first is a minute old
@@ -25,8 +25,7 @@ function addressOf(request: FastifyRequest): string | undefined {
 }
 
 /**
- * Counts the requests of each logged-in user, wherever they come from. Does not apply while nobody is logged in: put an
- * `IPRateLimit` beside it for those.
+ * Counts the requests of each logged-in user, from any address. It skips anonymous requests: add an `IPRateLimit` for them.
  *
  * @example
  * new UserRateLimit(1000, 60);
@@ -40,9 +39,9 @@ export class UserRateLimit extends RateLimitRule {
   }
 }
 
-/** The options of a header rule, beside its count and window. */
+/** The options of a header rule, besides its count and window. */
 export interface HeaderRateLimitOptions extends RateLimitRuleOptions {
-  /** The header whose value tells clients apart, in any case: `X-API-Key`. */
+  /** The header whose value identifies clients, in any case: `X-API-Key`. */
   readonly header: string;
 }
 
@@ -50,8 +49,8 @@ export interface HeaderRateLimitOptions extends RateLimitRuleOptions {
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
- * Counts the requests with each value of a header. Does not apply to requests without it; a client that may make up
- * values escapes it, so put an `IPRateLimit` beside it. Values are kept as their SHA-256, never as they are.
+ * Counts the requests with each value of a header. It skips requests without the header, and clients that invent values escape it, so add
+ * an `IPRateLimit`. Values are kept only as their SHA-256.
  *
  * @example
  * new HeaderRateLimit(600, 60, { header: 'X-API-Key' });
@@ -80,12 +79,12 @@ export class HeaderRateLimit extends RateLimitRule {
   }
 }
 
-/** The options of a path rule, beside its count and window. */
+/** The options of a path rule, besides its count and window. */
 export interface PathRateLimitOptions extends RateLimitRuleOptions {
   /**
-   * The routes that it counts, by the path they were registered with: `/api/products/:pk`, a rest as `*`
-   * (`/api/auth/*`), a method in front if only that one counts (`POST /api/auth/login`; GET brings HEAD and QUERY along). All of
-   * them share one counter per client. Default: every route, each with a counter of its own.
+   * The routes to count, by their registered paths: `/api/products/:pk`. `*` at the end matches any rest (`/api/auth/*`). A method in front
+   * counts only that method (`POST /api/auth/login`; GET includes HEAD and QUERY). All these routes share one counter per client. Default:
+   * every route, each with its own counter.
    */
   readonly path?: string;
 }
@@ -93,10 +92,10 @@ export interface PathRateLimitOptions extends RateLimitRuleOptions {
 const PATTERN = /^(?:([A-Z]+) )?(\/[^*\s]*)(\*?)$/;
 
 /**
- * Counts the requests of each client address to some paths. Paths are those of routes, as they were registered, so that
- * no spelling of a URL escapes and the counters of a client are no more than the routes.
+ * Counts the requests of each client address to some paths. Paths are those of routes as registered. So no spelling of a URL escapes, and a
+ * client has at most one counter for each route.
  *
- * Throws ImproperlyConfigured for a path that is not one.
+ * Throws ImproperlyConfigured for a malformed path.
  *
  * @example
  * new PathRateLimit(10, 60, { path: 'POST /api/auth/login' });
@@ -124,7 +123,7 @@ export class PathRateLimit extends RateLimitRule {
     return this.covers(request.method, route) ? address : undefined;
   }
 
-  /** True if the rule counts requests to a route, of which the path is the one that it was registered with. */
+  /** Tells if the rule counts requests to a route, by its registered path. */
   covers(method: string, route: string): boolean {
     return this.#matches?.(method, route) ?? true;
   }

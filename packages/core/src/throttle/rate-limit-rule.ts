@@ -3,25 +3,25 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { BOOLEAN, checkOptionNames, checkValues, describe, type OptionRule, STORE, TEXT } from '../options.ts';
 import type { Store } from '../stores/store.ts';
 
-/** The time at which a rule is asked: before authentication (`address`), or after it, when the user is known (`user`). */
+/** When a rule is checked: before authentication (`address`), or after it, when the user is known (`user`). */
 export type RateLimitPhase = 'address' | 'user';
 
-/** The options of every rule, beside its count and window. */
+/** The options of every rule, besides its count and window. */
 export interface RateLimitRuleOptions {
-  /** True: answer 503 if the store is down. Default: false, let requests pass uncounted and say so in the log. */
+  /** True: if the store is down, requests get 503. Default: false, requests pass uncounted and the log has a warning. */
   readonly failClosed?: boolean;
-  /** Names the rule's counters, in place of its position and arguments; unique among the rules of one list. */
+  /** The name of the rule's counters, instead of its position and arguments. Unique among the rules of a list. */
   readonly name?: string;
   /** The store in which this rule counts. Default: the limiter's store. */
   readonly store?: Store;
 }
 
 /**
- * Lets at most `count` requests of one client pass in any span of `windowSeconds` seconds. A subclass says by its `key`
- * what a client is; override `phase` with `'user'` if that takes the logged-in user.
+ * Allows at most `count` requests of one client in any span of `windowSeconds` seconds. The `key` of a subclass identifies the client.
+ * Override `phase` with `'user'` if the key needs the logged-in user.
  *
- * The constructor throws ImproperlyConfigured for a count or window that is not a positive whole number, and for an
- * option that is not in the class's `optionNames`.
+ * The constructor throws ImproperlyConfigured for a count or window that is not a positive whole number, and for an option that is not in
+ * `optionNames`.
  *
  * @example
  * class TenantRateLimit extends RateLimitRule {
@@ -33,7 +33,7 @@ export interface RateLimitRuleOptions {
  * new TenantRateLimit(1000, 60);
  */
 export abstract class RateLimitRule {
-  /** The options that the constructor takes; a subclass with more of its own extends the list. */
+  /** The options that the constructor takes. A subclass with more options extends the list. */
   static readonly optionNames: readonly string[] = ['failClosed', 'name', 'store'];
 
   readonly phase: RateLimitPhase = 'address';
@@ -55,12 +55,12 @@ export abstract class RateLimitRule {
   }
 
   /**
-   * Returns who sent a request, as far as this rule is concerned: requests with equal keys share one counter. Returns
-   * undefined if the rule does not apply. A long key is kept as its hash.
+   * Returns the key of the client to count: requests with equal keys share a counter. Return undefined to skip the request. A long key is
+   * kept as its hash.
    */
   abstract key(request: FastifyRequest): string | undefined;
 
-  /** The rule in one line, for the log and for the keys of its counters: the same in every process. */
+  /** The rule in one line, for the log and the keys of its counters. It is the same in every process. */
   get label(): string {
     return `${this.constructor.name}(${this.count}, ${this.windowSeconds})`;
   }

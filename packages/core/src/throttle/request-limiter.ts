@@ -12,12 +12,9 @@ export interface RequestLimiterOptions {
   readonly rules: readonly RateLimitRule[];
   /** The store of the rules that have none of their own. */
   readonly store: Store;
-  /** Hears of stores that are down. */
+  /** Gets warnings about stores that are down. */
   readonly log: Pick<FastifyBaseLogger, 'warn'>;
-  /**
-   * Sets the counters of these rules apart from those of any other limiter on the same store; the same in every
-   * process. Default: `app`.
-   */
+  /** Separates the counters of these rules from other limiters on the same store. The same in every process. Default: `app`. */
   readonly scope?: string;
 }
 
@@ -87,10 +84,10 @@ export class RuleList {
 }
 
 /**
- * Holds requests to a list of rules, all of which must agree. No two rules share a counter, and a request that one rule
- * refuses costs the others of the same phase nothing.
+ * Checks requests by a list of rules, which must all allow them. No two rules share a counter. If one rule refuses a request, the other
+ * rules of the same phase do not count it.
  *
- * Throws ImproperlyConfigured for something in `rules` that is no rule, and for two rules of one name.
+ * Throws ImproperlyConfigured if `rules` has something that is not a rule, or two rules with one name.
  *
  * @example
  * const limiter = new RequestLimiter({ rules: [new IPRateLimit(100, 60)], store, log: app.log });

@@ -29,7 +29,7 @@ import { VisibleRecords } from './visible/visible-records.ts';
 import type { WriteExplanation } from './writes/write-plan.ts';
 
 /**
- * The data of a write by the names of the entity, which a hook may enrich with fields that the client does not send, by what `em.create`
+ * The data of a write, by the names of the entity. A hook may add fields that clients do not send; their values are those that `em.create`
  * takes.
  */
 export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
@@ -63,10 +63,9 @@ interface Parts<Entity extends object, Output extends object> {
 }
 
 /**
- * The five operations on the records of one entity. Extend `ModelViewSet(Entity, options)`, and override the small
- * hooks: which records there are (`getQueryset`), how a list is narrowed (`filterQueryset`), how one is found
- * (`getObject`), what a write does (`performCreate`, `performUpdate`, `performDestroy`), and what is sent of a record
- * (`represent`).
+ * The five operations on the records of one entity. Extend `ModelViewSet(Entity, options)` and override the hook of the step that you want
+ * to change: which records exist (`getQueryset`), how a list is filtered (`filterQueryset`), how a record is found (`getObject`), what a
+ * write does (`performCreate`, `performUpdate`, `performDestroy`), and what a response shows of a record (`represent`).
  */
 export abstract class ModelViewSetBase<
   Entity extends object = object,
@@ -94,8 +93,8 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Returns the view's records for a request: all that the permissions' scopes let through, in the view's order. Override
-   * it to narrow them; list, retrieve, update and destroy all go through it.
+   * Returns the view's records for a request: all records in the scopes of the permissions, in the view's order. Override it to narrow
+   * them. list, retrieve, update and destroy use it.
    *
    * @example
    * override getQueryset(request: FastifyRequest) {
@@ -107,8 +106,8 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Applies the view's filters in order; answers at once if all of them do. Override it to narrow lists alone. What it returns
-   * is narrowed to the records of `getQueryset` again, so that a filter may start from `QuerySet.of()`.
+   * Applies the view's filters in order. It returns a promise only if a filter does. Override it to narrow only lists. The result is
+   * limited to the records of `getQueryset` again, so a filter may start from `QuerySet.of()`.
    *
    * @example
    * override async filterQueryset(request: FastifyRequest, queryset: QuerySet<Product>) {
@@ -121,8 +120,8 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Returns the record of the path as an entity of `request.em`, its object permission asked. In a transaction the record
-   * is locked against other writers and read anew, as update and destroy do. Throws NotFound, Unauthorized or Forbidden.
+   * Returns the record of the path as an entity of `request.em`, after the object permissions were checked. In a transaction, as in update
+   * and destroy, the record is locked against other writers and read again. Throws NotFound, Unauthorized or Forbidden.
    */
   async getObject(request: RecordRequest): Promise<Entity> {
     const state = stateOf(request);
@@ -138,7 +137,7 @@ export abstract class ModelViewSetBase<
     return entity;
   }
 
-  /** GET on the collection. */
+  /** Handles GET on the collection. */
   override async list(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const { lists, nesting } = this.#resource;
     const visible = this.#parts.records.forList(request);
@@ -158,7 +157,7 @@ export abstract class ModelViewSetBase<
     }
   }
 
-  /** GET on a record. */
+  /** Handles GET on a record. */
   override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Types['answers']['retrieve']> {
     const { records } = this.#parts;
     const answer = this.#answer(request, 'retrieve');
@@ -166,7 +165,7 @@ export abstract class ModelViewSetBase<
     return recordOf(request, answer, await this.getObject(request));
   }
 
-  /** POST on the collection. */
+  /** Handles POST on the collection. */
   override async create(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['create']> {
     const { operations, key: keys } = this.#resource;
     const { key, record } = await this.#parts.writes.create(request, this.#answer(request, 'create'));
@@ -175,44 +174,44 @@ export abstract class ModelViewSetBase<
     return record;
   }
 
-  /** PUT and PATCH on a record. */
+  /** Handles PUT and PATCH on a record. */
   override async update(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['update']> {
     return this.#parts.writes.update(request, reply, this.#answer(request, 'update'));
   }
 
-  /** DELETE on a record. */
+  /** Handles DELETE on a record. */
   override async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     await this.#parts.writes.destroy(request, reply);
     reply.code(204);
   }
 
   /**
-   * POST of an array on the collection, if the option `bulk` allows it: all records are created or none, each by `performCreate` if
-   * the view overrides it.
+   * Handles POST of an array on the collection, if the option `bulk` allows it. All records are created or none. An overridden
+   * `performCreate` creates each of them.
    */
   createMany(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['create'][]> {
     return this.#parts.bulk.create(request, reply);
   }
 
   /**
-   * PATCH of an array on the collection, if the option `bulk` allows it: objects with the keys of the records that they change. All
-   * are written or none, each by `performUpdate` if the view overrides it.
+   * Handles PATCH of an array on the collection, if the option `bulk` allows it. Each object has the key of the record that it changes. All
+   * are written or none. An overridden `performUpdate` writes each of them.
    */
   updateMany(request: FastifyRequest, _reply: FastifyReply): Promise<Types['answers']['update'][]> {
     return this.#parts.bulk.update(request);
   }
 
   /**
-   * `DELETE …?pk=1,2,3` on the collection, if the option `bulk` allows it: all records are deleted or none, each by
-   * `performDestroy` if the view overrides it.
+   * Handles `DELETE …?pk=1,2,3` on the collection, if the option `bulk` allows it. All records are deleted or none. An overridden
+   * `performDestroy` deletes each of them.
    */
   destroyMany(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     return this.#parts.bulk.destroy(request, reply);
   }
 
   /**
-   * Stores a new record, inside the request's transaction. Override it to add what the client does not send; a to-one
-   * relation may be given by its primary key.
+   * Stores a new record, inside the request's transaction. Override it to add values that clients do not send. You may give a to-one
+   * relation by its primary key.
    *
    * @example
    * // with: const write = writeShape(Product, ['name', 'price']);
@@ -232,7 +231,7 @@ export abstract class ModelViewSetBase<
     return entity;
   }
 
-  /** Stores what was sent of a record, and nothing else of it, inside the request's transaction. */
+  /** Stores the sent fields of a record, and no others, inside the request's transaction. */
   async performUpdate(
     request: FastifyRequest,
     entity: Entity,
@@ -244,7 +243,7 @@ export abstract class ModelViewSetBase<
     return entity;
   }
 
-  /** Deletes a record, inside the request's transaction. Override it to mark it instead. */
+  /** Deletes a record, inside the request's transaction. Override it to mark the record as deleted instead. */
   async performDestroy(request: FastifyRequest, entity: Entity): Promise<void> {
     checkNotGivenUp(request);
     removeEntity(request.em, entity);
@@ -252,9 +251,8 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Returns the page that the request asks for, of a query set's records in the read shape of lists; for actions that list.
-   * Records outside the permissions' scope, or of another parent than the path names, are left out, however the query set was
-   * made. A paginator with `links` needs the reply.
+   * Returns the page of a query set that the request asks for, in the read shape of lists. Use it in actions that list. Records outside the
+   * permissions' scope, or of another parent than that of the path, are always left out. A paginator with `links` needs the reply.
    */
   async paginate(
     request: FastifyRequest,
@@ -276,8 +274,8 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Returns the records of a query set in the read shape of lists. With a request, the shape is the one that `readShapeFor`
-   * chooses for it, and records outside the permissions' scope are left out, as in `paginate`.
+   * Returns the records of a query set in the read shape of lists. If you pass the request, `readShapeFor` chooses the shape, and records
+   * outside the permissions' scope are left out, as in `paginate`.
    */
   rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Types['answers']['list'][]> {
     if (isPromise(queryset)) return queryset.then((found) => this.rows(found, request));
@@ -287,12 +285,12 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Reads the related records that the read shape shows of entities (`many()`, `exists()`, `count()`), for fields of `represent` that an
-   * action reads itself, and for an override of `represent` that an action calls: by one statement for each relation and level, however many
-   * entities there are. One more reads all values of `exists()` and `count()`. Later changes need another call.
+   * Reads the related records (`many()`, `exists()`, `count()`) that the read shape shows of some entities. Call it before an action reads
+   * these fields of `represent`, or calls an override of `represent`. It takes one statement for each relation and level, and one for all
+   * values of `exists()` and `count()`, however many entities there are. Call it again after later changes.
    *
-   * Within a transaction, such as that of an action of one record under POST, the changes of `request.em` are flushed first. Outside of one nothing is
-   * written, and it throws an Error if `request.em` has changes of relations, or new or removed entities, that are not flushed.
+   * Within a transaction, such as that of a POST action on one record, it flushes `request.em` first. Outside of a transaction it writes
+   * nothing. It throws an Error if `request.em` has unflushed changes of relations, or new or removed entities.
    *
    * @example
    * class AuthorViewSet extends ModelViewSet(Author, { read: readShape(Author, ['id'], { books: many('books.title') }) }) {
@@ -309,15 +307,14 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Returns an entity in the read shape. The relations to one that the shape reads must be loaded. If you pass the request on, related
-   * records (`many()`, `exists()`, `count()`) are read when the handler has returned, for all entities at once. Before that, reading a field of
-   * the record is an error; `loadRelated` reads them earlier. The shape is that of the response, for an action that of `retrieve`; `operation` names
-   * another.
+   * Returns an entity in the read shape. The to-one relations that the shape reads must be loaded. If you pass the request, related records
+   * (`many()`, `exists()`, `count()`) are read after the handler has returned, for all entities at once. Until then, reading such a field
+   * throws an error; `loadRelated` reads them earlier. The shape is that of the response; in an action, that of `retrieve`. `operation`
+   * names another.
    *
-   * Override it to make records of entities, with their methods and getters, for list, retrieve, create and update alike:
-   * every record is then read as an entity of `request.em`, by the same statement. As long as nobody does, rows are read
-   * as rows and no entity is made. What is sent of the record is what the read shape declares; what one field needs that
-   * is no column, `computed()` says at less cost.
+   * Override it to make records from entities, with their methods and getters. It then serves list, retrieve, create and update, and every
+   * record is read as an entity of `request.em`, by the same statement. Without an override, rows are read as rows and no entities are
+   * made. Only the fields of the read shape are sent. For a single field that is not a column, `computed()` costs less.
    *
    * @example
    * override represent(product: Product) {
@@ -335,9 +332,8 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Chooses the read shape of an answer among those that the option `read` has under names of its own; undefined is that of the
-   * operation. Asked once for each request, with the permissions already met. What it returns must be declared: any other
-   * name is a 500. Default: undefined.
+   * Chooses the read shape of a response: the name of one of the option `read`. Undefined chooses the shape of the operation. It is called
+   * once for each request, after the permissions. An unknown name gives 500. Default: undefined.
    *
    * @example
    * class ProductViewSet extends ModelViewSet(Product, {
@@ -353,9 +349,8 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Chooses the write shape of a body among those that the option `write` has under names of its own; undefined is that of the operation.
-   * Asked once for each request, with the permissions already met, before the body is read. What it returns must be declared: any other
-   * name is a 500. Default: undefined.
+   * Chooses the write shape of a body: the name of one of the option `write`. Undefined chooses the shape of the operation. It is called
+   * once for each request, after the permissions and before the body is read. An unknown name gives 500. Default: undefined.
    *
    * @example
    * class ProductViewSet extends ModelViewSet(Product, {
@@ -372,8 +367,8 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Tells how each operation writes, once a router has registered the view: by one statement, or through the unit of
-   * work and why. The start of an application says the same at debug level.
+   * Tells how each operation writes: by one statement, or through the unit of work, and why. Works once a router has registered the view.
+   * The log has the same at debug level when the application starts.
    *
    * @example
    * view.explain().create;   // { oneStatement: false, reasons: ['BookViewSet overrides performCreate'] }

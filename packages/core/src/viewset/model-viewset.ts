@@ -120,12 +120,12 @@ export type SendsAll<View> = View extends {
       }
   : unknown;
 
-/** The class that `ModelViewSet()` returns, to be extended. */
+/** The class that `ModelViewSet()` returns for you to extend. */
 export interface ModelViewSetClass<Entity extends object, Options> {
   new (): ModelViewSetBase<Entity, TypesOf<{ [Name in keyof Options as Name & ShapeOption]: Options[Name] }>>;
   /** Only for the types: the entity of the view. */
   readonly '~entity'?: (entity: Entity) => Entity;
-  /** Only for the types of clients: the declarations from which the requests and answers of the view follow. */
+  /** Only for the types of clients: the declarations that decide the requests and responses of the view. */
   readonly '~declared'?: DeclaredView<Entity, Options>;
 }
 
@@ -141,9 +141,8 @@ type CheckedOptions<Entity extends object, Options> = unknown extends Options
 type Given<Type extends object> = [Type][Type extends unknown ? 0 : never];
 
 /**
- * A view class for the records of an entity, to be extended: routes, validation, serialization, filters, pages and
- * permissions follow from the options. Misspelt names do not compile, and throw ImproperlyConfigured at registration
- * for those who write JavaScript.
+ * Makes a view class for the records of an entity. Extend the result. The options decide routes, validation, serialization, filters, pages
+ * and permissions. Misspelt names do not compile. In JavaScript they throw ImproperlyConfigured at registration.
  *
  * @example
  * class ProductViewSet extends ModelViewSet(Product, {

@@ -32,20 +32,20 @@ export type OperationHandler = (request: FastifyRequest, reply: FastifyReply) =>
  * }
  */
 export abstract class ViewSet implements PermissionView {
-  /** Who may use the view; every class must agree. Default: what the plugin's `permissionClasses` says. */
+  /** The classes that decide who may use the view. All must agree. Default: the plugin's `permissionClasses`. */
   permissionClasses: readonly PermissionClass[] | undefined = undefined;
-  /** Rules that count requests to this view, beside the application's. */
+  /** Rules that limit requests to this view, in addition to the plugin's. */
   throttles: readonly RateLimitRule[] = [];
-  /** Query parameters to let pass though nothing declares them: all of them, or these. Default: the plugin's. */
+  /** Unknown query parameters that are ignored instead of refused: true for all, or their names. Default: the plugin's. */
   ignoreUnknownParameters: boolean | readonly string[] | undefined = undefined;
 
   /** True: the view's routes need no token. Default: true if AllowAny is the only class of `permissionClasses`. */
   allowAnonymous: boolean | undefined = undefined;
-  /** The view in documents. */
+  /** The texts about the view in documents. */
   documentation: ViewDocumentation = {};
   /**
-   * The schemas of what the operations of a view without an entity return: of 201 for `create`, else of 200. Nothing else is sent, and documents
-   * have them. Default: anything is sent.
+   * The response schemas of a view without an entity, by operation: for 201 of `create`, otherwise for 200. Only declared fields are sent,
+   * and documents show the schemas. Default: everything is sent.
    *
    * @example
    * class StatusViewSet extends ViewSet {
@@ -61,19 +61,19 @@ export abstract class ViewSet implements PermissionView {
   update?(request: FastifyRequest, reply: FastifyReply): unknown;
   destroy?(request: FastifyRequest, reply: FastifyReply): unknown;
 
-  /** The name that errors and logs use: the class's. */
+  /** The name for errors and logs: that of the class. */
   get name(): string {
     return this.constructor.name;
   }
 
-  /** The operation or action that a request asks for: `list`, `retrieve`, `featured`, … */
+  /** Returns the operation or action that a request asks for: `list`, `retrieve`, `featured`, … */
   getAction(request: FastifyRequest): string {
     return request.routeOptions.config.viewset?.action ?? '';
   }
 
   /**
-   * Asked after the declared throttles, on every request; false answers 429. Override it for a rule that depends on
-   * more than a rule's key can say. Default: true.
+   * Called after the declared throttles, for every request; false gives 429. Override it for a rule that needs more than a key. Default:
+   * true.
    */
   throttleRate(_request: FastifyRequest): boolean | Promise<boolean> {
     return true;
@@ -95,8 +95,8 @@ export abstract class ViewSet implements PermissionView {
   }
 
   /**
-   * Asks the object half of the view's permissions. Call it for every record that a plain ViewSet's handler touches;
-   * a ModelViewSet's `getObject` has done it already. Throws Unauthorized or Forbidden.
+   * Checks the view's permissions on one record. In a plain ViewSet, call it for every record that a handler uses. The `getObject` of a
+   * ModelViewSet calls it for you. Throws Unauthorized or Forbidden.
    */
   async checkObjectPermissions(request: FastifyRequest, object: object): Promise<void> {
     const { grant } = stateOf(request);

@@ -9,15 +9,15 @@ type Awaitable<Value> = Value | Promise<Value>;
 export interface TestViewSetOptions<Orm extends MikroORM = MikroORM, App extends FastifyInstance = FastifyInstance> {
   /** Builds the application by `testApp`. Each case has its own, and closes it. */
   readonly app: () => Promise<TestApp<Orm, App>>;
-  /** Registers a case at a test runner, such as `test` of node:test or `it` of vitest. Default: none, the cases are only returned. */
+  /** Registers a case with a test runner: `test` of node:test, or `it` of Vitest. Default: none, the cases are only returned. */
   readonly test?: (name: string, run: () => Promise<void>) => unknown;
-  /** Returns the user who may do everything that the view offers, as `as` takes it. Default: null, requests are nobody's. */
+  /** Returns a user, for `as`, who may do everything that the view offers. Default: null, requests are anonymous. */
   readonly user?: (app: TestApp<Orm, App>) => Awaitable<object | null>;
-  /** Returns another user, who may use the records of the first one only by the operations of `strangerMay`. Default: not tested. */
+  /** Returns another user, who may use records of the first user only by the operations of `strangerMay`. Default: not tested. */
   readonly stranger?: (app: TestApp<Orm, App>) => Awaitable<object>;
   /** The operations and actions that let the stranger through. Default: none. */
   readonly strangerMay?: readonly string[];
-  /** Returns the values of bodies that `bodyFor` cannot find by itself. Default: none. */
+  /** Returns values of bodies that `bodyFor` cannot generate. Default: none. */
   readonly body?: (app: TestApp<Orm, App>, user: object | null) => Awaitable<Body>;
   /** Returns values of records, which `factory` makes if the view has no `create`. Default: none. */
   readonly record?: (app: TestApp<Orm, App>, user: object | null) => Awaitable<Body>;

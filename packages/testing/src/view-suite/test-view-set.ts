@@ -10,8 +10,8 @@ import { type SuiteCase, takesJson, ViewUnderTest } from './view-under-test.ts';
 import { createCases, updateCases } from './write-cases.ts';
 
 /**
- * Makes a suite of tests from the declaration of a view: each filter, order, page, bound, required field, permission, tag and error that it
- * promises is a case with an application of its own. Every answer must have a status and a body that the document of its operation has.
+ * Makes tests from the declaration of a view. Each filter, order, page, bound, required field, permission, tag and error that it promises
+ * is a case with its own application. Every response must have a status and a body that the document of the operation has.
  *
  * Rejects if no router of the application has the view, and if `skip` names a case that does not exist.
  *

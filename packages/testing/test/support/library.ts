@@ -15,7 +15,7 @@ import {
 } from '@viewset/core';
 import fastify, { type FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
-import { MailBox, testApp, type TestApp, type TestDatabase } from '../../src/index.ts';
+import { MailBox, missingServer, TEST_DATABASES, testApp, type TestApp } from '../../src/index.ts';
 
 declare module '@viewset/core' {
   interface ViewsetTypes {
@@ -92,20 +92,16 @@ export async function createApp(orm: MikroORM, store: Store = new MemoryStore())
 }
 
 /** An application with accounts. */
-export async function createAppWithAccounts(orm: MikroORM, mailer = new MailBox()): Promise<FastifyInstance> {
+export async function createAppWithAccounts(
+  orm: MikroORM,
+  { mailer = new MailBox(), tokenScheme = 'Bearer' } = {},
+): Promise<FastifyInstance> {
   const app = fastify(serverOptions());
   await app.register(viewset, { orm });
   const secret = 'a secret of 32 bytes for the tests';
-  await app.register(auth, { account: Account, urlPrefix: '/api/auth', secret, bcryptRounds: 4, mailer });
+  await app.register(auth, { account: Account, urlPrefix: '/api/auth', secret, bcryptRounds: 4, mailer, tokenScheme });
   await app.register(libraryRouter().plugin);
   return app;
-}
-
-const VARIABLES = { postgresql: 'TEST_POSTGRES_URL', mongodb: 'TEST_MONGODB_URL' } as const;
-
-export function skip(database: TestDatabase): string | false {
-  if (database === 'sqlite' || process.env[VARIABLES[database]] || process.env['CI'] === 'true') return false;
-  return `${VARIABLES[database]} is not set: nothing was tried on ${database}`;
 }
 
 /** Runs tests on every database, each with an application of its own. */
@@ -113,8 +109,8 @@ export function onEveryDatabase(
   build: (orm: MikroORM) => Promise<FastifyInstance>,
   body: (t: Test, library: TestApp) => Promise<void>,
 ): void {
-  for (const database of ['sqlite', 'postgresql', 'mongodb'] as const) {
-    t.test(`on ${database}`, { skip: skip(database) }, async (t) => {
+  for (const database of TEST_DATABASES) {
+    t.test(`on ${database}`, { skip: missingServer(database) }, async (t) => {
       const library = await testApp(build, { entities: ENTITIES, database });
       t.teardown(() => library.close());
       await body(t, library);

@@ -16,7 +16,7 @@ export interface AnyManyOptions {
   readonly from?: string;
 }
 
-/** A field of a read shape that holds the records of a relation to many, or a value of each; made by `many()`. */
+/** A field of a read shape with the records of a to-many relation, or a value of each. Made by `many()`. */
 export class Many<Entity, Child, Item, From extends string | undefined> {
   /** The shape of each record, or the path to the value of each, which begins with the relation. */
   readonly source: ShownShape | string;

@@ -11,15 +11,15 @@ import type { ToWire, WireValue } from '../wire-value.ts';
 /** The options of `many()`. */
 export interface ManyOptions<Child> {
   /**
-   * The order of the related records: a name such as `title` or `author__name`, or several, descending with a minus in front.
-   * The primary key is always its last key. Default: the primary key.
+   * The order of the related records: one or more names such as `title` or `author__name`, with a minus in front for descending. The
+   * primary key is always the last key. Default: the primary key.
    */
   readonly orderBy?: OrderName<Child> | readonly OrderName<Child>[];
-  /** The greatest number of related records of one record, the first in their order. Default: all of them. */
+  /** The most related records to show of one record: the first in their order. Default: all of them. */
   readonly limit?: number;
 }
 
-/** The options of `many()` under another name than the relation's. */
+/** The options of `many()` for a field with another name than the relation. */
 export interface ManyFromOptions<Child, From> extends ManyOptions<Child> {
   /** The relation. Default: the name of the field. */
   readonly from?: From;
@@ -60,16 +60,15 @@ type ManyValue<Entity, Path extends string> = Path extends keyof Entity
     : never;
 
 /**
- * A field of a read shape that holds an array of the records of a relation to many: as objects by a shape of theirs, or as
- * one value of each by a path. The array is empty if there are none.
+ * Makes a field of a read shape with an array of the records of a to-many relation. A shape makes objects, a path makes one value of each
+ * record. The array is empty if there are none.
  *
- * However many records an answer has, the related ones are read by one further statement for each relation and level. The
- * filters of MikroORM that are on for the related entity hide its records here too. Without `limit` all related records are
- * sent, however many there are: an answer that left some out in silence would be wrong. If there may be very many, say `limit`,
- * or make a list of its own of them.
+ * Related records take one further statement for each relation and level, however many records a response has. The active MikroORM filters
+ * of the related entity hide its records here too. Without `limit` all related records are sent. If there may be very many, set `limit`, or
+ * give them a list of their own.
  *
- * Throws ImproperlyConfigured for an unknown or a wrong option; `readShape` and the registration of the view throw it for a
- * relation or an order that the entity does not have.
+ * Throws ImproperlyConfigured for an unknown or wrong option. `readShape` and the registration of the view throw it for an unknown relation
+ * or order.
  *
  * @example
  * readShape(Author, ['id', 'name'], { books: many(readShape(Book, ['id', 'title']), { orderBy: 'title', limit: 50 }) });

@@ -46,10 +46,10 @@ export function readFieldsOf(schema: ObjectSchema): ReadField[] {
   });
 }
 
-/** A field of a read shape that a function makes of other fields. */
+/** A field of a read shape that a function computes from other fields. */
 export interface Computed<Entity, Path extends string = string, Schema extends TSchema = TSchema> {
   readonly schema: Schema;
-  /** The fields that the function is given. */
+  /** The fields that the function gets. */
   readonly paths: readonly Path[];
   readonly compute: (record: never, request: FastifyRequest) => unknown;
   /** Only for the types. */
@@ -60,9 +60,9 @@ export interface Computed<Entity, Path extends string = string, Schema extends T
 export type ComputedRecord<Entity, Path extends string> = { readonly [Name in Path]: ReadValue<Entity, Name> };
 
 /**
- * A field of a read shape that is computed from others. The function is called for every record and sees the fields
- * that are named and no others, also those that the answer does not show; it must be synchronous, and what it returns
- * must be JSON that fits the schema. If it declares a second parameter, it gets the request as well.
+ * Makes a field of a read shape that is computed from other fields. The function is called for every record. It gets only the named fields,
+ * which the response need not show. It must be synchronous and return JSON that fits the schema. If it declares a second parameter, it gets
+ * the request too.
  *
  * Throws ImproperlyConfigured for arguments of the wrong kind or order.
  *

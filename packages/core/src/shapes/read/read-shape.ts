@@ -22,8 +22,8 @@ import { readSchema } from '../wire-format.ts';
 import type { Flat, NullOf, PropertyValue, ToWire, WireValue } from '../wire-value.ts';
 
 /**
- * Describes what goes out of a record: the schema of the answer, and which columns it takes. Made by `readShape` or, of a schema
- * written by hand, by `toReadShape`.
+ * Describes what responses show of a record: the schema, and the columns that it needs. Made by `readShape`, or from a hand-written schema
+ * by `toReadShape`.
  */
 export class ReadShape<Entity extends object, Output extends object> {
   readonly entity: EntityName<Entity>;
@@ -42,8 +42,8 @@ export class ReadShape<Entity extends object, Output extends object> {
   }
 
   /**
-   * Returns a shape with further fields, in the form of `readShape()`'s parameters or of another shape of the entity. A field takes the
-   * place of one of the same name.
+   * Returns a shape with further fields, in the form of `readShape()`'s parameters or of another shape of the entity. A field replaces one
+   * of the same name.
    *
    * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
    * @example
@@ -66,7 +66,7 @@ export class ReadShape<Entity extends object, Output extends object> {
   }
 
   /**
-   * Returns a shape of some fields of this one.
+   * Returns a shape with only some of the fields.
    *
    * @throws ImproperlyConfigured for a name that the shape does not have, naming the nearest
    * @example
@@ -210,11 +210,13 @@ type NullAt<Entity, Name> = Name extends keyof Entity
   : never;
 
 /**
- * A read shape derived from an entity: what each property is in JSON follows from its column (a Date, a bigint and a
- * decimal kept as a string are strings, bytes are base64, a to-one relation is its primary key). The third parameter
- * names fields that come from a path through to-one relations, from a function (`computed`), from related records (`many`,
- * `exists`, `count`), or from a shape of the related record; or it gives the column of that name a schema, which says what is in JSON. Only what is named is ever read; a
- * property that the entity declares hidden cannot be.
+ * Makes a read shape from an entity. The column of a property decides its type in JSON: a Date, a bigint, and a decimal that is kept as a
+ * string are strings; bytes are base64; a to-one relation is its primary key. Only the named fields are read. Hidden properties of the
+ * entity cannot be named.
+ *
+ * The third parameter adds fields under other names: from a path through to-one relations, from a function (`computed`), from related
+ * records (`many`, `exists`, `count`), or from a shape of a related record. It can also give a column of the same name a schema for its
+ * JSON.
  *
  * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
  * @example

@@ -24,12 +24,15 @@ type EntityAt<Entity, Path> = Path extends keyof Entity
       : never
     : never;
 
-/** The related records that count: lookups, or a function of the request that returns them. Null and undefined mean none. */
+/**
+ * The conditions on related records: lookups, or a function of the request that returns lookups. If it returns null or undefined, no record
+ * matches.
+ */
 export type RelatedConditions<Target> =
   | Lookups<Target>
   | ((request: FastifyRequest) => Lookups<Target> | null | undefined);
 
-/** A value of a record that its related records tell; made by `exists()` and `count()`. */
+/** A value of a record that its related records decide. Made by `exists()` and `count()`. */
 export class RelatedValue<Entity, Value> {
   readonly tells: Telling;
   /** @internal */
@@ -82,14 +85,13 @@ export function lookupOf(meta: EntityMetadata, declared: ValueLookup): ResolvedL
 }
 
 /**
- * A boolean of a read shape: true if there is a related record that meets the conditions. It is read in the statement of the
- * record. The filters of MikroORM that are on for the related entity hide its records here too.
+ * Makes a boolean of a read shape: true if a related record meets the conditions. The statement that reads the record reads it too. The
+ * active MikroORM filters of the related entity hide its records here too.
  *
- * If the conditions depend on the request, such as on its user, give a function. If it returns undefined or null, no record
- * counts and the field is false. The options `filterFields` and `orderingFields` of a view take the value too.
+ * If the conditions depend on the request, for example on its user, give a function. If it returns undefined or null, no record matches and
+ * the field is false. You can also use the value in a view's `filterFields` and `orderingFields`.
  *
- * Throws ImproperlyConfigured for arguments of the wrong kind; `readShape` and the registration of the view throw it for a
- * relation or a lookup that does not exist.
+ * Throws ImproperlyConfigured for wrong arguments. `readShape` and the registration of the view throw it for an unknown relation or lookup.
  *
  * @example
  * readShape(Author, ['id'], {
@@ -110,10 +112,10 @@ export function exists<Entity, const Path extends ToManyPath<Entity>>(
 }
 
 /**
- * An integer of a read shape: the number of related records that meet the conditions, of all if there are none. It is read, and
- * may be filtered and ordered by, as `exists()`. If a function of the request returns undefined or null, the number is 0.
+ * Makes an integer of a read shape: the number of related records that meet the conditions, or of all without conditions. It is read,
+ * filtered and ordered by like `exists()`. If a function of the request returns undefined or null, the number is 0.
  *
- * Throws ImproperlyConfigured as `exists()` does.
+ * Throws ImproperlyConfigured like `exists()`.
  *
  * @example
  * readShape(Author, ['id'], { books: count('books'), on_tea: count('books', { tags__name: 'tea' }) });

@@ -1,6 +1,6 @@
 import { TEXT, wrongOption } from '../../options.ts';
 
-/** A field of a write shape that writes a property of another name; made by `field`. */
+/** A field of a write shape that writes a property with another name. Made by `field`. */
 export class Renamed<Property extends string, Source> {
   readonly property: Property;
   readonly source: Source;
@@ -12,11 +12,11 @@ export class Renamed<Property extends string, Source> {
 }
 
 /**
- * Writes a property under another name in bodies. `source` is what the third parameter of `writeShape` would have under the name of the
- * property itself: a schema, a reference, a `file()` or `nested()` children. Without it, the property is written as it is, like by
- * `{ username: 'name' }`; only `field()` may take the name of another property.
+ * Writes a property by a field with another name. `source` is what the third parameter of `writeShape` takes for the property: a schema, a
+ * reference, a `file()` or `nested()` children. Without `source` it does the same as `{ username: 'name' }`, but only `field()` may use the
+ * name of another property for the field.
  *
- * Throws ImproperlyConfigured for a name that is no text. A property that the entity does not have does not compile.
+ * Throws ImproperlyConfigured for a name that is not a text. An unknown property does not compile.
  *
  * @example
  * writeShape(Account, ['email'], { username: field('name', Type.String({ minLength: 3 })) });

@@ -8,7 +8,7 @@ import type { BodySchemas, BoundInput } from './bound-input.ts';
 export const DEFAULT_MAX_REFERENCES = 1000;
 const DEFAULT_MAX_CHILDREN = 100;
 
-/** A field of a write shape that takes a list of references, which replaces the set of a relation. Made by `refs`. */
+/** A field of a write shape with a list of references that replaces the set of a relation. Made by `refs`. */
 export class Refs<Path extends string = string> {
   readonly path: Path;
   readonly max: number;
@@ -28,15 +28,15 @@ interface RefsOptions {
 }
 
 /**
- * Writes a many-to-many relation as a list, which replaces the set: `[]` empties it, and what a PATCH leaves out stays. The
- * path names the relation, whose records are then named by their primary keys, or a unique field of them. A record that is
- * named twice is in the set once; one that is not there is a 400 with its place, `/tags/2`. One statement looks all of them up.
+ * Writes a many-to-many relation as a list that replaces the set. `[]` empties the set; a PATCH without the field keeps it. The path is the
+ * relation, and then the list has primary keys; or it ends in a unique field of the related records. Duplicates are stored once. An unknown
+ * record gives 400 with its place, `/tags/2`. One statement looks up all records.
  *
- * `max` is the greatest number of references in a list; default: 1,000. With `create: true` a record that is not there is created by
- * its unique field alone, in the transaction of the write. Requests that create the same one at once share it. The registration of
- * the view fails if a new record needs more. Default: false.
+ * `max` is the most references in a list; default: 1,000. With `create: true` a missing record is created from its unique field, in the
+ * transaction of the write. If requests create the same record at once, they share it. The view fails at registration if a new record needs
+ * more fields. Default: false.
  *
- * Throws ImproperlyConfigured for options that are none. A path that is no relation to many of the entity does not compile.
+ * Throws ImproperlyConfigured for wrong options. A path that is not a to-many relation of the entity does not compile.
  *
  * @example
  * writeShape(Book, ['title'], { tags: refs('tags.name', { max: 20 }) });
@@ -58,7 +58,7 @@ interface ChildShape<Child extends object, Input extends object> extends BodySch
   bind(meta: EntityMetadata): BoundInput;
 }
 
-/** A field of a write shape that takes a list of objects, the children of the record. Made by `nested`. */
+/** A field of a write shape with a list of objects: the children of the record. Made by `nested`. */
 export class Nested<Child extends object, Input extends object, Update extends boolean = boolean> {
   readonly shape: ChildShape<Child, Input>;
   readonly max: number;
@@ -72,15 +72,14 @@ export class Nested<Child extends object, Input extends object, Update extends b
 }
 
 /**
- * Writes the children of a record, its one-to-many relation, by a list of objects of a write shape of theirs. A POST creates
- * all of them, in one transaction with the record. Shapes nest; a fault has its place, `/books/3/title`.
+ * Writes the children of a record (a one-to-many relation) by a list of objects with a write shape of their own. A POST creates all of
+ * them, in one transaction with the record. Shapes can be nested. A fault is reported with its place, `/books/3/title`.
  *
- * With `update: true` PUT and PATCH take the list too: an object with the primary key of a child changes that child by what
- * the object has, one without creates a child, and a child that the list leaves out is deleted. Without it (the default)
- * PUT and PATCH drop the list like everything that the shape does not name. `max` is the greatest number of objects in a
- * list; default: 100.
+ * With `update: true` PUT and PATCH take the list too. An object with the primary key of a child changes that child; an object without one
+ * creates a child; a child that is not in the list is deleted. By default PUT and PATCH drop the list like any unknown field. `max` is the
+ * most objects in a list; default: 100.
  *
- * Throws ImproperlyConfigured for options that are none.
+ * Throws ImproperlyConfigured for wrong options.
  *
  * @example
  * const book = writeShape(Book, ['title']);

@@ -246,8 +246,8 @@ type MakeOptional<Values, Optional> = Flat<
 >;
 
 /**
- * A schema written by hand as what comes in for an entity: each of its properties must be a property of the entity.
- * Intersect it with the type of the schema, and one that names anything else does not compile.
+ * The type of a hand-written schema for bodies of an entity: each of its properties must be a property of the entity. Intersect it with the
+ * type of the schema; then unknown properties do not compile.
  *
  * @example
  * declare function check<Schema extends TObject>(schema: Schema & WritableSchema<Product, Schema>): void;

@@ -42,13 +42,13 @@ import type {
 } from './write-input.ts';
 
 /**
- * Describes what comes in for a record: on create by `schema`, on PUT by `replacement`, on PATCH by `partial`. Made by `writeShape` or, of a
- * schema written by hand, by `toWriteShape`.
+ * Describes the bodies that write a record: of create by `schema`, of PUT by `replacement`, of PATCH by `partial`. Made by `writeShape`, or
+ * from a hand-written schema by `toWriteShape`.
  */
 export class WriteShape<Entity extends object, Input extends object> {
   readonly entity: EntityName<Entity>;
   readonly schema: TObject;
-  /** The schema of PUT: that of POST, but for children, which only some shapes write on update. */
+  /** The schema of PUT. It is that of POST, but without children, unless the shape writes them on update. */
   readonly replacement: TObject;
   /** Any part of `replacement`, `{}` included. */
   readonly partial: TObject;
@@ -80,8 +80,8 @@ export class WriteShape<Entity extends object, Input extends object> {
   }
 
   /**
-   * Returns a shape with further fields, in the form of `writeShape()`'s parameters or of another shape of the entity. A field takes the
-   * place of one of the same name.
+   * Returns a shape with further fields, in the form of `writeShape()`'s parameters or of another shape of the entity. A field replaces one
+   * of the same name.
    *
    * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
    * @example
@@ -112,7 +112,7 @@ export class WriteShape<Entity extends object, Input extends object> {
   }
 
   /**
-   * Returns a shape of some fields of this one, by their names in a body.
+   * Returns a shape with only some of the fields, by their names in a body.
    *
    * @throws ImproperlyConfigured for a name that the shape does not have, naming the nearest
    * @example
@@ -184,15 +184,21 @@ export class WriteShape<Entity extends object, Input extends object> {
 }
 
 /**
- * A write shape derived from an entity: the bounds of each field are those of its column, so that they are stated once.
- * A field is required unless its column may be null or has a value of its own (a default, `onCreate`); a required string
- * must not be empty. A to-one relation is written as the primary key of the related record, a many-to-many one as the list
- * of theirs, which replaces the set and need not be sent. The primary key, as everything else, is only in it when it is named.
+ * Makes a write shape from an entity. The bounds of a field are those of its column. A field is required, unless its column may be null or
+ * has a default or `onCreate`. A required string must not be empty. Only the named fields are written. That is also true for the primary
+ * key.
  *
- * The third parameter overrides single fields: by a schema (optional with `Type.Optional`), by `'role.name'`, which
- * refers to a related record by a unique field of it, by `refs('tags.name')`, which does so for a many-to-many relation, or
- * by `nested(…)`, which writes the children of the record. What the columns can hold is enforced in any case. The fourth
- * one names the fields that are required, or optional, although the entity says otherwise.
+ * A to-one relation is written as the primary key of the related record. A many-to-many relation is written as a list of primary keys,
+ * which replaces the set; it may be left out.
+ *
+ * The third parameter overrides single fields. The bounds of the columns still apply.
+ *
+ * - A schema; `Type.Optional` makes the field optional.
+ * - `'role.name'` refers to a related record by a unique field.
+ * - `refs('tags.name')` does the same for a many-to-many relation.
+ * - `nested(…)` writes the children of the record.
+ *
+ * The fourth parameter names fields that are required, or optional, although the entity says otherwise.
  *
  * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
  * @example

@@ -6,7 +6,7 @@ import type { ListEnvelope } from '../../pagination/page-names.ts';
 import { invalidInput } from '../../schema/error-details.ts';
 
 /**
- * The members in which the bodies and answers of a view stand.
+ * The members that wrap the bodies and responses of a view.
  *
  * @example
  * const envelope: EnvelopeOption = { one: 'article', many: 'articles', count: 'articlesCount' };
@@ -14,11 +14,11 @@ import { invalidInput } from '../../schema/error-details.ts';
  * // GET /articles     {"articlesCount":3,"articles":[ 3 records ]}
  */
 export interface EnvelopeOption {
-  /** The member of one record: `{ "article": { … } }`. Default: a record stands by itself. */
+  /** The member of one record: `{ "article": { … } }`. Default: a record is not wrapped. */
   readonly one?: string;
-  /** The member of several records: `{ "articles": [ … ] }`. Default: `results` of a page, and an array by itself. */
+  /** The member of several records: `{ "articles": [ … ] }`. Default: `results` on a page; arrays are not wrapped. */
   readonly many?: string;
-  /** The member of a list that has the number of records in all. Needs `many`. Default: a list with `many` has no count. */
+  /** The member of a list with the number of all records. Needs `many`. Default: a list with `many` has no count. */
   readonly count?: string;
 }
 

@@ -7,7 +7,7 @@ import type { Keyed, Projection, Seen } from '../../language/projection.ts';
 
 /** The operations that answer with records. */
 export const ANSWERING = ['list', 'retrieve', 'create', 'update'] as const;
-/** The name of an operation that answers with records. */
+/** The name of an operation whose responses have records. */
 export type AnsweringOperation = (typeof ANSWERING)[number];
 
 export function isAnswering(name: string): name is AnsweringOperation {

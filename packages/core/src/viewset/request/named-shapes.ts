@@ -11,16 +11,16 @@ import { ANSWERING, type AnsweringOperation, isAnswering } from './answer.ts';
 import { byName } from './operation.ts';
 
 /**
- * The read shapes of a view by name: `list`, `retrieve`, `create` and `update` are those of the operations, `default` is that
- * of every other one, and any further name is a shape that `readShapeFor` may choose.
+ * The read shapes of a view by name. `list`, `retrieve`, `create` and `update` belong to the operations, `default` to all others.
+ * `readShapeFor` can choose shapes with other names.
  */
 export interface ReadShapes<Entity extends object> {
   readonly [name: string]: ReadShape<Entity, object> | ObjectSchema;
 }
 
 /**
- * The write shapes of a view by name: `create` is that of POST, `update` that of PUT and PATCH, `default` that of whichever is not named,
- * and any further name is a shape that `writeShapeFor` may choose.
+ * The write shapes of a view by name. `create` is for POST, `update` for PUT and PATCH, `default` for the one that is not named.
+ * `writeShapeFor` can choose shapes with other names.
  */
 export interface WriteShapes<Entity extends object> {
   readonly [name: string]: WriteShape<Entity, object> | ObjectSchema;

@@ -26,13 +26,13 @@ const HOOKS = [
   'onError',
   'onRequestAbort',
 ] as const;
-/** The answers of an action that consist of records of its view. */
+/** The kinds of responses of an action that contain records of its view. */
 export type ActionAnswer = 'record' | 'page';
 
 /** Fastify's hooks of one route. */
 export type ActionHooks = Pick<RouteShorthandOptions, (typeof HOOKS)[number]>;
 
-/** The words about a field or a parameter, for documents. */
+/** The texts about a field or a parameter, for documents. */
 export interface Words {
   readonly description?: string;
   /** True: clients should no longer use it. */
@@ -40,7 +40,7 @@ export interface Words {
   readonly examples?: readonly unknown[];
 }
 
-/** Values for people to see: of the body, and of answers by status. */
+/** Example values for documents: of the body, and of responses by status. */
 export interface Examples {
   readonly body?: unknown;
   readonly responses?: Readonly<Record<number, unknown>>;
@@ -61,79 +61,79 @@ export interface ActionOptions<
   Answers extends ActionAnswer | undefined = ActionAnswer | undefined,
   Classes extends readonly PermissionClass[] = readonly PermissionClass[],
 > {
-  /** HTTP methods that it answers; default `['get']`, which brings HEAD along. */
+  /** The HTTP methods of the action. Default: `['get']`, which includes HEAD. */
   readonly methods?: readonly Method[];
   /** False (default): acts on the collection. True: acts on one record, `request.params.pk`. */
   readonly detail?: Detail;
-  /** Path below the collection or the record; default: the router's `actionPath`, the name in kebab-case. */
+  /** The path below the collection or the record. Default: the router's `actionPath`, which is the name in kebab-case. */
   readonly urlPath?: UrlPath & {};
-  /** Second half of the route's name; default: the action's name in kebab-case. */
+  /** The second half of the route's name. Default: the action's name in kebab-case. */
   readonly urlName?: string;
-  /** Schema of the JSON body; checked before the handler runs, and the type of `request.body`. */
+  /** The schema of the JSON body. It is checked before the handler runs, and is the type of `request.body`. */
   readonly body?: Body;
-  /** Schema of the query string, coerced from text; its properties are the parameters that the action declares. */
+  /** The schema of the query string, whose values are coerced from text. Its properties are the parameters of the action. */
   readonly querystring?: Query;
   /**
-   * True: the parameters of the view's lists are declared too, for `filterQueryset` and `paginate`. Default: true for GET on
-   * the collection, else false.
+   * True: the action also takes the parameters of the view's lists, for `filterQueryset` and `paginate`. Default: true for GET on the
+   * collection, else false.
    */
   readonly listParameters?: Listed & {};
-  /** Schema of the answer: the handler must return it, and nothing else is sent. It holds for 200 and every other 2xx. */
+  /** The schema of the response, for 200 and every other 2xx. The handler must return a value of it, and only its fields are sent. */
   readonly response?: Response;
   /**
-   * The records that the handler returns for 200: `page`, what `paginate` returns; `record`, what `represent` returns, which is put into
-   * the view's envelope. The schema of the answer is the view's, in the place of `response`. Needs a view of an entity.
+   * What the handler returns for 200. `page`: the result of `paginate`. `record`: the result of `represent`, which gets the view's
+   * envelope. Use it instead of `response`: the schema of the response is then the view's. Needs a view with an entity.
    */
   readonly answers?: Answers & {};
   /**
-   * Schemas of several answers, by status; null: no body. A 2xx status that is not among them is an error of the program
-   * (500), and nothing of the answer is sent.
+   * The schemas of several responses, by status. null: no body. If the handler answers with a 2xx status that is not listed, the client
+   * gets 500 and nothing of the response.
    */
   readonly responses?: Responses;
   /**
-   * In the place of the view's own questions. The view's scope stays: a record that the view's permissions hide is hidden
-   * from the action, unless `scope` says otherwise. If one of them grants nothing to whoever is not logged in (`IsAuthenticated`,
-   * `IsRoleAdminUser`, what is composed of them so), `request.user` is not null for the handler.
+   * Permission classes that replace the checks of the view's own. The view's scope stays: records that the view's permissions hide are
+   * hidden from the action, unless `scope` says otherwise. If a class always refuses anonymous requests (`IsAuthenticated`,
+   * `IsRoleAdminUser`, or a composition of them), `request.user` is not null in the handler.
    */
   readonly permissionClasses?: Classes;
   /** `unrestricted`: the action sees records that the view's own permissions hide. Default: `view`. */
   readonly scope?: 'view' | 'unrestricted';
   /** True: the route needs no token. Default: true if AllowAny is its only permission class, else as the view says. */
   readonly allowAnonymous?: boolean;
-  /** Beside the view's own. */
+  /** Rules that limit requests to this action, in addition to the view's. */
   readonly throttles?: readonly RateLimitRuleInstance[];
   /**
-   * True: the handler runs in one transaction of `request.em`, in which `getObject` locks the record and reads it anew. It
-   * is committed when the handler has returned, and rolled back if the handler throws or its status is 400 or more.
-   * Default: true for a `detail` action of an entity's view under POST, PUT, PATCH and DELETE, else false.
+   * True: the handler runs in one transaction of `request.em`. There `getObject` locks the record and reads it again. The transaction is
+   * committed after the handler has returned. It is rolled back if the handler throws or sets a status of 400 or more. Default: true for
+   * `detail` actions by POST, PUT, PATCH and DELETE in a view with an entity, else false.
    */
   readonly transaction?: boolean;
-  /** The largest body, in bytes; a larger one is a 413. Default: the application's, 1 MiB. */
+  /** The largest body, in bytes. A larger one gives 413. Default: the application's, 1 MiB. */
   readonly bodyLimit?: number;
-  /** Media types of the body. Any but JSON comes as a Buffer, and no schema checks it. Default: `['application/json']`. */
+  /** The media types of the body. Any but JSON arrives as a Buffer, and no schema checks it. Default: `['application/json']`. */
   readonly contentTypes?: readonly string[];
-  /** Fastify's hooks of the route; `onRequest` runs once the request is let in. */
+  /** Fastify's hooks of the route. `onRequest` runs after the request has passed the permissions. */
   readonly hooks?: ActionHooks;
-  /** For documents: one line. Default: of the action's name. */
+  /** One line about the action, for documents. Default: made from its name. */
   readonly summary?: string;
   /** For documents. */
   readonly description?: string;
-  /** For documents. Default: the view's. */
+  /** The tags of the action in documents. Default: the view's. */
   readonly tags?: readonly string[];
-  /** For documents. Default: as the view says. */
+  /** True: clients should no longer use the action. For documents. Default: the view's. */
   readonly deprecated?: boolean;
   /** For documents. */
   readonly examples?: Examples;
 }
 
-/** The request that an action's handler gets, typed by the action's schemas; of a `detail` action its record is known. */
+/** The request that an action's handler gets, typed by the action's schemas. In a `detail` action it names a record. */
 export type ActionRequest<Body, Query, Detail extends boolean = true, Classes = undefined> = FastifyRequest<{
   Body: StaticOr<Body, unknown>;
   Querystring: StaticOr<Query, Record<string, unknown>>;
   Params: true extends Detail ? { pk: string } : unknown;
 }> & { readonly '~record'?: Detail | undefined } & RequestBehind<Classes>;
 
-/** A request that names one record: any but that of an action of the collection. */
+/** A request that names one record, in contrast to a request to the collection. */
 export type RecordRequest = FastifyRequest & { readonly '~record'?: true | undefined };
 
 /** The declared answers of an action by status, `response` as that of 200. */
@@ -154,7 +154,7 @@ type Answer<Response, Responses, Answers> = Response extends TSchema
       AnswersOf<Responses> | (Answers extends ActionAnswer ? object : never)
     : unknown;
 
-/** The body of an action: gets the request, typed by the action's schemas, and returns what its responses declare. */
+/** The function of an action. It gets the request, typed by the action's schemas, and returns what its responses declare. */
 export type ActionHandler<
   Body,
   Query,
@@ -176,7 +176,7 @@ const ACTION = Symbol('viewset.action');
 /** A route of a view, made by `action()` and found by the router. */
 export interface Action<Declared = unknown> {
   readonly [ACTION]: true;
-  /** Only for the types of clients: the declarations from which the requests and answers of the action follow. */
+  /** Only for the types of clients: the declarations that decide the requests and responses of the action. */
   readonly '~declared'?: Declared;
   readonly methods: readonly ActionMethod[];
   readonly detail: boolean;
@@ -185,8 +185,8 @@ export interface Action<Declared = unknown> {
 }
 
 /**
- * A route of a view beyond the five operations. Assign it to a property of the view; the property's name is the
- * action's. A detail action's record is looked up, and its object permission asked, before the handler runs.
+ * Makes a route of a view beyond the five operations. Assign it to a property of the view; its name is the action's name. Before the
+ * handler of a detail action runs, the record is looked up and its object permissions are checked.
  *
  * Throws ImproperlyConfigured for an unknown or a wrong option.
  *

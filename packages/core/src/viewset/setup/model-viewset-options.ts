@@ -37,7 +37,7 @@ import { DECLARATIONS, ownMembers, spelledAlike } from './class-members.ts';
 import { type Operation, UPDATE_METHODS, type UpdateMethod } from '../request/operation.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './view-documentation.ts';
 
-/** A field of text to search: contains; `^name` starts with; `=name` equals. */
+/** A text field to search: `name` contains the word, `^name` starts with it, `=name` equals it. */
 export type SearchField<Entity> = TextPath<Entity> | `^${TextPath<Entity>}` | `=${TextPath<Entity>}`;
 
 type TextPath<Entity> = PathOf<Entity, '__', 3, 'text'> | PathOf<Entity, '__', 2, 'text', 'many'>;
@@ -59,10 +59,10 @@ type AnyWrite<Entity extends object> = WriteShape<Entity, object> | ObjectSchema
 /** Everything that the option `write` takes. */
 export type WriteOption<Entity extends object> = AnyWrite<Entity> | WriteShapes<Entity>;
 
-/** The data that the option `write` takes in on create; of several shapes, the union of what they take; of no option, any object. */
+/** The body of create by the option `write`. With several shapes, the union of their bodies; without the option, any object. */
 export type InputOf<Write> = [Write] extends [never] ? object : ShapeInput<ShapesOf<Write, 'create'>>;
 
-/** The same on update, of which a PATCH may have any part. */
+/** The body of PUT by the option `write`. A PATCH has any part of it. */
 export type UpdateInputOf<Write> = [Write] extends [never] ? object : ShapeInput<ShapesOf<Write, 'update'>>;
 
 type ShapeInput<Shape> =
@@ -168,7 +168,7 @@ type Fitting<Given, Names, Shape, Operations extends string> = Given extends One
 /** One read shape for every operation, or several by name. */
 export type ReadOption<Entity extends object> = ReadShape<Entity, object> | ObjectSchema | ReadShapes<Entity>;
 
-/** The record that a `read` option sends out; of several shapes, the union of what they send. */
+/** The record that the option `read` sends. With several shapes, the union of their records. */
 export type OutputOf<Read> =
   Read extends ReadShape<infer _Entity, infer Output>
     ? Output
@@ -192,44 +192,47 @@ type SentField<Write> = KeyOf<SentBody<InputOf<Write> | UpdateInputOf<Write>>>;
 /** The type of an option that depends on other options. `DependentOptions` narrows it. */
 type Dependent = {};
 
-/** The declarations of a ModelViewSet. Only `read` is required; names that do not exist do not compile. */
+/** The options of a ModelViewSet. Only `read` is required. Unknown names do not compile. */
 export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDocumentation, 'fieldWords'> {
-  /** The words about the fields of records, by name: of answers and of bodies. */
+  /** The texts about the fields of records, by name, for documents. They describe responses and bodies. */
   readonly fieldWords?: Dependent | undefined;
   /**
-   * The records that go out: `readShape(…)`, or a TypeBox object whose properties are the entity's. It decides the columns read.
-   * Several by operation: `{ default: whole, list: brief }`, `default` for those that are not named; `readShapeFor` may choose one
-   * of any further name.
+   * The records in responses: `readShape(…)`, or a TypeBox object whose properties are those of the entity. It decides which columns are
+   * read. For several shapes, name them by operation: `{ default: whole, list: brief }`. `default` is for all other operations.
+   * `readShapeFor` can choose shapes with other names.
    */
   readonly read: ReadOption<Entity>;
   /**
-   * Fields that a client may have added to list, retrieve, create and update by `?expand=books,tags`, in the form of
-   * `readShape()`'s third parameter. One of a field's own name takes its place. Nothing is read of what is not asked for.
+   * Fields that clients may add to the responses of list, retrieve, create and update by `?expand=books,tags`. They have the form of
+   * `readShape()`'s third parameter. A field with the name of an existing one replaces it. Fields that are not requested are not queried.
    */
   readonly expand?: Dependent;
   /**
-   * True: a client may have all but some fields left out of these answers by `?fields=id,name`, and nothing is read of the others.
-   * Documents require the fields of an answer that names none. Default: true if the view declares `expand`, else false.
+   * True: clients may choose the fields of these responses by `?fields=id,name`. Other fields are not queried. In documents, the required
+   * fields are those of a response without `fields`. Default: true if the view declares `expand`, else false.
    */
   readonly fields?: boolean;
   /**
-   * The bodies of create and update: `writeShape(…)` or a TypeBox object, or several of them, `{ create, update }`, `{ default, staff }`:
-   * `default` is that of the operation that is not named, and `writeShapeFor` may choose one of any further name. Left out, the view is
-   * read-only.
+   * The bodies of create and update: `writeShape(…)` or a TypeBox object. For several, name them: `{ create, update }`,
+   * `{ default, staff }`. `default` is for the operation that is not named. `writeShapeFor` can choose shapes with other names. Without
+   * `write`, the view is read-only.
    */
   readonly write?: WriteOption<Entity>;
-  /** Input that is no property of the entity: an object schema. Its values reach the hooks as a parameter of their own. */
+  /** Further fields of a body, which are no properties of the entity: an object schema. Hooks get their values as a separate parameter. */
   readonly extra?: ObjectSchema;
   /**
-   * Values that the view sets on create, each by a function of the request, which may be asynchronous. A body never says them,
-   * on update either.
+   * Values that the view sets on create, each by a function of the request, which may be asynchronous. Clients cannot set them, on update
+   * either.
    */
   readonly fill?: Fill<Entity>;
   /**
-   * Rules over several fields: adds faults, which are answered together with those that the schemas have found. `data` is what is
-   * sound of the body, `extra` included; anything may be missing from it. `record` is the record of an update, as it is stored and
-   * locked; undefined on create. `after` has the values that the record would have after the write: what was sent, null included, else
-   * what is stored; a field with a fault is missing, and so are relations and files. May be asynchronous.
+   * Checks rules over several fields, and adds their faults to `problems`. The client gets them together with those of the schemas. May be
+   * asynchronous.
+   *
+   * - `data` has the valid fields of the body, with those of `extra`. Any field may be missing.
+   * - `record` is the stored and locked record of an update; undefined on create.
+   * - `after` has the values that the record would have after the write: the sent ones, null included, otherwise the stored ones. Fields
+   *   with a fault, relations and files are missing.
    *
    * @example
    * class CheckedViewSet extends ModelViewSet(Product, {
@@ -242,38 +245,37 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    */
   readonly validate?: Dependent;
   /**
-   * The members in which records stand: `{ one: 'article', many: 'articles', count: 'articlesCount' }` has bodies and answers of one record as
-   * `{ "article": { … } }`, and lists as `{ "articles": [ … ], "articlesCount": 3 }`. null: a record stands by itself, and lists have
-   * the form of the paginator. Default: the envelope of the router, else null.
+   * The members that wrap records. With `{ one: 'article', many: 'articles', count: 'articlesCount' }`, one record is
+   * `{ "article": { … } }` in bodies and responses, and a list is `{ "articles": [ … ], "articlesCount": 3 }`. null: records are not
+   * wrapped, and lists have the form of the paginator. Default: the envelope of the router, else null.
    */
   readonly envelope?: EnvelopeOption | null;
   /**
-   * The greatest number of records that a request may write at once: a POST of an array, a PATCH of an array of objects with
-   * their keys, a `DELETE …?pk=1,2,3`; all are written or none. One number for the operations that the view has, or `{ create,
-   * update, destroy }` for those named. Default: none, one record a request.
+   * The most records that one request may write: by POST of an array, PATCH of an array of objects with their keys, or `DELETE …?pk=1,2,3`.
+   * All are written or none. Give one number for all operations of the view, or `{ create, update, destroy }` for some. Default: none, so a
+   * request writes one record.
    */
   readonly bulk?: BulkOption;
   /**
-   * Permission classes, by the field of a body that refers to other records (`tags`, of children `books.tags`): it may lead to
-   * no record that they hide from the request. Default: to any that the filters of its entity show, whose existence an answer
-   * then tells.
+   * Permission classes for references, by the field of a body that refers to other records (`tags`; for children `books.tags`). The field
+   * may not refer to records that the classes hide from the request. Default: it may refer to every record that the filters of its entity
+   * show. The response then reveals whether such a record exists.
    */
   readonly referencePermissions?: Readonly<Partial<Record<ReferencePath<Entity>, readonly PermissionClass[]>>>;
   /**
-   * View classes, by the field of a body that refers to other records: it may lead to no record that the view would not show to the
-   * request by GET, by its permissions, `getQueryset` and the filters that this names. The view has to be registered; `'self'`
-   * is this one. Default: see `referencePermissions`, which may narrow it further.
+   * View classes for references, by the field of a body that refers to other records. The field may only refer to records that the view
+   * shows to the request by GET: by its permissions, `getQueryset` and the filters named here. The view must be registered; `'self'` is
+   * this view. `referencePermissions` can narrow it further, and has the default.
    */
   readonly referenceViews?: ReferenceViews<Entity>;
   /**
-   * The field by whose value a record is named in its path, `/books/ash`: a text or a whole number, unique and never NULL.
-   * Default: the primary key. The parameter of the path is `pk` all the same.
+   * The field that identifies a record in its path, `/books/ash`: a text or a whole number, unique and never NULL. The parameter of the
+   * path is still called `pk`. Default: the primary key.
    */
   readonly lookupField?: LookupField<Entity>;
   /**
-   * Makes the view a singleton: its record follows from the request, and no path has a key. Returns lookups that one record meets, `{}` below a
-   * parent that has one such record. Null or undefined means that there is none, which is a 404. Must be synchronous. A singleton has
-   * no list.
+   * Makes the view a singleton: the request decides which record it is, and its path has no key. Returns lookups that match one record;
+   * `{}` below a parent that has only one. Null or undefined gives 404. Must be synchronous. A singleton has no list.
    *
    * @example
    * class OwnProductViewSet extends ModelViewSet(Product, {
@@ -285,11 +287,11 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    */
   readonly singleton?: (request: FastifyRequest) => Lookups<Entity> | null | undefined;
   /**
-   * The operations that get a route. Default: all five with a write shape, list and retrieve without; of a singleton, retrieve, and update with
-   * a write shape.
+   * The operations that get a route. Default: all five; without a write shape, list and retrieve. For a singleton: retrieve, and with a
+   * write shape update.
    */
   readonly operations?: readonly Operation[];
-  /** The methods of `update`: PUT replaces a record, PATCH changes parts of it. The other one is a 405. Default: both. */
+  /** The methods of `update`: PUT replaces a record, PATCH changes parts of it. A method that is left out gives 405. Default: both. */
   readonly updateMethods?: readonly UpdateMethod[];
   /** Fields that `?search=` looks in. */
   readonly searchFields?: readonly SearchField<Entity>[];
@@ -303,31 +305,30 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   readonly ordering?: readonly OrderName<Entity>[];
   /** Filter classes, applied in order. Default: the plugin's, which is `DEFAULT_FILTERS`. */
   readonly filters?: readonly FilterClass[];
-  /** The way to cut lists into pages; null: no pages, a list is a plain array. Default: the plugin's, page numbers. */
+  /** The paginator of lists. null: no pages, so a list is a plain array. Default: the plugin's, which is page numbers. */
   readonly pagination?: PaginatorClass | null;
   /**
-   * The forms in which a client may have the whole list, filtered and ordered, without pages: `csv` at `/books.csv` or by
+   * The formats in which clients may get the whole list, filtered and ordered, without pages: `csv` at `/books.csv` or by
    * `Accept: text/csv`, `ndjson` at `/books.ndjson` or by `Accept: application/x-ndjson`. Default: none.
    */
   readonly exports?: readonly ExportFormat[];
   /**
-   * True: the list answers QUERY (RFC 10008) as well, a GET whose parameters stand in a JSON body, for filters that are too long or
-   * too private for a URL. Default: false.
+   * True: the list also accepts QUERY (RFC 10008), which is a GET with its parameters in a JSON body. Use it for filters that are too long
+   * or too private for a URL. Default: false.
    */
   readonly queryMethod?: boolean;
-  /** Records a page if the request names no size. Default: the paginator's, 10. */
+  /** The number of records on a page if the request gives no size. Default: the paginator's, 10. */
   readonly pageSize?: number;
-  /** Most records a page, whatever the request names. Default: the paginator's, 100. */
+  /** The most records on a page, whatever the request asks for. Default: the paginator's, 100. */
   readonly maxPageSize?: number;
-  /** The way to count the records in all: `exact`, `estimated` or `none`. Default: the paginator's, exact. */
+  /** How all records of a list are counted: `exact`, `estimated` or `none`. Default: the paginator's, exact. */
   readonly count?: Counting;
   /**
-   * True: retrieve, create and update answer with an `ETag`, a GET whose `If-None-Match` names it is a 304, and a PUT, PATCH
-   * or DELETE whose `If-Match` does not name that of the record is a 412 and writes nothing (RFC 9110, section 13). Default:
-   * true if the entity has a version, else false.
+   * True: retrieve, create and update send an `ETag`. A GET whose `If-None-Match` has it gives 304. A PUT, PATCH or DELETE whose `If-Match`
+   * does not have it gives 412 and writes nothing (RFC 9110, section 13). Default: true if the entity has a version, else false.
    */
   readonly etags?: boolean;
-  /** True: a PUT, PATCH or DELETE without `If-Match` is a 428 (RFC 6585, section 3). Default: false. */
+  /** True: a PUT, PATCH or DELETE without `If-Match` gives 428 (RFC 6585, section 3). Default: false. */
   readonly requireIfMatch?: boolean;
   /** See `ViewSet.permissionClasses`. */
   readonly permissionClasses?: readonly PermissionClass[];

@@ -93,7 +93,7 @@ export interface BulkSchemas extends OperationSchemas {
   readonly validateQuery?: (query: unknown) => unknown;
 }
 
-/** The declarations of a view about its lists, for programs that judge them. */
+/** The declarations of a view about its lists, for programs that check them. */
 export interface DeclaredList {
   /** The fields that clients may search, filter and order by. */
   readonly target: FilterTarget;

@@ -2,23 +2,23 @@ import { BOOLEAN, NAMES, type OptionRule, TEXT, TEXTS, TEXTS_BY_NAME } from '../
 import type { Examples, Words } from './action.ts';
 import type { Operation } from '../request/operation.ts';
 
-/** The words about a view, for documents. */
+/** The texts about a view, for documents. */
 export interface ViewDocumentation {
-  /** The subject of the view: the description of its tag. */
+  /** What the view is about: the description of its tag. */
   readonly description?: string | undefined;
-  /** The groups that its operations stand in. Default: the first half of its routes' names. */
+  /** The tags that group its operations. Default: the first half of its routes' names. */
   readonly tags?: readonly string[] | undefined;
   /** True: clients should no longer use it. */
   readonly deprecated?: boolean | undefined;
-  /** One line on an operation. Default: made of its name. */
+  /** One line about each operation. Default: made from its name. */
   readonly summaries?: Readonly<Partial<Record<Operation, string>>> | undefined;
-  /** More about an operation than one line. Default: none. */
+  /** A longer text about each operation. Default: none. */
   readonly descriptions?: Readonly<Partial<Record<Operation, string>>> | undefined;
   /** Examples of an operation's body and answers. */
   readonly examples?: Readonly<Partial<Record<Operation, Examples>>> | undefined;
-  /** The words about the fields of records, by name. */
+  /** The texts about the fields of records, by name. */
   readonly fieldWords?: Readonly<Record<string, Words>> | undefined;
-  /** The words about query parameters, by name, in the place of those that filters and paginators have. */
+  /** The texts about query parameters, by name. They replace those of filters and paginators. */
   readonly parameterWords?: Readonly<Record<string, Words>> | undefined;
 }
 

@@ -2,14 +2,16 @@ import type { FastifyRequest } from 'fastify';
 import { transactionEnd } from '../../mikro/transaction-ends.ts';
 
 /**
- * Does work once the current transaction of `request.em` is committed: a mail, a call of another service, a message to a queue. If the
- * transaction is rolled back, the work is not done. Within a savepoint the outermost transaction decides. Without a transaction the work is
- * done at once.
+ * Does work after the current transaction of `request.em` is committed: a mail, a call of another service, a message to a queue. If the
+ * transaction is rolled back, the work is not done. Within a savepoint, the outermost transaction counts. Without a transaction, the work
+ * is done at once.
  *
- * Works are done one after another, in the order of the calls, and the answer waits for them. Within the work, `request.em` is a new entity
- * manager outside of any transaction. An error of the work is logged, and does not change the answer: the data is stored.
+ * Several works run one after another, in the order of the calls. The response waits for them. Within the work, `request.em` is a new
+ * entity manager outside of any transaction. If the work fails, the error is logged and the response stays the same, because the data is
+ * stored.
  *
- * The work is done at most once. It is lost if the process ends right after the commit; an outbox is not (docs/how-to-work-after-commit.md).
+ * The work is done at most once. If the process ends right after the commit, it is lost. An outbox does not lose it
+ * (docs/how-to-work-after-commit.md).
  *
  * @returns resolves when the work is done, or waits for the commit
  * @example

@@ -3,7 +3,7 @@ import { pointerStep } from '../../json.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 
 /**
- * The faults of a body, to which `validate` of a view adds. They are answered together with those that the schemas have found.
+ * The faults of a body. `validate` of a view adds to them. The client gets them together with those of the schemas.
  *
  * @example
  * const validate = (data: { stock?: number }, problems: Problems<'stock'>) => {

@@ -25,22 +25,22 @@ export function transactionalManager({ em: { name, config } }: MikroORM): Entity
 const MAX_ATTEMPTS = 20;
 
 /**
- * Runs work in one transaction of `request.em`, as the views do: flushAfter and committed when the work is done, rolled back when the
- * work throws. Inside a transaction it is a savepoint, whose fate the outer transaction decides; on a database without savepoints (MongoDB),
- * it is a part of the outer transaction, which cannot be committed if this part fails. Entities keep the changes of a part that has failed, and
- * the outer flush writes them: refresh them (`em.refresh`), or clear `request.em`, before the outer work goes on.
+ * Runs work in one transaction of `request.em`, as the views do. It is flushed and committed after the work, and rolled back if the work
+ * throws. Inside a transaction it is a savepoint of the outer transaction. On a database without savepoints (MongoDB) it is a part of the
+ * outer transaction, which cannot be committed if this part fails. After a failure, entities keep their changes and the outer flush would
+ * write them: refresh them (`em.refresh`), or clear `request.em`, before the outer work continues.
  *
- * A request that is given up (`handlerTimeoutMs`, a client that went away) is rolled back at once, so that work which never settles
- * holds no connection. What the work still asks of `request.em` then fails, because its transaction has ended.
+ * If the request is given up (`handlerTimeoutMs`, or the client disconnected), the transaction is rolled back at once, so work that never
+ * settles holds no connection. Later calls of `request.em` in the work fail, because the transaction has ended.
  *
- * Within the work `em.begin()`, `em.commit()` and `em.rollback()` fail: MikroORM would forget the transaction, and what the work
- * writes after that would stay whatever becomes of it.
+ * Within the work `em.begin()`, `em.commit()` and `em.rollback()` fail. MikroORM would forget the transaction, and later writes could not
+ * be rolled back.
  *
  * Throws ImproperlyConfigured, and does not begin the work, if the ORM has no transactions (`disableTransactions`).
  *
- * @param work on MongoDB run again, with an empty `request.em`, if its transaction has lost a race against another: at most 20
- * times, then the error is a 503. So it finds its records itself
- * @param isKept asked when the work is done; false rolls it back all the same
+ * @param work runs in the transaction. On MongoDB it runs again, with an empty `request.em`, if its transaction lost a race against
+ * another: at most 20 times, then the client gets 503. So it must find its records itself
+ * @param isKept is called after the work; false rolls back the transaction
  * @example
  * app.post('/swap', (request) =>
  *   inTransaction(request, async () => {
