@@ -27,6 +27,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'bulk',
     'envelopes',
     'transactions',
+    'outbox',
     'files',
     'soft-delete',
     'conditional-requests',
