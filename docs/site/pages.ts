@@ -28,6 +28,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'envelopes',
     'transactions',
     'outbox',
+    'webhooks',
     'files',
     'soft-delete',
     'conditional-requests',

@@ -1,19 +1,23 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { afterCommit } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
+import { createHash } from 'node:crypto';
 import { newEventId } from './event-id.ts';
 import { OutboxEvent } from './outbox-event.ts';
 import { wakeWorkers } from './worker/wake.ts';
 
 /** An event that is to be stored. */
 export interface NewEvent {
+  /** Default: a new one. */
+  readonly id?: string;
   readonly type: string;
   readonly payload: unknown;
   /** The record that the event is about. */
   readonly subject?: string | undefined;
 }
 
-const TYPE = /^\w+(\.\w+)*$/;
+const TYPE = /^(?=.{1,255}$)\w+(\.\w+)*$/;
+const MAX_SUBJECT_LENGTH = 255;
 
 /**
  * Stores an event of your own in the current transaction of `request.em`, to be delivered once that is committed. If it is rolled back, there is no
@@ -22,7 +26,8 @@ const TYPE = /^\w+(\.\w+)*$/;
  * @param request a request, or `{ em }` of a job
  * @param type words with full stops in between, such as `order.paid`; else a TypeError is thrown
  * @param payload anything that JSON can say
- * @param options `subject`: what the event is about. Events of one subject are delivered in the order in which they were stored. Default: none
+ * @param options `subject`: what the event is about. Events of one subject are delivered in the order in which they were stored. A
+ * longer one than 255 characters is stored as its SHA-256. Default: none
  * @returns the id of the event
  * @example
  * class ProductViewSet extends ModelViewSet(Product, { read, write }) {
@@ -52,10 +57,10 @@ export async function storeEvents(
 ): Promise<readonly string[]> {
   const { em } = request;
   const now = new Date();
-  const rows = events.map(({ type, payload, subject = null }) => ({
-    id: newEventId(),
+  const rows = events.map(({ id = newEventId(), type, payload, subject }) => ({
+    id,
     type,
-    subject,
+    subject: subject === undefined ? null : bounded(subject),
     payload: plainJson(payload),
     created_at: now,
     due_at: now,
@@ -66,6 +71,11 @@ export async function storeEvents(
   // Of a request, only the entity manager is asked: waking a worker does not fail.
   await afterCommit(request as FastifyRequest, () => wakeWorkers(em.config));
   return rows.map(({ id }) => id);
+}
+
+/** A subject that the column can hold: a long one as its hash, which is as good to tell it from others. */
+function bounded(subject: string): string {
+  return subject.length <= MAX_SUBJECT_LENGTH ? subject : createHash('sha256').update(subject).digest('hex');
 }
 
 /** The payload as JSON has it: a date is a text, and a bigint too. */

@@ -3,8 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import { checkOrm } from './check-orm.ts';
 import { storeEvents } from './emit.ts';
-import { resolveWorkerOptions, type WorkerOptions } from './worker/options.ts';
-import { Worker } from './worker/worker.ts';
+import type { WorkerOptions } from './worker/options.ts';
+import type { OutboxWorker } from './worker/start-outbox.ts';
+import { workerOf } from './worker/worker.ts';
 
 /** The options of the plugin `outbox`: those of a worker. Without `handlers` this process delivers nothing: `startOutbox()` of another one does. */
 export type OutboxOptions = Partial<WorkerOptions>;
@@ -33,10 +34,10 @@ export const outbox = fp(
     writeListeners.set('emits', storeWrites);
     const { handlers } = options;
     if (handlers === undefined) return checkOptionNames('outbox', options, []);
-    const resolved = resolveWorkerOptions('outbox', { log: app.log, ...options, handlers });
-    let worker: Worker | undefined;
+    const start = workerOf('outbox', orm, { log: app.log, ...options, handlers });
+    let worker: OutboxWorker | undefined;
     app.addHook('onReady', async () => {
-      worker = new Worker(orm, resolved);
+      worker = start();
     });
     app.addHook('onClose', () => worker?.stop());
   },

@@ -11,17 +11,11 @@ import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
 import { forEachDatabase, openSqlite } from '../../core/test/support/databases.ts';
 import { Book, LIBRARY, testApp } from '../../core/test/support/library.ts';
 import { emit, type HandledEvent, OutboxEvent, startOutbox, type WorkerOptions } from '../src/index.ts';
+import { until } from './support/until.ts';
 import { withOutbox } from './support/with-outbox.ts';
 
 const silent = { warn: () => {}, error: () => {} };
 const entities = [...LIBRARY, OutboxEvent];
-
-/** Waits until something is so. */
-async function until(isSo: () => unknown): Promise<void> {
-  for (const end = Date.now() + 20_000; !(await isSo()); await sleep(10)) {
-    if (Date.now() > end) throw new Error(`still not: ${isSo.toString()}`);
-  }
-}
 
 forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm) => {
   const em = () => orm.em.fork();
@@ -133,11 +127,11 @@ forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm) => {
     const handlers = {
       slow: async () => {
         count++;
-        await sleep(700);
+        await sleep(3500);
       },
     };
     await emit({ em: em() }, 'slow', {});
-    for (let each = 0; each < 2; each++) work(t, { leaseMs: 200, handlers });
+    for (let each = 0; each < 2; each++) work(t, { leaseMs: 1500, handlers });
     await until(async () => (await statuses())[0] === 'delivered');
     t.equal(count, 1);
   });
@@ -236,6 +230,7 @@ t.test('mistakes stop the start', async (t) => {
     [{ handlers: {}, poll: 3 }, /unknown option "poll"/],
     [{ handlers: {}, pollMs: '3' }, /"pollMs" must be a whole number above 0, but "3" came/],
     [{ handlers: { 'a b': () => {} } }, /"handlers" must be functions by types.*"a b" came/],
+    [{ handlers: [{}, { 'a.**': () => {} }] }, /"handlers" must be functions by types.*"a.\*\*" came/],
     [{ handlers: { a: 7 } }, /"handlers.a" must be a function/],
     [{}, /"handlers" must be functions by types/],
   ] as const) {

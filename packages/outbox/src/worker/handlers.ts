@@ -31,14 +31,18 @@ export type EventHandlers = Readonly<Record<string, EventHandler>>;
 
 const PATTERN = /^(\*|\w+(\.\w+)*(\.\*)?)$/;
 
-/** Refuses what is no handler, or stands under a name that no type can have. */
-export function checkHandlers(owner: string, handlers: unknown): void {
-  const wanted = 'functions by types such as "product.created", "product.*" or "*"';
-  if (typeof handlers !== 'object' || handlers === null) throw wrongOption(owner, 'handlers', wanted, handlers);
-  for (const [pattern, handler] of Object.entries(handlers)) {
-    if (!isPattern(pattern)) throw wrongOption(owner, 'handlers', wanted, pattern);
-    if (typeof handler !== 'function') throw wrongOption(owner, `handlers.${pattern}`, 'a function', handler);
-  }
+/** Lists handlers with their patterns. Refuses what is no handler, or stands under a name that no type can have. */
+export function handlerList(owner: string, given: unknown): [pattern: string, handler: EventHandler][] {
+  const wanted = 'functions by types such as "product.created", "product.*" or "*", or a list of such objects';
+  const objects: readonly unknown[] = Array.isArray(given) ? given : [given];
+  return objects.flatMap((handlers) => {
+    if (typeof handlers !== 'object' || handlers === null) throw wrongOption(owner, 'handlers', wanted, handlers);
+    for (const [pattern, handler] of Object.entries<unknown>({ ...handlers })) {
+      if (!isPattern(pattern)) throw wrongOption(owner, 'handlers', wanted, pattern);
+      if (typeof handler !== 'function') throw wrongOption(owner, `handlers.${pattern}`, 'a function', handler);
+    }
+    return Object.entries(handlers as EventHandlers);
+  });
 }
 
 /** Tells if a text is a type, or ends with `*` in the place of a part of one. */

@@ -1,5 +1,5 @@
 import { checkOptionNames, wrongOption } from '@viewset/core';
-import { checkHandlers, type EventHandlers } from './handlers.ts';
+import { type EventHandler, type EventHandlers, handlerList } from './handlers.ts';
 
 /** The part of a log that a worker uses, as that of Fastify, or `console`. */
 export interface WorkerLog {
@@ -9,8 +9,8 @@ export interface WorkerLog {
 
 /** The options of a worker. Only `handlers` is required. */
 export interface WorkerOptions {
-  /** Handlers by the types of events. All that match an event are called, one after another. An event that none matches is done. */
-  readonly handlers: EventHandlers;
+  /** Handlers by the types of events, or several such objects. All that match an event are called, one after another. An event that none matches is done. */
+  readonly handlers: EventHandlers | readonly EventHandlers[];
   /** The most subjects that are delivered at once. Events without a subject count each. Default: 10. */
   readonly concurrency?: number;
   /** The time between two looks for events that other processes have stored, in milliseconds. Default: 5000. */
@@ -42,12 +42,17 @@ const DEFAULTS = {
   stopTimeoutMs: 10_000,
 };
 
+/** The options of a worker with their defaults. */
+export interface ResolvedWorkerOptions extends Required<Omit<WorkerOptions, 'handlers'>> {
+  readonly handlers: readonly (readonly [pattern: string, handler: EventHandler])[];
+}
+
 /** Checks the options of a worker, and fills in the defaults. Throws ImproperlyConfigured. */
-export function resolveWorkerOptions(owner: string, given: WorkerOptions): Required<WorkerOptions> {
+export function resolveWorkerOptions(owner: string, given: WorkerOptions): ResolvedWorkerOptions {
   checkOptionNames(owner, given, ['handlers', 'log', ...Object.keys(DEFAULTS)]);
-  checkHandlers(owner, given.handlers);
   const chosen = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const options: Required<WorkerOptions> = { log: console, ...DEFAULTS, ...given, ...chosen };
+  const handlers = handlerList(owner, given.handlers);
+  const options: ResolvedWorkerOptions = { log: console, ...DEFAULTS, ...chosen, handlers };
   for (const name of Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[]) {
     const value: unknown = options[name];
     const isNever = name === 'keepDeliveredMs' && value === Infinity;

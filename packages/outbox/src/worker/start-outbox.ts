@@ -1,7 +1,6 @@
 import type { MikroORM } from '@mikro-orm/core';
-import { checkOrm } from '../check-orm.ts';
-import { type WorkerOptions, resolveWorkerOptions } from './options.ts';
-import { Worker } from './worker.ts';
+import type { WorkerOptions } from './options.ts';
+import { workerOf } from './worker.ts';
 
 /** A worker that delivers events. */
 export interface OutboxWorker {
@@ -31,6 +30,5 @@ export interface OutboxWorker {
  * });
  */
 export function startOutbox(orm: MikroORM, options: WorkerOptions): OutboxWorker {
-  checkOrm('startOutbox()', orm);
-  return new Worker(orm, resolveWorkerOptions('startOutbox()', options));
+  return workerOf('startOutbox()', orm, options)();
 }

@@ -1,8 +1,9 @@
 import type { MikroORM } from '@mikro-orm/core';
+import { checkOrm } from '../check-orm.ts';
 import { OutboxEvent } from '../outbox-event.ts';
 import { matches } from './handlers.ts';
 import { type Claim, Leases } from './leases.ts';
-import type { WorkerOptions } from './options.ts';
+import { type ResolvedWorkerOptions, resolveWorkerOptions, type WorkerOptions } from './options.ts';
 import { onWake } from './wake.ts';
 
 /** Delivered events are looked for so often. */
@@ -17,10 +18,21 @@ interface Delivery {
   done: Promise<void>;
 }
 
+/** Checks the options of a worker, and an ORM for it. Returns the function that starts it. Throws ImproperlyConfigured. */
+export function workerOf(owner: string, orm: MikroORM, given: WorkerOptions): () => Worker {
+  const options = resolveWorkerOptions(owner, given);
+  checkOrm(
+    owner,
+    orm,
+    options.handlers.map(([, handler]) => handler),
+  );
+  return () => new Worker(orm, options);
+}
+
 /** Delivers events until it is stopped: looks for some, starts their deliveries, and sleeps until there may be more. */
 export class Worker {
   readonly #orm: MikroORM;
-  readonly #options: Required<WorkerOptions>;
+  readonly #options: ResolvedWorkerOptions;
   readonly #leases: Leases;
   readonly #deliveries = new Set<Delivery>();
   readonly #forget: () => void;
@@ -33,7 +45,7 @@ export class Worker {
   #nextDueAt = Infinity;
   #prunedAt = 0;
 
-  constructor(orm: MikroORM, options: Required<WorkerOptions>) {
+  constructor(orm: MikroORM, options: ResolvedWorkerOptions) {
     this.#orm = orm;
     this.#options = options;
     this.#leases = new Leases(orm, options.leaseMs);
@@ -129,7 +141,7 @@ export class Worker {
     const { id, type, subject = null, payload, created_at, attempts } = event;
     const handled = { id, type, subject, payload, created_at, attempt: attempts + 1 };
     try {
-      for (const [pattern, handler] of Object.entries(this.#options.handlers)) {
+      for (const [pattern, handler] of this.#options.handlers) {
         if (matches(pattern, type)) await handler(handled, { em: this.#orm.em.fork(), signal: abort.signal });
       }
       return undefined;
