@@ -66,6 +66,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'how-to-upload-to-s3',
     'how-to-background-import',
     'how-to-scheduled-jobs',
+    'how-to-queues',
     'how-to-webhooks',
     'how-to-history',
     'how-to-own-records',

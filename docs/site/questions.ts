@@ -71,6 +71,7 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['outbox', ['/outbox']],
   ['dead letter', ['/outbox#dead-letters', '/outbox']],
   ['domain events', ['/outbox']],
+  ['bullmq', ['/how-to-queues']],
   ['full-text search', ['/how-to-full-text-search']],
   ['tsvector', ['/how-to-full-text-search']],
   ['attach a file from code', ['/how-to-file-from-code']],
