@@ -91,6 +91,7 @@ export { nested, type Nested, refs, type Refs } from './shapes/write/to-many-inp
 export type { ExportFormat } from './exports/list-export.ts';
 export { requireTransactions } from './mikro/transactions.ts';
 export { afterCommit } from './viewset/writes/after-commit.ts';
+export type { RecordWrite, WriteKind, WriteListener } from './viewset/writes/write-listener.ts';
 export { inTransaction } from './viewset/writes/transaction.ts';
 export { acceptedType } from './accepted-type.ts';
 export { addVary } from './add-vary.ts';

@@ -27,6 +27,7 @@ import type { WriteShape } from '../../shapes/write/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../../throttle/rate-limit-rule.ts';
 import { BULK_RULE, type BulkOption } from '../writes/bulk.ts';
 import type { Problems } from '../writes/problems.ts';
+import { WRITE_KINDS, type WriteKind } from '../writes/write-listener.ts';
 import { ENVELOPE_RULE, type EnvelopeOption } from '../answers/envelope.ts';
 import type { OneShape, ReadShapes, ShapesOf, WriteShapes } from '../request/named-shapes.ts';
 import type { TakingOperation } from '../request/read-input.ts';
@@ -330,6 +331,11 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   readonly etags?: boolean;
   /** True: a PUT, PATCH or DELETE without `If-Match` gives 428 (RFC 6585, section 3). Default: false. */
   readonly requireIfMatch?: boolean;
+  /**
+   * The writes of which the view tells a plugin, within their transactions: `outbox` of `@viewset/outbox` stores an event of each record, such as
+   * `book.created`. Default: none.
+   */
+  readonly emits?: readonly WriteKind[];
   /** See `ViewSet.permissionClasses`. */
   readonly permissionClasses?: readonly PermissionClass[];
   /** See `ViewSet.throttles`. */
@@ -439,6 +445,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
   count: ANYTHING,
   etags: BOOLEAN,
   requireIfMatch: BOOLEAN,
+  emits: WRITE_KINDS,
   permissionClasses: LIST,
   throttles: RATE_LIMIT_RULES,
   ignoreUnknownParameters: ANYTHING,

@@ -40,6 +40,7 @@ import type { Preconditions } from '../writes/writing-definition.ts';
 import { permissionsOf, type ViewContext, type ViewDefinition } from './view-definition.ts';
 import { type InputPlace, type TakingView, ViewInput } from '../writes/view-input.ts';
 import { ViewSchemas } from './view-schemas.ts';
+import { type ListenersByOperation, listenersOf } from '../writes/write-listener.ts';
 import { WritePlan } from '../writes/write-plan.ts';
 
 /** The part of a view that its resource asks. */
@@ -73,6 +74,7 @@ export class Resource implements ViewDefinition {
   /** The requests about several records; undefined if the view takes none. */
   readonly bulk: Bulk | undefined;
   readonly preconditions: Preconditions | undefined;
+  readonly listeners: ListenersByOperation;
   readonly writes: WritePlan;
   /** The routes that send the record's files. */
   readonly actions: ReadonlyMap<string, Action>;
@@ -138,6 +140,7 @@ export class Resource implements ViewDefinition {
 
     this.preconditions = preconditionsOf(name, options, meta, context.defaults.tagOf);
     this.bulk = options.bulk === undefined ? undefined : this.#makeBulk(options.bulk);
+    this.listeners = listenersOf(this, options.emits, context.writeListeners);
     this.writes = new WritePlan(this);
 
     const answerParameters = this.answers.parametersOf('list');

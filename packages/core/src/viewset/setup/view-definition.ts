@@ -19,6 +19,7 @@ import type { Operation, UpdateMethod, WriteOperation } from '../request/operati
 import type { ReadInput } from '../request/read-input.ts';
 import type { KeyDefinition } from '../visible/record-key.ts';
 import type { ShownView } from '../visible/shown-view.ts';
+import type { WriteListeners } from '../writes/write-listener.ts';
 import type { Preconditions } from '../writes/writing-definition.ts';
 import type { FormFields, ViewInput } from '../writes/view-input.ts';
 import type { WritePlan } from '../writes/write-plan.ts';
@@ -47,6 +48,8 @@ export interface ViewContext {
   /** The log of the application. */
   readonly log: FastifyBaseLogger;
   readonly defaults: ViewDefaults;
+  /** The plugins that take what views tell of their writes. */
+  readonly writeListeners: WriteListeners;
   /** Path of the collection, `/api/products`. */
   readonly path: string;
   /** True if Fastify's router takes `/products/` for `/products`. */
