@@ -1,6 +1,7 @@
 import type { PathOf, PathValue } from '../fields/field-name.ts';
 import { isPlainRecord } from '../json.ts';
 import type { Period } from '../language/grouping.ts';
+import type { WireValue } from '../shapes/wire-value.ts';
 import { checkOptions, type OptionRule, POSITIVE, TEXTS } from '../options.ts';
 
 /** Everything that a summary can tell of the values of a field. */
@@ -52,6 +53,29 @@ export interface AnySummary {
   readonly values?: Readonly<Record<string, readonly Aggregate[]>>;
   readonly maxGroups?: number;
 }
+
+/** What a summary tells clients, for their types: values by the names that they ask for. Never if the view has none. */
+export type DeclaredSummary<Entity, Summary> = [Summary] extends [never]
+  ? never
+  : {
+      readonly group: {
+        readonly [Name in Extract<ItemOf<Member<Summary, 'group'>>, string>]: GroupValue<Entity, Name>;
+      };
+    } & { readonly [Told in Aggregate]: ToldValues<Entity, Member<Summary, 'values'>, Told> };
+
+type Member<Of, Name> = Of[Name & keyof Of];
+type ItemOf<List> = List extends readonly (infer Item)[] ? Item : never;
+
+type GroupValue<Entity, Name extends string> = Name extends `${infer Path}:${Period}`
+  ? string | Extract<WireValue<Entity, Path>, null>
+  : WireValue<Entity, Name>;
+
+type ToldValues<Entity, Values, Told> = {
+  readonly [Path in keyof Values as Told extends ItemOf<Values[Path]> ? Path : never]: WireValue<
+    Entity,
+    Path & string
+  > | null;
+};
 
 export const SUMMARY_RULE: OptionRule = ['an object of "group", "values" and "maxGroups"', isPlainRecord];
 
