@@ -1,6 +1,7 @@
 import type { EntityMetadata, Platform } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
+import { isoDate } from '../fields/calendar.ts';
 import { isDecimalText, plainDecimal, quotientOf, toScale } from '../fields/decimal-text.ts';
 import type { FieldKind, FieldType } from '../fields/field-kind.ts';
 import { FIELD_KINDS } from '../fields/field-kinds.ts';
@@ -38,7 +39,7 @@ export function groupField(meta: EntityMetadata, platform: Platform, name: strin
     if (!PERIODS.includes(period)) throw wrong(path, `has no period "${period}"; there are ${PERIODS.join(', ')}`);
     if (!TIMES.has(path.type.kind)) throw wrong(path, `is of type ${path.type.kind}, which lies in no ${period}`);
     const type = path.nullable ? ['string', 'null'] : 'string';
-    return { name, of: { path, period }, schema: { type, format: 'date' }, write: (raw) => raw };
+    return { name, of: { path, period }, schema: { type, format: 'date' }, write: isoDate };
   }
   const { kind, lacks } = path.type;
   if (FRACTIONS.has(kind) || FIELD_KINDS[kind].comparability === 'not at all' || lacks === 'equality') {

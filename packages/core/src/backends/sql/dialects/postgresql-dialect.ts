@@ -62,7 +62,7 @@ export class PostgreSqlDialect extends Dialect {
   }
 
   startOf(path: FieldPath, sql: string, period: Period): string {
-    return `to_char(date_trunc('${period}', ${this.#inUtc(path, sql)}), 'YYYY-MM-DD')`;
+    return `date_trunc('${period}', ${this.#inUtc(path, sql)})::date::text`;
   }
 
   /** PostgreSQL gives the sum of `real` as a `real`, with six digits. */
