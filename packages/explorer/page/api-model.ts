@@ -31,6 +31,8 @@ export interface Operation {
   readonly isTagged: boolean;
   /** The envelopes of the body and the answer, which their schemas leave out. */
   readonly wire: WireNames;
+  /** What the view says of the operation; undefined if no view has it. */
+  readonly facts: DocumentOperation['x-viewset'];
 }
 
 /** The body of an operation. */
@@ -124,7 +126,7 @@ function readOperation(
   path: string,
   method: string,
   given: DocumentOperation,
-): Operation & { readonly facts: DocumentOperation['x-viewset'] } {
+): Operation {
   const parameters = (given.parameters ?? []).map((parameter) => follow<Parameter>(document, parameter));
   const content = Object.entries(given.requestBody?.content ?? {});
   const [type, media] =
