@@ -121,12 +121,7 @@ function isRoot({ facts }: PlannedOperation): boolean {
   return facts.entity === undefined && facts.view.endsWith('-root');
 }
 
-function readOperation(
-  document: ApiDocument,
-  path: string,
-  method: string,
-  given: DocumentOperation,
-): Operation {
+function readOperation(document: ApiDocument, path: string, method: string, given: DocumentOperation): Operation {
   const parameters = (given.parameters ?? []).map((parameter) => follow<Parameter>(document, parameter));
   const content = Object.entries(given.requestBody?.content ?? {});
   const [type, media] =
