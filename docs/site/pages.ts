@@ -34,7 +34,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'conditional-requests',
     'query-sets',
   ],
-  Lists: ['filters', 'json-logic', 'ordering', 'pagination', 'exports'],
+  Lists: ['filters', 'json-logic', 'ordering', 'pagination', 'exports', 'aggregates'],
   Access: [
     'authentication',
     'accounts',

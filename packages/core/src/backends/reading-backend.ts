@@ -4,6 +4,7 @@ import type { FieldPath } from '../fields/field-path.ts';
 import { compare } from '../language/compare.ts';
 import { asksForOne, type Condition } from '../language/condition.ts';
 import { primaryKey } from '../fields/primary-key.ts';
+import { type Group, type Grouping, pathsOf } from '../language/grouping.ts';
 import { noOrder } from '../language/order.ts';
 import type { Projection, RelatedProjection } from '../language/projection.ts';
 import { asksNothing, type Counting, type Page, type Query, type Slice } from '../language/query.ts';
@@ -66,6 +67,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     counting: Counting,
   ): Awaitable<RowPage>;
   protected abstract countRows(question: Asked): Awaitable<number>;
+  protected abstract readGroups(question: Asked, grouping: Grouping): Awaitable<Group[]>;
   /**
    * Reads the children of several records by one command, in their order: rows with the key of the owner behind the columns.
    *
@@ -129,6 +131,11 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   count(source: Source, query: Query): Awaitable<number> {
     if (asksNothing(query)) return 0;
     return whenReady(this.#ask(source, query, NO_COLUMNS), (question) => this.countRows(question));
+  }
+
+  groups(source: Source, query: Query, grouping: Grouping): Awaitable<Group[]> {
+    if (asksNothing(query)) return [];
+    return whenReady(this.#ask(source, query, pathsOf(grouping)), (question) => this.readGroups(question, grouping));
   }
 
   exists(source: Source, query: Query): Awaitable<boolean> {

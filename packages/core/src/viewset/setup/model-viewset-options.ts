@@ -1,5 +1,6 @@
 import type { EntityData } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
+import { SUMMARY_RULE, type SummaryOption } from '../../aggregates/summary-option.ts';
 import type { Awaitable } from '../../awaitable.ts';
 import type {
   EmbeddedName,
@@ -318,6 +319,19 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    * or too private for a URL. Default: false.
    */
   readonly queryMethod?: boolean;
+  /**
+   * `GET …/summary`: the records that a list would have, in groups, with their number, sums, averages, minima and maxima. A client names the
+   * groups and values, and can name no field that the list does not show it. A view that overrides `list` or `represent` cannot have one. Default: none.
+   *
+   * @example
+   * class SalesViewSet extends ModelViewSet(Product, {
+   *   read: readShape(Product, ['id', 'name', 'price', 'stock']),
+   *   summary: { group: ['name'], values: { stock: ['sum', 'max'], price: ['avg'] } },
+   * }) {}
+   * // GET /products/summary?group=name&sum=stock
+   * // { "results": [{ "group": { "name": "Tea" }, "count": 2, "sum": { "stock": 12 } }] }
+   */
+  readonly summary?: SummaryOption<Entity>;
   /** The number of records on a page if the request gives no size. Default: the paginator's, 10. */
   readonly pageSize?: number;
   /** The most records on a page, whatever the request asks for. Default: the paginator's, 100. */
@@ -440,6 +454,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
   pagination: ANYTHING,
   exports: ['a list of csv, ndjson', (value) => isListOf(value, (item) => EXPORTS.includes(item as ExportFormat))],
   queryMethod: BOOLEAN,
+  summary: SUMMARY_RULE,
   pageSize: ANYTHING,
   maxPageSize: ANYTHING,
   count: ANYTHING,
