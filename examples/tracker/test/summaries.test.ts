@@ -5,13 +5,13 @@ interface Summary {
   readonly results: readonly { readonly group: Readonly<Record<string, unknown>>; readonly count: number }[];
 }
 
-withTracker(async (t, { as }) => {
+withTracker(async (t, { send }) => {
   const numbers = async (person: 'ada' | 'dov', url: string) =>
-    (await as(person, 'GET', url)).json<Summary>().results.map(({ group, count }) => [...Object.values(group), count]);
+    (await send(person, 'GET', url)).json<Summary>().results.map(({ group, count }) => [...Object.values(group), count]);
 
   await t.test('the tickets of a project by status', async (t) => {
     const url = '/api/projects/lighthouse/tickets';
-    const list = (await as('ada', 'GET', `${url}?status=open`)).json<{ count: number }>();
+    const list = (await send('ada', 'GET', `${url}?status=open`)).json<{ count: number }>();
     const byStatus = await numbers('ada', `${url}/summary?group=status`);
     t.strictSame(
       byStatus.map(([status]) => status),
@@ -22,6 +22,6 @@ withTracker(async (t, { as }) => {
   await t.test('nobody counts the tickets of projects that are not theirs', async (t) => {
     t.strictSame(await numbers('dov', '/api/tickets/summary?group=project.key'), [['compass', 20]]);
     t.strictSame(await numbers('ada', '/api/tickets/summary'), [[42]]);
-    t.equal((await as('dov', 'GET', '/api/projects/lighthouse/tickets/summary')).statusCode, 404);
+    t.equal((await send('dov', 'GET', '/api/projects/lighthouse/tickets/summary')).statusCode, 404);
   });
 });

@@ -84,11 +84,11 @@ function checkItems(
 
 /** Tells if a part of a value is at fault. */
 function isFaulty(path: string, problems: readonly Problem[]): boolean {
-  return problems.length > 0 && problems.some((problem) => problem.path.startsWith(`${path}/`));
+  return problems.some((problem) => problem.path.startsWith(`${path}/`));
 }
 
 function isAtFault(path: string, problems: readonly Problem[]): boolean {
-  return problems.length > 0 && problems.some((problem) => problem.path === path);
+  return problems.some((problem) => problem.path === path);
 }
 
 type BoundColumn = Omit<BoundField, 'name' | 'sentAs' | 'path'>;
