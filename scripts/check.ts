@@ -48,6 +48,12 @@ const gates: readonly Gate[] = [
     env: { NODE_V8_COVERAGE: coverage },
   },
   {
+    name: 'what is made for an application, and mistakes, by the compiler',
+    command: 'pnpm test:compiler',
+    counts: true,
+    env: { NODE_V8_COVERAGE: coverage },
+  },
+  {
     name: 'the explorer in a browser',
     command: 'pnpm test:explorer',
     counts: true,
@@ -58,6 +64,10 @@ const gates: readonly Gate[] = [
     command: 'node scripts/coverage.ts --report',
     env: { NODE_V8_COVERAGE: coverage },
     isFigure: true,
+  },
+  {
+    name: 'the tests without servers, many in one process, in random order',
+    command: `node scripts/test.ts --without-servers --shuffle=${Date.now()}`,
   },
   { name: 'who notices a misspelt name first', command: 'pnpm mutate --each 8' },
   { name: 'the newest MikroORM', command: 'node scripts/check-newest-mikro-orm.ts' },

@@ -1,12 +1,13 @@
 /**
- * `pnpm test [--suite=fast] [--jobs=2] [--timeout=300] [--own-processes] [--shuffle=seed] [files]`: runs the files of a
- * suite, or the given ones. Prints a line for each file, with the whole output of a file that fails. Then what was skipped
- * and why, then one line of counts.
+ * `pnpm test [--suite=fast] [--jobs=2] [--timeout=300] [--own-processes] [--without-servers] [--shuffle=seed] [files]`: runs
+ * the files of a suite, or the given ones. Prints a line for each file, with the whole output of a file that fails. Then what
+ * was skipped and why, then one line of counts.
  *
  * Each job runs its files in one process, one after the other (`test-process/worker.ts`): most of what a file costs is the
  * start, the imports and the compiling. A file that fails, or that changes what the next file would see, ends the process,
  * and the change is a failure. A file with a comment `// Needs a process of its own: …` has one. With `--own-processes`
- * every file has, which is the default under CI and for coverage: there no file can help another.
+ * every file has, which is the default under CI and for coverage: there no file can help another. With `--without-servers`
+ * the tests run as on the machine of somebody who has just cloned the repository, under CI too. `--shuffle` names the order.
  *
  * The files write TAP and end it with their counts. tap's own runner would load its hooks for mocks, source maps and
  * coverage into every process, and they take a third of its start.
@@ -23,11 +24,14 @@ import { type FileResult, killAll, runAlone, SharedProcess } from './test-proces
 const EVERY_TEST = '{docs,examples/*,packages/*,scripts}/test/**/*.test.ts';
 /** Compiles all code of the documentation, and runs its programs. */
 const DOCS = 'docs/test/{examples,snippets,symbols}.test.ts';
+/** Compile applications and programs. */
+const COMPILER = 'packages/{cli/test/add-resource,core/test/editor/messages}.test.ts';
 /** Starts a browser for most files. */
 const EXPLORER = 'packages/explorer/test/**/*.test.ts';
 const SUITES: Readonly<Record<string, { readonly files: string; readonly exclude?: readonly string[] }>> = {
-  fast: { files: EVERY_TEST, exclude: [DOCS, EXPLORER] },
+  fast: { files: EVERY_TEST, exclude: [DOCS, COMPILER, EXPLORER] },
   docs: { files: DOCS },
+  compiler: { files: COMPILER },
   explorer: { files: EXPLORER },
   every: { files: EVERY_TEST },
 };
@@ -36,25 +40,24 @@ const OWN_PROCESS = /^\/\/ Needs a process of its own: ./m;
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
-  allowNegative: true,
   options: {
     suite: { type: 'string', default: 'fast' },
     jobs: { type: 'string', default: '2' },
     timeout: { type: 'string', default: '300' },
-    'own-processes': {
-      type: 'boolean',
-      default: process.env['CI'] === 'true' || process.env['NODE_V8_COVERAGE'] !== undefined,
-    },
+    'own-processes': { type: 'boolean' },
+    'without-servers': { type: 'boolean', default: false },
     shuffle: { type: 'string' },
   },
 });
-const env = {
-  ...process.env,
+const isInherited = (name: string): boolean => !options['without-servers'] || !/^(CI|TEST_\w+_URL)$/.test(name);
+const env: NodeJS.ProcessEnv = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => isInherited(name))),
   TAP: '1',
   // Halves the start of a process. The coverage of the sources is the same with it, range by range (Node 24.21).
   NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
 };
 
+const hasOwnProcesses = options['own-processes'] ?? (env['CI'] === 'true' || env['NODE_V8_COVERAGE'] !== undefined);
 const suite = SUITES[options.suite];
 if (suite === undefined) throw new Error(`--suite: one of ${Object.keys(SUITES).join(', ')}`);
 const files = inOrder(
@@ -109,7 +112,7 @@ async function runFiles(): Promise<void> {
 }
 
 function needsOwnProcess(file: string): boolean {
-  return options['own-processes'] || OWN_PROCESS.test(readFileSync(resolve(root, file), 'utf8'));
+  return hasOwnProcesses || OWN_PROCESS.test(readFileSync(resolve(root, file), 'utf8'));
 }
 
 function tell(file: string, { output, failure }: FileResult, milliseconds: number): void {

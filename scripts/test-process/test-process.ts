@@ -21,7 +21,9 @@ export interface ProcessOptions {
 /** What a file whose time is over has for its report. */
 const GRACE_MS = 10_000;
 /** A process that has grown larger makes room for a new one: collecting its garbage would cost more than a start. */
-const LARGE_MIB = 800;
+const LARGE_MIB = 1000;
+/** Collects garbage less often, in more memory (MiB): a sixth less time. */
+const LESS_GARBAGE = ['--max-semi-space-size=64'];
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
 const running = new Set<ChildProcess>();
 
@@ -72,7 +74,7 @@ export class SharedProcess {
     const { timeoutMs, env } = this.#options;
     // The `t` of a file has the time limit. tap's own `t`, which nobody uses, would end the process after its own.
     const options = { ...this.#options, env: { ...env, TAP_TIMEOUT: '0' } };
-    const child = start([WORKER, String(timeoutMs), this.#endOfFile], options, 'ipc');
+    const child = start([...LESS_GARBAGE, WORKER, String(timeoutMs), this.#endOfFile], options, 'ipc');
     child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
       this.#output += chunk;
       if (chunk.endsWith('\n') && this.#output.includes(this.#endOfFile)) child.emit('end of file');

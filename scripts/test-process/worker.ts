@@ -6,6 +6,7 @@
  */
 import { registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
+import type { Test } from 'tap';
 import { changesBetween, processState } from './process-state.ts';
 
 /** The last line of a file. */
@@ -17,25 +18,35 @@ export interface FileReport {
   readonly rssMiB: number;
 }
 
-const TAP_OF_FILE = new URL('tap-of-file.ts', import.meta.url).href;
+const TAP_OF_FILE = import.meta.resolve('./tap-of-file.ts');
+const NO_DOMAIN = import.meta.resolve('./no-domain.ts');
 registerHooks({
-  resolve: (specifier, context, nextResolve) =>
-    nextResolve(specifier === 'tap' && context.parentURL !== TAP_OF_FILE ? TAP_OF_FILE : specifier, context),
+  resolve(specifier, context, nextResolve) {
+    if (specifier === 'tap' && context.parentURL !== TAP_OF_FILE) return nextResolve(TAP_OF_FILE, context);
+    return nextResolve(specifier === 'async-hook-domain' ? NO_DOMAIN : specifier, context);
+  },
 });
 const { beginFile } = await import('./tap-of-file.ts');
 
 const [timeoutMs, endOfFile] = process.argv.slice(2);
-/** Ends the file that runs. */
-let end: (() => void) | undefined;
+/** The file that runs, and its end. */
+let running: { readonly test: Test; readonly end: () => void } | undefined;
 
-process.on('beforeExit', () => end?.());
+process.on('beforeExit', () => running?.end());
+for (const event of ['uncaughtException', 'unhandledRejection']) {
+  process.on(event, (error: unknown) => {
+    const test = runningTest();
+    if (test === undefined) throw error;
+    test.threw(error instanceof Error ? error : { error });
+  });
+}
 process.on('message', (file: string) => {
   process.channel!.unref();
   const before = processState();
   const test = beginFile(file, Number(timeoutMs));
   let isImported = false;
-  end = () => {
-    end = undefined;
+  const end = (): void => {
+    running = undefined;
     if (!isImported) test.threw(new Error('The file has a top-level await that never settles'));
     test.end();
     // Something that it waits for can no longer happen.
@@ -47,15 +58,16 @@ process.on('message', (file: string) => {
       rssMiB: process.memoryUsage.rss() / 2 ** 20,
     });
   };
-  void test.hook.runInAsyncScope(async () => {
-    try {
-      await import(pathToFileURL(file).href);
-    } catch (error) {
-      test.threw(error);
-    }
-    isImported = true;
-  });
+  running = { test, end };
+  void import(pathToFileURL(file).href).catch((error: unknown) => test.threw(error)).finally(() => (isImported = true));
 });
+
+/** The innermost test that has begun. */
+function runningTest(): Test | undefined {
+  let test = running?.test;
+  for (let inner = test; inner !== undefined; [inner] = inner.activeSubtests as Set<Test>) test = inner;
+  return test;
+}
 
 function report(file: FileReport): void {
   process.stdout.write(`${endOfFile}${JSON.stringify(file)}\n`);
