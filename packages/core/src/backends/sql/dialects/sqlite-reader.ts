@@ -103,7 +103,7 @@ export function betterSqliteReader(database: SqliteDatabase): Reader {
   database.function(IN_TIME, { deterministic: false }, () => {
     startedAtMs ??= performance.now();
     if (performance.now() - startedAtMs <= STATEMENT_LIMIT_MS) return 1;
-    throw new ServiceUnavailable(`The database needs too long for a query of so many conditions; ask fewer at once`);
+    throw new ServiceUnavailable(`The query has too many conditions for the database; use fewer`);
   });
   return {
     rows(statement: Statement, values: readonly unknown[]): unknown[][] {
