@@ -5,7 +5,7 @@ import { comparisonReport } from './compare/report.ts';
 import { inProcess } from './in-process/in-process.ts';
 import { inProcessReport } from './in-process/report.ts';
 import { type Options, readOptions, UsageError } from './options.ts';
-import { profile } from './profile/profile.ts';
+import { allocations, profile } from './profile/profile.ts';
 import { keepResults, publish, publishPicture } from './publish.ts';
 import { latencyPicture } from './scale/picture.ts';
 import { documentCost } from './scale/document-cost.ts';
@@ -18,6 +18,7 @@ const COMMANDS = {
   compare: runComparison,
   'in-process': runInProcess,
   profile,
+  allocations,
   scale: runScale,
   types: runTypes,
   document: runDocument,

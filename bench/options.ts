@@ -3,11 +3,13 @@ import { DATABASE_KINDS, type DatabaseKind } from './data/database.ts';
 import { SERVER_NAMES, type ServerName } from './server-process.ts';
 import { WORKLOAD_NAMES, type WorkloadName } from './workloads.ts';
 
-export const USAGE = `Usage: pnpm bench [compare | in-process | profile | scale | types | document] [options]
+export const USAGE = `Usage: pnpm bench [compare | in-process | profile | allocations | scale | types | document] [options]
 
   compare (default)     floor, raw, hand and ours side by side
   in-process            what a request costs in JavaScript, without a network; steady enough to show 3 % more
-  profile               where ours spends more CPU than raw, by module and function
+  profile               where ours spends more CPU than raw, without a network, by module and function
+  allocations           what ours allocates for a request more than raw, without a network, by module and function;
+                        the load of the machine does not change it
   scale                 lists of growing tables; start time and memory of growing applications
   types                 what applications of one view and of fifty cost the compiler
   document              what a document costs the start and the requests of fifty views and of two hundred
@@ -16,18 +18,19 @@ export const USAGE = `Usage: pnpm bench [compare | in-process | profile | scale 
   --quick               a smoke run: small tables, one short round; proves that it runs, measures nothing
   --only <names>        workloads, separated by commas: ${WORKLOAD_NAMES.join(', ')}
   --db <names>          sqlite, postgresql, mongodb; default: all, MongoDB only where it can be had
-  --rows <numbers>      table sizes; default: 1000,100000 (in-process, profile: 1000; scale: 1000,10000,100000,1000000)
-  --servers <names>     of ${SERVER_NAMES.join(', ')}; default: all (in-process, profile: raw,ours)
+  --rows <numbers>      table sizes; default: 1000,100000 (in-process, profile, allocations: 1000; scale: 1000,10000,100000,1000000)
+  --servers <names>     of ${SERVER_NAMES.join(', ')}; default: all (in-process, profile,
+                        allocations: raw,ours)
   --rounds <number>     of each workload and server, alternating; default: 15. New processes come after every five
-                        (in-process: after each; profile: none)
-  --duration <seconds>  of one round; default: 0.5 (in-process: of the processor)
-  --warm-up <seconds>   of load on each new process, hand three times that; default: 2 (in-process: 3, of the
-                        processor, for all alike)
+                        (in-process: after each; profile, allocations: one round)
+  --duration <seconds>  of one round; default: 0.5; profile, allocations: 3 (both and in-process: of the processor)
+  --warm-up <seconds>   of load on each new process, hand three times that; default: 2 (in-process, profile,
+                        allocations: 3, of the processor, for all alike)
   --connections <n>     of the load generator; default: 32 (in-process: requests in flight)
   --publish             write the results into docs/performance.md and results/latest*.json; the default of a full run
   --no-publish          do not
 
-scale takes --quick, --db, --rows and --publish, and no other; types and document --quick and --publish. Every run but a profile leaves its results in
+scale takes --quick, --db, --rows and --publish, and no other; types and document --quick and --publish. All but profile and allocations leave their results in
 bench/results/, which git ignores.`;
 
 export interface Options {
@@ -44,7 +47,7 @@ export interface Options {
   readonly publish: boolean;
 }
 
-const COMMANDS = ['compare', 'in-process', 'profile', 'scale', 'types', 'document'] as const;
+const COMMANDS = ['compare', 'in-process', 'profile', 'allocations', 'scale', 'types', 'document'] as const;
 
 /** Throws a UsageError for anything that it does not know, and where help is asked for. */
 export function readOptions(argv: readonly string[]): Options {
@@ -72,7 +75,8 @@ export function readOptions(argv: readonly string[]): Options {
     rows: rows ?? (quick ? [1_000] : undefined),
     servers: values.servers === undefined ? undefined : listOf('--servers', SERVER_NAMES, values.servers),
     rounds: values.rounds === undefined ? (quick ? 1 : 15) : positive('--rounds', values.rounds),
-    durationSeconds: values.duration === undefined ? (quick ? 0.3 : 0.5) : positive('--duration', values.duration),
+    durationSeconds:
+      values.duration === undefined ? defaultDuration(command, quick) : positive('--duration', values.duration),
     warmUpSeconds:
       values['warm-up'] === undefined ? defaultWarmUp(command, quick) : positive('--warm-up', values['warm-up']),
     connections: values.connections === undefined ? 32 : positive('--connections', values.connections),
@@ -80,9 +84,14 @@ export function readOptions(argv: readonly string[]): Options {
   };
 }
 
+function defaultDuration(command: Options['command'], quick: boolean): number {
+  if (quick) return 0.3;
+  return command === 'profile' || command === 'allocations' ? 3 : 0.5;
+}
+
 function defaultWarmUp(command: Options['command'], quick: boolean): number {
   if (quick) return 0.2;
-  return command === 'in-process' ? 3 : 2;
+  return command === 'in-process' || command === 'profile' || command === 'allocations' ? 3 : 2;
 }
 
 /** What is wrong with the arguments, and the usage; the usage alone where nothing is. */

@@ -67,6 +67,14 @@ export class ServerProcess<Name extends string = ServerName> {
     return (await this.#ask({ name: 'stopProfile' })) as Profile;
   }
 
+  async startAllocations(intervalBytes: number): Promise<void> {
+    await this.#ask({ name: 'startAllocations', intervalBytes });
+  }
+
+  async stopAllocations<Profile>(): Promise<Profile> {
+    return (await this.#ask({ name: 'stopAllocations' })) as Profile;
+  }
+
   async stop(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const exited = once(this.#child, 'exit');

@@ -18,6 +18,7 @@ export const PUBLISHED = [
   'core',
   'mongodb',
   'auth',
+  'outbox',
   'openapi',
   'explorer',
   'client',

@@ -1,22 +1,26 @@
 /**
- * `pnpm test [--suite=fast] [--jobs=2] [--timeout=300] [files]`: runs the files of a suite, or the given ones, each in a
- * process of its own. Prints a line for each file, with the whole output of a file that fails. Then what was skipped and why,
- * then one line of counts.
+ * `pnpm test [--suite=fast] [--jobs=2] [--timeout=300] [--own-processes] [--shuffle=seed] [files]`: runs the files of a
+ * suite, or the given ones. Prints a line for each file, with the whole output of a file that fails. Then what was skipped
+ * and why, then one line of counts.
+ *
+ * Each job runs its files in one process, one after the other (`test-process/worker.ts`): most of what a file costs is the
+ * start, the imports and the compiling. A file that fails, or that changes what the next file would see, ends the process,
+ * and the change is a failure. A file with a comment `// Needs a process of its own: …` has one. With `--own-processes`
+ * every file has, which is the default under CI and for coverage: there no file can help another.
  *
  * The files write TAP and end it with their counts. tap's own runner would load its hooks for mocks, source maps and
  * coverage into every process, and they take a third of its start.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { globSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { countsIn, formatCounts, skippedIn, sumOf } from './tap-results.ts';
+import { type FileResult, killAll, runAlone, SharedProcess } from './test-process/test-process.ts';
 
-const EVERY_TEST = '{docs,examples/*,packages/*}/test/**/*.test.ts';
+const EVERY_TEST = '{docs,examples/*,packages/*,scripts}/test/**/*.test.ts';
 /** Compiles all code of the documentation, and runs its programs. */
 const DOCS = 'docs/test/{examples,snippets,symbols}.test.ts';
 /** Starts a browser for most files. */
@@ -27,35 +31,39 @@ const SUITES: Readonly<Record<string, { readonly files: string; readonly exclude
   explorer: { files: EXPLORER },
   every: { files: EVERY_TEST },
 };
-/** What a file whose time is over has for its report. */
-const GRACE_MS = 10_000;
+const OWN_PROCESS = /^\/\/ Needs a process of its own: ./m;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
+  allowNegative: true,
   options: {
     suite: { type: 'string', default: 'fast' },
     jobs: { type: 'string', default: '2' },
     timeout: { type: 'string', default: '300' },
+    'own-processes': {
+      type: 'boolean',
+      default: process.env['CI'] === 'true' || process.env['NODE_V8_COVERAGE'] !== undefined,
+    },
+    shuffle: { type: 'string' },
   },
 });
 const env = {
   ...process.env,
   TAP: '1',
-  TAP_TIMEOUT: options.timeout,
   // Halves the start of a process. The coverage of the sources is the same with it, range by range (Node 24.21).
   NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
 };
 
 const suite = SUITES[options.suite];
 if (suite === undefined) throw new Error(`--suite: one of ${Object.keys(SUITES).join(', ')}`);
-const files =
-  positionals.length > 0 ? positionals.flatMap((pattern) => filesOf(pattern)) : filesOf(suite.files, suite.exclude);
-const running = new Set<ReturnType<typeof spawn>>();
+const files = inOrder(
+  positionals.length > 0 ? positionals.flatMap((pattern) => filesOf(pattern)) : filesOf(suite.files, suite.exclude),
+);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     files.length = 0;
-    for (const child of running) child.kill(signal);
+    killAll(signal);
   });
 }
 
@@ -80,31 +88,38 @@ function filesOf(pattern: string, exclude: readonly string[] = []): string[] {
   return found;
 }
 
-/** Runs one file after the other until none is left. */
-async function runFiles(): Promise<void> {
-  for (let file = files.shift(); file !== undefined; file = files.shift()) {
-    const startedAt = performance.now();
-    const { output, end } = await run(file);
-    const counts = countsIn(output) ?? { passed: 0, failed: 0, skipped: 0 };
-    const isRight = end === 0 && counts.passed + counts.skipped > 0;
-    const milliseconds = (performance.now() - startedAt).toFixed(0);
-    done += 1;
-    if (isRight) console.log(`ok ${done} - ${file} # time=${milliseconds}ms`);
-    else console.log(`# ${file}\n${output}not ok ${done} - ${file} # time=${milliseconds}ms, ended with ${end}`);
-    hasFailed ||= !isRight;
-    total = sumOf(total, isRight || counts.failed > 0 ? counts : { ...counts, failed: 1 });
-    for (const [reason, times] of skippedIn(output)) skipped.set(reason, (skipped.get(reason) ?? 0) + times);
-  }
+/** By their names, or in the order of a seed. */
+function inOrder(found: string[]): string[] {
+  const seed = options.shuffle;
+  if (seed === undefined) return found;
+  const place = (file: string): string => createHash('sha1').update(`${seed} ${file}`).digest('hex');
+  return found.toSorted((one, other) => (place(one) < place(other) ? -1 : 1));
 }
 
-/** Gives what a file writes, and its exit code or the signal that ended it. */
-async function run(file: string): Promise<{ output: string; end: number | NodeJS.Signals | null }> {
-  const child = spawn(process.execPath, [file], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
-  running.add(child);
-  // tap itself ends a test whose time is over. It cannot where the test does not let it run.
-  const killing = setTimeout(() => child.kill('SIGKILL'), Number(options.timeout) * 1000 + GRACE_MS);
-  const [output] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-  clearTimeout(killing);
-  running.delete(child);
-  return { output, end: child.exitCode ?? child.signalCode };
+/** Runs one file after the other until none is left. */
+async function runFiles(): Promise<void> {
+  const processOptions = { cwd: root, env, timeoutMs: Number(options.timeout) * 1000 };
+  const shared = new SharedProcess(processOptions);
+  for (let file = files.shift(); file !== undefined; file = files.shift()) {
+    const startedAt = performance.now();
+    const result = needsOwnProcess(file) ? await runAlone(file, processOptions) : await shared.run(file);
+    tell(file, result, performance.now() - startedAt);
+  }
+  shared.stop();
+}
+
+function needsOwnProcess(file: string): boolean {
+  return options['own-processes'] || OWN_PROCESS.test(readFileSync(resolve(root, file), 'utf8'));
+}
+
+function tell(file: string, { output, failure }: FileResult, milliseconds: number): void {
+  const counts = countsIn(output) ?? { passed: 0, failed: 0, skipped: 0 };
+  const problem = failure ?? (counts.passed + counts.skipped > 0 ? undefined : 'has no test');
+  const time = `time=${milliseconds.toFixed(0)}ms`;
+  done += 1;
+  if (problem === undefined) console.log(`ok ${done} - ${file} # ${time}`);
+  else console.log(`# ${file}\n${output}not ok ${done} - ${file} # ${time}, ${problem}`);
+  hasFailed ||= problem !== undefined;
+  total = sumOf(total, problem === undefined || counts.failed > 0 ? counts : { ...counts, failed: 1 });
+  for (const [reason, times] of skippedIn(output)) skipped.set(reason, (skipped.get(reason) ?? 0) + times);
 }

@@ -1,73 +1,86 @@
 import { writeFileSync } from 'node:fs';
 import { forEachHeat, type Heat } from '../heat.ts';
-import { measure, type Round, warmUp } from '../load.ts';
 import type { Options } from '../options.ts';
 import type { ServerName, ServerProcess } from '../server-process.ts';
-import { rotated } from '../statistics.ts';
-import { type CpuProfile, functionTimes, type FunctionTime } from './cpu-profile.ts';
-import { profileReport } from './report.ts';
+import { type CpuProfile, functionTimes } from './cpu-profile.ts';
+import type { FunctionCost } from './function-costs.ts';
+import { functionAllocations, type HeapProfile } from './heap-profile.ts';
+import { ALLOCATED, CPU_TIME, type Counted, profileReport } from './report.ts';
 
 const DEFAULT_ROWS = [1_000];
 const DEFAULT_SERVERS = ['raw', 'ours'] as const;
 const SAMPLE_INTERVAL_MICROSECONDS = 100;
+const SAMPLE_INTERVAL_BYTES = 4096;
 
 /** A server's profile of one workload. */
 export interface ProfiledServer {
   readonly name: ServerName;
-  readonly requests: number;
-  readonly cpuMicroseconds: number;
-  readonly functions: readonly FunctionTime[];
-  /** Makes microseconds of the processor a request of the profiler's microseconds. */
+  /** What a request costs. */
+  readonly cost: number;
+  readonly functions: readonly FunctionCost[];
+  /** Makes the cost of a request of what the profiler counted. */
   readonly scale: number;
 }
 
+/** Profiles a server for as long as `load` runs, which resolves with the microseconds that a request took. */
+type Profile = (server: ServerProcess, load: () => Promise<number>, file: URL) => Promise<Omit<ProfiledServer, 'name'>>;
+
 /**
- * Profiles the servers, raw and ours unless told otherwise, and prints where their time goes, side by side. The profiles
- * themselves, for Chrome's DevTools, are left in `results/`.
+ * Prints where the time of the servers goes, raw and ours unless told otherwise, side by side. The profiles themselves, for Chrome's
+ * DevTools, are left in `results/`.
  */
-export async function profile(options: Options): Promise<void> {
+export function profile(options: Options): Promise<void> {
+  return profileServers(options, CPU_TIME, async (server, load, file) => {
+    await server.startProfile(SAMPLE_INTERVAL_MICROSECONDS);
+    const cost = await load();
+    const cpuProfile = await server.stopProfile<CpuProfile>();
+    writeFileSync(file, JSON.stringify(cpuProfile));
+    const functions = functionTimes(cpuProfile);
+    return { cost, functions, scale: cost / sumOf(functions) };
+  });
+}
+
+/** Prints what the servers allocate. What else the machine does changes nothing of it. */
+export function allocations(options: Options): Promise<void> {
+  const { durationSeconds } = options;
+  return profileServers(options, ALLOCATED, async (server, load) => {
+    await server.startAllocations(SAMPLE_INTERVAL_BYTES);
+    const requests = (durationSeconds * 1e6) / (await load());
+    const functions = functionAllocations(await server.stopAllocations<HeapProfile>());
+    return { cost: sumOf(functions) / requests, functions, scale: 1 / requests };
+  });
+}
+
+/** Gives the requests to the servers without a network, as `in-process` does. */
+async function profileServers(options: Options, counted: Counted, profileServer: Profile): Promise<void> {
   const { servers = DEFAULT_SERVERS, rows = DEFAULT_ROWS } = options;
   await forEachHeat({ ...options, servers, rows }, async (heat) => {
-    const title = `${heat.database.kind}, ${heat.rows} rows: ${heat.workload.title}`;
     await heat.withServers(async (running) => {
-      const profiled = await profileServers(running, heat, options);
-      console.log(`\n## ${title}\n\n${profileReport(profiled)}`);
+      const profiled: ProfiledServer[] = [];
+      for (const server of running) {
+        const load = await warmUp(server, heat, options);
+        const file = profileFile(`${heat.database.kind}-${heat.workload.name}-${server.name}`);
+        profiled.push({ name: server.name, ...(await profileServer(server, load, file)) });
+      }
+      const title = `${heat.database.kind}, ${heat.rows} rows: ${heat.workload.title}`;
+      console.log(`\n## ${title}\n\n${profileReport(profiled, counted)}`);
     });
   });
 }
 
-/** The servers take turns, so that what else the machine does meets them alike. */
-async function profileServers(
-  servers: readonly ServerProcess[],
-  { workload, database, polls }: Heat,
-  { connections, durationSeconds, warmUpSeconds, rounds }: Options,
-): Promise<ProfiledServer[]> {
-  await warmUp(servers, workload.requests, { connections, durationSeconds: warmUpSeconds, polls });
-  const slices = new Map<ServerName, Slice[]>(servers.map(({ name }) => [name, []]));
-  for (let round = 0; round < rounds; round++) {
-    for (const server of rotated(servers, round)) {
-      await server.startProfile(SAMPLE_INTERVAL_MICROSECONDS);
-      const measured = await measure(server, workload.requests, { connections, durationSeconds, polls });
-      const cpuProfile = await server.stopProfile<CpuProfile>();
-      slices.get(server.name)?.push({ round: measured, functions: functionTimes(cpuProfile) });
-      writeFileSync(profileFile(`${database.kind}-${workload.name}-${server.name}`), JSON.stringify(cpuProfile));
-    }
-  }
-  return servers.map(({ name }) => average(name, slices.get(name) ?? []));
+async function warmUp(
+  server: ServerProcess,
+  { workload: { requests }, database }: Heat,
+  { connections, durationSeconds, warmUpSeconds }: Options,
+): Promise<() => Promise<number>> {
+  const load = (cpuSeconds: number): Promise<number> => server.loadInProcess(requests, { connections, cpuSeconds });
+  await load(warmUpSeconds);
+  await database.clearDrafts();
+  return () => load(durationSeconds);
 }
 
-interface Slice {
-  readonly round: Round;
-  readonly functions: readonly FunctionTime[];
-}
-
-/** Times a request, such that they add up to what the process took of the processor while it was profiled. */
-function average(name: ServerName, slices: readonly Slice[]): ProfiledServer {
-  const requests = slices.reduce((sum, { round }) => sum + round.requests, 0);
-  const cpu = slices.reduce((sum, { round }) => sum + round.cpuMicrosecondsPerRequest * round.requests, 0) / requests;
-  const functions = slices.flatMap((slice) => slice.functions);
-  const sampled = functions.reduce((sum, { selfMicroseconds }) => sum + selfMicroseconds, 0) / requests;
-  return { name, requests, cpuMicroseconds: cpu, functions, scale: cpu / sampled / requests };
+function sumOf(functions: readonly FunctionCost[]): number {
+  return functions.reduce((sum, { self }) => sum + self, 0);
 }
 
 function profileFile(name: string): URL {

@@ -2,22 +2,49 @@ import { table } from '../table.ts';
 import type { ProfiledServer } from './profile.ts';
 
 const MOST_FUNCTIONS = 50;
-/** Less than this a request, in microseconds, is noise. */
-const LEAST_MICROSECONDS = 0.05;
 
-/** Where the time of each server goes, in microseconds a request: by module, and by function. */
-export function profileReport(servers: readonly ProfiledServer[]): string {
+/** What is counted. */
+export interface Counted {
+  readonly title: string;
+  readonly self: string;
+  readonly total: string;
+  readonly unit: string;
+  /** Less than this a request is noise. */
+  readonly least: number;
+  readonly digits: number;
+}
+
+export const CPU_TIME: Counted = {
+  title: 'CPU while profiled',
+  self: 'self time',
+  total: 'time with what it calls',
+  unit: 'µs/request',
+  least: 0.05,
+  digits: 2,
+};
+export const ALLOCATED: Counted = {
+  title: 'Allocated',
+  self: 'allocated',
+  total: 'allocated with what it calls',
+  unit: 'bytes/request',
+  least: 1,
+  digits: 0,
+};
+
+/** Where the cost of each server lies, for a request: by module, and by function. */
+export function profileReport(servers: readonly ProfiledServer[], counted: Counted): string {
+  const { title, self, total, unit, digits } = counted;
   const names = servers.map(({ name }) => name);
   const head = [...names, 'more'];
-  const modules = rowsOf(servers, (entry) => entry.module, 'selfMicroseconds', Infinity);
-  const self = rowsOf(servers, (entry) => entry.key, 'selfMicroseconds', MOST_FUNCTIONS);
-  const total = rowsOf(servers, isOurs, 'totalMicroseconds', MOST_FUNCTIONS);
-  const costs = servers.map(({ name, cpuMicroseconds }) => `${name} ${cpuMicroseconds.toFixed(1)}`);
+  const modules = rowsOf(servers, (entry) => entry.module, 'self', counted, Infinity);
+  const byFunction = rowsOf(servers, (entry) => entry.key, 'self', counted);
+  const withCalls = rowsOf(servers, isOurs, 'total', counted);
+  const costs = servers.map(({ name, cost }) => `${name} ${cost.toFixed(digits)}`);
   return [
-    `CPU while profiled, µs/request: ${costs.join(', ')}`,
-    table(['self time by module, µs/request', ...head], modules),
-    table(['self time by function, µs/request', ...head], self),
-    table(['time with what it calls, functions of the repository, µs/request', ...head], total),
+    `${title}, ${unit}: ${costs.join(', ')}`,
+    table([`${self} by module, ${unit}`, ...head], modules),
+    table([`${self} by function, ${unit}`, ...head], byFunction),
+    table([`${total}, functions of the repository, ${unit}`, ...head], withCalls),
   ].join('\n\n');
 }
 
@@ -31,24 +58,25 @@ function isOurs({ module, key }: Entry): string | undefined {
 function rowsOf(
   servers: readonly ProfiledServer[],
   keyOf: (entry: Entry) => string | undefined,
-  time: 'selfMicroseconds' | 'totalMicroseconds',
-  most: number,
+  cost: 'self' | 'total',
+  { least, digits }: Counted,
+  most = MOST_FUNCTIONS,
 ): string[][] {
-  const times = new Map<string, number[]>();
+  const costs = new Map<string, number[]>();
   for (const [column, { functions, scale }] of servers.entries()) {
     for (const entry of functions) {
       const key = keyOf(entry);
       if (key === undefined || entry.key === '(root)') continue;
-      const row = times.get(key) ?? servers.map(() => 0);
-      row[column]! += entry[time] * scale;
-      times.set(key, row);
+      const row = costs.get(key) ?? servers.map(() => 0);
+      row[column]! += entry[cost] * scale;
+      costs.set(key, row);
     }
   }
-  return [...times]
+  return [...costs]
     .map(([key, row]) => ({ key, row, more: row.at(-1)! - (servers.length > 1 ? row[0]! : 0) }))
-    .filter(({ row }) => row.some((value) => value >= LEAST_MICROSECONDS))
+    .filter(({ row }) => row.some((value) => value >= least))
     .toSorted((a, b) => Math.abs(b.more) - Math.abs(a.more))
     .slice(0, most)
     .toSorted((a, b) => b.more - a.more)
-    .map(({ key, row, more }) => [key].concat([...row, more].map((value) => value.toFixed(2))));
+    .map(({ key, row, more }) => [key].concat([...row, more].map((value) => value.toFixed(digits))));
 }

@@ -27,6 +27,8 @@ export type Command =
   | { readonly name: 'loadInProcess'; readonly requests: readonly BenchRequest[]; readonly load: InProcessLoad }
   | { readonly name: 'startProfile'; readonly intervalMicroseconds: number }
   | { readonly name: 'stopProfile' }
+  | { readonly name: 'startAllocations'; readonly intervalBytes: number }
+  | { readonly name: 'stopAllocations' }
   | { readonly name: 'stop' };
 
 type CommandHandlers = {
@@ -65,6 +67,8 @@ export async function serve(build: (settings: ServerSettings) => Promise<BenchSe
     loadInProcess: (command) => loadInProcess(app, command.requests, command.load),
     startProfile: ({ intervalMicroseconds }) => startProfile(session, intervalMicroseconds),
     stopProfile: async () => (await session.post('Profiler.stop')).profile,
+    startAllocations: ({ intervalBytes }) => startAllocations(session, intervalBytes),
+    stopAllocations: async () => (await session.post('HeapProfiler.stopSampling')).profile,
     stop: () => app.close(),
   };
   const perform = async (command: Command): Promise<unknown> => commands[command.name](command as never);
@@ -83,6 +87,15 @@ async function startProfile(session: Session, interval: number): Promise<void> {
   await session.post('Profiler.enable');
   await session.post('Profiler.setSamplingInterval', { interval });
   await session.post('Profiler.start');
+}
+
+/** Samples what is allocated, whether it is still alive or not. */
+async function startAllocations(session: Session, samplingInterval: number): Promise<void> {
+  await session.post('HeapProfiler.startSampling', {
+    samplingInterval,
+    includeObjectsCollectedByMajorGC: true,
+    includeObjectsCollectedByMinorGC: true,
+  });
 }
 
 function usage(requests: number): Usage {

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { startPostgres, startRedis, type TestServer } from '../../../scripts/servers.ts';
+import type { ShopProcess } from '../test/support/shop-process.ts';
 import { type Shop, startShop } from '../test/support/shop.ts';
 import { Product } from '../src/entities/product.ts';
 import { pastShop } from '../test/support/database.ts';
@@ -81,7 +82,7 @@ async function redisFault(t: Test, arena: Arena, redis: TestServer, how: 'killed
 
 /** The load balancer is told before the shop stops listening, and every request that was sent is answered. */
 async function rollingRestart(t: Test, arena: Arena, start: () => Promise<Shop>): Promise<Phase> {
-  const [old] = arena.shops as [Shop];
+  const [old] = arena.shops as [Shop<ShopProcess>];
   const phase = await arena.during('a shop stops on SIGTERM', async () => {
     await sleep(500);
     const exit = old.process.stop('SIGTERM');
@@ -98,7 +99,7 @@ async function rollingRestart(t: Test, arena: Arena, start: () => Promise<Shop>)
 
 /** Requests in flight on that shop get no answer; no other request notices. */
 async function suddenDeath(t: Test, arena: Arena, start: () => Promise<Shop>): Promise<Phase> {
-  const [old] = arena.shops as [Shop];
+  const [old] = arena.shops as [Shop<ShopProcess>];
   let killedAt = 0;
   const isGone = ({ shop, startedAt }: Entry): boolean => shop === old && startedAt < killedAt + 1000;
   const phase = await arena.during('a shop dies of SIGKILL', async () => {

@@ -52,13 +52,16 @@ const API: OpenapiOptions = {
 /**
  * The shop, ready to listen. Closing it closes its database, its store and its mail sender. Its checks go into `health`,
  * by which whoever stops it tells the load balancer beforehand. What is for people on a terminal beside the log is handed to `write`.
+ * A `log` gets the lines of the log as JSON, instead of standard output.
  */
 export async function buildApp(
   settings: Settings,
   health = new HealthRegistry(),
   write: (text: string) => unknown = (text) => process.stdout.write(text),
+  log?: { write(line: string): void },
 ): Promise<FastifyInstance> {
-  const app = fastify(serverOptions({ ...logOptions(settings.terminal), trustProxy: settings.trustProxy }));
+  const logging = log === undefined ? logOptions(settings.terminal) : { logger: { stream: log } };
+  const app = fastify(serverOptions({ ...logging, trustProxy: settings.trustProxy }));
   if (settings.terminal) {
     logRequests(app);
     tellRoutes(app, write);

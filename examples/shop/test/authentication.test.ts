@@ -2,8 +2,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { isError, isInvalid } from './support/expect.ts';
 import type { Answer } from './support/http-client.ts';
-import { SECRET_KEY } from './support/shop-process.ts';
-import { ADMIN, PASSWORD, type Shop, startShop, withShop } from './support/shop.ts';
+import { SECRET_KEY } from './support/running-shop.ts';
+import { ADMIN, PASSWORD, type Shop, openShop, withShop } from './support/shop.ts';
 import { type Claims, claimsOf, encode, forge, seconds } from './support/token.ts';
 
 interface Account {
@@ -324,7 +324,7 @@ t.test('settings', async (t) => {
     JWT_ACCESS_TOKEN_EXPIRES: '60',
     JWT_SECRET: '',
   };
-  const shop = await startShop(t, { variables });
+  const shop = await openShop(t, { variables });
   const token = await shop.login();
   const { iat, exp } = claimsOf(token);
   t.equal(Number(exp) - Number(iat), 60, 'JWT_ACCESS_TOKEN_EXPIRES');

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap';
-import { PASSWORD, type Shop, startShop, withShop } from './support/shop.ts';
+import { PASSWORD, type Shop, openShop, withShop } from './support/shop.ts';
 import { codeOf, enrol } from './support/two-factor.ts';
 
 withShop({}, async (t, shop) => {
-  const other = await startShop(t, { kind: shop.kind, databaseUrl: shop.databaseUrl });
+  const other = await openShop(t, { kind: shop.kind, databaseUrl: shop.databaseUrl });
   await t.test('API keys', (t) => apiKeys(t, shop, other));
   await t.test('two factors', (t) => twoFactors(t, shop));
   await t.test('an account goes with its keys and its second factor', (t) => deletion(t, shop));
@@ -62,14 +62,14 @@ async function deletion(t: Test, shop: Shop): Promise<void> {
 }
 
 t.test('without a service there are no logins by one, and one that is set is asked', async (t) => {
-  const none = await startShop(t);
+  const none = await openShop(t);
   t.equal((await none.get('/api/auth/oauth/google')).status, 404);
   const variables = {
     OAUTH_GITHUB_ISSUER: 'https://github.com',
     OAUTH_GITHUB_CLIENT_ID: 'shop',
     OAUTH_GITHUB_CLIENT_SECRET: 'a secret',
   };
-  const shop = await startShop(t, { variables });
+  const shop = await openShop(t, { variables });
   const answer = await fetch(`${shop.url}/api/auth/oauth/github`, { redirect: 'manual' });
   t.equal(answer.status, 302);
   t.match(answer.headers.get('location'), /^https:\/\/github\.com\/login\/oauth\/authorize\?.*client_id=shop/);

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { isError } from './support/expect.ts';
-import { startShop, withShop } from './support/shop.ts';
+import { openShop, withShop } from './support/shop.ts';
 import { deadPort } from './support/mail-server.ts';
 
 interface Health {
@@ -32,7 +32,7 @@ withShop({}, async (t, shop) => {
 
 t.test('a check that fails: 503, without a word of why', async (t) => {
   const port = await deadPort();
-  const shop = await startShop(t, { variables: { REDIS_URL: `redis://:secret-word@127.0.0.1:${port}/3` } });
+  const shop = await openShop(t, { variables: { REDIS_URL: `redis://:secret-word@127.0.0.1:${port}/3` } });
   for (const path of ['/health/', '/health']) {
     const answer = await shop.get<Health>(path);
     t.equal(answer.status, 503, path);

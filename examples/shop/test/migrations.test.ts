@@ -8,7 +8,8 @@ import { MIGRATIONS } from '../migrations/index.ts';
 import { MIGRATIONS_TABLE } from '../src/database.ts';
 import { freshDatabase, pastShop, queryDatabase } from './support/database.ts';
 import type { Page } from './support/records.ts';
-import { SECRET_KEY, ShopProcess, type Variables } from './support/shop-process.ts';
+import { SECRET_KEY, type Variables } from './support/running-shop.ts';
+import { ShopProcess } from './support/shop-process.ts';
 import { ADMIN, startShop } from './support/shop.ts';
 
 const MIGRATE = fileURLToPath(new URL('../src/migrate.ts', import.meta.url));

@@ -1,4 +1,4 @@
-import { startShop, withShop } from './support/shop.ts';
+import { openShop, withShop } from './support/shop.ts';
 
 interface Header {
   readonly description?: string;
@@ -33,7 +33,7 @@ withShop({}, async (t, shop) => {
   });
 
   await t.test('the document is the same in every process, byte for byte', async (t) => {
-    const other = await startShop(t, { kind: shop.kind });
+    const other = await openShop(t, { kind: shop.kind });
     for (const path of ['/openapi.json', '/openapi.yaml']) {
       const [one, two] = await Promise.all([shop, other].map(async ({ url }) => (await fetch(url + path)).text()));
       t.equal(one, two, path);

@@ -4,7 +4,7 @@ import { isError, isInvalid } from './support/expect.ts';
 import type { Answer } from './support/http-client.ts';
 import { MailServer } from './support/mail-server.ts';
 import type { Page } from './support/records.ts';
-import { PASSWORD, type Shop, codeIn, startShop, withShop } from './support/shop.ts';
+import { PASSWORD, type Shop, codeIn, openShop, withShop } from './support/shop.ts';
 import { claimsOf } from './support/token.ts';
 
 interface Registered {
@@ -266,7 +266,7 @@ async function sends(t: Test, shop: Shop): Promise<void> {
 for (const kind of TEST_DATABASES) {
   t.test(`with a mail server, on ${kind}`, { skip: missingServer(kind) }, async (t) => {
     const server = new MailServer();
-    const shop = await startShop(t, {
+    const shop = await openShop(t, {
       kind,
       variables: { SMTP_URL: await server.start(t), MAIL_FROM: 'Shop <shop@example.com>' },
     });

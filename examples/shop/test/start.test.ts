@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { isError } from './support/expect.ts';
-import { ShopProcess, type Variables } from './support/shop-process.ts';
+import type { Variables } from './support/running-shop.ts';
+import { ShopProcess } from './support/shop-process.ts';
 import { ADMIN, startShop } from './support/shop.ts';
 
 t.test('it says where it listens, and three curl lines to try', async (t) => {

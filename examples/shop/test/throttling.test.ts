@@ -2,13 +2,13 @@ import t, { type Test } from 'tap';
 import { isError } from './support/expect.ts';
 import type { Answer } from './support/http-client.ts';
 import { deadPort } from './support/mail-server.ts';
-import { ADMIN, PASSWORD, startShop } from './support/shop.ts';
+import { ADMIN, PASSWORD, openShop } from './support/shop.ts';
 
 /** Long enough that no window ends while a test runs. */
 const WINDOW = 600;
 
 t.test('an IP rule', async (t) => {
-  const shop = await startShop(t, { variables: { THROTTLE_IP: `5/${WINDOW}` } });
+  const shop = await openShop(t, { variables: { THROTTLE_IP: `5/${WINDOW}` } });
   for (let remaining = 4; remaining >= 0; remaining -= 1) {
     const answer = await shop.get('/api/products');
     t.equal(answer.status, 200);
@@ -41,7 +41,7 @@ t.test('an IP rule', async (t) => {
 });
 
 t.test('a user rule', async (t) => {
-  const shop = await startShop(t, { variables: { THROTTLE_USER: `4/${WINDOW}` } });
+  const shop = await openShop(t, { variables: { THROTTLE_USER: `4/${WINDOW}` } });
   const admin = await shop.login();
   const user = await shop.newUser('user@example.com');
   for (let request = 0; request < 8; request += 1) {
@@ -67,7 +67,7 @@ t.test('a user rule', async (t) => {
 });
 
 t.test('two rules', async (t) => {
-  const shop = await startShop(t, { variables: { THROTTLE_IP: `7/${WINDOW}`, THROTTLE_USER: `3/${WINDOW}` } });
+  const shop = await openShop(t, { variables: { THROTTLE_IP: `7/${WINDOW}`, THROTTLE_USER: `3/${WINDOW}` } });
   const token = await shop.login();
   hasHeaders(t, await shop.get('/api/products'), 7, 5, 'one rule applied');
   hasHeaders(t, await shop.get('/api/products', { token }), 3, 2, 'of two, the one that is closest to its limit');
@@ -82,7 +82,7 @@ t.test('two rules', async (t) => {
 });
 
 t.test('TRUST_PROXY', async (t) => {
-  const shop = await startShop(t, { variables: { THROTTLE_IP: `2/${WINDOW}`, TRUST_PROXY: 'loopback' } });
+  const shop = await openShop(t, { variables: { THROTTLE_IP: `2/${WINDOW}`, TRUST_PROXY: 'loopback' } });
   const from = (address: string): Promise<Answer> =>
     shop.get('/api/products', { headers: { 'x-forwarded-for': address } });
   const statuses = async (...addresses: string[]): Promise<number[]> => {
@@ -126,7 +126,7 @@ t.test('TRUST_PROXY', async (t) => {
 });
 
 t.test('100/60 and 1000/60 by default', async (t) => {
-  const shop = await startShop(t, { variables: { THROTTLE_IP: '', THROTTLE_USER: '' } });
+  const shop = await openShop(t, { variables: { THROTTLE_IP: '', THROTTLE_USER: '' } });
   const anonymous = await shop.get('/api/products');
   t.equal(anonymous.headers.get('ratelimit-limit'), '100');
   const token = await shop.login();
@@ -135,7 +135,7 @@ t.test('100/60 and 1000/60 by default', async (t) => {
 
 t.test('without the Redis it was told of, requests pass and the log says so', async (t) => {
   const variables = { THROTTLE_IP: `1/${WINDOW}`, REDIS_URL: `redis://127.0.0.1:${await deadPort()}` };
-  const shop = await startShop(t, { variables });
+  const shop = await openShop(t, { variables });
   for (let request = 0; request < 3; request += 1) t.equal((await shop.get('/api/products')).status, 200);
   await shop.process.logged((line) => line.level >= 40 && /throttl|store|redis/i.test(line.msg));
   t.equal((await shop.get('/health/')).status, 503);

@@ -1,4 +1,4 @@
-import type { ListOf, ListParameters, ManyOf } from './list.ts';
+import type { FilterParameters, ListOf, ListParameters, ManyOf } from './list.ts';
 
 /**
  * The routes of an API by the paths of its views, in plain types: of a router that chains `register()`, or of an object
@@ -114,6 +114,8 @@ export interface Declarations {
   readonly count: string;
   /** The forms in which a list can be exported. */
   readonly exports: string;
+  /** The values that the summary tells, by the names that clients ask for; never if there is none. */
+  readonly summary: unknown;
 }
 
 type None = Record<never, never>;
@@ -191,11 +193,22 @@ type Selecting<D extends Declarations, Output, Member> = [keyof D['expandable'] 
  * method of the view.
  */
 type ModelRoutes<View, D extends Declarations> = OperationsAt<View, OperationName<D> & keyof View, D> &
+  ([D['summary']] extends [never] ? unknown : { readonly summary: SummaryOf<D> }) &
   ('update' extends D['operations']
     ? 'PUT' extends D['updateMethods']
       ? Pick<Operations<D>, 'replace'>
       : unknown
     : unknown);
+
+/** The summary of a view, whose answer has the groups and values that a client asks for. */
+interface SummaryOf<D extends Declarations> {
+  readonly detail: false;
+  readonly query: OneByOne<FilterParameters<D>>;
+  readonly body: undefined;
+  readonly data: unknown;
+  readonly errors: None;
+  readonly tells: D['summary'];
+}
 
 type OperationName<D extends Declarations> =
   | Extract<D['operations'], 'list' | 'retrieve' | 'create' | 'destroy'>

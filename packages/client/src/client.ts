@@ -63,23 +63,114 @@ type LastPart<Path> = Path extends `${string}/:${infer Rest}`
 
 /** The calls of one view. */
 export type Resource<Routes> = {
-  readonly [Name in keyof Routes]: Routes[Name] extends Route
-    ? Name extends 'list' | 'retrieve'
-      ? Routes[Name] extends SelectingRoute
-        ? SelectingReading<Routes[Name]>
-        : Reading<Routes[Name]>
-      : Routes[Name] extends SelectingRoute
-        ? SelectingWrite<Routes[Name]>
-        : Call<
-            Routes[Name],
-            WriteArguments<Routes[Name], Name extends 'destroy' ? [] : BodyArgument<BodyOf<Routes[Name]>>>
-          >
-    : Action<Routes[Name]>;
+  readonly [Name in keyof Routes]: Routes[Name] extends SummaryRoute
+    ? Summing<Routes[Name]>
+    : Routes[Name] extends Route
+      ? Name extends 'list' | 'retrieve'
+        ? Routes[Name] extends SelectingRoute
+          ? SelectingReading<Routes[Name]>
+          : Reading<Routes[Name]>
+        : Routes[Name] extends SelectingRoute
+          ? SelectingWrite<Routes[Name]>
+          : Call<
+              Routes[Name],
+              WriteArguments<Routes[Name], Name extends 'destroy' ? [] : BodyArgument<BodyOf<Routes[Name]>>>
+            >
+      : Action<Routes[Name]>;
 } & EachOf<Routes> &
   ExportOf<Routes> & {
     /** Returns the beginning of the keys of all reading calls of the view. */
     key(): QueryKey;
   };
+
+/** A route that tells of groups of records what a client asks for. */
+interface SummaryRoute extends Route {
+  /** The values of groups, and of each aggregate, by name. */
+  readonly tells: Readonly<Record<'group' | 'sum' | 'avg' | 'min' | 'max', object>>;
+}
+
+type ToldBy<R extends SummaryRoute, Parameter extends keyof SummaryRoute['tells']> = Names<keyof R['tells'][Parameter]>;
+
+/** The names that a call asks for. */
+interface Asked<Group, Sum, Avg, Min, Max> {
+  /** The fields by whose values records are put into groups. Default: all records are one group. */
+  readonly group?: Group | undefined;
+  /** The fields to add up. */
+  readonly sum?: Sum | undefined;
+  readonly avg?: Avg | undefined;
+  readonly min?: Min | undefined;
+  readonly max?: Max | undefined;
+}
+
+type AnyAsked<R extends SummaryRoute> = Asked<
+  ToldBy<R, 'group'>,
+  ToldBy<R, 'sum'>,
+  ToldBy<R, 'avg'>,
+  ToldBy<R, 'min'>,
+  ToldBy<R, 'max'>
+>;
+
+/** The reading of a summary. Its answer has what is asked for, and nothing else. */
+interface Summing<R extends SummaryRoute> extends Answering<SummaryData<R, AnyAsked<R>>> {
+  <
+    const Group extends ToldBy<R, 'group'> = never,
+    const Sum extends ToldBy<R, 'sum'> = never,
+    const Avg extends ToldBy<R, 'avg'> = never,
+    const Min extends ToldBy<R, 'min'> = never,
+    const Max extends ToldBy<R, 'max'> = never,
+  >(
+    query?: R['query'] & Asked<Group, Sum, Avg, Min, Max>,
+    options?: CallOptions,
+  ): Promise<SummaryData<R, Asked<Group, Sum, Avg, Min, Max>>>;
+  /** The same call, which does not throw ApiError: a union of the answer and the errors that the route can have. */
+  safe<
+    const Group extends ToldBy<R, 'group'> = never,
+    const Sum extends ToldBy<R, 'sum'> = never,
+    const Avg extends ToldBy<R, 'avg'> = never,
+    const Min extends ToldBy<R, 'min'> = never,
+    const Max extends ToldBy<R, 'max'> = never,
+  >(
+    query?: R['query'] & Asked<Group, Sum, Avg, Min, Max>,
+    options?: CallOptions,
+  ): Promise<Answer<ToldRoute<R, SummaryData<R, Asked<Group, Sum, Avg, Min, Max>>>, 'read'>>;
+  /** The key of the answer in a cache, such as TanStack Query's: equal for equal requests, made of JSON alone. */
+  key(query?: R['query'] & AnyAsked<R>): QueryKey;
+}
+
+interface ToldRoute<R extends SummaryRoute, Data> extends Route {
+  readonly detail: false;
+  readonly data: Data;
+  readonly errors: R['errors'];
+}
+
+interface SummaryData<R extends SummaryRoute, Ask> {
+  readonly results: (GroupRow<R, Ask> & ToldOf<R, Ask>)[];
+}
+
+interface GroupRow<R extends SummaryRoute, Ask> {
+  readonly group: ToldValues<R['tells']['group'], AskedIn<Ask, 'group'>>;
+  /** The number of records in the group. */
+  readonly count: number;
+}
+
+type ToldOf<R extends SummaryRoute, Ask> = {
+  readonly [
+    Name in Exclude<keyof R['tells'], 'group'> as [AskedIn<Ask, Name>] extends [never] ? never : Name
+  ]: ToldValues<R['tells'][Name], AskedIn<Ask, Name>>;
+};
+
+type AskedIn<Ask, Name> = Exclude<Ask[Name & keyof Ask], undefined>;
+
+/** The values of the names that are asked for. Of names that are not literal, any may be there. */
+type ToldValues<All, Name> = [Name] extends [never]
+  ? Record<never, never>
+  : [Name] extends [readonly (infer One)[]]
+    ? number extends Name['length']
+      ? Partial<All>
+      : Pick<All, One & keyof All>
+    : [Name] extends [string]
+      ? Pick<All, Name & keyof All>
+      : Partial<All>;
 
 /** A route of whose records a client chooses the fields. */
 interface SelectingRoute extends Route {

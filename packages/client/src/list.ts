@@ -25,15 +25,18 @@ type Flat<T> = { readonly [Name in keyof T]: T[Name] };
 type None = Record<never, never>;
 
 type Narrowing<D extends Declarations> = Flat<
-  FieldFilters<D> &
-    Given<D['search'], Parameter<D['filters'], 'searchFields', 'search'>, string> &
+  FilterParameters<D> &
     Given<
       D['sort'],
       Parameter<D['filters'], 'orderingFields', 'sort'>,
       SortName<D['sort']> | readonly SortName<D['sort']>[]
-    > &
-    Given<LogicField<D>, Parameter<D['filters'], 'jsonLogicFields', 'filter'>, JsonLogic<LogicField<D>>>
+    >
 >;
+
+/** The parameters that narrow, and do not order. */
+export type FilterParameters<D extends Declarations> = FieldFilters<D> &
+  Given<D['search'], Parameter<D['filters'], 'searchFields', 'search'>, string> &
+  Given<LogicField<D>, Parameter<D['filters'], 'jsonLogicFields', 'filter'>, JsonLogic<LogicField<D>>>;
 
 /** A parameter that exists if something is declared for it. */
 type Given<Declared, Name extends string, Value> = [Declared] extends [never]

@@ -17,6 +17,7 @@ export { inLookups } from './language/across-relations.ts';
 export { asksForOne, isAlways } from './language/condition.ts';
 export { DOT, DOTTED_I, foldCase, foldedLetters, variantsOf } from './language/fold-case.ts';
 
+export type { Group, Grouping, GroupKey, GroupTotal } from './language/grouping.ts';
 export type { RelatedProjection } from './language/projection.ts';
 export type { Query, Slice } from './language/query.ts';
 export { countedRecords, isRelatedPath, type RelatedPath } from './language/related-path.ts';

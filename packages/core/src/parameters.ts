@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import { type ErrorDetail, InvalidUsage } from './errors.ts';
 import { pointerStep, textProblem } from './json.ts';
+import { nearest } from './nearest.ts';
 import { parseStrictJson, StrictJsonError } from './strict-json.ts';
 
 /** A query parameter of a filter or a paginator: its name, and a schema of its text for documents. */
@@ -156,6 +157,15 @@ export class PlacedInvalidUsage extends InvalidUsage {
 export function invalidParameter(name: string, problem: string): InvalidUsage {
   const details = [{ in: 'query', path: pointerStep(name), message: problem } as const];
   return new PlacedInvalidUsage((word) => `${word} "${name}" ${problem}`, details);
+}
+
+/** Makes the problem of a parameter that names something which is not there: names the nearest, and all that are. */
+export function unknownName(name: string, names: readonly string[]): string {
+  const allowed = `allowed: ${names.join(', ')}`;
+  if (name === '') return `must not have an empty name; ${allowed}`;
+  const meant = nearest(name, names);
+  const hint = meant === undefined ? '' : ` (did you mean "${meant}"?)`;
+  return `does not know the name "${echo(name)}"${hint}; ${allowed}`;
 }
 
 /** A parser that nests (`a[b]=1`) makes objects and arrays in places of texts. */

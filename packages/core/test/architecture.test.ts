@@ -7,10 +7,11 @@ import { type SourceModule, readModules, resolveImport } from './support/source-
 const coreFolder = new URL('../src/', import.meta.url);
 const core = readModules(coreFolder);
 const auth = readModules(new URL('../../auth/src/', import.meta.url));
+const outbox = readModules(new URL('../../outbox/src/', import.meta.url));
 const mongodb = readModules(new URL('../../mongodb/src/', import.meta.url));
 const cli = readModules(new URL('../../cli/src/', import.meta.url));
 const testing = readModules(new URL('../../testing/src/', import.meta.url));
-const every = [...core, ...auth, ...mongodb, ...cli, ...testing];
+const every = [...core, ...auth, ...outbox, ...mongodb, ...cli, ...testing];
 const layers = documentedLayers();
 
 /** The entries of core: for applications, and for packages that bring a backend. */
@@ -71,6 +72,7 @@ t.test(
 t.test('no file imports itself, directly or through others', async (t) => {
   t.strictSame(cycles(core), [], 'in core');
   t.strictSame(cycles(auth), [], 'in auth');
+  t.strictSame(cycles(outbox), [], 'in outbox');
   t.strictSame(cycles(mongodb), [], 'in mongodb');
   t.strictSame(cycles(cli), [], 'in cli');
   t.strictSame(cycles(testing), [], 'in testing');
@@ -89,7 +91,7 @@ t.test('core imports what it declares, and no driver', async (t) => {
 t.test("MikroORM's private names stand in mikro/ alone, and are those that its README lists", async (t) => {
   const hidden = privateNames(new URL('.', import.meta.resolve('@mikro-orm/core')));
   t.ok(hidden.size > 100 && hidden.has('connected') && hidden.has('applyFilters'), 'the declarations can be read');
-  const used = [...core, ...auth].flatMap(({ path, identifiers }) =>
+  const used = [...core, ...auth, ...outbox].flatMap(({ path, identifiers }) =>
     [...identifiers].filter((name) => hidden.has(name) && !OWN_WORDS.has(name)).map((name) => `${path}: ${name}`),
   );
   const places = new Set(
@@ -132,6 +134,7 @@ t.test('what MikroORM keeps on entities under names of two underscores stands in
 
 for (const [name, modules, doors] of [
   ['auth', auth, ['@viewset/core']],
+  ['outbox', outbox, ['@viewset/core']],
   ['mongodb', mongodb, ['@viewset/core', '@viewset/core/backend']],
   ['cli', cli, ['@viewset/core']],
   ['testing', testing, ['@viewset/core', '@viewset/client', '@viewset/mongodb']],
@@ -165,6 +168,7 @@ t.test('the backend of MongoDB stands on the room of what is private, not the ot
 for (const [name, modules, entries] of [
   ['core', core, ENTRIES],
   ['auth', auth, ['index.ts']],
+  ['outbox', outbox, ['index.ts']],
   ['mongodb', mongodb, ['index.ts']],
   ['cli', cli, ['index.ts']],
 ] as const) {

@@ -7,7 +7,7 @@ import { schemaOf } from './list-query.ts';
 import { here, hrefOf } from './location.ts';
 import type { Schema } from './openapi.ts';
 import { Facts } from './facts.tsx';
-import { isRow, itemsOf, rowsOf, textOf } from './records.ts';
+import { isRow, itemsOf, type Row, rowsOf, textOf } from './records.ts';
 import { recordHref } from './reference-href.ts';
 import { RowsTable } from './rows-table.tsx';
 import { SchemaForm } from './schema-form.tsx';
@@ -142,12 +142,20 @@ function split({ query, body }: Operation, values: Values): { query: URLSearchPa
   for (const parameter of query) {
     const value = values[parameter.name];
     if (names.has(parameter.name) || value === undefined || value === null || value === '') continue;
-    const items = Array.isArray(value) && parameter.explode !== false ? value : [value];
-    for (const each of items) sent.append(parameter.name, textOf(each));
+    const items = [value].flat().map(textOf);
+    for (const item of parameter.explode === false ? [items.join(',')] : items) sent.append(parameter.name, item);
   }
   const isParameter = new Set(query.map(({ name }) => name));
   const rest = Object.entries(values).filter(([name]) => names.has(name) || !isParameter.has(name));
   return { query: sent, body: Object.fromEntries(rest) };
+}
+
+/** A group of a summary as one row: the values of its keys, the number of its records, and `sum total`. */
+function flatGroup({ group, ...told }: Row): Row {
+  const values = Object.entries(told).flatMap(([name, value]) =>
+    isRow(value) ? Object.entries(value).map(([field, each]) => [`${name} ${field}`, each]) : [[name, value]],
+  );
+  return { ...(group as Row), ...(Object.fromEntries(values) as Row) };
 }
 
 /** The answer of an action: records as a table, a single one by its fields, everything else as it came. */
@@ -162,11 +170,18 @@ function Result({
   readonly path: string;
   readonly body: unknown;
 }): JSX.Element {
-  const rows = rowsOf(body);
+  const isSummary = action.facts?.action === 'summary';
+  const rows = isSummary ? rowsOf(body).map(flatGroup) : rowsOf(body);
   if (body === undefined) return <p>{texts.noContent}</p>;
   if (rows.length > 0) {
     return (
-      <RowsTable api={api} schema={rowOf(api.document, action.answer)} rows={rows} label={texts.result} path={path} />
+      <RowsTable
+        api={api}
+        schema={isSummary ? undefined : rowOf(api.document, action.answer)}
+        rows={rows}
+        label={texts.result}
+        path={path}
+      />
     );
   }
   if (itemsOf(body)?.length === 0) return <p>{texts.noRows}</p>;

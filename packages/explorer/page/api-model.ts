@@ -31,6 +31,8 @@ export interface Operation {
   readonly isTagged: boolean;
   /** The envelopes of the body and the answer, which their schemas leave out. */
   readonly wire: WireNames;
+  /** What the view says of the operation; undefined if no view has it. */
+  readonly facts: DocumentOperation['x-viewset'];
 }
 
 /** The body of an operation. */
@@ -119,12 +121,7 @@ function isRoot({ facts }: PlannedOperation): boolean {
   return facts.entity === undefined && facts.view.endsWith('-root');
 }
 
-function readOperation(
-  document: ApiDocument,
-  path: string,
-  method: string,
-  given: DocumentOperation,
-): Operation & { readonly facts: DocumentOperation['x-viewset'] } {
+function readOperation(document: ApiDocument, path: string, method: string, given: DocumentOperation): Operation {
   const parameters = (given.parameters ?? []).map((parameter) => follow<Parameter>(document, parameter));
   const content = Object.entries(given.requestBody?.content ?? {});
   const [type, media] =

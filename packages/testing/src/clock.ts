@@ -56,6 +56,7 @@ export class Clock {
     movedMs += ms;
     const isMoved = movedMs !== 0;
     globalThis.Date = isMoved ? MovedDate : RealDate;
-    performance.now = isMoved ? () => realNow() + movedMs : realNow;
+    if (isMoved) performance.now = () => realNow() + movedMs;
+    else Reflect.deleteProperty(performance, 'now');
   }
 }

@@ -10,7 +10,7 @@ const VARIABLES = { THROTTLE_IP: 'off', THROTTLE_USER: 'off', BCRYPT_ROUNDS: '4'
 
 for (const kind of ['postgresql', 'mongodb'] as const) {
   withShops(t, { processes: 2, kind, variables: VARIABLES }, async (t, shops) => {
-    const [first, second] = shops.all as [Shop, Shop];
+    const [first, second] = shops.all as readonly Shop[] as readonly [Shop, Shop];
     const address = (): string => `${randomBytes(6).toString('hex')}@example.com`;
     const many = (make: (shop: Shop, index: number) => Promise<Answer>): Promise<Answer[]> =>
       Promise.all(Array.from({ length: MANY }, (_, index) => make(shops.at(index), index)));

@@ -11,7 +11,7 @@ const VARIABLES = { THROTTLE_IP: 'off', THROTTLE_USER: 'off', BCRYPT_ROUNDS: '4'
 
 for (const kind of ['postgresql', 'mongodb'] as const) {
   withShops(t, { processes: 2, kind, variables: VARIABLES }, async (t, shops) => {
-    const [first, second] = shops.all as [Shop, Shop];
+    const [first, second] = shops.all as readonly Shop[] as readonly [Shop, Shop];
     const begin = async (): Promise<{ email: string; token: string; secret: string; codes: string[] }> => {
       const email = `${randomBytes(6).toString('hex')}@example.com`;
       const token = await first.newUser(email);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { isError } from '../support/expect.ts';
+import type { ShopProcess } from '../support/shop-process.ts';
 import type { Shop } from '../support/shop.ts';
 import { withShops } from '../support/shops.ts';
 
@@ -41,7 +42,7 @@ withShops(t, { processes: 2, variables: { SHUTDOWN_DELAY: '1' } }, async (t, sho
   });
 
   await t.test('a shop is not ready from SIGTERM on, before it stops listening', async (t) => {
-    const [leaving, staying] = shops.all as [Shop, Shop];
+    const [leaving, staying] = shops.all as [Shop<ShopProcess>, Shop<ShopProcess>];
     t.equal((await leaving.get('/health/ready')).status, 200);
     const from = leaving.process.log.length;
     const exit = leaving.process.stop('SIGTERM');

@@ -2,18 +2,20 @@ import { missingServer, TEST_DATABASES, type TestDatabase } from '@viewset/testi
 import t, { type Test } from 'tap';
 import { freshDatabase } from './database.ts';
 import { HttpClient, type RequestOptions } from './http-client.ts';
-import { ShopProcess, type Variables } from './shop-process.ts';
+import type { RunningShop, Variables } from './running-shop.ts';
+import { ShopInside } from './shop-inside.ts';
+import { ShopProcess } from './shop-process.ts';
 
 export const ADMIN = { email: 'admin@example.com', password: 'admin-password' };
 export const PASSWORD = 'user-password';
 
 /** A shop that listens, and what a client of it does again and again. */
-export class Shop extends HttpClient {
+export class Shop<Running extends RunningShop = RunningShop> extends HttpClient {
   readonly kind: TestDatabase;
   readonly databaseUrl: string;
-  readonly process: ShopProcess;
+  readonly process: Running;
 
-  constructor(url: string, kind: TestDatabase, databaseUrl: string, process: ShopProcess) {
+  constructor(url: string, kind: TestDatabase, databaseUrl: string, process: Running) {
     super(url);
     this.kind = kind;
     this.databaseUrl = databaseUrl;
@@ -66,20 +68,36 @@ export interface ShopOptions {
   variables?: Variables;
 }
 
-/** Starts a shop and waits until it listens. */
-export async function startShop(t: Test, options: ShopOptions = {}): Promise<Shop> {
-  const kind = options.kind ?? 'sqlite';
-  const databaseUrl = options.databaseUrl ?? (await freshDatabase(t, kind));
+/** Starts a shop in a process of its own, for tests of starts, ends and several processes. */
+export async function startShop(t: Test, options: ShopOptions = {}): Promise<Shop<ShopProcess>> {
+  const [kind, databaseUrl] = await databaseOf(t, options);
   const process = new ShopProcess(t, { DATABASE_URL: databaseUrl, ...options.variables });
   const { port } = await process.logged((line) => line.msg === 'listening');
   return new Shop(`http://127.0.0.1:${String(port)}`, kind, databaseUrl, process);
+}
+
+/**
+ * Opens a shop for tests of what it answers. Under CI it has a process of its own. Elsewhere it is in the process of the
+ * test, because most of the time of such a test would be the start.
+ */
+export async function openShop(t: Test, options: ShopOptions = {}): Promise<Shop> {
+  if (process.env['CI'] === 'true') return startShop(t, options);
+  const [kind, databaseUrl] = await databaseOf(t, options);
+  const inside = new ShopInside();
+  const port = await inside.start(t, { DATABASE_URL: databaseUrl, ...options.variables });
+  return new Shop(`http://127.0.0.1:${port}`, kind, databaseUrl, inside);
+}
+
+async function databaseOf(t: Test, options: ShopOptions): Promise<readonly [TestDatabase, string]> {
+  const kind = options.kind ?? 'sqlite';
+  return [kind, options.databaseUrl ?? (await freshDatabase(t, kind))];
 }
 
 /** Runs tests against a shop on every kind of database, each with a database of its own. */
 export function withShop(variables: Variables, tests: (t: Test, shop: Shop) => Promise<void>): void {
   for (const kind of TEST_DATABASES) {
     t.test(`on ${kind}`, { skip: missingServer(kind) }, async (t) => {
-      const shop = await startShop(t, { kind, variables });
+      const shop = await openShop(t, { kind, variables });
       await tests(t, shop);
       t.same(faults(shop), [], 'nothing that a client sent was a fault of the server');
     });

@@ -2,15 +2,16 @@ import { missingServer } from '@viewset/testing';
 import type { Test } from 'tap';
 import { type OwnRedis, withOwnRedis } from '../../../../packages/core/test/support/redis.ts';
 import { freshDatabase } from './database.ts';
-import type { Variables } from './shop-process.ts';
+import type { Variables } from './running-shop.ts';
+import type { ShopProcess } from './shop-process.ts';
 import { type Shop, startShop } from './shop.ts';
 
 /** Several processes of one shop, on one database and one Redis. */
 export interface Shops {
-  readonly all: readonly Shop[];
+  readonly all: readonly Shop<ShopProcess>[];
   readonly redis: OwnRedis;
   /** One after the other, over and over. */
-  at(index: number): Shop;
+  at(index: number): Shop<ShopProcess>;
 }
 
 /** Runs tests against several processes of one shop. The Redis is the test's own, to do to as it likes. */

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { JWT_SECRET } from './shop-process.ts';
+import { JWT_SECRET } from './running-shop.ts';
 
 export type Claims = Record<string, unknown>;
 

@@ -1,3 +1,4 @@
+// Needs a process of its own: Playwright replaces `process.cwd`.
 /** Passkeys in a real browser, with its virtual authenticator: by the API of WebAuthn itself, as docs/passkeys.md has it. */
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';

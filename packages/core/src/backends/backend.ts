@@ -2,6 +2,7 @@ import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { Awaitable } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import type { Condition } from '../language/condition.ts';
+import type { Group, Grouping } from '../language/grouping.ts';
 import type { Projection } from '../language/projection.ts';
 import type { Counting, Page, Query, Slice } from '../language/query.ts';
 import type { DatabaseErrors } from './database-errors.ts';
@@ -87,6 +88,8 @@ export interface Backend {
   ): Awaitable<Page<Record, number | null>>;
   /** The number of records. */
   count(source: Source, query: Query): Awaitable<number>;
+  /** The groups that the records are in, in any order; none if there are no records. */
+  groups(source: Source, query: Query, grouping: Grouping): Awaitable<Group[]>;
   /** True if there is any record. */
   exists(source: Source, query: Query): Awaitable<boolean>;
   /** The records of a slice as entities that `em` manages. */

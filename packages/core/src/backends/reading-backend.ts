@@ -4,6 +4,7 @@ import type { FieldPath } from '../fields/field-path.ts';
 import { compare } from '../language/compare.ts';
 import { asksForOne, type Condition } from '../language/condition.ts';
 import { primaryKey } from '../fields/primary-key.ts';
+import { type Group, type Grouping, pathsOf } from '../language/grouping.ts';
 import { noOrder } from '../language/order.ts';
 import type { Projection, RelatedProjection } from '../language/projection.ts';
 import { asksNothing, type Counting, type Page, type Query, type Slice } from '../language/query.ts';
@@ -24,7 +25,7 @@ import {
   type Reading,
   readingOf,
   type ReadTold,
-  type RowsRead,
+  type RelatedReaders,
 } from './reading.ts';
 import { managerOf, type Source } from './source.ts';
 
@@ -66,6 +67,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     counting: Counting,
   ): Awaitable<RowPage>;
   protected abstract countRows(question: Asked): Awaitable<number>;
+  protected abstract readGroups(question: Asked, grouping: Grouping): Awaitable<Group[]>;
   /**
    * Reads the children of several records by one command, in their order: rows with the key of the owner behind the columns.
    *
@@ -119,7 +121,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     const reading = readingOf(query, projection);
     return whenReady(this.#ask(reading.sourceOf(source), query, reading.columns), (question) =>
       whenReady(this.readPage(question, reading, slice, counting), ({ rows, count, next }) =>
-        whenReady(reading.recordsOf(this.#rowsRead(question, source, rows)), (records) => {
+        whenReady(reading.recordsOf(rows, this.#readersOf(question, source)), (records) => {
           return { rows: records, count, next };
         }),
       ),
@@ -129,6 +131,11 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   count(source: Source, query: Query): Awaitable<number> {
     if (asksNothing(query)) return 0;
     return whenReady(this.#ask(source, query, NO_COLUMNS), (question) => this.countRows(question));
+  }
+
+  groups(source: Source, query: Query, grouping: Grouping): Awaitable<Group[]> {
+    if (asksNothing(query)) return [];
+    return whenReady(this.#ask(source, query, pathsOf(grouping)), (question) => this.readGroups(question, grouping));
   }
 
   exists(source: Source, query: Query): Awaitable<boolean> {
@@ -179,7 +186,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
 
   #records<Record>(source: Source, query: Query, reading: Reading<Record>, select: Select): Awaitable<Record[]> {
     return whenReady(this.#ask(reading.sourceOf(source), query, reading.columns), (question) =>
-      whenReady(this.readRows(question, select), (rows) => reading.recordsOf(this.#rowsRead(question, source, rows))),
+      whenReady(this.readRows(question, select), (rows) => reading.recordsOf(rows, this.#readersOf(question, source))),
     );
   }
 
@@ -198,13 +205,13 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
         const joined = { related, question: asked, columns: ofChildren.reading.columns };
         return whenReady(this.readJoined(question, columns, key, joined), (found) => {
           if (found === undefined) return undefined;
-          const read = this.#rowsRead(question, source, [found.row]);
+          const readers = this.#readersOf(question, source)();
           const readChildren: ReadChildren = (one, keys) => {
-            if (one !== related) return read.readChildren(one, keys);
-            const children = ofChildren.reading.recordsOf(this.#rowsRead(asked, source, found.children));
+            if (one !== related) return readers.readChildren(one, keys);
+            const children = ofChildren.reading.recordsOf(found.children, this.#readersOf(asked, source));
             return whenReady(children, (records) => new Map([[keys[0], records]]));
           };
-          const records = reading.recordsOf({ ...read, readChildren });
+          const records = reading.recordsOf([found.row], () => ({ ...readers, readChildren }));
           return whenReady(records, ([record]) => record);
         });
       }),
@@ -216,11 +223,11 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     return whenReady(withFilters(source, query, paths), (visible) => this.questionOf(visible, query));
   }
 
-  #rowsRead({ em, query }: Question, source: Source, rows: readonly unknown[][]): RowsRead {
-    return { rows, ...this.#relatedReaders(em, source, query.filters) };
+  #readersOf({ em, query }: Question, source: Source): () => RelatedReaders {
+    return () => this.#relatedReaders(em, source, query.filters);
   }
 
-  #relatedReaders(em: EntityManager, source: Source, filters: Query['filters']): Omit<RowsRead, 'rows'> {
+  #relatedReaders(em: EntityManager, source: Source, filters: Query['filters']): RelatedReaders {
     return { em, readChildren: this.#childrenReader(source, filters), readTold: this.#toldReader(source, filters) };
   }
 
@@ -253,7 +260,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
       const { query, reading } = this.#childrenOf(related, ofQuery);
       return whenReady(this.#ask(source, query, reading.columns), (question) =>
         whenReady(this.readChildRows(question, related, reading, keys), (rows) =>
-          whenReady(reading.recordsOf(this.#rowsRead(question, source, rows)), (children) =>
+          whenReady(reading.recordsOf(rows, this.#readersOf(question, source)), (children) =>
             childrenByOwner(related, reading.columns.length, rows, children),
           ),
         ),

@@ -21,10 +21,9 @@ export type ReadChildren = (related: RelatedProjection, keys: readonly unknown[]
 /** Reads values that related records tell of several records: rows with the record's key behind the values. `keys` are those of the records. */
 export type ReadTold = (told: readonly RelatedPath[], keys: readonly unknown[]) => Awaitable<readonly unknown[][]>;
 
-/** Rows, and what is needed to make records of them. */
-export interface RowsRead {
+/** The ways to read what records of rows show of related ones. */
+export interface RelatedReaders {
   readonly em: EntityManager;
-  readonly rows: readonly unknown[][];
   readonly readChildren: ReadChildren;
   readonly readTold: ReadTold;
 }
@@ -36,7 +35,8 @@ export interface Reading<Record> {
   readonly entityColumns: number;
   /** Entities belong to an entity manager of their own. */
   sourceOf(this: void, source: Source): Source;
-  recordsOf(this: void, read: RowsRead): Awaitable<Record[]>;
+  /** @param readers makes what only records with related ones need */
+  recordsOf(this: void, rows: readonly unknown[][], readers: () => RelatedReaders): Awaitable<Record[]>;
 }
 
 const readings = new WeakMap<Projection<unknown>, Reading<unknown>>();
@@ -58,7 +58,7 @@ function rowReading<Record>(projection: Projection<Record>): Reading<Record> {
       columns,
       entityColumns: 0,
       sourceOf: asItIs,
-      recordsOf: ({ rows }) => rows.map((row) => projection.readRow(row)),
+      recordsOf: (rows) => rows.map((row) => projection.readRow(row)),
     };
   }
   const keysOf = related.map((one) => keyReader(one, paths.indexOf(one.owner)));
@@ -66,9 +66,9 @@ function rowReading<Record>(projection: Projection<Record>): Reading<Record> {
     columns,
     entityColumns: 0,
     sourceOf: asItIs,
-    recordsOf({ rows, readChildren }) {
+    recordsOf(rows, readers) {
       const owners = keysOf.map((readKey) => rows.map(readKey));
-      return whenReady(readAllChildren(readChildren, related, owners), (children) =>
+      return whenReady(readAllChildren(readers().readChildren, related, owners), (children) =>
         rows.map((row, index) => projection.readRow(row, ofRecord(children, index))),
       );
     },
@@ -86,8 +86,9 @@ function entityReading<Record>(meta: EntityMetadata, projection: Projection<Reco
     columns: [...paths, ...projection.paths],
     entityColumns: paths.length,
     sourceOf: managerOf,
-    async recordsOf(read) {
-      const { em, rows } = read;
+    async recordsOf(rows, readers) {
+      const read = readers();
+      const { em } = read;
       const entities = rows.map((row) => map(em, row));
       await dispatchOnLoad(em);
       await loadRelated(read, projection, entities);
@@ -98,7 +99,7 @@ function entityReading<Record>(meta: EntityMetadata, projection: Projection<Reco
 
 /** Reads the children, and the values that related records tell, which a projection shows of entities, and keeps them for `readEntity`. */
 export async function loadRelated(
-  read: Omit<RowsRead, 'rows'>,
+  read: RelatedReaders,
   { related = [], told = [] }: Projection<unknown>,
   entities: readonly object[],
 ): Promise<void> {
@@ -107,7 +108,7 @@ export async function loadRelated(
 }
 
 async function loadTold(
-  { em, readTold }: Omit<RowsRead, 'rows'>,
+  { em, readTold }: RelatedReaders,
   told: readonly RelatedPath[],
   entities: readonly object[],
 ): Promise<void> {

@@ -20,3 +20,24 @@ export function plainDecimal(text: string): string | undefined {
   const written = `${sign}${integral}${digits.length > place ? `.${digits.slice(place)}` : ''}`;
   return isDecimalText(written) ? written : undefined;
 }
+
+/** Writes a number of units of the last digit as a decimal: `decimalOf(-1050n, 2)` is `-10.50`. */
+export function decimalOf(units: bigint, scale: number): string {
+  const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0');
+  const point = digits.length - scale;
+  return `${units < 0n ? '-' : ''}${digits.slice(0, point)}${scale === 0 ? '' : `.${digits.slice(point)}`}`;
+}
+
+/** Writes a decimal with a number of digits behind the point, rounded half away from zero. */
+export function toScale(text: string, scale: number): string {
+  return quotientOf(text, 1, scale);
+}
+
+/** Divides a decimal by a whole number above 0, and rounds half away from zero. */
+export function quotientOf(text: string, divisor: number, scale: number): string {
+  const [whole = '', fraction = ''] = text.replace('-', '').split('.');
+  const dividend = BigInt(whole + fraction) * 10n ** BigInt(scale);
+  const unit = BigInt(divisor) * 10n ** BigInt(fraction.length);
+  const rounded = (dividend * 2n + unit) / (unit * 2n);
+  return decimalOf(text.startsWith('-') ? -rounded : rounded, scale);
+}

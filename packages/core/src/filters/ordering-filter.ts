@@ -2,8 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
-import { nearest } from '../nearest.ts';
-import { echo, invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
+import { invalidParameter, type ParameterDeclaration, type QueryParameters, unknownName } from '../parameters.ts';
 import { checkOrderKey, type OrderKey } from '../language/order.ts';
 import { pathFor } from '../language/related-path.ts';
 import type { QuerySet } from '../query/queryset.ts';
@@ -58,22 +57,11 @@ export class OrderingFilter extends Filter {
       const descending = element.startsWith('-');
       const name = descending ? element.slice(1) : element;
       const path = this.#paths.get(name);
-      if (path === undefined) throw invalidParameter(this.parameter, this.#unknown(name));
+      if (path === undefined) throw invalidParameter(this.parameter, unknownName(name, [...this.#paths.keys()]));
       if (seen.has(name)) throw invalidParameter(this.parameter, `must name "${name}" only once`);
       seen.add(name);
       return { path: pathFor(path, request), descending };
     });
-  }
-
-  #unknown(name: string): string {
-    if (name === '') return `must not have an empty name; allowed: ${this.#allowed()}`;
-    const meant = nearest(name, this.#paths.keys());
-    const hint = meant === undefined ? '' : ` (did you mean "${meant}"?)`;
-    return `does not know the name "${echo(name)}"${hint}; allowed: ${this.#allowed()}`;
-  }
-
-  #allowed(): string {
-    return [...this.#paths.keys()].join(', ');
   }
 }
 

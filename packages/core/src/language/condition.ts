@@ -256,16 +256,23 @@ function areAlike<Part>(
 
 /** Flattens, drops what changes nothing (`neutral`) or is there already, and stops at what decides (`deciding`). */
 function combine(kind: 'and' | 'or', given: readonly Condition[], neutral: Condition, deciding: Condition): Condition {
-  const saying = given.filter((condition) => condition !== neutral);
-  if (saying.length < 2) return saying[0] ?? neutral;
-  const conditions = new Set<Condition>();
-  for (const condition of saying) {
+  let only: Condition = neutral;
+  let conditions: Set<Condition> | undefined;
+  for (const condition of given) {
     if (condition.kind === 'constant') {
       if (condition.value === (deciding === always)) return deciding;
+    } else if (only === neutral) {
+      only = condition;
     } else {
-      for (const one of condition.kind === kind ? condition.conditions : [condition]) conditions.add(one);
+      conditions ??= new Set(partsOf(kind, only));
+      for (const part of partsOf(kind, condition)) conditions.add(part);
     }
   }
+  if (conditions === undefined) return only;
   const [first = neutral, ...others] = conditions;
   return others.length === 0 ? first : { kind, conditions: [first, ...others] };
+}
+
+function partsOf(kind: 'and' | 'or', condition: Condition): readonly Condition[] {
+  return condition.kind === kind ? condition.conditions : [condition];
 }

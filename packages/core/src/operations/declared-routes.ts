@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox';
+import { SUMMARIZE } from '../aggregates/summary.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { SAFE_METHODS } from '../methods.ts';
 import { hasTransactions, lacksTransactions } from '../mikro/transactions.ts';
@@ -77,6 +78,8 @@ export interface DeclaredRoute {
   readonly refuseBody?: BodyRefusal | undefined;
   readonly form?: BodyForm | undefined;
   readonly validateQuery?: ((query: unknown) => unknown) | undefined;
+  /** True if of the parameters of lists it takes those that narrow them. */
+  readonly isNarrowed?: boolean;
   /** True if a list of the query string comes in one text. */
   readonly isCommaSeparated?: boolean;
   /** True if a body or the query string names records that may not be there. */
@@ -115,7 +118,8 @@ export const FORM_TYPE = 'multipart/form-data';
 export function declaredRoutes(mounted: MountedView): DeclaredRoute[] {
   const operations = declaredOperations(mounted);
   const exported = declaredExports(mounted, operations);
-  const routes = [...operations, ...exported, ...declaredBulk(mounted), ...declaredActions(mounted)];
+  const summary = declaredSummary(mounted);
+  const routes = [...operations, ...exported, ...declaredBulk(mounted), ...summary, ...declaredActions(mounted)];
   if (!hasTransactions(mounted.context.orm)) {
     for (const route of routes) requireNoTransaction(mounted.view, route);
   }
@@ -201,6 +205,29 @@ function declaredExports({ definition }: MountedView, operations: readonly Decla
     ];
   });
   return exported.flat();
+}
+
+/** Declares the groups of the records that a list would have, by the same filters. */
+function declaredSummary({ view, definition: { summary } }: MountedView): DeclaredRoute[] {
+  if (summary === undefined || !(view instanceof ModelViewSetBase)) return [];
+  const { querystring, response } = summary;
+  return [
+    {
+      action: 'summary',
+      method: 'GET',
+      detail: false,
+      suffix: '/summary',
+      urlName: 'summary',
+      options: { querystring, responses: { 200: response }, listParameters: true },
+      isNarrowed: true,
+      validateQuery: (query) => summary.validate(query),
+      isCommaSeparated: true,
+      transaction: false,
+      transactionReasons: () => [],
+      handler: (request) => view[SUMMARIZE](request),
+      proof: 'none',
+    },
+  ];
 }
 
 /** Makes the handler of an operation. A POST of an array creates several records, if the view takes one. */

@@ -22,7 +22,7 @@ interface NamedParent {
   readonly outer: NamedParent | undefined;
 }
 
-/** The verbs of the five operations in an operationId, and if they speak of all records. */
+/** The verbs of the five operations and the summary in an operationId, and if they speak of all records. */
 const VERBS: Readonly<Record<string, readonly [verb: string, words: string]>> = {
   list: ['list', 'List the'],
   query: ['query', 'Query the'],
@@ -32,6 +32,7 @@ const VERBS: Readonly<Record<string, readonly [verb: string, words: string]>> = 
   replace: ['replace', 'Replace a'],
   update: ['update', 'Update a'],
   destroy: ['destroy', 'Delete a'],
+  summary: ['summary', 'Summarize the'],
 };
 
 /** `listProducts`, `replaceProduct`, `featuredProducts`, `recountProduct`, `listAuthorBooks`. */

@@ -263,11 +263,12 @@ interface QuerySchema {
 /** The parameters of lists that a route takes: an action's own come before those of the same names. */
 function listParametersOf(
   { lists }: ViewDefinition,
-  { variant, options: { querystring = {}, listParameters } }: DeclaredRoute,
+  { variant, isNarrowed, options: { querystring = {}, listParameters } }: DeclaredRoute,
 ): readonly ParameterDeclaration[] {
   if (listParameters !== true || lists === undefined) return [];
   const { properties = {} } = querystring as QuerySchema;
-  const parameters = variant === undefined ? lists.parameters : lists.unpagedParameters;
+  const ofKind = variant === undefined ? lists.parameters : lists.unpagedParameters;
+  const parameters = isNarrowed === true ? lists.narrowingParameters : ofKind;
   return parameters.filter(({ name }) => !Object.hasOwn(properties, name));
 }
 

@@ -11,6 +11,7 @@ import { RouteNames } from '../router/route-names.ts';
 import type { ParentDefinition } from '../viewset/visible/parent.ts';
 import type { ShownView } from '../viewset/visible/shown-view.ts';
 import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
+import type { WriteListeners } from '../viewset/writes/write-listener.ts';
 import type { OperationPlan } from '../operations/operation-plan.ts';
 import { routeResponses } from '../operations/operation-responses.ts';
 import type { RuleListFactory } from '../operations/declared-routes.ts';
@@ -35,6 +36,8 @@ export interface ViewsetInstance {
   readonly operations: readonly OperationPlan[];
   /** The names of all routers' routes. */
   readonly routeNames: RouteNames;
+  /** The plugins that are told of the writes of views, by the option of a view that asks for it. */
+  readonly writeListeners: WriteListeners;
   /**
    * Lists the responses of a route that belongs to no view, by status, for documents. It has the responses that the route's schema
    * declares, without their schemas, and the errors that the library sends. Both come with their headers.
@@ -129,6 +132,7 @@ export const viewset = fp(
         errorResponses,
         plannedRoutes,
         addRoute,
+        writeListeners: new Map(),
         shownViews: new Map(),
         makeRules,
       }),

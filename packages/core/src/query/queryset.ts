@@ -14,6 +14,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { compare } from '../language/compare.ts';
 import { always, and, asksAll, matching, never, not, type Condition } from '../language/condition.ts';
 import type { FieldPath } from '../fields/field-path.ts';
+import type { Group, Grouping } from '../language/grouping.ts';
 import type { Lookups, OrderName } from '../language/lookup-name.ts';
 import { primaryKey } from '../fields/primary-key.ts';
 import { noOrder, Order, orderKey, type OrderKey } from '../language/order.ts';
@@ -187,6 +188,14 @@ export class QuerySet<Entity extends object> {
   /** Counts the records, without the slice. */
   async count(): Promise<number> {
     return await this.#backend.count(this.#source, this.#query);
+  }
+
+  /**
+   * The groups that the records are in, whatever the order and the slice.
+   * @internal
+   */
+  groups(grouping: Grouping): Awaitable<Group[]> {
+    return this.#backend.groups(this.#source, this.#query, grouping);
   }
 
   /** Tells if there is any record, without the slice. */

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ImproperlyConfigured, ParseError } from '../errors.ts';
 import { noteDecoding, unreadable } from '../operations/reading-error.ts';
 import { readsBody } from '../methods.ts';
@@ -21,35 +21,30 @@ export function readJsonOnly(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('remove', 'remove');
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const bytes = body as Buffer;
-    const refuse = (error: Error): void => done(unreadable(error, request), undefined);
     if (bytes.length === 0) return done(null, undefined);
     const text = bytes.toString('utf8');
     // Bytes that are not UTF-8 become this character, which may also have been sent.
     if (text.includes('\ufffd') && !isUtf8(bytes)) {
-      return refuse(new ParseError('The request body is not valid UTF-8'));
+      return done(unreadable(new ParseError('The request body is not valid UTF-8'), request));
     }
-    if (request.method === 'QUERY') return parseQuery(text, done, refuse);
+    if (request.method === 'QUERY') return parseQuery(text, request, done);
     // Only what a schema judges is marked: an action that declares no body gets what JSON.parse makes of it.
     const isJudged = request.routeOptions.schema?.body !== undefined;
     return parse(request, text, (error, document) => {
       if (error === null) done(null, isJudged ? markRounded(text, document) : document);
-      else refuse(error);
+      else done(unreadable(error, request));
     });
   });
 }
 
-function parseQuery(
-  text: string,
-  done: (error: Error | null, body?: unknown) => void,
-  refuse: (error: Error) => void,
-): void {
+function parseQuery(text: string, request: FastifyRequest, done: (error: Error | null, body?: unknown) => void): void {
   let query: unknown;
   try {
     query = parseStrictJson(text);
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
     const refusal = new ParseError(`The request body ${error.message}`);
-    return error.isJson ? done(refusal) : refuse(refusal);
+    return done(error.isJson ? refusal : unreadable(refusal, request));
   }
   done(null, query);
 }

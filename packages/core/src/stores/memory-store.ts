@@ -127,7 +127,7 @@ export class MemoryStore implements Store {
     }
     // If more hits are recorded than the limit allows (it was higher a moment ago), that many have to leave first.
     const leaver = Math.max(0, log.size - limit);
-    const resetMs = log.size === 0 ? 0 : log.at(leaver) + windowMs - now;
+    const resetMs = log.size === 0 ? 0 : windowMs - (now - log.at(leaver));
     const remaining = Math.max(0, limit - log.size);
     return { allowed, remaining, retryAfterMs: allowed ? 0 : resetMs, resetMs, stamp: now };
   }

@@ -70,6 +70,7 @@ export class RuleList {
    * if no rule refuses and no store needs one.
    */
   check(phase: RateLimitPhase, request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
+    if (!this.has(phase)) return;
     return whenReady(ask(this.#byPhase[phase], 0, [], request), (state) => enforce(state, reply));
   }
 

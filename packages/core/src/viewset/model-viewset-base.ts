@@ -1,5 +1,6 @@
 import { type EntityData, type EntityKey, type EntityMetadata, type EntityName, Utils } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { SUMMARIZE } from '../aggregates/summary.ts';
 import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
 import { NotFound } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
@@ -143,9 +144,7 @@ export abstract class ModelViewSetBase<
     const visible = this.#parts.records.forList(request);
     try {
       const type = lists.export?.typeFor(request, reply);
-      // An override may have started anew.
-      const filtered = this.filterQueryset(request, visible);
-      const records = whenReady(filtered, (kept) => narrowTo(visible, kept));
+      const records = this.#filtered(request, visible);
       if (type !== undefined) {
         // What is sent piece by piece cannot turn out to be a 404.
         await nesting?.parent.find(request);
@@ -411,6 +410,21 @@ export abstract class ModelViewSetBase<
     return resource;
   }
 
+  /**
+   * GET on the summary of the collection, of the records that a list would have.
+   * @internal
+   */
+  async [SUMMARIZE](request: FastifyRequest): Promise<object> {
+    const { lists, summary } = this.#resource;
+    const visible = this.#parts.records.forList(request);
+    try {
+      const records = await this.#filtered(request, visible);
+      return await summary!.of(records, parametersOf(request), this.#answer(request, 'list').shape);
+    } catch (error) {
+      throw await lists.answerTo(request, error);
+    }
+  }
+
   /** @internal */
   get [FILE_LINKS](): LinkedView {
     return { entity: this.#entity as EntityName<object>, ...this.#options };
@@ -428,6 +442,11 @@ export abstract class ModelViewSetBase<
 
   get #resource(): Resource {
     return this.#parts.resource;
+  }
+
+  /** Keeps, of the records of a list, those that the filters keep. An override may have started anew. */
+  #filtered(request: FastifyRequest, visible: QuerySet<Entity>): Awaitable<QuerySet<Entity>> {
+    return whenReady(this.filterQueryset(request, visible), (kept) => narrowTo(visible, kept));
   }
 
   #answer<Name extends AnsweringOperation>(request: FastifyRequest, operation: Name): AnswerOf<Types['answers'][Name]> {

@@ -1,4 +1,5 @@
 import type { EntityName } from '@mikro-orm/core';
+import type { DeclaredSummary } from '../aggregates/summary-option.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { LookupValue } from '../language/lookup-name.ts';
 import type { PrimaryKeyName } from '../mikro/entities.ts';
@@ -74,6 +75,7 @@ export interface DeclaredView<Entity, Options> {
   readonly pagination: Or<Option<Options, 'pagination'>, typeof PageNumberPagination>;
   readonly count: Option<Options, 'count'>;
   readonly exports: ItemOf<Option<Options, 'exports'>>;
+  readonly summary: DeclaredSummary<Entity, Option<Options, 'summary'>>;
 }
 
 /** The value of an option, or a default if the view does not have the option. */

@@ -1,3 +1,4 @@
+// Needs a process of its own: it measures the heap.
 import { spawnSync } from 'node:child_process';
 import { mock } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -47,6 +48,16 @@ t.test('a hit leaves exactly one window after it came', async (t) => {
   t.match(store.hit('key', 1, 1000), { allowed: false, retryAfterMs: 1, resetMs: 1 });
   clock.now += 1;
   t.match(store.hit('key', 1, 1000), { allowed: true, retryAfterMs: 0, resetMs: 1000 });
+});
+
+t.test('a clock with fractions does not make a wait longer than its window', async (t) => {
+  const { store, clock } = storeAt();
+  const waits = new Set<number>();
+  for (let step = 0; step < 100; step++) {
+    clock.now += 0.1;
+    waits.add(store.hit(`key ${step}`, 1, 60_000).resetMs);
+  }
+  t.same([...waits], [60_000]);
 });
 
 t.test('it agrees with the plainest possible window, whatever comes', async (t) => {

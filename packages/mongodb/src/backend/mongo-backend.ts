@@ -1,6 +1,8 @@
 import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
 import { type Condition, type Counting, type FieldPath, ImproperlyConfigured } from '@viewset/core';
 import {
+  type Group,
+  type Grouping,
   type JoinedChildren,
   type Query,
   type Question,
@@ -25,6 +27,7 @@ import { checkFields } from './check-fields.ts';
 import { readChildRows } from './children.ts';
 import { readJoined } from './joined-children.ts';
 import { MONGO_ERRORS } from './database-errors.ts';
+import { readGroups } from './groups.ts';
 import { withRelatedKeys } from './related-keys.ts';
 import { countRows, pageSource, readRows } from './read-command.ts';
 import { lockRecords } from './record-lock.ts';
@@ -121,6 +124,10 @@ export class MongoBackend extends ReadingBackend<Question> {
 
   protected countRows(question: Question): Promise<number> {
     return countRows(question);
+  }
+
+  protected readGroups(question: Question, grouping: Grouping): Promise<Group[]> {
+    return readGroups(question, grouping);
   }
 
   protected readChildRows(

@@ -4,6 +4,7 @@ import { checkNotGivenUp } from '../../given-up.ts';
 import { fieldPath, type FieldPath } from '../../fields/field-path.ts';
 import { valueReader } from '../../fields/value-reader.ts';
 import type { Condition } from '../../language/condition.ts';
+import type { Group, Grouping } from '../../language/grouping.ts';
 import type { RelatedProjection } from '../../language/projection.ts';
 import type { Counting, Query, Slice } from '../../language/query.ts';
 import { NotStored, type RowWrite } from '../backend.ts';
@@ -17,6 +18,7 @@ import type { Dialect } from './dialects/dialect.ts';
 import { SQL_ERRORS } from './dialects/sql-errors.ts';
 import { type EntityPlan, makeEntityPlan } from './entity-plan.ts';
 import { bindChildren, rowsByKey } from './children-statement.ts';
+import { bindGrouping, groupOf } from './grouping-statement.ts';
 import { bindJoined, withChildren } from './joined-statement.ts';
 import { countRows, pageSource } from './page-source.ts';
 import { bindSelect, type SqlQuestion } from './statement.ts';
@@ -123,6 +125,12 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
 
   protected countRows(question: SqlQuestion): Awaitable<number> {
     return this.#dialect.run(question.em, question.purpose, (reader) => countRows(question, reader));
+  }
+
+  protected readGroups(question: SqlQuestion, grouping: Grouping): Awaitable<Group[]> {
+    const { statement, values } = bindGrouping(question, grouping);
+    const read = this.#dialect.run(question.em, question.purpose, (reader) => reader.rows(statement, values));
+    return whenReady(read, (rows) => rows.map((row) => groupOf(this.#dialect, grouping, row)));
   }
 
   protected readChildRows(

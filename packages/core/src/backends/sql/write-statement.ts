@@ -66,7 +66,9 @@ function isFoundBy({ found: known }: KnownWrite, found: KnownWrite['found']): bo
 }
 
 function stores({ stored }: KnownWrite, assignments: readonly Assignment[]): boolean {
-  return stored.length === assignments.length && stored.every((column, index) => assignments[index]!.path === column);
+  if (stored.length !== assignments.length) return false;
+  for (let index = 0; index < stored.length; index++) if (assignments[index]!.path !== stored[index]) return false;
+  return true;
 }
 
 function writeAnew(em: EntityManager, plan: EntityPlan, write: Write): Bound {

@@ -51,7 +51,7 @@ export function checkField(
   } else if (parts !== undefined) {
     values[name] =
       field.isList === true ? checkItems(parts, json, path, problems, mode) : checkParts(parts, json, problems, mode);
-  } else if (rule !== undefined && !problems.some((problem) => problem.path.startsWith(`${path}/`))) {
+  } else if (rule !== undefined && !isFaulty(path, problems)) {
     values[name] = applyRule(rule, json, path, problems);
   }
 }
@@ -82,8 +82,13 @@ function checkItems(
   });
 }
 
+/** Tells if a part of a value is at fault. */
+function isFaulty(path: string, problems: readonly Problem[]): boolean {
+  return problems.length > 0 && problems.some((problem) => problem.path.startsWith(`${path}/`));
+}
+
 function isAtFault(path: string, problems: readonly Problem[]): boolean {
-  return problems.some((problem) => problem.path === path);
+  return problems.length > 0 && problems.some((problem) => problem.path === path);
 }
 
 type BoundColumn = Omit<BoundField, 'name' | 'sentAs' | 'path'>;

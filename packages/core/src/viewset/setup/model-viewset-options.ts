@@ -1,5 +1,6 @@
 import type { EntityData } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
+import { SUMMARY_RULE, type SummaryOption } from '../../aggregates/summary-option.ts';
 import type { Awaitable } from '../../awaitable.ts';
 import type {
   EmbeddedName,
@@ -27,6 +28,7 @@ import type { WriteShape } from '../../shapes/write/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../../throttle/rate-limit-rule.ts';
 import { BULK_RULE, type BulkOption } from '../writes/bulk.ts';
 import type { Problems } from '../writes/problems.ts';
+import { WRITE_KINDS, type WriteKind } from '../writes/write-listener.ts';
 import { ENVELOPE_RULE, type EnvelopeOption } from '../answers/envelope.ts';
 import type { OneShape, ReadShapes, ShapesOf, WriteShapes } from '../request/named-shapes.ts';
 import type { TakingOperation } from '../request/read-input.ts';
@@ -317,6 +319,19 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    * or too private for a URL. Default: false.
    */
   readonly queryMethod?: boolean;
+  /**
+   * `GET …/summary`: the records that a list would have, in groups, with their number, sums, averages, minima and maxima. A client names the
+   * groups and values, and can name no field that the list does not show it. A view that overrides `list` or `represent` cannot have one. Default: none.
+   *
+   * @example
+   * class SalesViewSet extends ModelViewSet(Product, {
+   *   read: readShape(Product, ['id', 'name', 'price', 'stock']),
+   *   summary: { group: ['name'], values: { stock: ['sum', 'max'], price: ['avg'] } },
+   * }) {}
+   * // GET /products/summary?group=name&sum=stock
+   * // { "results": [{ "group": { "name": "Tea" }, "count": 2, "sum": { "stock": 12 } }] }
+   */
+  readonly summary?: SummaryOption<Entity>;
   /** The number of records on a page if the request gives no size. Default: the paginator's, 10. */
   readonly pageSize?: number;
   /** The most records on a page, whatever the request asks for. Default: the paginator's, 100. */
@@ -330,6 +345,11 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   readonly etags?: boolean;
   /** True: a PUT, PATCH or DELETE without `If-Match` gives 428 (RFC 6585, section 3). Default: false. */
   readonly requireIfMatch?: boolean;
+  /**
+   * The writes of which the view tells a plugin, within their transactions: `outbox` of `@viewset/outbox` stores an event of each record, such as
+   * `book.created`. Default: none.
+   */
+  readonly emits?: readonly WriteKind[];
   /** See `ViewSet.permissionClasses`. */
   readonly permissionClasses?: readonly PermissionClass[];
   /** See `ViewSet.throttles`. */
@@ -434,11 +454,13 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
   pagination: ANYTHING,
   exports: ['a list of csv, ndjson', (value) => isListOf(value, (item) => EXPORTS.includes(item as ExportFormat))],
   queryMethod: BOOLEAN,
+  summary: SUMMARY_RULE,
   pageSize: ANYTHING,
   maxPageSize: ANYTHING,
   count: ANYTHING,
   etags: BOOLEAN,
   requireIfMatch: BOOLEAN,
+  emits: WRITE_KINDS,
   permissionClasses: LIST,
   throttles: RATE_LIMIT_RULES,
   ignoreUnknownParameters: ANYTHING,

@@ -75,6 +75,10 @@ export class RecordLists implements ListDefinition {
     return this.paginator !== null;
   }
 
+  get narrowingParameters(): readonly ParameterDeclaration[] {
+    return this.unpagedParameters.filter((parameter) => parameter.orders === undefined);
+  }
+
   get exports(): readonly ExportFormat[] {
     return this.export?.formats ?? [];
   }

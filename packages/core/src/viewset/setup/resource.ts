@@ -1,5 +1,7 @@
 import { type EntityMetadata, type EntityName, type MikroORM, Utils } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
+import { Summary } from '../../aggregates/summary.ts';
+import type { AnySummary } from '../../aggregates/summary-option.ts';
 import type { TagOf } from '../../entity-tag.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
@@ -40,6 +42,7 @@ import type { Preconditions } from '../writes/writing-definition.ts';
 import { permissionsOf, type ViewContext, type ViewDefinition } from './view-definition.ts';
 import { type InputPlace, type TakingView, ViewInput } from '../writes/view-input.ts';
 import { ViewSchemas } from './view-schemas.ts';
+import { type ListenersByOperation, listenersOf } from '../writes/write-listener.ts';
 import { WritePlan } from '../writes/write-plan.ts';
 
 /** The part of a view that its resource asks. */
@@ -73,6 +76,7 @@ export class Resource implements ViewDefinition {
   /** The requests about several records; undefined if the view takes none. */
   readonly bulk: Bulk | undefined;
   readonly preconditions: Preconditions | undefined;
+  readonly listeners: ListenersByOperation;
   readonly writes: WritePlan;
   /** The routes that send the record's files. */
   readonly actions: ReadonlyMap<string, Action>;
@@ -80,6 +84,8 @@ export class Resource implements ViewDefinition {
   readonly permissions: readonly Permission[];
   readonly customized: Customized;
   readonly schemas: ViewSchemas;
+  /** The groups of the records; undefined if the view declares none. */
+  readonly summary: Summary | undefined;
 
   /** @param library the prototype of the view class that overrides nothing */
   constructor(
@@ -138,6 +144,7 @@ export class Resource implements ViewDefinition {
 
     this.preconditions = preconditionsOf(name, options, meta, context.defaults.tagOf);
     this.bulk = options.bulk === undefined ? undefined : this.#makeBulk(options.bulk);
+    this.listeners = listenersOf(this, options.emits, context.writeListeners);
     this.writes = new WritePlan(this);
 
     const answerParameters = this.answers.parametersOf('list');
@@ -145,6 +152,27 @@ export class Resource implements ViewDefinition {
     const { envelope } = this;
     this.lists = new RecordLists({ name, records, options, operations, answerParameters, context, isShown, envelope });
     this.schemas = new ViewSchemas(this);
+    this.summary = options.summary === undefined ? undefined : this.#makeSummary(options.summary);
+  }
+
+  /** @throws ImproperlyConfigured for a view that may hide from its lists by code what a summary would tell */
+  #makeSummary(option: AnySummary): Summary {
+    const { name, meta, orm, answers, operations, customized, lists } = this;
+    if (!operations.includes('list')) {
+      throw new ImproperlyConfigured(
+        `${name}: option "summary" needs the operation "list", which the view does not offer`,
+      );
+    }
+    const override = customized.handles.list ? 'list' : customized.represents ? 'represent' : undefined;
+    if (override !== undefined) {
+      throw new ImproperlyConfigured(
+        `${name}: option "summary" would tell what the override of ${override}() may hide; narrow the records by getQueryset() or ` +
+          'filterQueryset(), and the fields by the read shape',
+      );
+    }
+    const shapes = answers.choicesFor('list').map(({ shape }) => shape);
+    const { narrowingParameters: narrowing } = lists;
+    return new Summary({ name, meta, platform: orm.em.getPlatform(), option, shapes, narrowing });
   }
 
   #readShapes(entity: EntityName<object>, read: unknown): ReadonlyMap<string, ReadShape<object, object>> {

@@ -1,6 +1,7 @@
 import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
+import type { Summary } from '../../aggregates/summary.ts';
 import type { TagOf } from '../../entity-tag.ts';
 import type { ErrorFormat } from '../../error-format.ts';
 import type { FilterClass, FilterTarget } from '../../filters/filter.ts';
@@ -19,6 +20,7 @@ import type { Operation, UpdateMethod, WriteOperation } from '../request/operati
 import type { ReadInput } from '../request/read-input.ts';
 import type { KeyDefinition } from '../visible/record-key.ts';
 import type { ShownView } from '../visible/shown-view.ts';
+import type { WriteListeners } from '../writes/write-listener.ts';
 import type { Preconditions } from '../writes/writing-definition.ts';
 import type { FormFields, ViewInput } from '../writes/view-input.ts';
 import type { WritePlan } from '../writes/write-plan.ts';
@@ -47,6 +49,8 @@ export interface ViewContext {
   /** The log of the application. */
   readonly log: FastifyBaseLogger;
   readonly defaults: ViewDefaults;
+  /** The plugins that take what views tell of their writes. */
+  readonly writeListeners: WriteListeners;
   /** Path of the collection, `/api/products`. */
   readonly path: string;
   /** True if Fastify's router takes `/products/` for `/products`. */
@@ -117,6 +121,8 @@ export interface ListDefinition {
   readonly headers: Readonly<Record<string, TSchema>>;
   /** The same without those of pages, which a list that is sent as a file has none of. */
   readonly unpagedParameters: readonly ParameterDeclaration[];
+  /** The same without those that order records, for what has none of its own. */
+  readonly narrowingParameters: readonly ParameterDeclaration[];
   /** The forms in which a list is sent as a file. */
   readonly exports: readonly ExportFormat[];
   /** Throws InvalidUsage that names every parameter that does not fit. */
@@ -158,6 +164,8 @@ export interface ViewDefinition {
   readonly answers?: Answers;
   /** All that the view takes in; undefined if it is read-only, or has no entity. */
   readonly input?: ViewInput | undefined;
+  /** The groups of the records; undefined if the view declares none. */
+  readonly summary?: Summary | undefined;
   /** Finds the views that the declarations name, once all are registered. Throws ImproperlyConfigured if one is not. */
   findViews?(registered: readonly ShownView[]): void;
   /** Further routes that the declarations bring along, by the names of actions. */

@@ -95,7 +95,7 @@ export class ShownRecords<Entity extends object> implements RecordView<ShowingDe
   async permit(request: FastifyRequest, { action, detail }: AskedPlan): Promise<void> {
     const { actions, customized } = this.definition;
     const { reply } = stateOf(request);
-    if (actions.has(action) && reply !== undefined) await this.findForFile(request, reply, action);
+    if (detail && actions.has(action) && reply !== undefined) await this.findForFile(request, reply, action);
     else if (action === 'retrieve') await this.find(request, false);
     else if (detail) await this.#lookUp(request, false);
     else if (action === 'list' && customized.handles.list) await this.#ask(request, 'list');

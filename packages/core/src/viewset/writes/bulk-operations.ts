@@ -51,7 +51,11 @@ export class BulkOperations<Entity extends object, Output extends object> {
       const parent = nesting && (await this.#writes.faultsFirst(request, 'create', nesting.parentOf(request)));
       const written = bodies.map((body) => ({ body, data: { ...body.data, ...parent } }));
       const resolved = await resolution.resolve(request, 'create', written);
-      return this.#writes.readAllStored(request, answer, await this.#createEach(request, resolved));
+      return this.#writes.readAllStored(
+        request,
+        answer,
+        await this.#writes.tell(request, 'create', [], () => this.#createEach(request, resolved)),
+      );
     });
     reply.code(201);
     return records;
@@ -71,7 +75,8 @@ export class BulkOperations<Entity extends object, Output extends object> {
         const { [pk.property.name]: _pk, [key.property.name]: _key, ...data } = sent[index]!;
         return { body, data, entity: entities[index]! };
       });
-      await this.#updateEach(request, entities, await resolution.resolve(request, 'update', written));
+      const resolved = await resolution.resolve(request, 'update', written);
+      await this.#writes.tell(request, 'update', entities, () => this.#updateEach(request, entities, resolved));
       return this.#writes.readAllStored(request, answer, entities);
     });
   }
@@ -81,12 +86,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
     const { pk: keys } = request.query as { readonly pk: readonly unknown[] };
     await inTransaction(request, async () => {
       const entities = await this.#findToWrite(request, keys, 'query');
-      const isHooked = this.#definition.customized.performs.destroy;
-      for (const entity of entities) {
-        if (isHooked) await this.#view.performDestroy(request, entity);
-        else removeEntity(request.em, entity);
-      }
-      await this.#writes.flush(request);
+      await this.#writes.tell(request, 'destroy', entities, () => this.#destroyEach(request, entities));
     });
     reply.code(204);
   }
@@ -107,7 +107,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
     request: FastifyRequest,
     entities: readonly Entity[],
     resolved: readonly ResolvedBody[],
-  ): Promise<void> {
+  ): Promise<readonly Entity[]> {
     const { fields } = this.#definition.input!.of(request, 'update').shape;
     const writesChildren = fields.some(({ children }) => children !== undefined);
     const isHooked = this.#definition.customized.performs.update || writesChildren;
@@ -116,6 +116,17 @@ export class BulkOperations<Entity extends object, Output extends object> {
       else assignValues(request.em, entities[index]!, data);
     }
     await this.#writes.flush(request);
+    return entities;
+  }
+
+  async #destroyEach(request: FastifyRequest, entities: readonly Entity[]): Promise<readonly Entity[]> {
+    const isHooked = this.#definition.customized.performs.destroy;
+    for (const entity of entities) {
+      if (isHooked) await this.#view.performDestroy(request, entity);
+      else removeEntity(request.em, entity);
+    }
+    await this.#writes.flush(request);
+    return entities;
   }
 
   /** Finds the records to write, locked in the order of their keys, and asks the object permission of each. */

@@ -20,6 +20,7 @@ import type { TakingOperation } from '../request/read-input.ts';
 import { inputOf, stateOf } from '../request/request-state.ts';
 import type { WritingDefinition } from './writing-definition.ts';
 import { inTransaction } from './transaction.ts';
+import { kindOf } from './write-listener.ts';
 import type { VisibleRecords } from '../visible/visible-records.ts';
 import type { Write } from './write-reasons.ts';
 import { type WrittenRecord, writtenRecords } from '../request/written-records.ts';
@@ -92,8 +93,10 @@ export class RecordWrites<Entity extends object, Output extends object> {
       const parent = nesting && (await this.faultsFirst(request, 'create', nesting.parentOf(request)));
       const placed = parent === undefined ? data : { ...data, ...parent };
       const [resolved] = await this.#definition.resolution.resolve(request, 'create', [{ body, data: placed }]);
-      const entity = await this.#view.performCreate(request, resolved!.data, resolved!.extra);
-      return this.#readStored(request, answer, entity);
+      const [entity] = await this.tell(request, 'create', [], async () => [
+        await this.#view.performCreate(request, resolved!.data, resolved!.extra),
+      ]);
+      return this.#readStored(request, answer, entity!);
     });
   }
 
@@ -101,8 +104,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
   update(request: FastifyRequest, reply: FastifyReply, answer: AnswerOf<Output>): Promise<Output> {
     const { meta, pk, resolution } = this.#definition;
     const body = inputOf(request).bodies[0]!;
-    // The primary key of a record is chosen when it is created, and stays.
-    const { [pk.property.name]: _pk, ...data } = body.data as Record<string, unknown>;
+    const data = withoutKey(body.data as Record<string, unknown>, pk.property.name);
     const { reader: em } = request;
     const { records: projection } = answer;
     return this.#writeOne(request, reply, {
@@ -112,8 +114,10 @@ export class RecordWrites<Entity extends object, Output extends object> {
       statement: (backend, condition) => backend.update({ em, meta, request, projection, data, condition }),
       work: async (entity) => {
         const [resolved] = await resolution.resolve(request, 'update', [{ body, data, entity }]);
-        const changed = await this.#view.performUpdate(request, entity, resolved!.data, resolved!.extra);
-        return (await this.#readStored(request, answer, changed)).record;
+        const [changed] = await this.tell(request, 'update', [entity], async () => [
+          await this.#view.performUpdate(request, entity, resolved!.data, resolved!.extra),
+        ]);
+        return (await this.#readStored(request, answer, changed!)).record;
       },
     });
   }
@@ -128,7 +132,10 @@ export class RecordWrites<Entity extends object, Output extends object> {
       answer: undefined,
       statement: async (backend, condition) => (await backend.remove({ em, meta, request, condition })) || undefined,
       work: async (entity) => {
-        await this.#view.performDestroy(request, entity);
+        await this.tell(request, 'destroy', [entity], async () => {
+          await this.#view.performDestroy(request, entity);
+          return [entity];
+        });
         return true;
       },
     });
@@ -168,14 +175,63 @@ export class RecordWrites<Entity extends object, Output extends object> {
     answer: AnswerOf<Output>,
     entities: readonly Entity[],
   ): Promise<Output[]> {
+    return this.#readEach(request, answer, entities, (entity) => this.#readHidden(request, answer, entity));
+  }
+
+  /**
+   * Does a write of records of the view, and tells the listeners of the view of it, within the transaction.
+   *
+   * @param found the records as they are before; none of new ones
+   * @param write returns the records that it has written
+   */
+  async tell(
+    request: FastifyRequest,
+    operation: WriteOperation,
+    found: readonly Entity[],
+    write: () => Promise<readonly Entity[]>,
+  ): Promise<readonly Entity[]> {
+    const { meta, answers, listeners } = this.#definition;
+    if (listeners[operation].length === 0) return write();
+    const answer = answers.defaultFor('retrieve');
+    const show = (entities: readonly Entity[]): Promise<object[]> =>
+      this.#readEach(request, answer, entities, (entity) => recordOf(request, answer, entity));
+    const work = request.em.getUnitOfWork();
+    const before = found.map((entity) => ({
+      key: this.#keyOf(entity),
+      values: { ...work.getOriginalEntityData(entity) },
+    }));
+    const deleted = operation === 'destroy' ? await show(found) : undefined;
+    const entities = await write();
+    await this.flush(request);
+    const records = deleted ?? (await show(entities));
+    const writes = entities.map((entity, index) => ({
+      kind: kindOf(operation),
+      request,
+      meta,
+      key: before[index]?.key ?? this.#keyOf(entity),
+      entity,
+      before: before[index]?.values,
+      record: records[index]!,
+    }));
+    for (const listener of listeners[operation]) await listener(writes);
+    return entities;
+  }
+
+  /** Reads records as the database has stored them, by one statement, in the order of their entities; those that it cannot see, otherwise. */
+  async #readEach<Shown extends object>(
+    request: FastifyRequest,
+    answer: AnswerOf<Shown>,
+    entities: readonly Entity[],
+    otherwise: (entity: Entity) => Promise<Shown>,
+  ): Promise<Shown[]> {
     const { pk } = this.#definition;
     const keys = entities.map((entity) => this.#keyOf(entity));
     const stored = byAuthor(this.#records.afterWrite(request, compare(pk, 'in', keys)), answer);
     const rows = await stored.rows(withKey(answer.records, pk));
     const byKey = new Map(rows.map(({ key, record }) => [keyText(key), record]));
-    const records: Output[] = [];
+    const records: Shown[] = [];
     for (const [index, entity] of entities.entries()) {
-      records.push(byKey.get(keyText(keys[index])) ?? (await this.#readHidden(request, answer, entity)));
+      records.push(byKey.get(keyText(keys[index])) ?? (await otherwise(entity)));
     }
     return records;
   }
@@ -293,4 +349,11 @@ export class RecordWrites<Entity extends object, Output extends object> {
       return writtenRecords(meta, fields, data, path, isNew ? undefined : { field, value });
     });
   }
+}
+
+/** The primary key of a record is chosen when it is created, and stays. */
+function withoutKey(data: Readonly<Record<string, unknown>>, key: string): object {
+  if (!Object.hasOwn(data, key)) return data;
+  const { [key]: _key, ...others } = data;
+  return others;
 }

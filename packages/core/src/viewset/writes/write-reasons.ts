@@ -21,6 +21,7 @@ import type { Customized } from '../request/customized.ts';
 import { isPlainColumn } from '../answers/plain-column.ts';
 import type { ViewInput } from './view-input.ts';
 import type { WriteOperation } from '../request/operation.ts';
+import type { ListenersByOperation } from './write-listener.ts';
 
 /** The write of one record by one request. */
 export interface Write {
@@ -68,6 +69,7 @@ export interface WritingView {
   readonly input: ViewInput | undefined;
   readonly answers: Answers;
   readonly preconditions: object | undefined;
+  readonly listeners: ListenersByOperation;
 }
 
 /** The part of an application on which writes depend, and which may change while it runs. */
@@ -153,8 +155,12 @@ const isJudgedBy: Readonly<Record<WriteOperation, Applies>> = {
   destroy: ({ grant }) => grant?.needsObject === true,
 };
 
-function ofHooks(operation: WriteOperation, { name, customized, nesting, input }: WritingView): readonly string[] {
+function ofHooks(
+  operation: WriteOperation,
+  { name, customized, nesting, input, listeners }: WritingView,
+): readonly string[] {
   const hooks = customized.hooksOf(operation).map((hook) => `${name} overrides ${hook}`);
+  if (listeners[operation].length > 0) hooks.push(`${name} tells of it: emits`);
   const set =
     operation === 'create'
       ? [

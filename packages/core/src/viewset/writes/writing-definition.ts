@@ -9,6 +9,7 @@ import type { InputResolution } from './input-resolution.ts';
 import type { Nesting } from '../visible/nesting.ts';
 import type { RecordKey } from '../visible/record-key.ts';
 import type { ViewInput } from './view-input.ts';
+import type { ListenersByOperation } from './write-listener.ts';
 import type { WritePlan } from './write-plan.ts';
 
 /** The preconditions of a view's own operations on one record. */
@@ -37,4 +38,6 @@ export interface WritingDefinition {
   /** Undefined if the view sends no `ETag`. */
   readonly preconditions: Preconditions | undefined;
   readonly writes: WritePlan;
+  /** Those that are told of the records that are written. */
+  readonly listeners: ListenersByOperation;
 }

@@ -5,6 +5,7 @@ import type { FieldPath } from '../../../fields/field-path.ts';
 import { customTypeOf } from '../../../fields/field-type.ts';
 import { valueProperty } from '../../../fields/property.ts';
 import { foldCase } from '../../../language/fold-case.ts';
+import type { Period } from '../../../language/grouping.ts';
 import type { Lookup } from '../../../language/lookup.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
 import { COLUMN, type Comparison, VALUE } from './comparison.ts';
@@ -96,7 +97,7 @@ export abstract class Dialect {
   }
 
   /** A column whose texts are equal if their bytes are, whatever its collation says. */
-  protected abstract toTheByte(path: FieldPath): string;
+  abstract toTheByte(path: FieldPath): string;
   /** Compares a column with a text as it is. */
   protected abstract compareText(path: FieldPath, lookup: Lookup, text: string): Comparison;
   /** Compares a column with a folded text, whatever the case. */
@@ -115,6 +116,12 @@ export abstract class Dialect {
   abstract selected(path: FieldPath, sql: string): string;
   /** A key of an order, with NULLs as `OrderKey` says. */
   abstract ordered(path: FieldPath, sql: string, descending: boolean): string;
+  /** The first day of the period in UTC that a point in time lies in, as text. */
+  abstract startOf(path: FieldPath, sql: string, period: Period): string;
+  /** The sum of a column. */
+  abstract sum(path: FieldPath, sql: string): string;
+  /** Reads a value of `sum`, not null, as `Group` has it. */
+  abstract readSum(path: FieldPath, raw: unknown): string | number;
   /** The SQL of a formula as a value of its kind, whatever type the database gives it. */
   abstract formula(kind: FieldKind, sql: string): string;
   /** The text that locks the rows of one table, named by its alias. */

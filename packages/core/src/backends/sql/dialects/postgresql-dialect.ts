@@ -4,6 +4,7 @@ import { withMicroseconds } from '../../../fields/calendar.ts';
 import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
 import { valueProperty } from '../../../fields/property.ts';
+import type { Period } from '../../../language/grouping.ts';
 import type { Lookup } from '../../../language/lookup.ts';
 import { formattedDate } from '../../../mikro/platform.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
@@ -60,7 +61,20 @@ export class PostgreSqlDialect extends Dialect {
     return releaseLostConnections(orm);
   }
 
-  protected toTheByte(path: FieldPath): string {
+  startOf(path: FieldPath, sql: string, period: Period): string {
+    return `date_trunc('${period}', ${this.#inUtc(path, sql)})::date::text`;
+  }
+
+  /** PostgreSQL gives the sum of `real` as a `real`, with six digits. */
+  sum(path: FieldPath, sql: string): string {
+    return path.type.kind === 'number' ? `sum(${sql}::float8)` : `sum(${sql})::text`;
+  }
+
+  readSum(path: FieldPath, raw: unknown): string | number {
+    return path.type.kind === 'number' ? Number(raw) : String(raw);
+  }
+
+  toTheByte(path: FieldPath): string {
     return OF_KIND[path.type.kind].toTheByte(path);
   }
 
@@ -106,10 +120,17 @@ export class PostgreSqlDialect extends Dialect {
     return typeof value === 'bigint' ? String(value) : OF_KIND[path.type.kind].parameter(value, path);
   }
 
+  /** A column without a time zone holds the time of the zone that is configured. */
+  #inUtc(path: FieldPath, sql: string): string {
+    if (path.type.kind === 'date') return `${sql}::timestamp`;
+    if (hasTimeZone(path)) return `(${sql} at time zone 'UTC')`;
+    const zone = this.platform.getTimezone();
+    return zone === undefined || !OFFSET.test(zone) ? sql : `(${sql} - interval '${zone}')`;
+  }
+
   /** As MikroORM writes it: a column without a time zone holds the time of the zone that is configured. */
   #timestamp(path: FieldPath, value: Date): string {
-    const hasZone = valueProperty(path.property).columnTypes[0]?.startsWith('timestamptz') ?? false;
-    const text = hasZone ? undefined : formattedDate(this.platform, value);
+    const text = hasTimeZone(path) ? undefined : formattedDate(this.platform, value);
     return withMicroseconds(text ?? value.toISOString(), value);
   }
 }
@@ -165,6 +186,12 @@ const PLANNER: Forecast = {
     return { rows: plan['Plan Rows'], cost: plan['Total Cost'] };
   },
 };
+
+const OFFSET = /^[+-]\d\d:\d\d$/;
+
+function hasTimeZone({ property }: FieldPath): boolean {
+  return valueProperty(property).columnTypes[0]?.startsWith('timestamptz') ?? false;
+}
 
 function isSingle(path: FieldPath): boolean {
   return /^(?:real|float4|float$)/.test(valueProperty(path.property).columnTypes[0] ?? '');

@@ -1,8 +1,10 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { Awaitable } from '../../../awaitable.ts';
 import { comparableMilliseconds } from '../../../fields/calendar.ts';
+import { decimalOf } from '../../../fields/decimal-text.ts';
 import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
+import type { Period } from '../../../language/grouping.ts';
 import type { Lookup } from '../../../language/lookup.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
 import { COLUMN, compareAsciiFirst, type Comparison, VALUE } from './comparison.ts';
@@ -53,7 +55,33 @@ export class SqliteDialect extends Dialect {
     return runSqlite(em, purpose, this.makeReader, work);
   }
 
-  protected toTheByte(): string {
+  startOf(path: FieldPath, sql: string, period: Period): string {
+    const time = path.type.kind === 'date' ? sql : `${sql} / 1000.0, 'unixepoch'`;
+    return `strftime('%Y-%m-%d', ${time}${START_OF[period]})`;
+  }
+
+  /**
+   * SQLite adds floating-point numbers inexactly, and fails if whole numbers come to more than 64 bits. So it adds billions, the rest of whole
+   * numbers and the digits behind the point apart.
+   */
+  sum(path: FieldPath, sql: string): string {
+    if (path.type.kind === 'number') return `sum(${sql})`;
+    const whole = `cast(${sql} as integer)`;
+    const parts = [`sum(${whole} / ${BILLION})`, `sum(${whole} % ${BILLION})`];
+    if (path.type.kind === 'decimal') {
+      parts.push(`sum(cast(round((${sql} - ${whole}) * 1e${digitsOf(path)}) as integer))`);
+    }
+    return parts.join(" || ':' || ");
+  }
+
+  readSum(path: FieldPath, raw: unknown): string | number {
+    if (path.type.kind === 'number') return Number(raw);
+    const [billions = 0n, rest = 0n, behind = 0n] = String(raw).split(':').map(BigInt);
+    const digits = digitsOf(path);
+    return decimalOf((billions * BILLION + rest) * 10n ** BigInt(digits) + behind, digits);
+  }
+
+  toTheByte(): string {
     return `${COLUMN} collate binary`;
   }
 
@@ -101,6 +129,20 @@ export class SqliteDialect extends Dialect {
     return plainValue(value);
   }
 }
+
+const BILLION = 1_000_000_000n;
+
+/** The digits behind the point of a column; of a decimal that declares none, as many as a double of its size is likely to have. */
+function digitsOf({ type: { kind, scale = 6 } }: FieldPath): number {
+  return kind === 'decimal' ? scale : 0;
+}
+
+const START_OF: Readonly<Record<Period, string>> = {
+  day: '',
+  week: ", '-6 days', 'weekday 1'",
+  month: ", 'start of month'",
+  year: ", 'start of year'",
+};
 
 /** What SQLite and its driver make of the values of a kind. */
 interface SqliteKind {

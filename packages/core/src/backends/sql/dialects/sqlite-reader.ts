@@ -103,7 +103,7 @@ export function betterSqliteReader(database: SqliteDatabase): Reader {
   database.function(IN_TIME, { deterministic: false }, () => {
     startedAtMs ??= performance.now();
     if (performance.now() - startedAtMs <= STATEMENT_LIMIT_MS) return 1;
-    throw new ServiceUnavailable(`The query has too many conditions for the database; use fewer`);
+    throw new ServiceUnavailable(`The database needs too long for this query; ask for less at once`);
   });
   return {
     rows(statement: Statement, values: readonly unknown[]): unknown[][] {

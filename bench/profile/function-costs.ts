@@ -1,0 +1,88 @@
+/** A place in the code, as V8 names it. */
+export interface CallFrame {
+  readonly functionName: string;
+  readonly url: string;
+  readonly lineNumber: number;
+}
+
+/** A place of a call tree, and what it cost by itself. */
+export interface CostNode {
+  readonly callFrame: CallFrame;
+  readonly self: number;
+  readonly children: readonly CostNode[];
+}
+
+/** What a function cost, all its places in the call tree together: microseconds, or bytes. */
+export interface FunctionCost {
+  readonly key: string;
+  /** The package or folder that it belongs to: `core/query`, `fastify`, `pg`, `node:net`, `(native)`. */
+  readonly module: string;
+  readonly name: string;
+  /** What the function cost itself. */
+  self: number;
+  /** What the function and what it calls cost; recursion counts once. */
+  total: number;
+}
+
+/** Adds up the costs of a call tree by function. */
+export function functionCosts(root: CostNode): FunctionCost[] {
+  const functions = new Map<string, FunctionCost>();
+  addUp(root, '', functions, new Set());
+  return [...functions.values()];
+}
+
+function addUp(node: CostNode, caller: string, functions: Map<string, FunctionCost>, above: Set<string>): number {
+  const { callFrame } = node;
+  if (callFrame.functionName === '(idle)' || isProfiler(callFrame)) return 0;
+  const entry = entryOf(callFrame, caller, functions);
+  const outermost = !above.has(entry.key);
+  if (outermost) above.add(entry.key);
+  let total = node.self;
+  for (const child of node.children) total += addUp(child, entry.key, functions, above);
+  entry.self += node.self;
+  if (outermost) {
+    entry.total += total;
+    above.delete(entry.key);
+  }
+  return total;
+}
+
+/** What it takes to collect a profile is not the server's. */
+function isProfiler({ functionName, url }: CallFrame): boolean {
+  return functionName === 'post' && url === 'node:inspector';
+}
+
+/** @param caller tells apart what has neither a name nor a place: methods that are written in C++ */
+function entryOf(
+  { functionName, url, lineNumber }: CallFrame,
+  caller: string,
+  functions: Map<string, FunctionCost>,
+): FunctionCost {
+  const { module, file } = placeOf(url, functionName);
+  const name = functionName === '' ? '(anonymous)' : functionName;
+  const native = functionName === '' ? `(native) in ${caller}` : name;
+  const key = url === '' ? native : `${name} ${file}:${lineNumber + 1}`;
+  let entry = functions.get(key);
+  if (entry === undefined) {
+    entry = { key, module, name, self: 0, total: 0 };
+    functions.set(key, entry);
+  }
+  return entry;
+}
+
+/** Where a function is from: never a path of this machine. */
+function placeOf(url: string, functionName: string): { module: string; file: string } {
+  if (url.startsWith('node:')) return { module: 'node', file: url };
+  const dependency = /^.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\/(.*)$/.exec(url);
+  if (dependency !== null) return { module: dependency[1]!, file: `${dependency[1]}/${dependency[2]}` };
+  const own = /\/(?:packages\/)?(core|auth|bench)\/(?:src\/)?((?:([\w-]+)\/)?.*)$/.exec(url);
+  if (own !== null) {
+    const folder = own[3] === undefined ? own[1]! : `${own[1]}/${own[3]}`;
+    return { module: folder, file: `${own[1]}/${own[2]}` };
+  }
+  if (functionName === '(garbage collector)') return { module: '(garbage collector)', file: '' };
+  // Compiled at run time: serializers, validators, routers' handlers; and what C++ does.
+  return url === ''
+    ? { module: '(native and generated)', file: '' }
+    : { module: 'other', file: url.split('/').at(-1)! };
+}

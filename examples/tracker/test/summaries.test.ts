@@ -1,0 +1,27 @@
+/** Numbers of tickets, for the front page of a project. */
+import { withTracker } from './tracker.ts';
+
+interface Summary {
+  readonly results: readonly { readonly group: Readonly<Record<string, unknown>>; readonly count: number }[];
+}
+
+withTracker(async (t, { as }) => {
+  const numbers = async (person: 'ada' | 'dov', url: string) =>
+    (await as(person, 'GET', url)).json<Summary>().results.map(({ group, count }) => [...Object.values(group), count]);
+
+  await t.test('the tickets of a project by status', async (t) => {
+    const url = '/api/projects/lighthouse/tickets';
+    const list = (await as('ada', 'GET', `${url}?status=open`)).json<{ count: number }>();
+    const byStatus = await numbers('ada', `${url}/summary?group=status`);
+    t.strictSame(
+      byStatus.map(([status]) => status),
+      ['doing', 'done', 'open'],
+    );
+    t.strictSame(byStatus.at(-1), ['open', list.count]);
+  });
+  await t.test('nobody counts the tickets of projects that are not theirs', async (t) => {
+    t.strictSame(await numbers('dov', '/api/tickets/summary?group=project.key'), [['compass', 20]]);
+    t.strictSame(await numbers('ada', '/api/tickets/summary'), [[42]]);
+    t.equal((await as('dov', 'GET', '/api/projects/lighthouse/tickets/summary')).statusCode, 404);
+  });
+});

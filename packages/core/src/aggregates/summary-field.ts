@@ -1,0 +1,113 @@
+import type { EntityMetadata, Platform } from '@mikro-orm/core';
+import type { TSchema } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
+import { isoDate } from '../fields/calendar.ts';
+import { isDecimalText, plainDecimal, quotientOf, toScale } from '../fields/decimal-text.ts';
+import type { FieldKind, FieldType } from '../fields/field-kind.ts';
+import { FIELD_KINDS } from '../fields/field-kinds.ts';
+import { fieldPath, type FieldPath } from '../fields/field-path.ts';
+import { customTypeOf } from '../fields/field-type.ts';
+import { sendable, valueReader } from '../fields/value-reader.ts';
+import { type GroupKey, type Period, PERIODS } from '../language/grouping.ts';
+import { type ShapeField, shapeField } from '../shapes/shape-field.ts';
+import { readSchema, wireWriter } from '../shapes/wire-format.ts';
+import type { Aggregate } from './summary-option.ts';
+
+/** A field that a summary reads, resolved once. */
+export interface SummaryField<Of> {
+  /** The name by which clients ask for it, and the member of the answer. */
+  readonly name: string;
+  readonly of: Of;
+  readonly schema: TSchema;
+  /** Turns what the driver gives, never null, into the value of the answer. */
+  readonly write: (raw: unknown) => unknown;
+}
+
+const NUMBERS: ReadonlySet<FieldKind> = new Set(['integer', 'bigint', 'number', 'decimal']);
+/** Numbers with fractions, which databases hold equal by rules of their own. */
+const FRACTIONS: ReadonlySet<FieldKind> = new Set(['number', 'decimal']);
+const TIMES: ReadonlySet<FieldKind> = new Set(['date', 'datetime']);
+
+/** The digits behind the point that an average has beside those of its field. */
+const MORE_DIGITS = 4;
+
+/** @throws ImproperlyConfigured for a field by which records cannot be put into groups */
+export function groupField(meta: EntityMetadata, platform: Platform, name: string): SummaryField<GroupKey> {
+  const [field = '', period] = name.split(':') as [string?, Period?];
+  const path = ownPath(meta, field);
+  if (period !== undefined) {
+    if (!PERIODS.includes(period)) throw wrong(path, `has no period "${period}"; there are ${PERIODS.join(', ')}`);
+    if (!TIMES.has(path.type.kind)) throw wrong(path, `is of type ${path.type.kind}, which lies in no ${period}`);
+    const type = path.nullable ? ['string', 'null'] : 'string';
+    return { name, of: { path, period }, schema: { type, format: 'date' }, write: isoDate };
+  }
+  const { kind, lacks } = path.type;
+  if (FRACTIONS.has(kind) || FIELD_KINDS[kind].comparability === 'not at all' || lacks === 'equality') {
+    throw wrong(path, `is of type ${kind}, which makes no groups`);
+  }
+  const shown = shapeField(meta, field);
+  return { name, of: { path, period }, schema: readSchema(shown), write: columnWriter(path, shown, platform) };
+}
+
+/** @throws ImproperlyConfigured for a field that has no such aggregate */
+export function valueField(
+  meta: EntityMetadata,
+  platform: Platform,
+  name: string,
+  aggregate: Aggregate,
+): SummaryField<FieldPath> {
+  const path = ownPath(meta, name);
+  const { kind, mode } = path.type;
+  const isAdded = aggregate === 'sum' || aggregate === 'avg';
+  if (isAdded ? !NUMBERS.has(kind) : FIELD_KINDS[kind].comparability !== 'by order') {
+    throw wrong(path, `is of type ${kind}, which has no ${aggregate}`);
+  }
+  // Of no records there is no sum.
+  const shown = { ...shapeField(meta, name), nullable: true };
+  const schema = aggregate === 'avg' && mode !== 'string' && mode !== 'bigint' ? AVERAGE : readSchema(shown);
+  const write = isAdded || kind === 'decimal' ? numberWriter(path.type) : columnWriter(path, shown, platform);
+  return { name, of: path, schema, write };
+}
+
+const AVERAGE = { type: ['number', 'null'] };
+
+/** Makes an average of what `sum` and `count` are of a field. */
+export function averageOf({ kind, mode, scale }: FieldType, sum: unknown, count: number): unknown {
+  if (kind === 'number') return sendable((sum as number) / count);
+  if (kind === 'integer') return Number(sum) / count;
+  if (!isDecimalText(String(sum))) return null;
+  const average = quotientOf(String(sum), count, (scale ?? 0) + MORE_DIGITS);
+  return mode === 'number' ? Number(average) : average;
+}
+
+function ownPath(meta: EntityMetadata, name: string): FieldPath {
+  const path = fieldPath(meta, name, '.');
+  if (path.toMany) throw wrong(path, 'leads to many records, which would count a record several times');
+  if (customTypeOf(path.property) !== undefined) {
+    throw wrong(path, "is of a type of the application's own, whose values only the application can compare");
+  }
+  return path;
+}
+
+function wrong({ key }: FieldPath, problem: string): ImproperlyConfigured {
+  return new ImproperlyConfigured(`"${key}" ${problem}`);
+}
+
+function columnWriter(path: FieldPath, shown: ShapeField, platform: Platform): (raw: unknown) => unknown {
+  const read = valueReader(path, platform) ?? ((raw: unknown) => raw);
+  const write = (wireWriter(shown, platform) as ((value: unknown) => unknown) | undefined) ?? ((value) => value);
+  return (raw) => write(read(raw));
+}
+
+/** Writes a number as its field has it: exact as text if that is text, with the digits of the column whatever the database keeps. */
+function numberWriter({ kind, mode, scale }: FieldType): (raw: unknown) => unknown {
+  if (kind === 'number') return (raw) => sendable(Number(raw));
+  const isNumber = kind === 'integer' || mode === 'number';
+  return (raw) => {
+    const text = plainDecimal(String(raw));
+    // PostgreSQL's numeric may be NaN or infinite.
+    if (text === undefined) return null;
+    if (isNumber) return Number(text);
+    return scale === undefined ? text.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '') : toScale(text, scale);
+  };
+}

@@ -1,0 +1,276 @@
+import type { EntityMetadata, Platform } from '@mikro-orm/core';
+import { type TSchema, Type } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
+import type { FieldPath } from '../fields/field-path.ts';
+import { resolveOption } from '../filters/filter.ts';
+import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
+import type { Group, GroupKey, GroupTotal } from '../language/grouping.ts';
+import { invalidParameter, type ParameterDeclaration, QueryParameters, unknownName } from '../parameters.ts';
+import type { QuerySet } from '../query/queryset.ts';
+import type { ReadShape } from '../shapes/read/read-shape.ts';
+import { type IsShown, shownByAll } from '../shapes/read/shown-paths.ts';
+import { averageOf, groupField, type SummaryField, valueField } from './summary-field.ts';
+import { type Aggregate, AGGREGATES, type AnySummary, checkSummary } from './summary-option.ts';
+
+/** The parts of a view that its summary is made of. */
+interface SummarizedView {
+  readonly name: string;
+  readonly meta: EntityMetadata;
+  readonly platform: Platform;
+  readonly option: AnySummary;
+  /** The read shapes that a list may be answered with. */
+  readonly shapes: readonly ReadShape<object, object>[];
+  /** The parameters that narrow lists. */
+  readonly narrowing: readonly ParameterDeclaration[];
+}
+
+/** What a request asks of a summary. */
+interface SummaryQuery {
+  readonly group: readonly SummaryField<GroupKey>[];
+  readonly values: readonly { readonly aggregate: Aggregate; readonly fields: readonly SummaryField<FieldPath>[] }[];
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** The method of a view that answers with its summary; a symbol, so that a view can have an action of any name. */
+export const SUMMARIZE: unique symbol = Symbol('viewset.summarize');
+
+const MAX_GROUPS = 1000;
+
+/**
+ * The groups of a view's records, with their numbers, sums, averages, minima and maxima. A client can ask for fields that the view declares,
+ * and of these for those that the list shows it.
+ */
+export class Summary {
+  readonly #view: SummarizedView;
+  readonly #groups: ReadonlyMap<string, SummaryField<GroupKey>>;
+  readonly #values: ReadonlyMap<Aggregate, ReadonlyMap<string, SummaryField<FieldPath>>>;
+  readonly #maxGroups: number;
+  readonly #shownBy = new WeakMap<ReadShape<object, object>, IsShown>();
+
+  /** @throws ImproperlyConfigured for a field that does not exist, that has no such group or aggregate, or that no list shows */
+  constructor(view: SummarizedView) {
+    const { name, option, meta, platform } = view;
+    checkSummary(name, option);
+    const { group = [], values = {}, maxGroups = MAX_GROUPS } = option;
+    this.#view = view;
+    this.#maxGroups = maxGroups;
+    this.#groups = byName(group, (field) =>
+      this.#resolved(
+        'group',
+        field,
+        () => groupField(meta, platform, field),
+        ({ path }) => path,
+      ),
+    );
+    const told = AGGREGATES.map((aggregate) => {
+      const fields = Object.keys(values).filter((field) => values[field]!.includes(aggregate));
+      const made = byName(fields, (field) =>
+        this.#resolved(
+          'values',
+          field,
+          () => valueField(meta, platform, field, aggregate),
+          (path) => path,
+        ),
+      );
+      return [aggregate, made] as const;
+    });
+    this.#values = new Map(told.filter(([, fields]) => fields.size > 0));
+    for (const parameter of this.#parameters.keys()) {
+      if (!view.narrowing.some((declared) => declared.name === parameter)) continue;
+      throw new ImproperlyConfigured(
+        `${name}: query parameter "${parameter}" is declared by both a filter and "summary"`,
+      );
+    }
+  }
+
+  /** The parameters of a request, beside those that narrow lists. */
+  get querystring(): TSchema {
+    const parameters = [...this.#parameters].map(([parameter, names]) => {
+      const items = Type.Enum([...names]);
+      return [parameter, Type.Optional(Type.Array(items, { description: WORDS[parameter]!, maxItems: names.length }))];
+    });
+    return Type.Object(Object.fromEntries(parameters) as Record<string, TSchema>);
+  }
+
+  get response(): TSchema {
+    const told = [...this.#values].map(([aggregate, fields]) => [aggregate, Type.Optional(schemaOf(fields))]);
+    const row = {
+      group: schemaOf(this.#groups),
+      count: Type.Integer({ minimum: 0, description: 'The number of records in the group' }),
+      ...(Object.fromEntries(told) as Record<string, TSchema>),
+    };
+    return Type.Object({ results: Type.Array(Type.Object(row), { maxItems: this.#maxGroups }) });
+  }
+
+  /** Checks the parameters of a request. Throws InvalidUsage that names each that does not fit. */
+  validate(query: unknown): object {
+    this.#read(new QueryParameters(query), () => true);
+    return query as object;
+  }
+
+  /**
+   * Reads the groups of records.
+   *
+   * @param shape the read shape that a list would have
+   * @throws InvalidUsage for a field that the shape does not show, and for too many groups
+   */
+  async of<Entity extends object>(
+    records: QuerySet<Entity>,
+    parameters: QueryParameters,
+    shape: ReadShape<object, object>,
+  ): Promise<{ readonly results: readonly Row[] }> {
+    const query = this.#read(parameters, this.#shown(shape));
+    const { totals, placeOf } = totalsOf(query);
+    const keys = query.group.map(({ of }) => of);
+    const found = await records.groups({ keys, totals, limit: this.#maxGroups + 1 });
+    if (found.length > this.#maxGroups) {
+      throw invalidParameter('group', `makes more than ${this.#maxGroups} groups; narrow the records by filters`);
+    }
+    const none = { keys: [], count: 0, totals: totals.map(({ told }) => (told === 'count' ? 0 : null)) };
+    const groups = found.length === 0 && keys.length === 0 ? [none] : found;
+    const written = groups.map((group) => ({
+      ...group,
+      keys: group.keys.map((raw, index) => (raw === null ? null : query.group[index]!.write(raw))),
+    }));
+    written.sort(byKeys);
+    return { results: written.map((group) => rowOf(query, group, placeOf)) };
+  }
+
+  get #parameters(): ReadonlyMap<string, readonly string[]> {
+    const values = [...this.#values].map(([aggregate, fields]) => [aggregate, [...fields.keys()]] as const);
+    const groups = [...this.#groups.keys()];
+    return new Map<string, readonly string[]>(groups.length === 0 ? values : [['group', groups], ...values]);
+  }
+
+  /** @throws InvalidUsage for a name that is unknown, comes twice, or leads to a field that is not shown */
+  #read(parameters: QueryParameters, isShown: IsShown): SummaryQuery {
+    const problems = new InvalidUsageCollector();
+    const named = <Of>(
+      parameter: string,
+      fields: ReadonlyMap<string, SummaryField<Of>>,
+      pathOf: (of: Of) => FieldPath,
+    ): readonly SummaryField<Of>[] => {
+      const shown = [...fields.values()].filter(({ of }) => isShown(pathOf(of)));
+      const allowed = new Map(shown.map((field) => [field.name, field]));
+      return problems.attempt(() => namedFields(parameters, parameter, allowed)) ?? [];
+    };
+    const query = {
+      group: named('group', this.#groups, ({ path }) => path),
+      values: [...this.#values]
+        .map(([aggregate, fields]) => ({ aggregate, fields: named(aggregate, fields, (path) => path) }))
+        .filter(({ fields }) => fields.length > 0),
+    };
+    problems.throwIfAny();
+    return query;
+  }
+
+  #resolved<Of>(
+    option: keyof AnySummary,
+    entry: string,
+    resolve: () => SummaryField<Of>,
+    pathOf: (of: Of) => FieldPath,
+  ): SummaryField<Of> {
+    const { name, shapes } = this.#view;
+    return resolveOption(name, `summary.${option}`, entry, () => {
+      const field = resolve();
+      const path = pathOf(field.of);
+      if (shapes.some((shape) => this.#shown(shape)(path))) return field;
+      throw new ImproperlyConfigured(`no list shows "${path.key}", and a summary tells of fields that the list shows`);
+    });
+  }
+
+  #shown(shape: ReadShape<object, object>): IsShown {
+    let isShown = this.#shownBy.get(shape);
+    if (isShown === undefined) this.#shownBy.set(shape, (isShown = shownByAll(this.#view.meta, [shape])));
+    return isShown;
+  }
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  group:
+    'The fields by whose values records are put into groups; no name twice. Days, weeks, months and years are those of UTC',
+  sum: 'The fields to add up; no name twice',
+  avg: 'The fields whose average to tell; no name twice',
+  min: 'The fields whose least value to tell; no name twice',
+  max: 'The fields whose greatest value to tell; no name twice',
+};
+
+function byName<Made>(names: readonly string[], make: (name: string) => Made): ReadonlyMap<string, Made> {
+  return new Map(names.map((name) => [name, make(name)]));
+}
+
+function schemaOf(fields: ReadonlyMap<string, SummaryField<unknown>>): TSchema {
+  const properties = [...fields].map(([name, { schema }]) => [name, Type.Optional(schema)]);
+  return Type.Object(Object.fromEntries(properties) as Record<string, TSchema>);
+}
+
+/** Reads the names of a parameter, which stand in one text with commas, or come one by one. */
+function namedFields<Of>(
+  parameters: QueryParameters,
+  parameter: string,
+  allowed: ReadonlyMap<string, SummaryField<Of>>,
+): readonly SummaryField<Of>[] {
+  const names = parameters.all(parameter).flatMap((text) => text.split(','));
+  return names.map((name, index) => {
+    const field = allowed.get(name);
+    if (field === undefined) throw invalidParameter(parameter, unknownName(name, [...allowed.keys()]));
+    if (names.indexOf(name) !== index) throw invalidParameter(parameter, `must name "${name}" only once`);
+    return field;
+  });
+}
+
+/** What to ask of the database for a value. An average is a sum and a number of values; of no values there is no sum. */
+const ASKED: Readonly<Record<Aggregate, readonly GroupTotal['told'][]>> = {
+  sum: ['count', 'sum'],
+  avg: ['count', 'sum'],
+  min: ['min'],
+  max: ['max'],
+};
+
+/** Lists what to ask of the database, each once, and where the answer to each stands. */
+function totalsOf({ values }: SummaryQuery): {
+  readonly totals: readonly GroupTotal[];
+  readonly placeOf: (path: FieldPath, told: GroupTotal['told']) => number;
+} {
+  const totals: GroupTotal[] = [];
+  const placeOf = (path: FieldPath, told: GroupTotal['told']): number =>
+    totals.findIndex((total) => total.path === path && total.told === told);
+  const wanted = values.flatMap(({ aggregate, fields }) =>
+    fields.flatMap(({ of: path }) => ASKED[aggregate].map((told) => ({ path, told }))),
+  );
+  for (const total of wanted) {
+    if (placeOf(total.path, total.told) === -1) totals.push(total);
+  }
+  return { totals, placeOf };
+}
+
+function rowOf(
+  { group, values }: SummaryQuery,
+  { keys, count, totals }: Group,
+  placeOf: ReturnType<typeof totalsOf>['placeOf'],
+): Row {
+  const valueOf = (aggregate: Aggregate, { of: path, write }: SummaryField<FieldPath>): unknown => {
+    const raw = (told: GroupTotal['told']): unknown => totals[placeOf(path, told)];
+    if (aggregate === 'min' || aggregate === 'max') return raw(aggregate) === null ? null : write(raw(aggregate));
+    const number = raw('count') as number;
+    if (number === 0) return null;
+    return aggregate === 'sum' ? write(raw('sum')) : averageOf(path.type, raw('sum'), number);
+  };
+  const told = values.map(({ aggregate, fields }): [string, Row] => {
+    return [aggregate, Object.fromEntries(fields.map((field) => [field.name, valueOf(aggregate, field)]))];
+  });
+  const named = Object.fromEntries(group.map(({ name }, index) => [name, keys[index]]));
+  return { group: named, count, ...Object.fromEntries(told) };
+}
+
+/** The order of groups: by the values of their keys, ascending, NULL last. Texts by their UTF-16 units, on every database. */
+function byKeys(one: Group, other: Group): number {
+  for (const [index, left] of one.keys.entries()) {
+    const right = other.keys[index];
+    if (left === right) continue;
+    if (left === null || right === null) return left === null ? 1 : -1;
+    return (left as string) < (right as string) ? -1 : 1;
+  }
+  return 0;
+}

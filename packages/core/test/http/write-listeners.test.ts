@@ -1,0 +1,93 @@
+/** The seam by which a plugin is told of the records that views write, within the transaction. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import t, { type Test } from 'tap';
+import {
+  ModelViewSet,
+  readShape,
+  type RecordWrite,
+  Router,
+  ServiceUnavailable,
+  type ViewSet,
+  type WriteListener,
+  writeShape,
+} from '../../src/index.ts';
+import { forEachDatabase, openSqlite } from '../support/databases.ts';
+import { Book, errorAtStart, LIBRARY, testApp } from '../support/library.ts';
+
+const read = readShape(Book, ['id', 'title']);
+const write = writeShape(Book, ['title', 'pages']);
+
+const startWith = (t: Test, orm: Parameters<typeof testApp>[1], View: new () => ViewSet, listener: WriteListener) =>
+  testApp(t, orm, [new Router().register('books', View)], {
+    before: (app) => void app.viewset.writeListeners.set('emits', listener),
+  });
+
+forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
+  t.test('a listener hears of each write before its commit, with the values before', async (t) => {
+    await orm.schema.clear();
+    const told: (readonly RecordWrite[])[] = [];
+    class BookViewSet extends ModelViewSet(Book, { read, write, bulk: 5, emits: ['created', 'updated', 'deleted'] }) {}
+    const app = await startWith(t, orm, BookViewSet, async (writes) => {
+      t.ok(writes[0]!.request.em.isInTransaction());
+      told.push(writes);
+    });
+    const made = await app.inject({ method: 'POST', url: '/books', payload: { title: 'Ash', pages: 3 } });
+    const { id } = made.json();
+    await app.inject({ method: 'PATCH', url: `/books/${id}`, payload: { title: 'Birch' } });
+    await app.inject({ method: 'PATCH', url: '/books', payload: [{ id, pages: 4 }] });
+    await app.inject({ method: 'DELETE', url: `/books/${id}` });
+    t.match(told, [
+      [{ kind: 'created', key: id, record: { id, title: 'Ash' }, before: undefined, meta: { className: 'Book' } }],
+      [{ kind: 'updated', key: id, record: { id, title: 'Birch' }, before: { title: 'Ash', pages: 3 } }],
+      [{ kind: 'updated', key: id, record: { id, title: 'Birch' }, before: { title: 'Birch', pages: 3 } }],
+      [{ kind: 'deleted', key: id, record: { id, title: 'Birch' }, before: { title: 'Birch', pages: 4 } }],
+    ]);
+  });
+
+  t.test('an error of a listener rolls the write back', async (t) => {
+    await orm.schema.clear();
+    class BookViewSet extends ModelViewSet(Book, { read, write, emits: ['created'] }) {}
+    const app = await startWith(t, orm, BookViewSet, async () => {
+      throw new ServiceUnavailable('not now');
+    });
+    const { statusCode } = await app.inject({ method: 'POST', url: '/books', payload: { title: 'Ash' } });
+    t.equal(statusCode, 503);
+    t.equal(await orm.em.fork().count(Book), 0);
+  });
+});
+
+t.test('a view that nobody listens to, or that cannot tell, stops the start', async (t) => {
+  const orm = await openSqlite(t, { entities: LIBRARY });
+  class Unheard extends ModelViewSet(Book, { read, write, emits: ['created'] }) {}
+  t.match(await errorAtStart(t, orm, Unheard), /Unheard: option "emits" needs a plugin that takes the events/);
+  class ReadOnly extends ModelViewSet(Book, { read, emits: ['deleted'] }) {}
+  class Own extends ModelViewSet(Book, { read, write, emits: ['created'] }) {
+    override async create(_request: FastifyRequest, _reply: FastifyReply) {
+      return { id: 1, title: 'of its own' };
+    }
+  }
+  class OwnMany extends ModelViewSet(Book, { read, write, bulk: 2, emits: ['deleted'] }) {
+    override async destroyMany(_request: FastifyRequest, _reply: FastifyReply) {}
+  }
+  for (const [View, message] of [
+    [ReadOnly, 'ReadOnly: option "emits" has "deleted", but the view has no operation "destroy"'],
+    [Own, 'Own: option "emits" has "created", but create does not call super.create(), so nothing would tell of it'],
+    [
+      OwnMany,
+      'OwnMany: option "emits" has "deleted", but destroyMany does not call super.destroyMany(), so nothing would tell of it',
+    ],
+  ] as const) {
+    await t.rejects(
+      startWith(t, orm, View, async () => {}),
+      { name: 'ImproperlyConfigured', message },
+    );
+  }
+});
+
+t.test('a misspelt kind does not compile, and is refused', async (t) => {
+  t.throws(
+    // @ts-expect-error the kinds are created, updated and deleted
+    () => ModelViewSet(Book, { read, write, emits: ['create'] }),
+    { message: /"emits" must be a list of created, updated, deleted/ },
+  );
+});

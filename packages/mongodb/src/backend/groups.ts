@@ -1,0 +1,129 @@
+import type { Group, Grouping, GroupKey, GroupTotal, Question } from '@viewset/core/backend';
+import { decimalText } from '../mikro/decimal128.ts';
+import type { Document } from '../mikro/mongo-driver.ts';
+import { runPipeline } from './command.ts';
+import { matchOf, rootScope, saysNothing } from './match.ts';
+import { withRelatedKeys } from './related-keys.ts';
+import { plainGetter } from './rows.ts';
+
+/** Reads the groups of a question's documents. */
+export async function readGroups(asked: Question, grouping: Grouping): Promise<Group[]> {
+  const question = await withRelatedKeys(asked, false);
+  const scope = rootScope(question);
+  const { own, rest } = matchOf(scope, question);
+  const keys = grouping.keys.map((key) => ({ key, field: scope.value(key.path) }));
+  const totals = grouping.totals.map((total) => ({ total, field: scope.value(total.path) }));
+  const stages = [...rest, ...groupStages(keys, totals, scope.takeStages()), { $limit: grouping.limit }];
+  const filtered = saysNothing(own) ? stages : [{ $match: own }, ...stages];
+  const documents = await runPipeline(question, question.query.meta, filtered, {});
+  const read = readerOf(grouping);
+  return documents.map(read);
+}
+
+/** A key, and the field that has its value. */
+interface KeyField {
+  readonly key: GroupKey;
+  readonly field: string;
+}
+
+interface TotalField {
+  readonly total: GroupTotal;
+  readonly field: string;
+}
+
+/**
+ * Makes the stages that group documents. A lookup takes 0.1 ms, so that documents which refer to the same record are put together before it
+ * is looked up.
+ *
+ * @param lookups the stages that look up what keys and totals need
+ */
+function groupStages(
+  keys: readonly KeyField[],
+  totals: readonly TotalField[],
+  lookups: readonly Document[],
+): readonly Document[] {
+  const totalled = byIndex('t', totals, ({ total, field }) => totalOf(total, field));
+  const named = byIndex('k', keys, ({ key, field }) => keyOf(key, field));
+  const referring = lookups.flatMap(({ $lookup }) => ($lookup === undefined ? [] : [($lookup as Lookup).localField]));
+  const local = [...new Set(referring.filter(isOwn))];
+  const isOfOwnTotals = totals.every(({ field }) => isOwn(field));
+  if (local.length === 0 || !isOfOwnTotals || local.some((field) => field.includes('.'))) {
+    return [...lookups, { $group: { _id: named, count: { $sum: 1 }, ...totalled } }];
+  }
+  const ownKeys = keys.map(({ field }, index) => [`k${index}`, `~k${index}`, isOwn(field)] as const);
+  const ofReferences = {
+    ...Object.fromEntries(local.map((field) => [field, orNull(`$${field}`)])),
+    ...Object.fromEntries(ownKeys.flatMap(([name, kept, isKept]) => (isKept ? [[kept, named[name]]] : []))),
+  };
+  const kept = Object.fromEntries(['count', ...Object.keys(totalled)].map((name) => [`~${name}`, `$${name}`]));
+  const together = byIndex('t', totals, ({ total: { told } }, index) => {
+    return { [told === 'min' || told === 'max' ? `$${told}` : '$sum']: `$~t${index}` };
+  });
+  const ofKeys = ownKeys.map(([name, own, isKept]) => [name, isKept ? `$${own}` : named[name]]);
+  return [
+    { $group: { _id: ofReferences, count: { $sum: 1 }, ...totalled } },
+    { $replaceWith: { $mergeObjects: ['$_id', kept] } },
+    ...lookups,
+    { $group: { _id: Object.fromEntries(ofKeys) as Document, count: { $sum: '$~count' }, ...together } },
+  ];
+}
+
+interface Lookup {
+  readonly localField: string;
+}
+
+/** True of a field of the documents themselves, not of what was looked up. */
+function isOwn(field: string): boolean {
+  return !field.startsWith('~');
+}
+
+function byIndex<Item>(
+  letter: string,
+  items: readonly Item[],
+  make: (item: Item, index: number) => Document,
+): Record<string, Document> {
+  return Object.fromEntries(items.map((item, index) => [`${letter}${index}`, make(item, index)]));
+}
+
+/** A field that is missing is NULL. */
+function orNull(expression: Document | string): Document {
+  return { $ifNull: [expression, null] };
+}
+
+function keyOf({ path, period }: GroupKey, name: string): Document {
+  const field = `$${name}`;
+  if (period === undefined) return orNull(field);
+  const date = path.type.kind === 'date' ? { $dateFromString: { dateString: field, onError: null } } : field;
+  const start = { $dateTrunc: { date, unit: period, timezone: 'UTC', startOfWeek: 'monday' } };
+  return orNull({ $dateToString: { date: start, format: '%Y-%m-%d' } });
+}
+
+/** Whole numbers are added up as decimals: a sum that is too large for 64 bits would become a double. */
+function totalOf({ path, told }: GroupTotal, name: string): Document {
+  const field = `$${name}`;
+  if (told === 'count') return { $sum: { $cond: [{ $gt: [field, null] }, 1, 0] } };
+  if (told !== 'sum') return { [`$${told}`]: field };
+  return { $sum: isWhole(path) ? { $toDecimal: field } : field };
+}
+
+function isWhole({ type: { kind } }: GroupTotal['path']): boolean {
+  return kind === 'integer' || kind === 'bigint';
+}
+
+function readerOf({ keys, totals }: Grouping): (document: Document) => Group {
+  const keyGetters = keys.map(({ path, period }, index) => {
+    const name = `k${index}`;
+    return period === undefined ? plainGetter(name, path) : (found: Document) => found[name];
+  });
+  const totalGetters = totals.map(({ path, told }, index) => {
+    const name = `t${index}`;
+    if (told === 'min' || told === 'max') return plainGetter(name, path);
+    if (told === 'count' || path.type.kind === 'number') return (found: Document) => Number(found[name]);
+    return (found: Document) => decimalText(found[name]);
+  });
+  return (document) => ({
+    keys: keyGetters.map((get) => get(document['_id'] as Document)),
+    count: Number(document['count']),
+    totals: totalGetters.map((get) => get(document)),
+  });
+}

@@ -1,0 +1,24 @@
+import type { EntityClass, MikroORM } from '@mikro-orm/core';
+import { ImproperlyConfigured, requireTransactions } from '@viewset/core';
+import { OutboxEvent } from './outbox-event.ts';
+import type { EventHandler } from './worker/handlers.ts';
+
+/** The entities that handlers need, besides `OutboxEvent`. */
+const needed = new WeakMap<EventHandler, EntityClass<object>>();
+
+/** Has an ORM refused that has handlers and lacks the entity that one of them needs. */
+export function needsEntity(handler: EventHandler, entity: EntityClass<object>): EventHandler {
+  needed.set(handler, entity);
+  return handler;
+}
+
+/** Throws ImproperlyConfigured for an ORM that cannot store events, or lacks an entity that a handler needs. */
+export function checkOrm(owner: string, orm: MikroORM, handlers: readonly EventHandler[] = []): void {
+  requireTransactions(orm, owner);
+  for (const entity of [OutboxEvent, ...handlers.flatMap((handler) => needed.get(handler) ?? [])]) {
+    if (orm.getMetadata().find(entity) !== undefined) continue;
+    throw new ImproperlyConfigured(
+      `${owner}: the ORM needs the entity ${entity.name} of @viewset/outbox among its "entities"`,
+    );
+  }
+}

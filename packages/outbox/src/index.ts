@@ -1,0 +1,11 @@
+export { outbox, type OutboxOptions } from './outbox.ts';
+export { OutboxEvent } from './outbox-event.ts';
+export { emit } from './emit.ts';
+export { startOutbox, type OutboxWorker } from './worker/start-outbox.ts';
+export type { WorkerLog, WorkerOptions } from './worker/options.ts';
+export { DeadLetterViewSet, type DeadLetterOptions } from './dead-letters/dead-letter-viewset.ts';
+export { webhooks, type WebhookOptions } from './webhooks/webhooks.ts';
+export { WebhookSubscription } from './webhooks/webhook-subscription.ts';
+export { WebhookViewSet, type WebhookViewOptions } from './webhooks/webhook-viewset.ts';
+export { InvalidWebhook, type ReceivedWebhook, verifyWebhook, type WebhookPayload } from './webhooks/signature.ts';
+export type { EventHandler, EventHandlers, HandledEvent, HandlerContext } from './worker/handlers.ts';

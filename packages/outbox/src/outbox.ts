@@ -1,0 +1,58 @@
+import { checkOptionNames, type RecordWrite } from '@viewset/core';
+import type { FastifyInstance } from 'fastify';
+import fp from 'fastify-plugin';
+import { checkOrm } from './check-orm.ts';
+import { storeEvents } from './emit.ts';
+import type { WorkerOptions } from './worker/options.ts';
+import type { OutboxWorker } from './worker/start-outbox.ts';
+import { workerOf } from './worker/worker.ts';
+
+/** The options of the plugin `outbox`: those of a worker. Without `handlers` this process delivers nothing: `startOutbox()` of another one does. */
+export type OutboxOptions = Partial<WorkerOptions>;
+
+/**
+ * The Fastify plugin that stores the events of the views with the option `emits`, in the transaction of each write. Register it after `viewset` and
+ * before the routers. The ORM needs the entity `OutboxEvent`.
+ *
+ * The event of a record has the type `product.created`, `product.updated` or `product.deleted`: the name of the entity in snake case, and the kind
+ * of write. Its payload is the record as `retrieve` of the view shows it by itself, so that fields that no read shape has are never part of it.
+ *
+ * With `handlers`, a worker runs in this process, from the start of the application to its end. See `startOutbox()`.
+ *
+ * @throws ImproperlyConfigured if the ORM has no transactions, or no `OutboxEvent`
+ * @example
+ * class ProductViewSet extends ModelViewSet(Product, { read, write, emits: ['created', 'deleted'] }) {}
+ *
+ * await app.register(viewset, { orm });
+ * await app.register(outbox);
+ * await app.register(new Router().register('products', ProductViewSet).plugin);
+ */
+export const outbox = fp(
+  async (app: FastifyInstance, options: OutboxOptions): Promise<void> => {
+    const { orm, writeListeners } = app.viewset;
+    checkOrm('outbox', orm);
+    writeListeners.set('emits', storeWrites);
+    const { handlers } = options;
+    if (handlers === undefined) return checkOptionNames('outbox', options, []);
+    const start = workerOf('outbox', orm, { log: app.log, ...options, handlers });
+    let worker: OutboxWorker | undefined;
+    app.addHook('onReady', async () => {
+      worker = start();
+    });
+    app.addHook('onClose', () => worker?.stop());
+  },
+  { name: '@viewset/outbox', fastify: '5.x', dependencies: ['@viewset/core'] },
+);
+
+async function storeWrites(writes: readonly RecordWrite[]): Promise<void> {
+  const events = writes.map(({ kind, meta, key, record }) => ({
+    type: `${snakeCase(meta.className)}.${kind}`,
+    payload: record,
+    subject: `${meta.className}/${String(key)}`,
+  }));
+  if (events.length > 0) await storeEvents(writes[0]!.request, events);
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, '_').toLowerCase();
+}

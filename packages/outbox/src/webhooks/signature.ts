@@ -1,0 +1,70 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+
+const PREFIX = 'whsec_';
+const SECRET_BYTES = 24;
+
+/** Makes a secret: `whsec_` and 24 random bytes in base64. */
+export function newSecret(): string {
+  return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
+}
+
+/** Signs a message by the symmetric scheme of Standard Webhooks: `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
+export function sign(secret: string, id: string, timestamp: number, body: string): string {
+  const key = Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64');
+  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+}
+
+/** The error for a webhook that does not come from whom it should, or came too late. */
+export class InvalidWebhook extends Error {
+  override readonly name = 'InvalidWebhook';
+}
+
+/** A webhook as it came, and what it is checked by. */
+export interface ReceivedWebhook {
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The body to the letter. Parsed and written anew it would have another signature. */
+  readonly body: string | Uint8Array;
+  /** The secret of the subscription, `whsec_…`. */
+  readonly secret: string;
+  /** The most seconds that the clocks of both sides and the way may take. Default: 300. */
+  readonly toleranceSeconds?: number;
+}
+
+/** The body of a webhook. */
+export interface WebhookPayload {
+  readonly type: string;
+  /** The time of the event. */
+  readonly timestamp: string;
+  readonly data: unknown;
+}
+
+/**
+ * Checks a webhook that has come, by the headers of Standard Webhooks, and returns its payload. Any sender that signs by `v1` will do. A webhook may
+ * come twice: its header `webhook-id` is the same then.
+ *
+ * @throws InvalidWebhook for a wrong signature, and for a time that is too far from now
+ * @example
+ * app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+ * app.post('/hook', async ({ headers, body }) => {
+ *   const { type, data } = verifyWebhook({ headers, body: String(body), secret: process.env['WEBHOOK_SECRET']! });
+ *   console.log(type, data);
+ *   return {};
+ * });
+ */
+export function verifyWebhook({ headers, body, secret, toleranceSeconds = 300 }: ReceivedWebhook): WebhookPayload {
+  const [id, time, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => headers[name]);
+  if (typeof id !== 'string' || typeof time !== 'string' || typeof signatures !== 'string') {
+    throw new InvalidWebhook('the headers webhook-id, webhook-timestamp and webhook-signature are required');
+  }
+  const timestamp = /^\d{1,12}$/.test(time) ? Number(time) : Number.NaN;
+  const isTimely = Math.abs(Date.now() / 1000 - timestamp) <= toleranceSeconds;
+  if (!isTimely) throw new InvalidWebhook('webhook-timestamp is too far from now');
+  const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
+  const expected = Buffer.from(sign(secret, id, timestamp, text));
+  const isSigned = signatures.split(' ').some((signature) => {
+    const given = Buffer.from(signature);
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  });
+  if (!isSigned) throw new InvalidWebhook('no signature fits');
+  return JSON.parse(text) as WebhookPayload;
+}

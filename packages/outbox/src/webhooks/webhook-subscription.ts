@@ -1,0 +1,25 @@
+import { defineEntity, p } from '@mikro-orm/core';
+
+const WebhookSubscriptionSchema = defineEntity({
+  name: 'WebhookSubscription',
+  properties: {
+    id: p.string().length(36).primary(),
+    url: p.string().length(2000),
+    event_types: p.json().$type<string[]>(),
+    secret: p.string().length(100),
+    is_enabled: p.boolean().default(true),
+    disabled_reason: p.string().length(200).nullable(),
+    owner: p.string().length(255).nullable().index(),
+    created_at: p.datetime().length(3),
+  },
+});
+
+/**
+ * The entity of webhooks: an address, the types of events that it wants, and the secret by which they are signed. Give it to your ORM, beside
+ * `OutboxEvent`, and make a migration of it.
+ *
+ * @example
+ * const orm = await MikroORM.init({ dbName: 'shop.sqlite', entities: [Product, OutboxEvent, WebhookSubscription] });
+ */
+export class WebhookSubscription extends WebhookSubscriptionSchema.class {}
+WebhookSubscriptionSchema.setClass(WebhookSubscription);

@@ -1,0 +1,112 @@
+import {
+  checkOptionNames,
+  ModelViewSet,
+  type PermissionClass,
+  type Problems,
+  type QuerySet,
+  readShape,
+  requireUser,
+} from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { newEventId } from '../event-id.ts';
+import { checkPermissionClasses, type ReadyViewClass } from '../ready-view.ts';
+import { isPattern } from '../worker/handlers.ts';
+import { urlProblem } from './public-address.ts';
+import { newSecret } from './signature.ts';
+import { WebhookSubscription } from './webhook-subscription.ts';
+
+/** The options of `WebhookViewSet`. */
+export interface WebhookViewOptions {
+  /** Those who may have webhooks. Required. */
+  readonly permissionClasses: readonly PermissionClass[];
+  /**
+   * The owner of the webhooks that a request creates and sees; null: it sees all, and creates some without an owner. Default: the id of the
+   * user.
+   */
+  readonly owner?: (request: FastifyRequest) => string | null;
+  /** True: HTTP and private addresses are allowed, as in `webhooks()`. Default: false. */
+  readonly development?: boolean;
+}
+
+const shown = readShape(WebhookSubscription, ['id', 'url', 'is_enabled', 'disabled_reason', 'owner', 'created_at'], {
+  event_types: Type.Array(Type.String()),
+});
+
+const write = Type.Object({
+  url: Type.String({ minLength: 1, maxLength: 2000 }),
+  event_types: Type.Array(Type.String({ maxLength: 255 }), { minItems: 1, maxItems: 100 }),
+  is_enabled: Type.Optional(Type.Boolean()),
+});
+
+const OPTIONS = {
+  // The secret is shown once, to whom has created it.
+  read: { default: shown, create: shown.extend(['secret']) },
+  write,
+  updateMethods: ['PATCH'],
+  filterFields: { is_enabled: 'is_enabled', owner: 'owner' },
+  orderingFields: { created_at: 'created_at' },
+  ordering: ['-created_at'],
+  description:
+    'Addresses that are told of events, by Standard Webhooks. The answer to the creation has the secret, and no other has it.',
+} as const;
+
+/**
+ * Makes a view of webhooks, for the customers of your API: each sees and changes those of its owner. The secret is part of the answer that creates a
+ * webhook, and of no other. A change of `is_enabled` to true sends later events again; those in between are not sent.
+ *
+ * @throws ImproperlyConfigured without `permissionClasses`
+ * @example
+ * class Webhooks extends WebhookViewSet({ permissionClasses: [IsAuthenticated] }) {}
+ * router.register('webhooks', Webhooks);
+ * // POST /webhooks {"url":"https://example.com/hook","event_types":["product.*"]} → 201 {"id":"0198…","secret":"whsec_…",…}
+ */
+export function WebhookViewSet(
+  options: WebhookViewOptions,
+): ReadyViewClass<WebhookSubscription, typeof OPTIONS, unknown> {
+  checkOptionNames('WebhookViewSet', options, ['permissionClasses', 'owner', 'development']);
+  const { permissionClasses, owner = ownerByUser, development = false } = options;
+  checkPermissionClasses('WebhookViewSet', permissionClasses);
+  class ReadyWebhookViewSet extends ModelViewSet(WebhookSubscription, {
+    ...OPTIONS,
+    permissionClasses,
+    fill: {
+      id: newEventId,
+      secret: newSecret,
+      owner,
+      created_at: () => new Date(),
+    },
+    validate: (data, problems) => check(data, problems, development),
+  }) {
+    override getQueryset(request: FastifyRequest): QuerySet<WebhookSubscription> {
+      const all = super.getQueryset(request);
+      const own = owner(request);
+      return own === null ? all : all.filter({ owner: own });
+    }
+
+    override async performUpdate(request: FastifyRequest, webhook: WebhookSubscription, data: never) {
+      const changed = await super.performUpdate(request, webhook, data);
+      if (changed.is_enabled) changed.disabled_reason = null;
+      return changed;
+    }
+  }
+  return ReadyWebhookViewSet;
+}
+
+function ownerByUser(request: FastifyRequest): string {
+  return String(requireUser(request).id);
+}
+
+/** Adds a fault for an address that no webhook may have, and for types that no event can have. */
+function check(
+  { url, event_types: types = [] }: { readonly url?: string; readonly event_types?: readonly string[] },
+  problems: Problems,
+  isDevelopment: boolean,
+): void {
+  const problem = url === undefined ? undefined : urlProblem(url, isDevelopment);
+  if (problem !== undefined) problems.add('/url', problem);
+  for (const [index, type] of types.entries()) {
+    if (isPattern(type)) continue;
+    problems.add(`/event_types/${index}`, 'must be a type such as "product.created", "product.*" or "*"');
+  }
+}

@@ -1,0 +1,211 @@
+import type { MikroORM } from '@mikro-orm/core';
+import { checkOrm } from '../check-orm.ts';
+import { OutboxEvent } from '../outbox-event.ts';
+import { matches } from './handlers.ts';
+import { type Claim, Leases } from './leases.ts';
+import { type ResolvedWorkerOptions, resolveWorkerOptions, type WorkerOptions } from './options.ts';
+import { onWake } from './wake.ts';
+
+/** Delivered events are looked for so often. */
+const PRUNE_EVERY_MS = 600_000;
+const MAX_ERROR_LENGTH = 1000;
+
+/** Events that are being delivered. */
+interface Delivery {
+  readonly claim: Claim;
+  readonly abort: AbortController;
+  leasedUntil: number;
+  done: Promise<void>;
+}
+
+/** Checks the options of a worker, and an ORM for it. Returns the function that starts it. Throws ImproperlyConfigured. */
+export function workerOf(owner: string, orm: MikroORM, given: WorkerOptions): () => Worker {
+  const options = resolveWorkerOptions(owner, given);
+  checkOrm(
+    owner,
+    orm,
+    options.handlers.map(([, handler]) => handler),
+  );
+  return () => new Worker(orm, options);
+}
+
+/** Delivers events until it is stopped: looks for some, starts their deliveries, and sleeps until there may be more. */
+export class Worker {
+  readonly #orm: MikroORM;
+  readonly #options: ResolvedWorkerOptions;
+  readonly #leases: Leases;
+  readonly #deliveries = new Set<Delivery>();
+  readonly #forget: () => void;
+  readonly #heartbeat: NodeJS.Timeout;
+  readonly #run: Promise<void>;
+  #isStopped = false;
+  #isWoken = false;
+  #wake: () => void = () => {};
+  /** The time at which an event of this worker is to be tried again. */
+  #nextDueAt = Infinity;
+  #prunedAt = 0;
+
+  constructor(orm: MikroORM, options: ResolvedWorkerOptions) {
+    this.#orm = orm;
+    this.#options = options;
+    this.#leases = new Leases(orm, options.leaseMs);
+    this.#forget = onWake(orm.em.config, () => this.wake());
+    this.#heartbeat = setInterval(() => void this.#extend(), options.leaseMs / 3);
+    this.#run = this.#loop();
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#wake();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#forget();
+    this.wake();
+    await this.#run;
+    const timer = setTimeout(() => this.#abortAll(), this.#options.stopTimeoutMs);
+    const aborted = new Promise((resolve) => {
+      for (const { abort } of this.#deliveries) abort.signal.addEventListener('abort', () => setImmediate(resolve));
+    });
+    await Promise.race([Promise.all([...this.#deliveries].map(({ done }) => done)), aborted]);
+    clearTimeout(timer);
+    clearInterval(this.#heartbeat);
+  }
+
+  async #loop(): Promise<void> {
+    const { concurrency, leaseMs, log } = this.#options;
+    while (!this.#isStopped) {
+      const free = concurrency - this.#deliveries.size;
+      let claims: readonly Claim[] = [];
+      this.#isWoken = false;
+      try {
+        await this.#prune();
+        const leasedUntil = Date.now() + leaseMs;
+        if (free > 0) claims = await this.#leases.claim(free);
+        for (const claim of claims) this.#start(claim, leasedUntil);
+      } catch (err) {
+        log.error({ err }, 'the outbox could not look for events');
+        this.#isWoken = false;
+      }
+      if (claims.length === 0 || claims.length === free) await this.#sleep();
+    }
+  }
+
+  /** Waits until somebody wakes the worker, an event is to be tried again, or it is time to look. */
+  async #sleep(): Promise<void> {
+    if (this.#isWoken || this.#isStopped) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    // Several processes that start at once do not look at once.
+    const pollMs = this.#options.pollMs * (0.9 + 0.2 * Math.random());
+    const timer = setTimeout(resolve, Math.max(0, Math.min(pollMs, this.#nextDueAt - Date.now())));
+    await promise;
+    clearTimeout(timer);
+    if (this.#nextDueAt <= Date.now()) this.#nextDueAt = Infinity;
+  }
+
+  #start(claim: Claim, leasedUntil: number): void {
+    const delivery: Delivery = { claim, leasedUntil, abort: new AbortController(), done: Promise.resolve() };
+    this.#deliveries.add(delivery);
+    delivery.done = this.#deliver(delivery)
+      .catch((err: unknown) => {
+        this.#options.log.error(
+          { err },
+          'the outbox could not note a delivery; the events come again after their lease',
+        );
+      })
+      .finally(() => {
+        this.#deliveries.delete(delivery);
+        this.wake();
+      });
+  }
+
+  /** Delivers the events of one subject. One that fails holds up those behind it. */
+  async #deliver(delivery: Delivery): Promise<void> {
+    const { events } = delivery.claim;
+    for (const [index, event] of events.entries()) {
+      if (this.#isStopped) return this.#leases.release(events.slice(index), new Date());
+      if (this.#isLost(delivery)) return;
+      const problem = await this.#handle(event, delivery);
+      if (problem === undefined) {
+        await this.#note(event, { status: 'delivered', delivered_at: new Date(), attempts: event.attempts + 1 });
+        continue;
+      }
+      const dueAt = await this.#fail(event, problem.error);
+      if (dueAt !== undefined) return this.#leases.release(events.slice(index + 1), dueAt);
+    }
+  }
+
+  async #handle(event: OutboxEvent, { abort }: Delivery): Promise<{ readonly error: unknown } | undefined> {
+    const { id, type, subject = null, payload, created_at, attempts } = event;
+    const handled = { id, type, subject, payload, created_at, attempt: attempts + 1 };
+    try {
+      for (const [pattern, handler] of this.#options.handlers) {
+        if (matches(pattern, type)) await handler(handled, { em: this.#orm.em.fork(), signal: abort.signal });
+      }
+      return undefined;
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  /** Notes that an event has failed. Returns the time of its next attempt; undefined if there is none. */
+  async #fail(event: OutboxEvent, error: unknown): Promise<Date | undefined> {
+    const { maxAttempts, backoffMs, maxBackoffMs, log } = this.#options;
+    const attempts = event.attempts + 1;
+    const last_error = String(error instanceof Error ? error.message : error)
+      .replaceAll('\0', '')
+      .slice(0, MAX_ERROR_LENGTH);
+    const isDead = attempts >= maxAttempts;
+    const { id, type } = event;
+    log.warn({ err: error, id, type, attempts }, isDead ? 'an event is a dead letter' : 'an event was not delivered');
+    if (isDead) {
+      await this.#note(event, { status: 'dead', attempts, last_error });
+      return undefined;
+    }
+    const waitMs = Math.min(maxBackoffMs, backoffMs * 2 ** (attempts - 1)) * (0.5 + 0.5 * Math.random());
+    const due_at = new Date(Date.now() + waitMs);
+    await this.#note(event, { attempts, last_error, due_at });
+    this.#nextDueAt = Math.min(this.#nextDueAt, due_at.getTime());
+    return due_at;
+  }
+
+  async #note(event: OutboxEvent, changes: Partial<OutboxEvent>): Promise<void> {
+    if (await this.#leases.finish(event, changes)) return;
+    const { id, type } = event;
+    this.#options.log.warn({ id, type }, 'the lease of an event was lost; it may be delivered twice');
+  }
+
+  /** Extends the leases of all deliveries; aborts those whose lease has ended. */
+  async #extend(): Promise<void> {
+    const deliveries = [...this.#deliveries];
+    if (deliveries.length === 0) return;
+    try {
+      const kept = deliveries.filter((each) => !this.#isLost(each));
+      const end = await this.#leases.extend([...new Set(kept.map(({ claim }) => claim.lease))]);
+      for (const each of kept) each.leasedUntil = end;
+    } catch (err) {
+      this.#options.log.error({ err }, 'the outbox could not extend its leases');
+    }
+    for (const each of deliveries) this.#isLost(each);
+  }
+
+  #isLost(delivery: Delivery): boolean {
+    if (Date.now() < delivery.leasedUntil) return false;
+    delivery.abort.abort(new Error('the lease of this event has ended'));
+    return true;
+  }
+
+  #abortAll(): void {
+    for (const { abort } of this.#deliveries) abort.abort(new Error('the worker was stopped'));
+  }
+
+  async #prune(): Promise<void> {
+    const { keepDeliveredMs } = this.#options;
+    if (keepDeliveredMs === Infinity || Date.now() < this.#prunedAt + PRUNE_EVERY_MS) return;
+    this.#prunedAt = Date.now();
+    const before = new Date(Date.now() - keepDeliveredMs);
+    await this.#orm.em.fork().nativeDelete(OutboxEvent, { status: 'delivered', delivered_at: { $lt: before } });
+  }
+}

@@ -1,0 +1,298 @@
+/** Webhooks: signed by the scheme of Standard Webhooks, once for each subscription, and to public addresses alone. */
+import type { MikroORM } from '@mikro-orm/core';
+import fastify, { type FastifyRequest } from 'fastify';
+import dns from 'node:dns';
+import { Webhook } from 'standardwebhooks';
+import t, { type Test } from 'tap';
+import { IsAuthenticated, ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
+import { forEachDatabase, openSqlite } from '../../core/test/support/databases.ts';
+import { Book, LIBRARY, testApp } from '../../core/test/support/library.ts';
+import {
+  emit,
+  InvalidWebhook,
+  OutboxEvent,
+  startOutbox,
+  verifyWebhook,
+  webhooks,
+  type WebhookOptions,
+  WebhookSubscription,
+  WebhookViewSet,
+} from '../src/index.ts';
+import { isPublic, lookupPublic, urlProblem } from '../src/webhooks/public-address.ts';
+import { post } from '../src/webhooks/post.ts';
+import { until } from './support/until.ts';
+import { withOutbox } from './support/with-outbox.ts';
+
+const entities = [...LIBRARY, OutboxEvent, WebhookSubscription];
+const log = { warn: () => {}, error: () => {} };
+
+interface Received {
+  readonly headers: Record<string, string>;
+  readonly body: string;
+  readonly path: string;
+}
+
+/** A server that answers with some status, and keeps what it got. */
+async function receiver(t: Test, statusOf: (path: string, count: number) => number = () => 204) {
+  const got: Received[] = [];
+  const app = fastify();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  app.post('/*', async (request: FastifyRequest, reply) => {
+    const count = got.push({ headers: request.headers as never, body: request.body as string, path: request.url });
+    const status = statusOf(request.url, count);
+    if (status === 302) reply.header('location', `${address}/elsewhere`);
+    reply.code(status);
+    return status === 200 ? 'x'.repeat(1_000_000) : '';
+  });
+  const address = await app.listen({ port: 0, host: '127.0.0.1' });
+  t.teardown(() => app.close());
+  return { address, got };
+}
+
+class BookViewSet extends ModelViewSet(Book, {
+  read: readShape(Book, ['id', 'title']),
+  write: writeShape(Book, ['title']),
+  emits: ['created', 'updated'],
+}) {}
+class Webhooks extends WebhookViewSet({ permissionClasses: [IsAuthenticated], development: true }) {}
+
+const start = (t: Test, orm: MikroORM, options: Partial<WebhookOptions> = {}) =>
+  testApp(t, orm, [new Router().register('books', BookViewSet).register('webhooks', Webhooks)], {
+    before: withOutbox({
+      log,
+      pollMs: 100,
+      backoffMs: 20,
+      maxAttempts: 3,
+      handlers: [webhooks({ mayReceive: () => true, development: true, ...options })],
+    }),
+  });
+
+forEachDatabase(t, { entities }, async (t, orm) => {
+  const em = () => orm.em.fork();
+  const isQuiet = async () => (await em().count(OutboxEvent, { status: 'waiting' })) === 0;
+  const ada = { 'x-user': 'Ada' };
+
+  t.test('a subscription shows its secret once, and gets signed requests in the order of each record', async (t) => {
+    await orm.schema.clear();
+    const { address, got } = await receiver(t, (_path, count) => (count === 1 ? 500 : 204));
+    const app = await start(t, orm);
+    const payload = { url: `${address}/hook`, event_types: ['book.*'] };
+    t.equal((await app.inject({ method: 'POST', url: '/webhooks', payload })).statusCode, 401);
+    const made = await app.inject({ method: 'POST', url: '/webhooks', payload, headers: ada });
+    t.equal(made.statusCode, 201, made.body);
+    const { id, secret } = made.json();
+    t.match(secret, /^whsec_[A-Za-z\d+/]{32}$/);
+    t.match(made.json(), { ...payload, is_enabled: true, owner: '3', disabled_reason: null });
+    for (const answer of [
+      await app.inject({ url: `/webhooks/${id}`, headers: ada }),
+      await app.inject({ url: '/webhooks', headers: ada }),
+      await app.inject({ method: 'PATCH', url: `/webhooks/${id}`, payload: { event_types: ['*'] }, headers: ada }),
+    ]) {
+      t.equal(answer.statusCode, 200);
+      t.notMatch(answer.body, /secret|whsec/);
+    }
+    t.equal((await app.inject({ url: `/webhooks/${id}`, headers: { 'x-user': 'Grace' } })).statusCode, 404);
+
+    const book = (await app.inject({ method: 'POST', url: '/books', payload: { title: 'Ash' } })).json();
+    await app.inject({ method: 'PATCH', url: `/books/${book.id}`, payload: { title: 'Birch' } });
+    await until(isQuiet);
+    const sent = got.map(({ body }) => JSON.parse(body));
+    t.match(sent, [
+      { type: 'book.created', data: { title: 'Ash' } },
+      { type: 'book.created', data: { title: 'Ash' } },
+      { type: 'book.updated', data: { title: 'Birch' } },
+    ]);
+    t.equal(got[0]!.headers['webhook-id'], got[1]!.headers['webhook-id'], 'the same for each attempt');
+    t.not(got[1]!.headers['webhook-id'], got[2]!.headers['webhook-id']);
+    for (const { body, headers } of got) {
+      t.strictSame(new Webhook(secret).verify(body, headers), JSON.parse(body), 'by the reference implementation');
+      t.strictSame(verifyWebhook({ body: Buffer.from(body), headers, secret }), JSON.parse(body));
+    }
+  });
+
+  t.test('each subscription has its own deliveries; 410 ends one, redirects are not followed', async (t) => {
+    await orm.schema.clear();
+    const statuses: Record<string, number> = { '/ok': 204, '/gone': 410, '/moved': 302, '/big': 200 };
+    const { address, got } = await receiver(t, (path) => statuses[path] ?? 500);
+    await start(t, orm, { mayReceive: ({ owner }) => owner !== 'stranger' });
+    const row = { event_types: ['a', 'b.*'], secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', created_at: new Date() };
+    await em().insertMany(
+      WebhookSubscription,
+      ['ok', 'gone', 'moved', 'big', 'off', 'strange'].map((name) => ({
+        ...row,
+        id: name,
+        url: `${address}/${name}`,
+        is_enabled: name !== 'off',
+        owner: name === 'strange' ? 'stranger' : null,
+      })),
+    );
+    await emit({ em: em() }, 'a', { n: 1 });
+    await until(isQuiet);
+    await emit({ em: em() }, 'b.c', { n: 2 });
+    await emit({ em: em() }, 'c', { n: 3 });
+    await until(isQuiet);
+    const counts = Object.fromEntries(
+      Object.keys(statuses).map((path) => [path, got.filter((each) => each.path === path).length]),
+    );
+    t.strictSame(counts, { '/ok': 2, '/gone': 1, '/moved': 6, '/big': 2 });
+    t.equal(got.length, 11);
+    t.match(await em().findOne(WebhookSubscription, { id: 'gone' }), {
+      is_enabled: false,
+      disabled_reason: 'the receiver answered 410',
+    });
+    const dead = await em().find(OutboxEvent, { status: 'dead' });
+    t.strictSame(
+      dead.map(({ type, last_error }) => [type, last_error]),
+      [
+        ['webhook.delivery', 'the receiver answered 302'],
+        ['webhook.delivery', 'the receiver answered 302'],
+      ],
+    );
+  });
+
+  t.test('an event that is fanned out twice has each delivery once', async (t) => {
+    await orm.schema.clear();
+    const row = { event_types: ['*'], secret: 'whsec_', created_at: new Date(), is_enabled: true };
+    await em().insertMany(WebhookSubscription, [{ ...row, id: 'one', url: 'http://127.0.0.1:1' }]);
+    await emit({ em: em() }, 'a', {}, { subject: 'x'.repeat(300) });
+    const [event] = await em().findAll(OutboxEvent);
+    const fanOut = webhooks({ mayReceive: () => true })['*']!;
+    const { id, type, payload, created_at, subject = null } = event!;
+    const handled = { id, type, payload, created_at, subject, attempt: 1 };
+    const context = () => ({ em: em(), signal: new AbortController().signal });
+    await fanOut(handled, context());
+    await fanOut(handled, context());
+    t.equal(await em().count(OutboxEvent, { type: 'webhook.delivery' }), 1);
+  });
+});
+
+t.test('addresses that lead inside are refused, when a webhook is made and when it is sent', async (t) => {
+  for (const address of [
+    '127.0.0.1',
+    '10.1.2.3',
+    '192.168.0.1',
+    '172.16.0.1',
+    '169.254.169.254',
+    '100.64.0.1',
+    '0.0.0.0',
+  ]) {
+    t.notOk(isPublic(address), address);
+  }
+  for (const address of [
+    '::1',
+    '::',
+    'fe80::1',
+    'fd00::1',
+    '::ffff:127.0.0.1',
+    '::ffff:a9fe:a9fe',
+    '64:ff9b::7f00:1',
+    'ff02::1',
+  ]) {
+    t.notOk(isPublic(address), address);
+  }
+  for (const address of ['8.8.8.8', '2606:4700:4700::1111']) t.ok(isPublic(address), address);
+  for (const [url, problem] of [
+    ['http://example.com', 'must begin with https://'],
+    ['ftp://example.com', 'must begin with https://'],
+    ['nothing', 'must be a URL'],
+    ['https://user:pw@example.com', 'must have no user name and no password'],
+    ['https://localhost/x', 'must lead to a public address'],
+    ['https://api.localhost', 'must lead to a public address'],
+    ['https://127.1', 'must lead to a public address'],
+    ['https://0x7f000001', 'must lead to a public address'],
+    ['https://2130706433', 'must lead to a public address'],
+    ['https://[::1]:8080', 'must lead to a public address'],
+    ['https://[::ffff:10.0.0.1]', 'must lead to a public address'],
+    ['https://169.254.169.254/latest/meta-data', 'must lead to a public address'],
+    ['https://example.com/hook', undefined],
+  ] as const) {
+    t.equal(urlProblem(url, false), problem, url);
+  }
+  t.equal(urlProblem('http://localhost:3000', true), undefined);
+
+  const orm = await openSqlite(t, { entities });
+  class Strict extends WebhookViewSet({ permissionClasses: [IsAuthenticated], owner: () => null }) {}
+  const app = await testApp(t, orm, [new Router().register('webhooks', Strict)]);
+  const payload = { url: 'https://10.0.0.1/hook', event_types: ['a b', 'ok.*'] };
+  const refused = await app.inject({ method: 'POST', url: '/webhooks', payload, headers: { 'x-user': 'Ada' } });
+  t.equal(refused.statusCode, 400);
+  t.match(refused.json().details, [
+    { path: '/url', message: 'must lead to a public address' },
+    { path: '/event_types/0' },
+  ]);
+});
+
+t.test('a name that leads inside is refused when it is connected to, each time', async (t) => {
+  const { address, got } = await receiver(t);
+  const { port } = new URL(address);
+  const signal = new AbortController().signal;
+  const sent = { headers: {}, body: '{}', timeoutMs: 5000, signal, isDevelopment: false };
+  // Rebinding: the name was public when the webhook was made, and is not any more.
+  let answer = '93.184.216.34';
+  t.intercept(dns, 'lookup', {
+    value: ((_host: string, _options: object, done: (error: null, addresses: unknown) => void) =>
+      done(null, [
+        { address: '93.184.216.34', family: 4 },
+        { address: answer, family: 4 },
+      ])) as never,
+  });
+  const looked = () =>
+    new Promise((resolve) =>
+      lookupPublic('rebound.example', { all: true }, (error, addresses) => resolve(error?.message ?? addresses)),
+    );
+  t.match(await looked(), [{ address: '93.184.216.34' }, { address: '93.184.216.34' }]);
+  answer = '127.0.0.1';
+  t.equal(await looked(), 'rebound.example is no public address', 'one of several is enough');
+  await t.rejects(
+    post({ ...sent, url: `https://rebound.example:${port}/hook` }),
+    /rebound.example is no public address/,
+  );
+  await t.rejects(post({ ...sent, url: `https://127.0.0.1:${port}/hook` }), /must lead to a public address/);
+  await t.rejects(post({ ...sent, url: `http://rebound.example:${port}/hook` }), /must begin with https/);
+  t.strictSame(got, []);
+});
+
+t.test('a receiver that does not answer in time has failed', async (t) => {
+  const app = fastify();
+  app.post('/', () => new Promise(() => {}));
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  t.teardown(() => app.close());
+  const headers = { 'content-type': 'application/json' };
+  const sent = { url, headers, body: '{}', signal: new AbortController().signal, isDevelopment: true };
+  await t.rejects(post({ ...sent, timeoutMs: 100 }));
+});
+
+t.test('a webhook that was changed, is old, or is signed by another secret is refused', async (t) => {
+  const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+  const body = '{"type":"a","timestamp":"2026-01-01T00:00:00.000Z","data":{}}';
+  const headersAt = (date: Date) => ({
+    'webhook-id': 'msg_1',
+    'webhook-timestamp': String(Math.floor(date.getTime() / 1000)),
+    'webhook-signature': `v1,AAAA v1a,x ${new Webhook(secret).sign('msg_1', date, body)}`,
+  });
+  const headers = headersAt(new Date());
+  t.match(verifyWebhook({ secret, headers, body }), { type: 'a' }, 'one signature of several is enough');
+  for (const wrong of [
+    { secret, headers, body: `${body} ` },
+    { secret: 'whsec_AAAA', headers, body },
+    { secret, headers: { ...headers, 'webhook-id': 'msg_2' }, body },
+    { secret, headers: headersAt(new Date(Date.now() - 400_000)), body },
+    { secret, headers: headersAt(new Date(Date.now() + 400_000)), body },
+    { secret, headers: { ...headers, 'webhook-timestamp': 'now' }, body },
+    { secret, headers: {}, body },
+  ]) {
+    t.throws(() => verifyWebhook(wrong), InvalidWebhook);
+  }
+  t.ok(verifyWebhook({ secret, headers: headersAt(new Date(Date.now() - 400_000)), body, toleranceSeconds: 500 }));
+});
+
+t.test('mistakes stop the start', async (t) => {
+  t.throws(() => webhooks({} as never), /webhooks\(\): option "mayReceive" must be a function/);
+  t.throws(() => webhooks({ mayReceive: () => true, timeoutMs: 0 }), /"timeoutMs" must be a whole number above 0/);
+  t.throws(() => WebhookViewSet({ permissionClasses: [] }), /WebhookViewSet: option "permissionClasses" must be/);
+  const orm = await openSqlite(t, { entities: [OutboxEvent] });
+  t.throws(
+    () => startOutbox(orm, { handlers: webhooks({ mayReceive: () => true }) }),
+    /the ORM needs the entity WebhookSubscription/,
+  );
+});

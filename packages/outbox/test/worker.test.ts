@@ -1,0 +1,241 @@
+/** Workers: each event is delivered at least once, by one worker at a time, and in the order of its subject. */
+import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
+import { forEachDatabase, openSqlite } from '../../core/test/support/databases.ts';
+import { Book, LIBRARY, testApp } from '../../core/test/support/library.ts';
+import { emit, type HandledEvent, OutboxEvent, startOutbox, type WorkerOptions } from '../src/index.ts';
+import { until } from './support/until.ts';
+import { withOutbox } from './support/with-outbox.ts';
+
+const silent = { warn: () => {}, error: () => {} };
+const entities = [...LIBRARY, OutboxEvent];
+
+forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm) => {
+  const em = () => orm.em.fork();
+  const work = (t: Test, options: Partial<WorkerOptions>) => {
+    const worker = startOutbox(orm, { handlers: {}, log: silent, pollMs: 50, ...options });
+    t.teardown(() => worker.stop());
+    return worker;
+  };
+  const statuses = async () => (await em().findAll(OutboxEvent, { orderBy: { id: 1 } })).map(({ status }) => status);
+
+  t.test('events go to all handlers of their type, and wake the worker of the process', async (t) => {
+    await orm.schema.clear();
+    const got: string[] = [];
+    class BookViewSet extends ModelViewSet(Book, {
+      read: readShape(Book, ['id', 'title']),
+      write: writeShape(Book, ['title']),
+      emits: ['created'],
+    }) {}
+    const app = await testApp(t, orm, [new Router().register('books', BookViewSet)], {
+      before: withOutbox({
+        pollMs: 600_000,
+        handlers: {
+          'book.created': ({ payload }) => got.push(`one ${(payload as { title: string }).title}`),
+          'book.*': ({ type, attempt }) => got.push(`all of books ${type} ${attempt}`),
+          '*': ({ subject }) => got.push(`all ${subject === null}`),
+          book: () => got.push('never'),
+        },
+      }),
+    });
+    await until(async () => (await em().count(OutboxEvent)) === 0);
+    await sleep(50);
+    t.equal((await app.inject({ method: 'POST', url: '/books', payload: { title: 'Ash' } })).statusCode, 201);
+    await until(() => got.length === 3);
+    t.strictSame(got, ['one Ash', 'all of books book.created 1', 'all false']);
+    await until(async () => (await statuses())[0] === 'delivered');
+    const [event] = await em().findAll(OutboxEvent);
+    t.match(event, { lease: null, attempts: 1, delivered_at: Date });
+  });
+
+  t.test('a failing event is tried again after a growing time, then it is a dead letter', async (t) => {
+    await orm.schema.clear();
+    const attempts: [number, number][] = [];
+    await emit({ em: em() }, 'bad', { a: 1 });
+    work(t, {
+      maxAttempts: 4,
+      backoffMs: 100,
+      pollMs: 600_000,
+      handlers: {
+        bad: ({ attempt }) => {
+          attempts.push([attempt, Date.now()]);
+          throw new Error('does not work\0');
+        },
+      },
+    });
+    await until(async () => (await statuses())[0] === 'dead');
+    t.strictSame(
+      attempts.map(([attempt]) => attempt),
+      [1, 2, 3, 4],
+    );
+    for (const [index, least] of [50, 100, 200].entries()) {
+      const waited = attempts[index + 1]![1] - attempts[index]![1];
+      t.ok(waited >= least - 2, `waited ${waited} ms, at least ${least}`);
+    }
+    const [event] = await em().findAll(OutboxEvent);
+    t.match(event, { lease: null, attempts: 4, last_error: 'does not work', delivered_at: null });
+  });
+
+  t.test('several workers deliver each event once, never one at two places, and subjects in order', async (t) => {
+    await orm.schema.clear();
+    const running = new Set<string>();
+    const perSubject = new Map<string, number[]>();
+    const deliveries = new Map<string, number>();
+    const faults: string[] = [];
+    const handle = async ({ id, subject, payload }: HandledEvent) => {
+      const name = subject ?? id;
+      if (running.has(name)) faults.push(`${name} twice at a time`);
+      running.add(name);
+      await sleep(Math.random() * 5);
+      deliveries.set(id, (deliveries.get(id) ?? 0) + 1);
+      const { number } = payload as { number: number };
+      // Some fail the first time, and hold up those behind them.
+      if (number % 17 === 0 && deliveries.get(id) === 1) {
+        running.delete(name);
+        throw new Error('once');
+      }
+      perSubject.set(name, [...(perSubject.get(name) ?? []), number]);
+      running.delete(name);
+    };
+    for (let number = 0; number < 120; number++) {
+      await emit({ em: em() }, 'many', { number }, number % 4 === 0 ? {} : { subject: `S/${number % 7}` });
+    }
+    for (let each = 0; each < 4; each++) work(t, { concurrency: 3, backoffMs: 40, handlers: { '*': handle } });
+    await until(async () => (await statuses()).every((status) => status === 'delivered'));
+    t.strictSame(faults, []);
+    t.equal(deliveries.size, 120);
+    for (const [subject, numbers] of perSubject) {
+      t.strictSame(
+        numbers,
+        numbers.toSorted((a, b) => a - b),
+        subject,
+      );
+    }
+    t.ok([...deliveries.values()].every((count) => count <= 2));
+  });
+
+  t.test('a handler that takes longer than the lease keeps it', async (t) => {
+    await orm.schema.clear();
+    let count = 0;
+    const handlers = {
+      slow: async () => {
+        count++;
+        await sleep(3500);
+      },
+    };
+    await emit({ em: em() }, 'slow', {});
+    for (let each = 0; each < 2; each++) work(t, { leaseMs: 1500, handlers });
+    await until(async () => (await statuses())[0] === 'delivered');
+    t.equal(count, 1);
+  });
+
+  t.test('a worker that stops waits for its handlers, and gives the other events back', async (t) => {
+    await orm.schema.clear();
+    let isDone = false;
+    let count = 0;
+    for (let each = 0; each < 3; each++) await emit({ em: em() }, 'slow', {}, { subject: 'one' });
+    const handlers = {
+      slow: async () => {
+        count++;
+        await sleep(200);
+        isDone = true;
+      },
+    };
+    const worker = work(t, { handlers });
+    await until(() => count > 0);
+    await worker.stop();
+    t.ok(isDone);
+    t.equal(count, 1);
+    t.strictSame(await statuses(), ['delivered', 'waiting', 'waiting']);
+    t.equal(await em().count(OutboxEvent, { lease: null }), 3);
+    const next = work(t, { handlers });
+    await until(async () => (await statuses()).every((status) => status === 'delivered'));
+    await next.stop();
+
+    await emit({ em: em() }, 'stuck', {});
+    let isAborted = false;
+    const stuck = work(t, {
+      stopTimeoutMs: 50,
+      handlers: {
+        stuck: (_event, { signal }) =>
+          new Promise<void>((resolve) => {
+            count = 100;
+            signal.addEventListener('abort', () => {
+              isAborted = true;
+              resolve();
+            });
+          }),
+      },
+    });
+    await until(() => count === 100);
+    await stuck.stop();
+    t.ok(isAborted);
+  });
+
+  t.test('delivered events are deleted after a time; others stay', async (t) => {
+    await orm.schema.clear();
+    const now = new Date();
+    const row = { type: 'x', payload: {}, created_at: now, due_at: new Date(now.getTime() + 600_000), attempts: 0 };
+    const old = new Date(now.getTime() - 60_000);
+    await em().insertMany(OutboxEvent, [
+      { id: 'a', ...row, status: 'delivered', delivered_at: old },
+      { id: 'b', ...row, status: 'delivered', delivered_at: now },
+      { id: 'c', ...row, status: 'dead' },
+      { id: 'd', ...row, status: 'waiting' },
+    ]);
+    work(t, { keepDeliveredMs: 30_000 });
+    await until(async () => (await em().count(OutboxEvent)) === 3);
+    t.strictSame(
+      (await em().findAll(OutboxEvent, { orderBy: { id: 1 } })).map(({ id }) => id),
+      ['b', 'c', 'd'],
+    );
+  });
+});
+
+t.test('an event of a worker that is killed is delivered again, after its lease', async (t) => {
+  const dbName = join(mkdtempSync(join(tmpdir(), 'viewset-outbox-')), 'killed.sqlite');
+  const orm = await SqliteORM.init({ dbName, entities: [...entities] });
+  t.teardown(() => orm.close(true));
+  await orm.schema.create();
+  await emit({ em: orm.em.fork() }, 'kill', {});
+  const child = fork(new URL('support/killed-worker.ts', import.meta.url), [dbName], { stdio: 'inherit' });
+  await once(child, 'message');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  const killedAt = Date.now();
+  const attempts: number[] = [];
+  const worker = startOutbox(orm, {
+    log: silent,
+    pollMs: 50,
+    handlers: { kill: ({ attempt }) => attempts.push(attempt) },
+  });
+  t.teardown(() => worker.stop());
+  await until(() => attempts.length > 0);
+  t.ok(Date.now() - killedAt > 500, 'not before the lease has ended');
+  t.strictSame(attempts, [1], 'an attempt that nobody could note does not count');
+});
+
+t.test('mistakes stop the start', async (t) => {
+  const orm = await openSqlite(t, { entities: [OutboxEvent] });
+  const other = await openSqlite(t, { entities: LIBRARY });
+  t.throws(() => startOutbox(other, { handlers: {} }), /startOutbox\(\): the ORM needs the entity OutboxEvent/);
+  for (const [options, message] of [
+    [{ handlers: {}, poll: 3 }, /unknown option "poll"/],
+    [{ handlers: {}, pollMs: '3' }, /"pollMs" must be a whole number above 0, but "3" came/],
+    [{ handlers: { 'a b': () => {} } }, /"handlers" must be functions by types.*"a b" came/],
+    [{ handlers: [{}, { 'a.**': () => {} }] }, /"handlers" must be functions by types.*"a.\*\*" came/],
+    [{ handlers: { a: 7 } }, /"handlers.a" must be a function/],
+    [{}, /"handlers" must be functions by types/],
+  ] as const) {
+    t.throws(() => startOutbox(orm, options as never), message);
+  }
+  await t.rejects(testApp(t, orm, [], { before: withOutbox({ pollMs: 3 }) }), /unknown option "pollMs"/);
+  await t.rejects(testApp(t, other, [], { before: withOutbox() }), /outbox: the ORM needs/);
+});
