@@ -18,3 +18,13 @@ for (const folder of folders) {
     t.strictSame(dead, [], document);
   }
 }
+
+t.test('a page whose examples import entities.ts has the file, or leads to it', async (t) => {
+  const docs = join(root, 'docs');
+  const pages = readdirSync(docs).filter((file) => file.endsWith('.md') && file !== 'index.md');
+  for (const page of pages) {
+    const text = readFileSync(join(docs, page), 'utf8');
+    if (!text.includes("'./entities.ts'")) continue;
+    t.match(text, /^\/\/ entities\.ts$|views\.md#the-entities-of-the-examples/m, page);
+  }
+});

@@ -85,8 +85,8 @@ withShop({}, async (t, shop) => {
       const { headers: sent } = resolve(paths[`/api/auth/${path}`]![method]!.responses[status]);
       return resolve(sent?.['Set-Cookie'])?.description;
     };
-    t.match(cookieOf('login', 'post', '200'), /by which the browser is known.*with the refresh token/);
-    t.match(cookieOf('login/two-factor', 'post', '200'), /by which the browser is known/);
+    t.match(cookieOf('login', 'post', '200'), /identifies the browser.*with the refresh token/);
+    t.match(cookieOf('login/two-factor', 'post', '200'), /identifies the browser/);
     t.match(cookieOf('refresh', 'post', '200'), /with the next refresh token/);
     for (const [path, method] of [
       ['logout', 'post'],
@@ -94,9 +94,9 @@ withShop({}, async (t, shop) => {
       ['sessions/{id}', 'delete'],
       ['me', 'delete'],
     ] as const) {
-      t.match(cookieOf(path, method, '204'), /emptied/, path);
+      t.match(cookieOf(path, method, '204'), /^Clears the cookie/, path);
     }
-    t.match(cookieOf('confirm-email', 'post', '200'), /under the new address/);
+    t.match(cookieOf('confirm-email', 'post', '200'), /for the new address/);
     for (const path of ['register', 'forgot-password']) {
       const status = path === 'register' ? '201' : '200';
       t.equal(cookieOf(path, 'post', status), undefined, path);

@@ -50,8 +50,8 @@ t.test('the routes are told at start, with who may call them', async (t) => {
       ?.split(/ {2,}/)
       .at(-1);
   t.equal(who('GET', '/api/products'), 'anybody');
-  t.equal(who('POST', '/api/products'), 'whoever is logged in');
-  t.equal(who('GET', '/api/roles/:pk'), 'whoever is logged in');
+  t.equal(who('POST', '/api/products'), 'logged-in users');
+  t.equal(who('GET', '/api/roles/:pk'), 'logged-in users');
   t.equal(who('DELETE', '/api/roles/:pk'), 'IsRoleAdminUser');
   t.equal(who('GET', '/api/accounts'), '(IsRoleAdminUser or IsOwnAccount)');
   t.equal(who('POST', '/api/auth/login'), 'anybody');

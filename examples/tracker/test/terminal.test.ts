@@ -24,7 +24,7 @@ t.test('on a terminal the routes are told at start, with who may call them', asy
       ?.split(/ {2,}/)
       .at(-1);
   t.equal(who('POST', '/api/auth/login'), 'anybody');
-  t.equal(who('GET', '/api/labels'), 'whoever is logged in');
+  t.equal(who('GET', '/api/labels'), 'logged-in users');
   t.equal(who('POST', '/api/labels'), 'IsRoleAdminUser');
   t.equal(who('GET', '/api/tickets'), 'scoped(Ticket)');
 });

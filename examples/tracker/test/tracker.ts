@@ -51,7 +51,7 @@ export function withTracker(
         app,
         orm,
         uploads,
-        token: (person) => app.auth.issueToken(account(person) as never),
+        token: (person) => app.auth.issueToken(account(person)),
         as: (person) => tracker.as<Api>(account(person)),
         send: (person, method, url, payload, headers = {}) =>
           tracker.inject(account(person), { method, url, headers, ...(payload && { payload }) }),

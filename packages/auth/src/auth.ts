@@ -191,7 +191,7 @@ function resolveMe(
   const shown = (read as ReadShape<object, object> | undefined)?.bind(model.meta, orm.em.getPlatform());
   if (shown?.forRequest !== undefined) {
     throw new ImproperlyConfigured(
-      'auth: option "me.read" makes `request.user`, before there is a user: no exists(), count() or computed() of it may take the request',
+      'auth: option "me.read" makes `request.user`, before there is a user: no exists(), count() or computed() in it may use the request',
     );
   }
   if (typeof deletion !== 'boolean' && typeof deletion !== 'function') {

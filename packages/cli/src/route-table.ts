@@ -52,5 +52,5 @@ function whoMayCall({ config }: RouteOptions, method: string): string {
     return asked === 'IsAuthenticated' && needsToken ? [] : [asked];
   });
   if (others.length > 0) return others.join(' and ');
-  return needsToken ? 'whoever is logged in' : 'anybody';
+  return needsToken ? 'logged-in users' : 'anybody';
 }

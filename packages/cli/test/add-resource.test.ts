@@ -136,7 +136,7 @@ t.test('the routes are listed without a server that listens', async (t) => {
   const application = make('routes');
   const { status, stdout } = viewset(application, 'routes');
   t.equal(status, 0);
-  t.match(stdout, /^ {2}POST {4}\/api\/books +whoever is logged in$/m);
+  t.match(stdout, /^ {2}POST {4}\/api\/books +logged-in users$/m);
   t.match(stdout, /^ {2}GET {5}\/api\/books\/:pk +anybody$/m);
   t.match(viewset(application, 'routes', 'main.ts'), { status: 1, stderr: /There is no main\.ts here/ });
   writeFileSync(join(application, 'nothing.ts'), 'console.log(1);');

@@ -43,7 +43,7 @@ export function settle<Value, Result>(
 export function atOnce<Value>(answer: Value, who: () => string): Value {
   if (!isPromise(answer)) return answer;
   Promise.resolve(answer).catch(() => undefined);
-  throw new ImproperlyConfigured(`${who()} must answer at once, but it answered with a promise`);
+  throw new ImproperlyConfigured(`${who()} must be synchronous, but it returned a promise`);
 }
 
 /** Makes a step that fails by another error, which `change` makes of the one that was thrown and of what the step was given. */

@@ -182,7 +182,7 @@ export class ImproperlyConfigured extends HttpError {
 export function errorFrom(thrown: unknown): Error {
   if (typeof thrown === 'object' && thrown !== null) return thrown as Error;
   const came = typeof thrown === 'string' ? JSON.stringify(thrown) : String(thrown);
-  return new InternalError({ cause: new TypeError(`${came} was thrown or rejected with, in place of an Error`) });
+  return new InternalError({ cause: new TypeError(`${came} was thrown or rejected with, instead of an Error`) });
 }
 
 /** 503: a store or the mail server that this request needs is down or too slow. */

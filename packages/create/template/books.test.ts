@@ -12,6 +12,7 @@ test('books can be created, found and changed', async (t) => {
   const library = await testApp((orm) => createApp(orm, secret), { entities, database });
   t.after(() => library.close());
   const { app } = library;
+  app.log.level = 'warn'; // no line for each request
   const url = '/api/books';
   const payload = { title: 'Emma', pages: 474 };
   let headers = {};

@@ -10,7 +10,8 @@ import type { MikroORM as MongoORM } from '@mikro-orm/mongodb';
  *
  * @example
  * for (const database of TEST_DATABASES) {
- *   test(`on ${database}`, { skip: missingServer(database) }, async () => {});
+ *   const shop = await testApp(() => fastify(), { entities: [Product], database });
+ *   await shop.close();
  * }
  */
 export const TEST_DATABASES = ['sqlite', 'postgresql', 'mongodb'] as const;
@@ -64,10 +65,10 @@ const CREATORS: Readonly<Record<TestDatabase, () => Promise<EmptyDatabase>>> = {
  * test its migrations. `testApp` needs none.
  *
  * @example
- * const { url, drop } = await emptyDatabase('postgresql');
- * const orm = await MikroORM.init({ clientUrl: url, entities: [Product] });
- * await orm.close();
- * await drop();
+ * const database = await emptyDatabase('postgresql');
+ * process.env['DATABASE_URL'] = database.url;
+ * // … start the program, and test it
+ * await database.drop();
  */
 export function emptyDatabase(database: TestDatabase): Promise<EmptyDatabase> {
   return entryOf(CREATORS, database, 'emptyDatabase')();
@@ -78,7 +79,7 @@ export function emptyDatabase(database: TestDatabase): Promise<EmptyDatabase> {
  * false, so that a test without its server fails there. Pass the result as the option `skip` of a test.
  *
  * @example
- * test('on PostgreSQL', { skip: missingServer('postgresql') }, async () => {});
+ * const skip = missingServer('postgresql');   // false, or 'TEST_POSTGRES_URL is not set: nothing was tried on postgresql'
  */
 export function missingServer(database: TestDatabase): string | false {
   if (database === 'sqlite' || process.env['CI'] === 'true') return false;

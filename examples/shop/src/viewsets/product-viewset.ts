@@ -13,7 +13,7 @@ import { Product } from '../entities/product.ts';
 
 const read = readShape(Product, ['id', 'name', 'price', 'stock']);
 const Found = Type.Object({
-  count: Type.Integer({ minimum: 0, description: 'Records in all, on every page together' }),
+  count: Type.Integer({ minimum: 0, description: 'The number of records on all pages' }),
   next: Type.Boolean({ description: 'True if a next page exists' }),
   previous: Type.Boolean({ description: 'True if a previous page exists' }),
   results: Type.Array(read.schema, { description: 'The records of this page' }),

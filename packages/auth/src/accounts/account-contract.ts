@@ -111,9 +111,7 @@ function hasRoles(contract: EntityContract<AccountEntity>, role: EntityMetadata)
   const roles = (properties as Properties)['roles'];
   if (roles === undefined) return false;
   if (roles.kind === ReferenceKind.MANY_TO_MANY && roles.targetMeta === role) return true;
-  throw contract.wrong(
-    `must have "roles", if at all, as many-to-many with ${role.className}; ${className}.roles is not`,
-  );
+  throw contract.wrong(`may have "roles" only as many-to-many with ${role.className}; ${className}.roles is not`);
 }
 
 function hasPermissions(contract: EntityContract<AccountEntity>, { className, properties }: EntityMetadata): boolean {
@@ -121,7 +119,7 @@ function hasPermissions(contract: EntityContract<AccountEntity>, { className, pr
   if (permissions === undefined) return false;
   if (isJson(permissions)) return true;
   throw contract.wrong(
-    `must have roles whose "permissions" is a JSON column, if they have it; ${className}.permissions is none`,
+    `must have roles whose "permissions", if any, is a JSON column; ${className}.permissions is none`,
   );
 }
 

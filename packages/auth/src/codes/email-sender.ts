@@ -25,7 +25,7 @@ export class LogEmailSender implements EmailSender {
   /** Throws ImproperlyConfigured without a log. */
   constructor(log: Pick<FastifyBaseLogger, 'info'>) {
     if (typeof (log as typeof log | undefined)?.info !== 'function') {
-      throw new ImproperlyConfigured('LogEmailSender must be given a log, such as `app.log`');
+      throw new ImproperlyConfigured('LogEmailSender needs a log, such as `app.log`');
     }
     this.#log = log;
   }
@@ -85,10 +85,10 @@ export type PasswordChangeNotice = (how: 'changed' | 'reset') => EmailText | Pro
 
 const CHANGES = {
   changed: 'Somebody who knows your password gave your account another one.',
-  reset: 'The password of your account was set anew, by a code that was sent to this address.',
+  reset: 'The password of your account was reset by a code that was sent to this address.',
 };
 
 export const passwordChangeNotice: PasswordChangeNotice = (how) => ({
   subject: 'Your password was changed',
-  content: `${CHANGES[how]}\n\nIf that was not you, ask for a new password now, and tell whoever runs this service.\n`,
+  content: `${CHANGES[how]}\n\nIf that was not you, ask for a new password now, and tell the operator of this service.\n`,
 });

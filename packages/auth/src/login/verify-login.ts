@@ -59,7 +59,7 @@ async function findAccount(
     // Such as by a seeder that ran before the plugin was there, which may have left other passwords readable too.
     request.log.error(
       { account: account.id },
-      'the password of this account is stored as no bcrypt hash: nobody can log in',
+      'the stored password of this account is not a hash, so nobody can log in',
     );
   }
   if (isAskable) await limited(request, () => wrongPasswords.count(email, device));

@@ -72,5 +72,7 @@ function randomText(): string {
 }
 
 function isOver(): Unauthorized {
-  return new Unauthorized('The login is over, or was begun elsewhere: begin it again', { event: 'auth.oauth_failed' });
+  return new Unauthorized('The login has ended or was begun in another browser; begin it again', {
+    event: 'auth.oauth_failed',
+  });
 }

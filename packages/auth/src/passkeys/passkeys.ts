@@ -156,7 +156,7 @@ export class Passkeys {
     if (counter === undefined) return undefined;
     if (await this.#records.use(request.em, passkey.id, counter)) return account;
     const event = { ...securityEvent(request, 'auth.passkey_counter'), account, passkey: passkey.id };
-    request.log.warn(event, 'the counter of a passkey did not go on: there may be a copy of the passkey');
+    request.log.warn(event, 'the counter of a passkey did not increase: there may be a copy of the passkey');
     return undefined;
   }
 

@@ -31,9 +31,9 @@ export interface AuthRoute {
 
 /** What the answers of logins set. */
 export const LOGIN_COOKIES =
-  'A cookie by which the browser is known. With sessions, one with the refresh token, unless the body asks for the token.';
+  'A cookie that identifies the browser. With sessions, also one with the refresh token, unless the body asks for the token.';
 /** What an answer sets that ends the session of the browser. */
-export const ENDED_SESSION_COOKIE = 'The cookie with the refresh token, emptied.';
+export const ENDED_SESSION_COOKIE = 'Clears the cookie with the refresh token.';
 
 export const MESSAGE = Type.Object({ message: Type.String() });
 /** What a 204 answers. */

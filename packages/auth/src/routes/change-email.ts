@@ -23,9 +23,9 @@ export function changeEmailRoute(parts: ChangeEmailParts): AuthRoute {
     method: 'POST',
     path: 'change-email',
     operationId: 'changeEmail',
-    summary: 'Ask for another e-mail address of your account',
+    summary: 'Change the e-mail address of your account',
     description:
-      'A code goes to the new address, a notice to the old one. Answers alike if the new address has an account.',
+      'Sends a code to the new address, and a notice to the old one. The response is the same if the new address has an account.',
     body: CHANGE_EMAIL_BODY,
     status: 200,
     answer: MESSAGE,

@@ -26,7 +26,7 @@ export function confirmEmailRoute(parts: ConfirmEmailParts): AuthRoute {
     body: CONFIRM_BODY,
     status: 200,
     answer: MESSAGE,
-    cookies: 'A cookie by which the browser is known under the new address, if it was known under the old one.',
+    cookies: 'A cookie that identifies the browser for the new address, if it had one for the old address.',
     errors: [401],
     access: 'token',
     handler: confirmEmailHandler(parts),

@@ -20,7 +20,7 @@ export function forgotPasswordRoute(parts: ForgotPasswordParts): AuthRoute {
     path: 'forgot-password',
     operationId: 'forgotPassword',
     summary: 'Send a code for a new password to the address of an account',
-    description: 'Answers alike, after the same time, if the address has an account and if it has none.',
+    description: 'The response and its time are the same, whether or not the address has an account.',
     body: SEND_BODY,
     status: 200,
     answer: MESSAGE,

@@ -38,7 +38,7 @@ export function loginRoute({ verifyLogin, completeLogin, sessions, twoFactor }: 
     operationId: 'login',
     summary: 'Exchange an e-mail address and a password for an access token',
     description:
-      'Says one thing of every wrong credential. The token goes into the header `Authorization`, as a Bearer token.',
+      'All wrong credentials give the same response. The token goes into the header `Authorization`, as a Bearer token.',
     body: sessions === undefined ? LOGIN_BODY : SESSION_LOGIN_BODY,
     status: 200,
     answer: loginAnswer({ sessions, twoFactor }),

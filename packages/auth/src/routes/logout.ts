@@ -19,7 +19,7 @@ export function logoutRoute({ sessions, cookie, currentSession }: SessionParts):
     path: 'logout',
     operationId: 'logout',
     summary: 'End the session',
-    description: 'Its access tokens and its refresh token are refused from then on. The cookie is taken back.',
+    description: 'Its access tokens and its refresh token are refused from then on. The cookie is cleared.',
     async handler(request: FastifyRequest, reply: FastifyReply): Promise<void> {
       const id = currentSession(request);
       if (id !== undefined) await sessions.end(request.em, accountOf(request), id);
@@ -37,7 +37,7 @@ export function logoutAllRoute({ sessions, cookie }: SessionParts): AuthRoute {
     path: 'logout-all',
     operationId: 'logoutAll',
     summary: 'End every session of the account',
-    description: 'All its access tokens and refresh tokens are refused from then on. The cookie is taken back.',
+    description: 'All its access tokens and refresh tokens are refused from then on. The cookie is cleared.',
     async handler(request: FastifyRequest, reply: FastifyReply): Promise<void> {
       await sessions.endAll(request.em, accountOf(request));
       request.log.info(securityEvent(request, 'auth.logout_all'), 'somebody logged out everywhere');

@@ -44,7 +44,7 @@ export function oauthRoutes(parts: OAuthRouteParts, loginAnswer: AuthRoute['answ
       ...(parts.sessions && { querystring: BEGIN_QUERY }),
       status: 302,
       answer: NOTHING,
-      cookies: 'A cookie by which this browser alone can end the login.',
+      cookies: 'A cookie, so that only this browser can complete the login.',
       errors: [404, 503],
       handler: beginHandler(parts),
     },
@@ -54,7 +54,7 @@ export function oauthRoutes(parts: OAuthRouteParts, loginAnswer: AuthRoute['answ
       operationId: 'oauthCallback',
       summary: 'End a login by another service',
       description:
-        'Answers as a login does, or sends the browser to `return_to` with the cookie of its session. Only the browser that began the login can end it, and only once.',
+        'Responds like a login, or sends the browser to `return_to` with the cookie of its session. Only the browser that began the login can complete it, and only once.',
       status: 200,
       answer: loginAnswer,
       cookies: LOGIN_COOKIES,

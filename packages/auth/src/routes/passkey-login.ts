@@ -42,10 +42,10 @@ export function passkeyLoginRoutes({
       operationId: 'passkeyLoginOptions',
       summary: 'Get the options to log in with a passkey',
       description:
-        'Sets a cookie: the answer counts in the browser that has asked, within five minutes. The same options serve for every account.',
+        'Sets a cookie, so that only this browser can answer, within five minutes. The options are the same for every account.',
       status: 200,
       answer: REQUEST_OPTIONS,
-      cookies: 'A cookie by which this browser alone can answer.',
+      cookies: 'A cookie, so that only this browser can answer.',
       errors: [429],
       handler: (request, reply) =>
         passkeys.requestOptions(request, { to: 'login', browser: rememberLoginBrowser(request, reply) }),
@@ -55,7 +55,7 @@ export function passkeyLoginRoutes({
       path: 'login/passkey',
       operationId: 'passkeyLogin',
       summary: 'Exchange the answer of a passkey for an access token',
-      description: 'Says one thing of every answer that is not good. Ends as a login with a password does.',
+      description: 'All wrong answers give the same response. A right one completes the login like a password.',
       body: sessions === undefined ? LOGIN : SESSION_LOGIN,
       status: 200,
       answer: sessions === undefined ? ACCESS_TOKEN : LOGGED_IN,

@@ -83,7 +83,7 @@ export function passkeyRoutes(parts: PasskeyParts): readonly AuthRoute[] {
       operationId: 'deletePasskey',
       summary: 'Delete a passkey',
       description:
-        'Takes the password, or one of the passkeys. The last passkey of an account that cannot log in by a password stays.',
+        'Takes the password, or one of the passkeys. If an account cannot log in by a password, its last passkey cannot be deleted.',
       params: Type.Object({ id: Type.String() }),
       body: PROOF,
       status: 204,

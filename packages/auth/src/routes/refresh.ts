@@ -21,12 +21,12 @@ export function refreshRoute({ sessions, cookie, tokens, origins }: RefreshParts
     operationId: 'refresh',
     summary: 'Exchange a refresh token for new tokens',
     description:
-      'The refresh token is used up. It comes in the body, and the next one is then in the answer; or in the cookie `refresh_token`, ' +
-      'which is then set anew. The cookie counts only in requests of the server’s own pages. A token that was used before ends its session.',
+      'Uses up the refresh token. If it is sent in the body, the response has the next one. If it is sent in the cookie `refresh_token`, ' +
+      'the cookie is replaced. The cookie counts only in requests of the server’s own pages. A token that was used before ends its session.',
     body: REFRESH_BODY,
     status: 200,
     answer: LOGGED_IN,
-    cookies: 'The cookie with the next refresh token, if the last one came by it.',
+    cookies: 'The cookie with the next refresh token, if the last one was sent in it.',
     errors: [401, 403],
     access: 'anybody',
     async handler(request: FastifyRequest, reply: FastifyReply): Promise<LoggedIn> {

@@ -27,7 +27,9 @@ export const changePasswordBody = ({ documented }: PasswordRules) =>
   Type.Object({ current_password: password, new_password: documented });
 export const resetPasswordBody = ({ documented }: PasswordRules) =>
   Type.Object({ email, code, new_password: documented });
-const choice = { description: 'Where the refresh token goes: into a cookie, which is the default, or into the answer' };
+const choice = {
+  description: 'Where to send the refresh token: in a cookie (default), or in the body of the response',
+};
 export const RefreshChoice = Type.Optional(Type.Enum(['cookie', 'body'], choice));
 /** With sessions. */
 export const SESSION_LOGIN_BODY = Type.Object({ ...LOGIN_BODY.properties, refresh: RefreshChoice });

@@ -16,7 +16,7 @@ export function sendRoute(parts: SendParts): AuthRoute {
     path: 'send-verification-email',
     operationId: 'sendVerificationEmail',
     summary: 'Send a verification code to an e-mail address',
-    description: 'Answers alike if the address has an account and if it has none.',
+    description: 'The response is the same, whether or not the address has an account.',
     body: SEND_BODY,
     status: 200,
     answer: MESSAGE,

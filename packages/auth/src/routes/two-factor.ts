@@ -76,8 +76,7 @@ export function twoFactorRoutes(parts: TwoFactorRouteParts): readonly AuthRoute[
       path: 'two-factor/confirm',
       operationId: 'confirmTwoFactor',
       summary: 'Switch two factors on by a code of the app',
-      description:
-        'Answers ten recovery codes, each of which replaces a code of the app once. They are not shown again.',
+      description: 'Returns ten recovery codes. Each replaces a code of the app once. They are not shown again.',
       body: TWO_FACTOR_BODY,
       status: 200,
       answer: RECOVERY_CODES,
@@ -101,7 +100,7 @@ export function twoFactorRoutes(parts: TwoFactorRouteParts): readonly AuthRoute[
       path: 'login/two-factor',
       operationId: 'loginTwoFactor',
       summary: 'Complete a login by a second factor',
-      description: 'Takes the token that the login answered, and a code. The fifth wrong code ends the attempt.',
+      description: 'Takes the token of the login, and a code. The fifth wrong code ends the attempt.',
       body: passkeys === undefined ? SECOND_FACTOR_BODY : CODE_OR_PASSKEY_BODY,
       status: 200,
       answer: LOGGED_IN,
@@ -122,7 +121,7 @@ function passkeyOptionsRoute({ attempts }: TwoFactorRouteParts, passkeys: Passke
     operationId: 'loginTwoFactorOptions',
     summary: 'Get the options to complete a login by a passkey',
     description:
-      'Takes the token that the login answered. The answer of the browser goes as `passkey` to `login/two-factor`, in the place of a code.',
+      'Takes the token of the login. Send the answer of the browser as `passkey` to `login/two-factor`, instead of a code.',
     body: SECOND_FACTOR_OPTIONS_BODY,
     status: 200,
     answer: REQUEST_OPTIONS,

@@ -41,7 +41,7 @@ function checkTimes({ iat, exp }: TokenPayload): void {
   const isIssued = Number.isFinite(iat) && iat >= 0 && iat <= exp;
   const latest = Date.now() / 1000 + MAX_TOKEN_LIFETIME_SECONDS;
   // fast-jwt refuses an `exp` that is no number, but not one that is endless.
-  if (!isIssued || !(exp <= latest)) throw new Error('The times of the token are not times that it can have');
+  if (!isIssued || !(exp <= latest)) throw new Error('The times of the token are not valid');
 }
 
 interface DecodedToken {

@@ -45,7 +45,7 @@ export function keepAdministrator<Entity extends object>(
     const before = await administrators.count();
     const result = await write();
     if (before > 0 && (await administrators.count()) === 0) {
-      throw new TargetObjectAlreadyExist('The last administrator stays: another one has to be there first');
+      throw new TargetObjectAlreadyExist('The last administrator cannot be removed; make another one first');
     }
     return result;
   };

@@ -70,7 +70,7 @@ export function RoleViewSet<
   const anyEntity = entity as EntityName<object>;
   const requireOther = ({ name }: Role): void => {
     if (name !== adminRole) return;
-    throw new TargetObjectAlreadyExist(`The role "${adminRole}" keeps its name and is not deleted`);
+    throw new TargetObjectAlreadyExist(`The role "${adminRole}" cannot be renamed or deleted`);
   };
   class ReadyRoleViewSet extends viewClass(anyEntity, ownOptions(anyEntity, permissions, adminRole), rest) {
     override async performCreate(request: FastifyRequest, data: never): Promise<object> {

@@ -234,7 +234,7 @@ t.test('what is there already is never replaced in silence', async (t) => {
     await refuses(new RegExp(`option "${Object.keys(options)[0]}" must be`), () => {}, options);
   }
   const twice = start({}, () => {}).then(async (app) => app.register(viewset, { orm: other }));
-  await t.rejects(twice, { code: 'improperly_configured', message: /scope of its own/ });
+  await t.rejects(twice, { code: 'improperly_configured', message: /in its own scope/ });
 
   const kept = await start({ errorHandler: false, notFoundHandler: false }, (app) => {
     app.setErrorHandler((_error, _request, reply) => reply.code(500).send('theirs'));

@@ -102,7 +102,7 @@ t.test('an ORM without transactions stops the start: an account is stored in one
   t.teardown(() => app.close());
   await app.register(viewset, { orm });
   const message =
-    'auth: the registration of an account, with the role that it refers to, takes a transaction, and the ORM has none (disableTransactions)';
+    'auth: the registration of an account, with the role that it refers to, needs a transaction, but the ORM has none (disableTransactions)';
   await t.rejects(async () => app.register(auth, good), { name: 'ImproperlyConfigured', message });
 });
 

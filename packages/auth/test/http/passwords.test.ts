@@ -54,7 +54,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await reset(app, { email: 'owner@example.com', code: wrong(code) })).status, 400);
     t.equal((await reset(app, { email: 'owner@example.com', code })).status, 204);
     const notice = await app.mail(from + 2);
-    t.match(notice, { recipient: 'owner@example.com', content: /set anew/ });
+    t.match(notice, { recipient: 'owner@example.com', content: /was reset/ });
     t.notMatch(notice.content, new RegExp(`${NEW}|${code}`));
     t.equal(app.mailer.mails.length, from + 3, 'what failed is told to nobody');
   });

@@ -224,14 +224,14 @@ t.test('roles and permissions of another kind stop the start', async (t) => {
   const candidates = [
     [
       defineEntity({ name: 'A', properties: { ...base, role: () => p.manyToOne(Texts).nullable() } }),
-      /"permissions" is a JSON column, if they have it; Texts\.permissions is none/,
+      /"permissions", if any, is a JSON column; Texts\.permissions is none/,
     ],
     [
       defineEntity({
         name: 'B',
         properties: { ...base, role: () => p.manyToOne(Other).nullable(), roles: () => p.manyToMany(Texts) },
       }),
-      /"roles", if at all, as many-to-many with Other; B\.roles is not/,
+      /"roles" only as many-to-many with Other; B\.roles is not/,
     ],
   ] as const;
   for (const [account, message] of candidates) {

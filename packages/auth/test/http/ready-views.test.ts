@@ -314,7 +314,7 @@ t.test('names of your own, and an audit line for each change that was made', asy
   ]);
   t.strictSame(await send('PATCH', '/people/1', { rank: null }), {
     statusCode: 409,
-    body: { error: 'The last administrator stays: another one has to be there first', code: 'conflict' },
+    body: { error: 'The last administrator cannot be removed; make another one first', code: 'conflict' },
     events: [],
   });
   t.strictSame(

@@ -141,7 +141,7 @@ export function findPlace(root: EntityMetadata, path: string, separator: Separat
       const other = separator === '.' ? '__' : '.';
       const respelt = path.replaceAll(other, separator);
       if (respelt !== path && typeof findPlace(root, respelt, separator) !== 'string') {
-        return `${root.className}: "${path}" names no field: paths are written with "${separator}" here, "${respelt}"`;
+        return `${root.className}: "${path}" is not a field: paths are written with "${separator}" here, "${respelt}"`;
       }
       return unknownName(root, path, owner, name);
     }

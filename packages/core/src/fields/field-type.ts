@@ -53,7 +53,7 @@ function completeProperty(property: EntityProperty): EntityProperty {
   const given = givenType(property);
   if (given === undefined && (type ?? column) === undefined) {
     throw new ImproperlyConfigured(
-      `"${property.name}" has no type that is known before MikroORM has read the sources; say it: @Property({ type: 'string' })`,
+      `"${property.name}" has no type before MikroORM has read the sources; declare it: @Property({ type: 'string' })`,
     );
   }
   const isCustom = given !== undefined && !BUILT_IN.has(given.constructor);

@@ -8,7 +8,7 @@ export function targetOf(property: EntityProperty): EntityMetadata | undefined {
   if (property.targetMeta !== undefined || declared.entity === undefined) return property.targetMeta;
   const target = declared.entity();
   if (!Array.isArray(target)) return declaredMetadata(target as EntityName);
-  throw new ImproperlyConfigured(`"${property.name}" may lead to several entities: name it in no shape`);
+  throw new ImproperlyConfigured(`"${property.name}" may lead to several entities, so a shape cannot have it`);
 }
 
 /** Returns the property whose values a property holds: of a to-one relation, the key that it refers to; else itself. */

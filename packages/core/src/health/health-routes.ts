@@ -36,7 +36,7 @@ const DOCUMENTED = {
   live: {
     operationId: 'checkLiveness',
     summary: 'Ask if the process answers',
-    description: 'Runs no check: an answer is all there is to know.',
+    description: 'Runs no check: a response shows that the process is alive.',
     tags: ['health'],
   },
   ready: {

@@ -53,6 +53,6 @@ function keptValue(shown: Shown, entity: object, name: string): unknown {
   const values = kept.get(shown);
   if (values?.has(entity) === true) return values.get(entity);
   throw new Error(
-    `"${name}" cannot be read from the entity: it is not loaded; pass the request on, represent(entity, request), or await the view's loadRelated() first`,
+    `"${name}" cannot be read from the entity: it is not loaded; pass the request, represent(entity, request), or await the view's loadRelated() first`,
   );
 }

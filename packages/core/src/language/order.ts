@@ -30,7 +30,7 @@ export function checkOrderKey(meta: EntityMetadata, key: OrderKey): OrderKey {
   const { path } = key;
   if (path.toMany) {
     throw new ImproperlyConfigured(
-      `${meta.className} cannot be ordered by "${path.key}": it has many values for one record`,
+      `${meta.className} cannot be ordered by "${path.key}": it has several values for each record`,
     );
   }
   if (FIELD_KINDS[path.type.kind].comparability === 'not at all') {

@@ -99,7 +99,7 @@ export function asksRequest(path: FieldPath): path is RelatedPath {
  */
 export function countedRecords({ key, related: { root, condition } }: RelatedPath): Condition {
   if (condition !== undefined) return condition;
-  throw new TypeError(`${root.className}: "${key}" needs the request, which the call has not passed on`);
+  throw new TypeError(`${root.className}: "${key}" needs the request, but the call did not pass it`);
 }
 
 function stepsOf(root: EntityMetadata, way: string, tells: Telling): readonly EntityProperty[] {
@@ -115,8 +115,9 @@ function problemOf(steps: readonly EntityProperty[], property: EntityProperty): 
   const { name } = property;
   if (!isToMany(property)) return `"${name}" does not lead to many records`;
   const early = steps.find(isToMany);
-  if (early !== undefined) return `"${early.name}" leads to many records, which only the last relation may do`;
-  if (property.hidden === true) return `"${name}" is declared hidden, so that it tells nothing`;
+  if (early !== undefined)
+    return `"${early.name}" is a to-many relation, and only the last relation of a path may be one`;
+  if (property.hidden === true) return `"${name}" is declared hidden, so it cannot be used here`;
   if (isPolymorphic(property)) return `"${name}" is polymorphic`;
   const target = targetOf(property);
   return target !== undefined && isTablePerType(target)
@@ -151,7 +152,7 @@ function toldProperty(name: string, tells: Telling): EntityProperty {
     fieldNames: [],
     persist: false,
     formula: () => {
-      throw new Error(`"${name}" is told by related records, not by a formula`);
+      throw new Error(`"${name}" comes from related records, not from a formula`);
     },
   };
   return property as EntityProperty;

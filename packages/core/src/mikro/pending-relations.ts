@@ -17,6 +17,6 @@ export function hasPendingRelations(em: EntityManager): boolean {
 /** @param who reads relations, and begins the sentence */
 export function notFlushed(who: string): Error {
   return new Error(
-    `${who} reads what is stored, and request.em has changes of relations that are not; await request.em.flush() first`,
+    `${who} reads stored relations, but request.em has unflushed changes of relations; await request.em.flush() first`,
   );
 }

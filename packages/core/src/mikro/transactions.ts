@@ -17,7 +17,7 @@ export function hasTransactions({ driver }: WithDriver): boolean {
  * @throws ImproperlyConfigured if the ORM has none
  * @example
  * requireTransactions(app.viewset.orm, 'POST /swap');
- * // ImproperlyConfigured: POST /swap takes a transaction, and the ORM has none (disableTransactions)
+ * // ImproperlyConfigured: POST /swap needs a transaction, but the ORM has none (disableTransactions)
  */
 export function requireTransactions(orm: WithDriver, what: string): void {
   if (!hasTransactions(orm)) throw lacksTransactions(what);
@@ -25,5 +25,5 @@ export function requireTransactions(orm: WithDriver, what: string): void {
 
 /** @param what the work that takes a transaction, and the subject of the sentence */
 export function lacksTransactions(what: string): ImproperlyConfigured {
-  return new ImproperlyConfigured(`${what} takes a transaction, and the ORM has none (disableTransactions)`);
+  return new ImproperlyConfigured(`${what} needs a transaction, but the ORM has none (disableTransactions)`);
 }

@@ -8,9 +8,15 @@ import type { Preconditions } from '../viewset/writes/writing-definition.ts';
 import type { OperationParameter, OperationPlan } from './operation-plan.ts';
 
 const TAGS = 'entity tags, separated by commas, or `*`';
-const IF_NONE_MATCH = Type.String({ description: `The ${TAGS}: one of the record draws a 304 without a body` });
-const IF_NONE_MATCH_OF_WRITE = Type.String({ description: `The ${TAGS}: with one of the record nothing is written` });
-const IF_MATCH = Type.String({ description: `The ${TAGS}: without the one of the record nothing is written` });
+const IF_NONE_MATCH = Type.String({
+  description: `The ${TAGS}: if one of these tags matches the record, the response is 304 with no body`,
+});
+const IF_NONE_MATCH_OF_WRITE = Type.String({
+  description: `The ${TAGS}: if one of these tags matches the record, nothing is written`,
+});
+const IF_MATCH = Type.String({
+  description: `The ${TAGS}: if none of these tags matches the record, nothing is written`,
+});
 
 const COLLECTION_MATCH = Type.String({
   description: 'A collection has no entity tag: with any but `*` nothing is written',

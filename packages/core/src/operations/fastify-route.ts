@@ -278,6 +278,6 @@ function answerCheck({ plan: { operationId }, answers, namesSuccesses }: Planned
     // Node leaves out what is sent under 204.
     const hasBody = statusCode !== 204 && payload !== undefined && payload !== null && payload !== '';
     if (schema !== null || !hasBody) return done(null, payload);
-    done(new ImproperlyConfigured(`${operationId} answered ${statusCode} with a body, but declares it with none`));
+    done(new ImproperlyConfigured(`${operationId} sent ${statusCode} with a body, but declares it without one`));
   };
 }

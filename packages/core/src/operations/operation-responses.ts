@@ -13,7 +13,7 @@ const seconds = (description: string): TSchema => Type.Integer({ minimum: 0, des
 const RATE_LIMIT: OperationResponse['headers'] = {
   'ratelimit-limit': Type.Integer({ minimum: 0, description: 'Requests that the rule allows in its window' }),
   'ratelimit-remaining': Type.Integer({ minimum: 0, description: 'Requests that are left' }),
-  'ratelimit-reset': seconds('Seconds until a request is left again'),
+  'ratelimit-reset': seconds('Seconds until another request is allowed'),
 };
 
 const ETAG = { etag: Type.String({ description: 'The strong entity tag of the record' }) };

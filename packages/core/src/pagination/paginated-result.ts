@@ -15,11 +15,11 @@ export interface PageEnvelope<Item, Count extends number | null = number> {
 }
 
 const COUNT_SCHEMAS: Readonly<Record<Counting, TSchema>> = {
-  exact: Type.Integer({ minimum: 0, description: 'Records in all, on every page together' }),
+  exact: Type.Integer({ minimum: 0, description: 'The number of records on all pages' }),
   estimated: Type.Integer({
     minimum: 0,
     description:
-      'Records in all, on every page together: an estimate where counting is expensive; ' +
+      'The number of records on all pages: an estimate where counting is expensive; ' +
       'never fewer than the pages up to this one show, and exact on the last page',
   }),
   none: Type.Null({ description: 'Records are not counted; follow next' }),

@@ -143,7 +143,7 @@ export abstract class Paginator {
   /** Declares the size parameter, for `parameters`. */
   protected declareSize(parameter: string): ParameterDeclaration {
     const { pageSize, maxPageSize } = this.sizes;
-    const description = `Records a page; at most ${maxPageSize}, more counts as ${maxPageSize}`;
+    const description = `Records on a page; at most ${maxPageSize}, more counts as ${maxPageSize}`;
     const declared = integerDeclaration(parameter, { minimum: 1, default: pageSize }, description);
     return { ...declared, pages: 'size', maxPageSize };
   }

@@ -128,7 +128,7 @@ function isWithin(source: EntityManagerSource, scope: Condition, object: object)
 
 async function isFound(source: EntityManagerSource, scope: Condition, object: object): Promise<boolean> {
   if (!Utils.isEntity<Record<string, unknown>>(object)) {
-    throw new ImproperlyConfigured('A permission with a scope is asked about entities, but another object came');
+    throw new ImproperlyConfigured('A permission with a scope checks entities, but got another object');
   }
   const em = managerOfEntity(object) ?? source.em;
   const meta = metadataOf(em, object);

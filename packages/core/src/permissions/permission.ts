@@ -204,7 +204,7 @@ export class Permission {
   #granted(request: FastifyRequest, view: PermissionView, scope: Condition | undefined): Grant {
     if (scope !== undefined && typeof (scope as Partial<Condition> | null)?.kind !== 'string') {
       throw new ImproperlyConfigured(
-        `${this.constructor.name}: scope must answer a condition, or undefined for all records, but ${describe(scope)} came`,
+        `${this.constructor.name}: scope must return a condition, or undefined for all records, but ${describe(scope)} came`,
       );
     }
     if (this.hasObjectPermission === Permission.prototype.hasObjectPermission) {
@@ -258,11 +258,11 @@ function makePermission(Class: PermissionClass): Permission {
   for (const name of names) {
     const meant = /^has/i.test(name) ? nearest(name, QUESTIONS) : undefined;
     if (meant === undefined || meant === 'scope' || permission[meant] !== Permission.prototype[meant]) continue;
-    throw new ImproperlyConfigured(`${Class.name}: "${name}" is never asked; did you mean "${meant}"?`);
+    throw new ImproperlyConfigured(`${Class.name}: "${name}" is never called; did you mean "${meant}"?`);
   }
   if (QUESTIONS.every((question) => permission[question] === Permission.prototype[question])) {
     throw new ImproperlyConfigured(
-      `${Class.name}: a permission class that overrides none of ${QUESTIONS.join(', ')} lets everybody in, which AllowAny says`,
+      `${Class.name}: a permission class that overrides none of ${QUESTIONS.join(', ')} allows everybody; use AllowAny to say so`,
     );
   }
   return permission;

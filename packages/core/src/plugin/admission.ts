@@ -118,7 +118,7 @@ function limitTime(app: FastifyInstance, options: ResolvedOptions, inFlight: Req
   const clock = setInterval(() => {
     inFlight.tick();
     for (const { reply } of inFlight.slowReaders(least)) {
-      reply.log.warn({ req: reply.request }, 'the client read its answer too slowly, or too many did');
+      reply.log.warn({ req: reply.request }, 'the client read its response too slowly, or too many clients did');
       cutOff(reply.raw);
     }
     for (const { reply, phase } of inFlight.giveUpOlderThan(ticks)) {

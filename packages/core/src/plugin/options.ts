@@ -150,7 +150,7 @@ export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
   if (!(options.orm instanceof MikroORM)) {
     // Its errors would be of other classes, and a unique value that is taken a 500.
     throw new ImproperlyConfigured(
-      'viewset: option "orm" is of another copy of @mikro-orm/core than the one that @viewset/core imports; install all ' +
+      'viewset: option "orm" comes from another copy of @mikro-orm/core than @viewset/core imports; install all ' +
         '@mikro-orm/* packages in one version',
     );
   }
@@ -159,7 +159,7 @@ export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
   }
   if ((options.formatError === undefined) !== (options.errorSchema === undefined)) {
     throw new ImproperlyConfigured(
-      'viewset: options "formatError" and "errorSchema" come together: documents describe the errors by the schema',
+      'viewset: options "formatError" and "errorSchema" need each other: the schema describes the errors in documents',
     );
   }
   const { permissionClasses = [], filters = DEFAULT_FILTERS, pagination = PageNumberPagination } = options;

@@ -92,7 +92,7 @@ export const viewset = fp(
     const options = resolveOptions(given);
     if (app.hasDecorator('viewset')) {
       throw new ImproperlyConfigured(
-        'viewset: this scope has the plugin already, from itself or an outer scope; register each in a scope of its own',
+        'viewset: this scope or an outer one already has the plugin; register each in its own scope',
       );
     }
     decorateRequests(app, options);
@@ -154,7 +154,7 @@ function orSay(option: 'errorHandler' | 'notFoundHandler', set: () => void): voi
     set();
   } catch (cause) {
     throw new ImproperlyConfigured(
-      `viewset: this scope has a handler of its own already (${(cause as Error).message}); set option "${option}" to false ` +
+      `viewset: this scope already has its own handler (${(cause as Error).message}); set option "${option}" to false ` +
         'to keep it, or register the plugin in a scope with a prefix',
       { cause },
     );

@@ -118,7 +118,7 @@ function decorateEntityManager(app: FastifyInstance, { orm, em: source }: Resolv
 
 function taken(name: 'user' | 'em', use: string): ImproperlyConfigured {
   return new ImproperlyConfigured(
-    `viewset: this application's requests have a "${name}" already; say with option "${name}" what it is to the views: ` +
+    `viewset: this application's requests have a "${name}" already; set option "${name}" to say how views use it: ` +
       `${use}; or "own", if the views are to have one of their own`,
   );
 }

@@ -269,7 +269,7 @@ export class QuerySet<Entity extends object> {
   #readEntities(slice: Slice | undefined, options: EntityOptions): Promise<object[]> {
     if (options.lock === true && !this.em.isInTransaction()) {
       throw new ImproperlyConfigured(
-        `${this.meta.className}: lock needs a transaction, outside of which it would end at once`,
+        `${this.meta.className}: a lock needs a transaction; without one it would end at once`,
       );
     }
     return this.#backend.entities(this.em, this.#query, slice, options);
@@ -284,7 +284,7 @@ export class QuerySet<Entity extends object> {
 
 /** The error for a part of records of which somebody would take another part. */
 export function slicedError(view: string, what: string, who: string): ImproperlyConfigured {
-  return new ImproperlyConfigured(`${view}: ${what} must not be sliced: ${who} would forget the slice`);
+  return new ImproperlyConfigured(`${view}: ${what} must not be sliced: ${who} would drop the slice`);
 }
 
 /** @throws ImproperlyConfigured if the database cannot serve an entity whose records a projection shows */

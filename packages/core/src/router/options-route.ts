@@ -78,7 +78,7 @@ export function refuseLateOptions(app: FastifyInstance, planned: readonly Planne
     const path = unnamed(templateOf(url)).replace(/(?<=.)\/$/, '');
     if (!planned.some(({ plan }) => unnamed(plan.path) === path)) return;
     throw new ImproperlyConfigured(
-      `OPTIONS ${url} has a route already: a router adds one to each of its paths that has none; register yours before the router`,
+      `OPTIONS ${url} already has a route; a router adds one to each of its paths without one, so register yours before the router`,
     );
   });
 }

@@ -11,7 +11,7 @@ export class RouteNames {
     const taken = this.#paths.get(name);
     if (taken !== undefined && taken !== path) {
       throw new ImproperlyConfigured(
-        `Route name "${name}" stands for ${taken} already and cannot stand for ${path} too`,
+        `Route name "${name}" already belongs to ${taken}, so it cannot belong to ${path} too`,
       );
     }
     this.#paths.set(name, path);
@@ -42,7 +42,7 @@ export class RouteNames {
   #unknown(name: string): ImproperlyConfigured {
     if (this.#paths.size === 0) {
       return new ImproperlyConfigured(
-        `No route is named "${name}": names are there when the router is mounted (await app.register(router.plugin))`,
+        `No route is named "${name}": names exist once the router is mounted (await app.register(router.plugin))`,
       );
     }
     const meant = nearest(name, this.#paths.keys());

@@ -126,7 +126,7 @@ export class Router<const Default extends EnvelopeOption = never> {
     options: RegisterOptions<Relation> = {},
   ): this & Registered<Path, View, Relation | NamedInPath<Path, Relation>, Default> {
     checkOptions('Router.register()', options, { basename: TEXT, parent: TEXT });
-    if (this.#mounted) throw new ImproperlyConfigured(`Router: "${path}" came after the router was mounted`);
+    if (this.#mounted) throw new ImproperlyConfigured(`Router: "${path}" was registered after the router was mounted`);
     const checked = checkViewPath(path);
     const taken = this.#registrationOf(checked);
     if (taken !== undefined) {
@@ -157,7 +157,7 @@ export class Router<const Default extends EnvelopeOption = never> {
   /** Fastify calls this for `app.register(router)`, as for a bundled plugin. It throws, because a router is not a plugin. */
   protected readonly default = async (): Promise<never> => {
     throw new ImproperlyConfigured(
-      'Router: a router is no plugin; register that of it: await app.register(router.plugin)',
+      'Router: a router is not a plugin; register its plugin: await app.register(router.plugin)',
     );
   };
 
@@ -260,7 +260,7 @@ export class Router<const Default extends EnvelopeOption = never> {
     const nested = parentInPath(path);
     if (nested === undefined) {
       if (relation === undefined) return undefined;
-      throw new ImproperlyConfigured(`Router: "${path}" has the option "parent", but no parameter to name a parent by`);
+      throw new ImproperlyConfigured(`Router: "${path}" has the option "parent", but no parameter for the parent`);
     }
     const { parameter } = nested;
     const found = this.#registrationOf(nested.parent);
@@ -364,7 +364,7 @@ function checkActionNames(view: ViewSet): void {
   for (const name of actionsOf(view).keys()) {
     if (!taken.has(name) && !(name in Object.getPrototypeOf(view))) continue;
     throw new ImproperlyConfigured(
-      `${view.constructor.name}: action "${name}" hides the view's own ${name}; name the property otherwise, and its path with "urlPath"`,
+      `${view.constructor.name}: action "${name}" hides the view's own ${name}; rename the property, and set its path by "urlPath"`,
     );
   }
 }

@@ -88,7 +88,7 @@ t.test('what is no field is named, with what there is and the nearest', async (t
     message: /Maker has no property "contry"; did you mean "country"\? It has: id, name, country, products$/,
   });
   t.throws(wrong('maker__name'), {
-    message: 'Product: "maker__name" names no field: paths are written with "." here, "maker.name"',
+    message: 'Product: "maker__name" is not a field: paths are written with "." here, "maker.name"',
   });
   t.throws(wrong('maker.name', '__'), { message: /paths are written with "__" here, "maker__name"$/ });
   t.throws(wrong('name.first'), { message: /Product\.name is not a relation, so it has no "first"/ });

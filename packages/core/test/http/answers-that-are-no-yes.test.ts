@@ -423,7 +423,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
         t.equal((await app.inject('/things')).statusCode, 500);
         const errors = lines.filter(({ level }) => level >= 50).map(({ err }) => err?.message);
         const came = value === 'no' ? '"no"' : String(value);
-        t.strictSame(errors, [`${came} was thrown or rejected with, in place of an Error`]);
+        t.strictSame(errors, [`${came} was thrown or rejected with, instead of an Error`]);
       }
     }
   });

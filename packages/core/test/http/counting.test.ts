@@ -101,7 +101,7 @@ t.test('the schema documents how records are counted', async (t) => {
     };
     return properties.count;
   };
-  t.match(count({}), { type: 'integer', description: 'Records in all, on every page together' });
+  t.match(count({}), { type: 'integer', description: 'The number of records on all pages' });
   t.match(count({ count: 'estimated' }), {
     type: 'integer',
     description: /an estimate where counting is expensive.*exact on the last page/,

@@ -168,7 +168,7 @@ t.test('declarations that do not fit', async (t) => {
   );
   t.throws(
     () => writeShape(Article, ['title'], { tags: refs('tags', { create: true }) }),
-    /refs\('tags'\) with "create" has to name a unique field/,
+    /refs\('tags'\) with "create" must name a unique field/,
   );
   t.throws(() => refs('tags.name', { create: 1 as never }), /option "create" must be true or false/);
 });

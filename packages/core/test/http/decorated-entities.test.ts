@@ -165,7 +165,7 @@ t.test('a type that only the sources tell has to be said', async (t) => {
   for (const shape of [() => readShape(Silent, ['name']), () => writeShape(Silent, ['name'])]) {
     t.throws(shape, {
       name: 'ImproperlyConfigured',
-      message: `"name" has no type that is known before MikroORM has read the sources; say it: @Property({ type: 'string' })`,
+      message: `"name" has no type before MikroORM has read the sources; declare it: @Property({ type: 'string' })`,
     });
   }
   class Plain {

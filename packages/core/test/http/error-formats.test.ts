@@ -134,6 +134,6 @@ t.test('malformed HTTP answers in it, without a request', async (t) => {
 t.test('a format without a schema stops the start', async (t) => {
   const orm = await openSqlite(t, { entities: LIBRARY });
   await t.rejects(async () => fastify().register(viewset, { orm, formatError }), {
-    message: /options "formatError" and "errorSchema" come together/,
+    message: /options "formatError" and "errorSchema" need each other/,
   });
 });

@@ -478,7 +478,7 @@ t.test('declarations that do not fit', async (t) => {
   );
   t.match(
     await problemOf(shown(exists('favoritedBy.articles' as never))),
-    /"favoritedBy" leads to many records, which only the last/,
+    /"favoritedBy" is a to-many relation, and only the last/,
   );
   t.match(
     await problemOf({ filterFields: { few: [count<Article, 'comments'>('comments'), 'icontains'] } }),

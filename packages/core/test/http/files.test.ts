@@ -521,7 +521,7 @@ t.test('a file that cannot be taken is refused at start', async (t) => {
     t.throws(() => file({ store, maxBytes: 10, types: ['image/png'], ...(options as object) }), { message });
   }
   t.throws(() => writeShape(Ticket, ['title', 'screen']), { message: /Ticket.screen is a file.*file\(/ });
-  t.throws(() => writeShape(Ticket, [], { title: field as never }), { message: /Ticket.title is no file/ });
+  t.throws(() => writeShape(Ticket, [], { title: field as never }), { message: /Ticket.title is not a file/ });
   const orm = await openSqlite(t, { entities: [Ticket, Note] });
   await t.rejects(testApp(t, orm, [new Router().register('notes', NoteViewSet)]), { message: /no view sends it/ });
 });

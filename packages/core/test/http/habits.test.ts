@@ -139,7 +139,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     for (const Class of [Guard, Static, Permission, Guard.and(IsAuthenticated), Guard.not()]) {
       t.match(
         await refusal(() => class extends ModelViewSet(Book, { read, permissionClasses: [Class] }) {}),
-        /a permission class that overrides none of hasPermission, hasObjectPermission, scope lets everybody in, which AllowAny says$/,
+        /a permission class that overrides none of hasPermission, hasObjectPermission, scope allows everybody; use AllowAny to say so$/,
       );
     }
     class Open extends AllowAny {}

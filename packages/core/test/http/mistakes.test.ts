@@ -260,7 +260,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Note, Volume, Coded], only: ['sqlite
       t.match(await start(options), { message });
     }
     t.match(await start({ orm: { em: orm.em } as never }), {
-      message: /^viewset: option "orm" is of another copy of /,
+      message: /^viewset: option "orm" comes from another copy of /,
     });
     t.equal(await start({ pagination: null, filters: [], health: false, ignoreUnknownParameters: true }), undefined);
     t.equal(await start({ health: new HealthRegistry() }), undefined);
@@ -402,7 +402,7 @@ t.test('an action hides nothing of its view', async (t) => {
   class BookViewSet extends ModelViewSet(Book, { read }) {}
   const register = (Base: new () => ViewSet, name: string) => new Router().register('x', named(Base, name));
   for (const name of ['getAction', 'checkObjectPermissions', 'name', 'list', 'throttles', 'throttleRate', 'helper']) {
-    const message = `HidingViewSet: action "${name}" hides the view's own ${name}; name the property otherwise, and its path with "urlPath"`;
+    const message = `HidingViewSet: action "${name}" hides the view's own ${name}; rename the property, and set its path by "urlPath"`;
     t.throws(() => register(PlainViewSet, name), new ImproperlyConfigured(message));
     t.throws(() => register(BookViewSet, name), new ImproperlyConfigured(message));
   }

@@ -474,7 +474,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
       app.route({ method: 'OPTIONS', url: '/api/ping', constraints: { host: 'x' }, handler: async () => 'own' });
       t.throws(() => app.options(url, async () => 'own'), {
         name: 'ImproperlyConfigured',
-        message: `OPTIONS ${url} has a route already: a router adds one to each of its paths that has none; register yours before the router`,
+        message: `OPTIONS ${url} already has a route; a router adds one to each of its paths without one, so register yours before the router`,
       });
       t.throws(() => app.options('/other', async () => 'again'), { code: 'FST_ERR_DUPLICATED_ROUTE' });
       await app.ready();

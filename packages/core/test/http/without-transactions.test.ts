@@ -109,7 +109,7 @@ const REFUSED: readonly (readonly [string, new () => ViewSet, RegExp])[] = [
         return super.performCreate(request, data);
       }
     },
-    /^Hooked\.create \(Hooked overrides performCreate\) takes a transaction, and the ORM has none \(disableTransactions\)$/,
+    /^Hooked\.create \(Hooked overrides performCreate\) needs a transaction, but the ORM has none \(disableTransactions\)$/,
   ],
   [
     'rules',
@@ -387,7 +387,7 @@ withOwnMongo(t, 'a MongoDB that stands alone', { isStandalone: true }, async (t,
     await em.flush();
     em.create(Loose, { name: 'loose', item });
     await em.flush();
-    const message = /^Part: to keep the references of a record, and those to it, takes a transaction/;
+    const message = /^Part: to keep the references of a record, and those to it, needs a transaction/;
     await t.rejects(orm.em.fork().insert(Part, { name: 'A', kind }), { message });
     t.equal(await orm.em.fork().count(Part, {}), 0);
     await t.rejects(orm.em.fork().nativeDelete(Kind, { id: kind.id }), { message: /^Kind: / });

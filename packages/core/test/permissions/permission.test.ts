@@ -256,7 +256,7 @@ t.test('a misspelt question is refused, since a class that asks nothing lets eve
       return false;
     }
   }
-  const message = 'Plural: "hasPermissions" is never asked; did you mean "hasPermission"?';
+  const message = 'Plural: "hasPermissions" is never called; did you mean "hasPermission"?';
   t.throws(() => makePermissions([Plural], 'test'), { name: 'ImproperlyConfigured', message });
   t.throws(() => makePermissions([AllowAny.and(Plural)], 'test'), { message });
   class Snake extends IsAuthenticated {

@@ -131,7 +131,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
   t.test('an order is an order of single values', async (t) => {
     const meta = orm.getMetadata().get(Product);
     t.throws(() => products.orderByPaths([{ path: fieldPath(meta, 'tags.label', '.'), descending: false }]), {
-      message: /many values/,
+      message: /several values/,
     });
     t.throws(() => products.orderByPaths([{ path: fieldPath(meta, 'image', '.'), descending: false }]), {
       message: /of type binary/,

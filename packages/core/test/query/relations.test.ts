@@ -111,12 +111,12 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
   t.test('to many is neither read nor ordered by', async (t) => {
     await t.rejects(products.rows(pick(orm, Product, 'tags.label')), {
       name: 'ImproperlyConfigured',
-      message: /"tags.label" cannot be read: it has many values/,
+      message: /"tags.label" cannot be read: it has several values/,
     });
-    // @ts-expect-error it has many values for one record
+    // @ts-expect-error it has several values for each record
     t.throws(() => products.orderBy('tags__label'), {
       name: 'ImproperlyConfigured',
-      message: /many values for one record/,
+      message: /several values for each record/,
     });
     t.throws(() => products.orderBy('data'), { message: /of type json/ });
   });

@@ -231,10 +231,10 @@ t.test('a shape that comes second is told its place', (t) => {
   const shape = readShape(Poem, ['id']);
   t.throws(() => (many as (...given: unknown[]) => unknown)('poems', shape), {
     message:
-      'many(): a readShape() came second, but it stands first: many(shape); the relation "poems" is the field\'s name, or the option "from"',
+      'many(): the readShape() must be the first argument: many(shape); the relation "poems" is the field\'s name, or the option "from"',
   });
   t.throws(() => (many as (...given: unknown[]) => unknown)(shape, shape), {
-    message: 'many(): a readShape() came second, but it stands first: many(shape)',
+    message: 'many(): the readShape() must be the first argument: many(shape)',
   });
   t.end();
 });

@@ -283,7 +283,10 @@ t.test('mistakes of the programmer are found when the shape is made or bound', a
     [() => readShape(Specimen, [], { a: computed(Type.String(), ['nmae'] as never, () => '') } as never), /"nmae"/],
     [() => readShape(Specimen, [], { a: 5 } as never), /"a" must be a path, a computed\(\) field or a readShape\(\)/],
     [() => readShape(Specimen, ['name'], { name: 'maker.name' }), /"name" is named twice/],
-    [() => readShape(Specimen, [], JSON.parse('{"__proto__":"name"}') as never), /"__proto__" is no name for a field/],
+    [
+      () => readShape(Specimen, [], JSON.parse('{"__proto__":"name"}') as never),
+      /"__proto__" cannot be the name of a field/,
+    ],
     [() => readShape(Odd, ['makers'] as never), /leads to many records/],
     [() => readShape(Odd, [], { a: 'makers.name' } as never), /leads to many records/],
   ];

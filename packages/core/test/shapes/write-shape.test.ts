@@ -365,7 +365,7 @@ t.test('mistakes of the programmer are found when the shape is made or bound', a
       () => writeShape(Specimen, ['name'], { label: 'name' }),
       /Specimen\.name is written by two fields, "name" and "label"/,
     ],
-    [() => writeShape(Specimen, [], { ['__proto__']: 'name' } as never), /"__proto__" is no name/],
+    [() => writeShape(Specimen, [], { ['__proto__']: 'name' } as never), /"__proto__" cannot be the name/],
     [() => field('' as never), /option "property" must be the name of a property/],
     [
       () => writeShape(Specimen, ['name'], {}, { requird: ['name'] } as never),

@@ -26,7 +26,7 @@ export function selectionSql(scope: SqlScope, paths: readonly FieldPath[], first
 
 function columnSql(scope: SqlScope, path: FieldPath): SqlText {
   if (path.toMany) {
-    throw new ImproperlyConfigured(`"${path.key}" cannot be read: it has many values for one record`);
+    throw new ImproperlyConfigured(`"${path.key}" cannot be read: it has several values for each record`);
   }
   const { em, plan } = scope.context;
   const { hasConvertToJSValueSQL } = valueProperty(path.property);

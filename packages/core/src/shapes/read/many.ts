@@ -98,7 +98,7 @@ export function many(source: ReadShape<object, object> | string, options: AnyMan
   }
   if (isRecord(options) && 'bind' in options) {
     const named = isShape ? '' : `; the relation ${JSON.stringify(source)} is the field's name, or the option "from"`;
-    throw new ImproperlyConfigured(`many(): a readShape() came second, but it stands first: many(shape)${named}`);
+    throw new ImproperlyConfigured(`many(): the readShape() must be the first argument: many(shape)${named}`);
   }
   checkOptions('many()', options, RULES);
   if (!isShape && options.from !== undefined) {

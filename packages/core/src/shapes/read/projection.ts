@@ -124,7 +124,7 @@ class Plan {
       }
       this.takesRequest = true;
       const index = this.computes.push((record, request) => {
-        if (request === undefined) throw new TypeError(`${who()} needs the request, which the call has not passed on`);
+        if (request === undefined) throw new TypeError(`${who()} needs the request, but the call did not pass it`);
         return atOnce(compute(record, request as never), who);
       });
       return `compute[${index - 1}]({ ${inputs.join(', ')} }, request)`;

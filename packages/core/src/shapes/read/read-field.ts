@@ -40,7 +40,7 @@ export interface ManyField {
 /** Lists the fields of a schema written by hand: columns, and objects in the place of relations. */
 export function readFieldsOf(schema: ObjectSchema): ReadField[] {
   return Object.entries<TSchema>(schema.properties).map(([name, child]) => {
-    if (isUnsafeName(name)) throw new ImproperlyConfigured(`"${name}" is no name for a field of a read shape`);
+    if (isUnsafeName(name)) throw new ImproperlyConfigured(`"${name}" cannot be the name of a field of a read shape`);
     const nested = objectIn(child);
     return { name, path: name, schema: child, byHand: true, ...(nested && { fields: readFieldsOf(nested) }) };
   });

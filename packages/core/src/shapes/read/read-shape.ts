@@ -244,7 +244,11 @@ export function readShape<
   }
   const seen = new Set<string>();
   const fields = sources.map(([name, source]) => {
-    const problem = isUnsafeName(name) ? 'is no name for a field' : seen.has(name) ? 'is named twice' : undefined;
+    const problem = isUnsafeName(name)
+      ? 'cannot be the name of a field'
+      : seen.has(name)
+        ? 'is named twice'
+        : undefined;
     if (problem !== undefined) throw new ImproperlyConfigured(`readShape(${meta.className}): "${name}" ${problem}`);
     seen.add(name);
     return fieldOf(meta, name, source);

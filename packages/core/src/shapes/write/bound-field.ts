@@ -169,7 +169,7 @@ function bindJson(meta: EntityMetadata, key: string, path: string, schema: TSche
 
 function bindFile(owner: string, { property, nullable }: ShapeField, file: FileField | undefined): BoundColumn {
   if (!isFile(property)) {
-    throw new ImproperlyConfigured(`${owner} is no file: file() takes a property of the type FileType`);
+    throw new ImproperlyConfigured(`${owner} is not a file: file() needs a property of the type FileType`);
   }
   if (file === undefined) {
     throw new ImproperlyConfigured(`${owner} is a file: in writeShape() it is { ${property.name}: file({ … }) }`);
@@ -231,10 +231,10 @@ function checkRowsOfRelation({ className }: EntityMetadata, relation: EntityProp
 /** @throws ImproperlyConfigured for a property that no client can write: computed by the database, or on the other side */
 function checkWritableProperty(owner: string, property: EntityProperty): void {
   if (property.formula !== undefined || property.generated !== undefined) {
-    throw new ImproperlyConfigured(`${owner} is computed by the database, so a write shape cannot hold it`);
+    throw new ImproperlyConfigured(`${owner} is computed by the database, so a write shape cannot have it`);
   }
   if (isToOne(property) && !ownsColumn(property)) {
-    throw new ImproperlyConfigured(`${owner} has its column at the other side, so a write shape cannot hold it`);
+    throw new ImproperlyConfigured(`${owner} has its column on the other side, so a write shape cannot have it`);
   }
 }
 

@@ -36,7 +36,7 @@ class ChildList implements BoundChildren {
     const file = shape.fields.find((field) => field.file !== undefined);
     if (file === undefined) return shape;
     throw new ImproperlyConfigured(
-      `nested(): "${file.name}" of ${this.target.className} is a file, which a form holds for the record alone and not for its children`,
+      `nested(): "${file.name}" of ${this.target.className} is a file, which children cannot have, because a form has files only for the record`,
     );
   }
 

@@ -60,7 +60,7 @@ export function relationSource(meta: EntityMetadata, name: string, source: unkno
     const key = path === name ? undefined : keyOf(meta, name, path);
     if (create && key === undefined) {
       throw new ImproperlyConfigured(
-        `${meta.className}: refs('${path}') with "create" has to name a unique field, refs('${path}.<field>'): records are not created by their keys`,
+        `${meta.className}: refs('${path}') with "create" must name a unique field, refs('${path}.<field>'), because records are not created by their keys`,
       );
     }
     return { kind: 'refs', key, max, create };
@@ -138,7 +138,7 @@ export function relatedMeta(meta: EntityMetadata, name: string): EntityMetadata 
   const property = meta.properties[name as never] as EntityProperty | undefined;
   const target = property === undefined ? undefined : targetOf(property);
   if (property !== undefined && target !== undefined && isToMany(property)) return target;
-  throw new ImproperlyConfigured(`${meta.className}: "${name}" is no relation to many`);
+  throw new ImproperlyConfigured(`${meta.className}: "${name}" is not a to-many relation`);
 }
 
 /**
@@ -149,5 +149,5 @@ export function relatedMeta(meta: EntityMetadata, name: string): EntityMetadata 
 export function keyName(meta: EntityMetadata): string {
   const key = onlyPrimaryKey(meta);
   if (key !== undefined) return key.name;
-  throw new ImproperlyConfigured(`${meta.className} has no single primary key, so that a list cannot name its records`);
+  throw new ImproperlyConfigured(`${meta.className} has no single primary key, so a list cannot refer to its records`);
 }

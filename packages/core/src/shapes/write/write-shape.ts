@@ -233,7 +233,7 @@ export function writeShape<
     if (override !== undefined && typeof override !== 'string' && !isRecord(override)) {
       throw wrongOption(owner, `overrides.${name}`, `a schema, or a path such as "${name}.name"`, override);
     }
-    if (isUnsafeName(name)) throw new ImproperlyConfigured(`${owner}: "${name}" is no name for a field`);
+    if (isUnsafeName(name)) throw new ImproperlyConfigured(`${owner}: "${name}" cannot be the name of a field`);
     const { property, source } = writtenTo(meta, name, override);
     const relation = relationSource(meta, property, source);
     written.set(name, { property, relation });

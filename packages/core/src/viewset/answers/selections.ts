@@ -10,7 +10,7 @@ type AnyShape = ReadShape<object, object>;
 
 /** The words about the parameter `fields`. */
 const ONLY =
-  'The only fields to send; those of expand by their names. The answer then lacks all others, those too that its schema requires';
+  'The only fields to send, those of expand included. The response then lacks all others, even required ones';
 
 /** The fields that a request asks for. */
 export interface Selection {
