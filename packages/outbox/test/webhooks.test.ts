@@ -56,6 +56,9 @@ class BookViewSet extends ModelViewSet(Book, {
 }) {}
 class Webhooks extends WebhookViewSet({ permissionClasses: [IsAuthenticated], development: true }) {}
 
+/** The types of events that a handler of all has got. */
+const seen: string[] = [];
+
 const start = (t: Test, orm: MikroORM, options: Partial<WebhookOptions> = {}) =>
   testApp(t, orm, [new Router().register('books', BookViewSet).register('webhooks', Webhooks)], {
     before: withOutbox({
@@ -63,7 +66,10 @@ const start = (t: Test, orm: MikroORM, options: Partial<WebhookOptions> = {}) =>
       pollMs: 100,
       backoffMs: 20,
       maxAttempts: 3,
-      handlers: [webhooks({ mayReceive: () => true, development: true, ...options })],
+      handlers: [
+        webhooks({ mayReceive: () => true, development: true, ...options }),
+        { '*': ({ type }) => seen.push(type) },
+      ],
     }),
   });
 
@@ -136,6 +142,10 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     );
     t.strictSame(counts, { '/ok': 2, '/gone': 1, '/moved': 6, '/big': 2 });
     t.equal(got.length, 11);
+    t.notOk(
+      seen.some((type) => type.startsWith('~')),
+      'deliveries are no events for other handlers',
+    );
     t.match(await em().findOne(WebhookSubscription, { id: 'gone' }), {
       is_enabled: false,
       disabled_reason: 'the receiver answered 410',
@@ -144,8 +154,8 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.strictSame(
       dead.map(({ type, last_error }) => [type, last_error]),
       [
-        ['webhook.delivery', 'the receiver answered 302'],
-        ['webhook.delivery', 'the receiver answered 302'],
+        ['~webhook.delivery', 'the receiver answered 302'],
+        ['~webhook.delivery', 'the receiver answered 302'],
       ],
     );
   });
@@ -162,7 +172,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     const context = () => ({ em: em(), signal: new AbortController().signal });
     await fanOut(handled, context());
     await fanOut(handled, context());
-    t.equal(await em().count(OutboxEvent, { type: 'webhook.delivery' }), 1);
+    t.equal(await em().count(OutboxEvent, { type: '~webhook.delivery' }), 1);
   });
 });
 
