@@ -261,6 +261,11 @@ t.test('mistakes stop the start', async (t) => {
   const orm = await openSqlite(t, { entities: [OutboxEvent] });
   const other = await openSqlite(t, { entities: LIBRARY });
   t.throws(() => startOutbox(other, { handlers: {} }), /startOutbox\(\): the ORM needs the entity OutboxEvent/);
+  const without = await openSqlite(t, { entities: [OutboxEvent], orm: { disableTransactions: true } });
+  t.throws(
+    () => startOutbox(without, { handlers: {} }),
+    /startOutbox\(\) takes a transaction, and the ORM has none \(disableTransactions\)/,
+  );
   for (const [options, message] of [
     [{ handlers: {}, poll: 3 }, /unknown option "poll"/],
     [{ handlers: {}, pollMs: '3' }, /"pollMs" must be a whole number above 0, but "3" came/],
