@@ -2,6 +2,9 @@
 import type { MikroORM } from '@mikro-orm/core';
 import fastify, { type FastifyRequest } from 'fastify';
 import dns from 'node:dns';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import t, { type Test } from 'tap';
 import { IsAuthenticated, ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
@@ -270,6 +273,11 @@ t.test('a receiver that does not answer in time has failed', async (t) => {
   const headers = { 'content-type': 'application/json' };
   const sent = { url, headers, body: '{}', signal: new AbortController().signal, isDevelopment: true };
   await t.rejects(post({ ...sent, timeoutMs: 100 }));
+  const dripping = createServer((_request, response) => response.writeHead(200).write('x'));
+  await once(dripping.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => dripping.close().closeAllConnections());
+  const { port } = dripping.address() as AddressInfo;
+  await t.rejects(post({ ...sent, url: `http://127.0.0.1:${port}`, timeoutMs: 200 }), 'nor one that never ends');
 });
 
 t.test('a webhook that was changed, is old, or is signed by another secret is refused', async (t) => {

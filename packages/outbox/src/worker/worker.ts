@@ -195,7 +195,8 @@ export class Worker {
     try {
       const kept = deliveries.filter((each) => !this.#isLost(each));
       const end = await this.#leases.extend([...new Set(kept.map(({ claim }) => claim.lease))]);
-      for (const each of kept) each.leasedUntil = end;
+      // One that has ended in the meantime may be another worker's by now.
+      for (const each of kept) if (!this.#isLost(each)) each.leasedUntil = end;
     } catch (err) {
       this.#options.log.error({ err }, 'the outbox could not extend its leases');
     }
