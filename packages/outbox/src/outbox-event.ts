@@ -35,3 +35,6 @@ const OutboxEventSchema = defineEntity({
  */
 export class OutboxEvent extends OutboxEventSchema.class {}
 OutboxEventSchema.setClass(OutboxEvent);
+
+/** Options of MikroORM: rows as the database that is written to has them, not a replica, whatever filters are on. */
+export const STORED = { connectionType: 'write', filters: false } as const;

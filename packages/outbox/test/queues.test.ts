@@ -28,7 +28,7 @@ withRedis(t, 'BullMQ', async (t, url) => {
   const jobs = new Worker(name, async ({ id: job, name: type, data }) => got.push([job, type, data]), { connection });
   await until(() => got.length > 0);
   t.strictSame(got, [[id, 'order.paid', { number: 7 }]]);
-  t.equal(await queue.getCompletedCount(), 1);
+  await until(async () => (await queue.getCompletedCount()) === 1);
   await worker.stop();
   await jobs.close();
   await queue.obliterate({ force: true });

@@ -2,6 +2,9 @@
 import type { MikroORM } from '@mikro-orm/core';
 import fastify, { type FastifyRequest } from 'fastify';
 import dns from 'node:dns';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import t, { type Test } from 'tap';
 import { IsAuthenticated, ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
@@ -56,6 +59,9 @@ class BookViewSet extends ModelViewSet(Book, {
 }) {}
 class Webhooks extends WebhookViewSet({ permissionClasses: [IsAuthenticated], development: true }) {}
 
+/** The types of events that a handler of all has got. */
+const seen: string[] = [];
+
 const start = (t: Test, orm: MikroORM, options: Partial<WebhookOptions> = {}) =>
   testApp(t, orm, [new Router().register('books', BookViewSet).register('webhooks', Webhooks)], {
     before: withOutbox({
@@ -63,7 +69,10 @@ const start = (t: Test, orm: MikroORM, options: Partial<WebhookOptions> = {}) =>
       pollMs: 100,
       backoffMs: 20,
       maxAttempts: 3,
-      handlers: [webhooks({ mayReceive: () => true, development: true, ...options })],
+      handlers: [
+        webhooks({ mayReceive: () => true, development: true, ...options }),
+        { '*': ({ type }) => seen.push(type) },
+      ],
     }),
   });
 
@@ -136,6 +145,10 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     );
     t.strictSame(counts, { '/ok': 2, '/gone': 1, '/moved': 6, '/big': 2 });
     t.equal(got.length, 11);
+    t.notOk(
+      seen.some((type) => type.startsWith('~')),
+      'deliveries are no events for other handlers',
+    );
     t.match(await em().findOne(WebhookSubscription, { id: 'gone' }), {
       is_enabled: false,
       disabled_reason: 'the receiver answered 410',
@@ -144,8 +157,8 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.strictSame(
       dead.map(({ type, last_error }) => [type, last_error]),
       [
-        ['webhook.delivery', 'the receiver answered 302'],
-        ['webhook.delivery', 'the receiver answered 302'],
+        ['~webhook.delivery', 'the receiver answered 302'],
+        ['~webhook.delivery', 'the receiver answered 302'],
       ],
     );
   });
@@ -162,7 +175,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     const context = () => ({ em: em(), signal: new AbortController().signal });
     await fanOut(handled, context());
     await fanOut(handled, context());
-    t.equal(await em().count(OutboxEvent, { type: 'webhook.delivery' }), 1);
+    t.equal(await em().count(OutboxEvent, { type: '~webhook.delivery' }), 1);
   });
 });
 
@@ -260,6 +273,11 @@ t.test('a receiver that does not answer in time has failed', async (t) => {
   const headers = { 'content-type': 'application/json' };
   const sent = { url, headers, body: '{}', signal: new AbortController().signal, isDevelopment: true };
   await t.rejects(post({ ...sent, timeoutMs: 100 }));
+  const dripping = createServer((_request, response) => response.writeHead(200).write('x'));
+  await once(dripping.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => dripping.close().closeAllConnections());
+  const { port } = dripping.address() as AddressInfo;
+  await t.rejects(post({ ...sent, url: `http://127.0.0.1:${port}`, timeoutMs: 200 }), 'nor one that never ends');
 });
 
 t.test('a webhook that was changed, is old, or is signed by another secret is refused', async (t) => {

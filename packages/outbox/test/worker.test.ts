@@ -8,7 +8,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
-import { forEachDatabase, openSqlite } from '../../core/test/support/databases.ts';
+import {
+  forEachDatabase,
+  openMongo,
+  openPostgreSql,
+  openSqlite,
+  skipMongo,
+  skipPostgreSql,
+} from '../../core/test/support/databases.ts';
 import { Book, LIBRARY, testApp } from '../../core/test/support/library.ts';
 import { emit, type HandledEvent, OutboxEvent, startOutbox, type WorkerOptions } from '../src/index.ts';
 import { until } from './support/until.ts';
@@ -16,6 +23,15 @@ import { withOutbox } from './support/with-outbox.ts';
 
 const silent = { warn: () => {}, error: () => {} };
 const entities = [...LIBRARY, OutboxEvent];
+
+/** A database of SQLite that two processes can open. */
+async function openFile(t: Test): Promise<SqliteORM> {
+  const dbName = join(mkdtempSync(join(tmpdir(), 'viewset-outbox-')), 'killed.sqlite');
+  const orm = await SqliteORM.init({ dbName, entities: [...entities] });
+  t.teardown(() => orm.close(true));
+  await orm.schema.create();
+  return orm;
+}
 
 forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm) => {
   const em = () => orm.em.fork();
@@ -81,6 +97,17 @@ forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm) => {
     }
     const [event] = await em().findAll(OutboxEvent);
     t.match(event, { lease: null, attempts: 4, last_error: 'does not work', delivered_at: null });
+  });
+
+  t.test('no attempt is forgotten until the next look', async (t) => {
+    await orm.schema.clear();
+    for (let each = 0; each < 20; each++) await emit({ em: em() }, 'bad', {}, { subject: `S/${each}` });
+    const bad = () => {
+      throw new Error('again');
+    };
+    work(t, { maxAttempts: 5, backoffMs: 10, pollMs: 600_000, handlers: { bad } });
+    await until(async () => (await statuses()).every((status) => status === 'dead'));
+    t.pass('all were tried in time');
   });
 
   t.test('several workers deliver each event once, never one at two places, and subjects in order', async (t) => {
@@ -199,33 +226,46 @@ forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm) => {
   });
 });
 
-t.test('an event of a worker that is killed is delivered again, after its lease', async (t) => {
-  const dbName = join(mkdtempSync(join(tmpdir(), 'viewset-outbox-')), 'killed.sqlite');
-  const orm = await SqliteORM.init({ dbName, entities: [...entities] });
-  t.teardown(() => orm.close(true));
-  await orm.schema.create();
-  await emit({ em: orm.em.fork() }, 'kill', {});
-  const child = fork(new URL('support/killed-worker.ts', import.meta.url), [dbName], { stdio: 'inherit' });
-  await once(child, 'message');
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-  const killedAt = Date.now();
-  const attempts: number[] = [];
-  const worker = startOutbox(orm, {
-    log: silent,
-    pollMs: 50,
-    handlers: { kill: ({ attempt }) => attempts.push(attempt) },
-  });
-  t.teardown(() => worker.stop());
-  await until(() => attempts.length > 0);
-  t.ok(Date.now() - killedAt > 500, 'not before the lease has ended');
-  t.strictSame(attempts, [1], 'an attempt that nobody could note does not count');
-});
+for (const [database, open, skip] of [
+  ['sqlite', openFile, false],
+  ['postgresql', openPostgreSql, skipPostgreSql()],
+  ['mongodb', openMongo, skipMongo()],
+] as const) {
+  t.test(
+    `an event of a worker that is killed is delivered again, after its lease, on ${database}`,
+    { skip },
+    async (t) => {
+      const orm = await open(t, { entities });
+      await emit({ em: orm.em.fork() }, 'kill', {});
+      const { dbName, clientUrl } = orm.config.getAll();
+      const child = fork(new URL('support/killed-worker.ts', import.meta.url), [
+        database,
+        database === 'sqlite' ? dbName! : clientUrl!,
+      ]);
+      await once(child, 'message');
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      const killedAt = Date.now();
+      const attempts: number[] = [];
+      const handlers = { kill: ({ attempt }: HandledEvent) => attempts.push(attempt) };
+      const worker = startOutbox(orm, { log: silent, pollMs: 50, handlers });
+      await until(() => attempts.length > 0);
+      await worker.stop();
+      t.ok(Date.now() - killedAt > 500, 'not before the lease has ended');
+      t.strictSame(attempts, [1], 'an attempt that nobody could note does not count');
+    },
+  );
+}
 
 t.test('mistakes stop the start', async (t) => {
   const orm = await openSqlite(t, { entities: [OutboxEvent] });
   const other = await openSqlite(t, { entities: LIBRARY });
   t.throws(() => startOutbox(other, { handlers: {} }), /startOutbox\(\): the ORM needs the entity OutboxEvent/);
+  const without = await openSqlite(t, { entities: [OutboxEvent], orm: { disableTransactions: true } });
+  t.throws(
+    () => startOutbox(without, { handlers: {} }),
+    /startOutbox\(\) takes a transaction, and the ORM has none \(disableTransactions\)/,
+  );
   for (const [options, message] of [
     [{ handlers: {}, poll: 3 }, /unknown option "poll"/],
     [{ handlers: {}, pollMs: '3' }, /"pollMs" must be a whole number above 0, but "3" came/],

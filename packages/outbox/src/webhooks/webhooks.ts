@@ -2,9 +2,9 @@ import { checkOptionNames, wrongOption } from '@viewset/core';
 import { createHash } from 'node:crypto';
 import { needsEntity } from '../check-orm.ts';
 import { uuid } from '../event-id.ts';
-import { OutboxEvent } from '../outbox-event.ts';
+import { OutboxEvent, STORED } from '../outbox-event.ts';
 import { storeEvents } from '../emit.ts';
-import { type EventHandler, type EventHandlers, type HandledEvent, matches } from '../worker/handlers.ts';
+import { type EventHandler, type EventHandlers, type HandledEvent, INTERNAL, matches } from '../worker/handlers.ts';
 import { post } from './post.ts';
 import { sign } from './signature.ts';
 import { WebhookSubscription } from './webhook-subscription.ts';
@@ -23,7 +23,7 @@ export interface WebhookOptions {
 }
 
 /** The type of the events that lead to one request each. */
-const DELIVERY = 'webhook.delivery';
+const DELIVERY = `${INTERNAL}webhook.delivery`;
 
 /** The payload of such an event. */
 interface Delivery {
@@ -52,8 +52,7 @@ export function webhooks(options: WebhookOptions): EventHandlers {
     throw wrongOption('webhooks()', 'timeoutMs', 'a whole number above 0', timeoutMs);
   }
   const fanOut: EventHandler = async (event, { em }) => {
-    if (event.type === DELIVERY) return;
-    const enabled = await em.find(WebhookSubscription, { is_enabled: true });
+    const enabled = await em.find(WebhookSubscription, { is_enabled: true }, STORED);
     const deliveries = [];
     for (const subscription of enabled) {
       const isWanted = subscription.event_types.some((pattern) => matches(pattern, event.type));
@@ -61,18 +60,18 @@ export function webhooks(options: WebhookOptions): EventHandlers {
     }
     // This event may have come before.
     const ids = deliveries.map(({ id }) => id);
-    const known = await em.find(OutboxEvent, { id: { $in: ids } }, { fields: ['id'] });
+    const known = await em.find(OutboxEvent, { id: { $in: ids } }, { ...STORED, fields: ['id'] });
     const news = deliveries.filter(({ id }) => !known.some((each) => each.id === id));
     if (news.length > 0) await storeEvents({ em }, news);
   };
   const deliver: EventHandler = async ({ payload }, { em, signal }) => {
     const { subscription: id, event } = payload as Delivery;
-    const subscription = await em.findOne(WebhookSubscription, { id, is_enabled: true });
+    const subscription = await em.findOne(WebhookSubscription, { id, is_enabled: true }, STORED);
     if (subscription === null) return;
     const status = await post({ ...signed(subscription, event), timeoutMs, signal, isDevelopment: development });
     if (status === 410) {
       const changes = { is_enabled: false, disabled_reason: 'the receiver answered 410' };
-      await em.nativeUpdate(WebhookSubscription, { id }, changes);
+      await em.nativeUpdate(WebhookSubscription, { id }, changes, STORED);
     } else if (status < 200 || status > 299) {
       throw new Error(`the receiver answered ${status}`);
     }

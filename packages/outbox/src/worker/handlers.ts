@@ -29,6 +29,8 @@ export type EventHandler = (event: HandledEvent, context: HandlerContext) => unk
 /** Handlers by the types of their events: `product.created`, `product.*`, or `*` for all. */
 export type EventHandlers = Readonly<Record<string, EventHandler>>;
 
+/** Stands before the types of events that are the package's own, which no `*` means. */
+export const INTERNAL = '~';
 const PATTERN = /^(\*|\w+(\.\w+)*(\.\*)?)$/;
 
 /** Lists handlers with their patterns. Refuses what is no handler, or stands under a name that no type can have. */
@@ -38,7 +40,7 @@ export function handlerList(owner: string, given: unknown): [pattern: string, ha
   return objects.flatMap((handlers) => {
     if (typeof handlers !== 'object' || handlers === null) throw wrongOption(owner, 'handlers', wanted, handlers);
     for (const [pattern, handler] of Object.entries<unknown>({ ...handlers })) {
-      if (!isPattern(pattern)) throw wrongOption(owner, 'handlers', wanted, pattern);
+      if (!isPattern(pattern) && !pattern.startsWith(INTERNAL)) throw wrongOption(owner, 'handlers', wanted, pattern);
       if (typeof handler !== 'function') throw wrongOption(owner, `handlers.${pattern}`, 'a function', handler);
     }
     return Object.entries(handlers as EventHandlers);
@@ -52,5 +54,7 @@ export function isPattern(text: string): boolean {
 
 /** Tells if a pattern is that of a type: the same, `*`, or its beginning before `.*`. */
 export function matches(pattern: string, type: string): boolean {
-  return pattern === type || pattern === '*' || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)));
+  if (pattern === type) return true;
+  if (type.startsWith(INTERNAL)) return false;
+  return pattern === '*' || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)));
 }

@@ -1,6 +1,6 @@
 import { type EntityManager, type FilterQuery, LockMode, type MikroORM } from '@mikro-orm/core';
 import { randomUUID } from 'node:crypto';
-import { OutboxEvent } from '../outbox-event.ts';
+import { OutboxEvent, STORED } from '../outbox-event.ts';
 
 /** Events of one subject in their order, which one worker has. */
 export interface Claim {
@@ -38,7 +38,9 @@ export class Leases {
     const take = (within: EntityManager): Promise<number> => this.#take(within, lease, maxSubjects);
     const taken = await (this.#skipsLocked ? em.transactional(take) : take(em));
     if (taken === 0) return [];
-    const events = await this.#orm.em.fork().find(OutboxEvent, { lease, ...WAITING }, { orderBy: { id: 'asc' } });
+    const events = await this.#orm.em
+      .fork()
+      .find(OutboxEvent, { lease, ...WAITING }, { ...STORED, orderBy: { id: 'asc' } });
     const subjects = bySubject(events);
     const places = await this.#placesOf(subjects);
     const claims: Claim[] = [];
@@ -56,19 +58,21 @@ export class Leases {
   async extend(leases: readonly string[]): Promise<number> {
     const end = Date.now() + this.#leaseMs;
     const held = { lease: { $in: [...leases] }, ...WAITING };
-    await this.#orm.em.fork().nativeUpdate(OutboxEvent, held, { due_at: new Date(end) });
+    await this.#orm.em.fork().nativeUpdate(OutboxEvent, held, { due_at: new Date(end) }, STORED);
     return end;
   }
 
   /** Gives events back, to be delivered from some time on. */
   async release(events: readonly OutboxEvent[], dueAt: Date): Promise<void> {
     if (events.length === 0) return;
-    await this.#orm.em.fork().nativeUpdate(OutboxEvent, heldBy(events), { lease: null, due_at: dueAt });
+    await this.#orm.em.fork().nativeUpdate(OutboxEvent, heldBy(events), { lease: null, due_at: dueAt }, STORED);
   }
 
   /** Changes an event, and ends its lease. Answers false if the lease was lost. */
   async finish(event: OutboxEvent, changes: Partial<OutboxEvent>): Promise<boolean> {
-    const changed = await this.#orm.em.fork().nativeUpdate(OutboxEvent, heldBy([event]), { ...changes, lease: null });
+    const changed = await this.#orm.em
+      .fork()
+      .nativeUpdate(OutboxEvent, heldBy([event]), { ...changes, lease: null }, STORED);
     return changed > 0;
   }
 
@@ -76,6 +80,7 @@ export class Leases {
     const now = new Date();
     const due: FilterQuery<OutboxEvent> = { ...WAITING, due_at: { $lte: now } };
     const found = await em.find(OutboxEvent, due, {
+      ...STORED,
       fields: ['id', 'subject'],
       orderBy: { due_at: 'asc', id: 'asc' },
       limit: BATCH_SIZE,
@@ -85,7 +90,7 @@ export class Leases {
     const ids = [...bySubject(found).values()].slice(0, maxSubjects).flatMap((events) => events.map(({ id }) => id));
     if (ids.length === 0) return 0;
     const end = new Date(now.getTime() + this.#leaseMs);
-    return em.nativeUpdate(OutboxEvent, { ...due, id: { $in: ids } }, { lease, due_at: end });
+    return em.nativeUpdate(OutboxEvent, { ...due, id: { $in: ids } }, { lease, due_at: end }, STORED);
   }
 
   /** Finds the events of subjects that wait, up to the last one that was taken, in their order. */
@@ -101,7 +106,7 @@ export class Leases {
       .find(
         OutboxEvent,
         { ...WAITING, subject: { $in: names }, id: { $lte: last } },
-        { fields: ['id', 'subject', 'lease', 'due_at'], orderBy: { id: 'asc' }, limit: 10 * BATCH_SIZE },
+        { ...STORED, fields: ['id', 'subject', 'lease', 'due_at'], orderBy: { id: 'asc' }, limit: 10 * BATCH_SIZE },
       );
     return bySubject(waiting as unknown as OutboxEvent[]);
   }

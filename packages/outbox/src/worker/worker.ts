@@ -41,8 +41,8 @@ export class Worker {
   #isStopped = false;
   #isWoken = false;
   #wake: () => void = () => {};
-  /** The time at which an event of this worker is to be tried again. */
-  #nextDueAt = Infinity;
+  /** Wake the worker when an event is to be tried again, if that is before it looks anyway. */
+  readonly #retries = new Set<NodeJS.Timeout>();
   #prunedAt = 0;
 
   constructor(orm: MikroORM, options: ResolvedWorkerOptions) {
@@ -71,6 +71,7 @@ export class Worker {
     await Promise.race([Promise.all([...this.#deliveries].map(({ done }) => done)), aborted]);
     clearTimeout(timer);
     clearInterval(this.#heartbeat);
+    for (const retry of this.#retries) clearTimeout(retry);
   }
 
   async #loop(): Promise<void> {
@@ -92,17 +93,16 @@ export class Worker {
     }
   }
 
-  /** Waits until somebody wakes the worker, an event is to be tried again, or it is time to look. */
+  /** Waits until somebody wakes the worker, or it is time to look. */
   async #sleep(): Promise<void> {
     if (this.#isWoken || this.#isStopped) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
     // Several processes that start at once do not look at once.
     const pollMs = this.#options.pollMs * (0.9 + 0.2 * Math.random());
-    const timer = setTimeout(resolve, Math.max(0, Math.min(pollMs, this.#nextDueAt - Date.now())));
+    const timer = setTimeout(resolve, pollMs);
     await promise;
     clearTimeout(timer);
-    if (this.#nextDueAt <= Date.now()) this.#nextDueAt = Infinity;
   }
 
   #start(claim: Claim, leasedUntil: number): void {
@@ -167,8 +167,19 @@ export class Worker {
     const waitMs = Math.min(maxBackoffMs, backoffMs * 2 ** (attempts - 1)) * (0.5 + 0.5 * Math.random());
     const due_at = new Date(Date.now() + waitMs);
     await this.#note(event, { attempts, last_error, due_at });
-    this.#nextDueAt = Math.min(this.#nextDueAt, due_at.getTime());
+    this.#wakeAt(due_at);
     return due_at;
+  }
+
+  #wakeAt(dueAt: Date): void {
+    // Node's timers may be a millisecond early.
+    const waitMs = Math.max(0, dueAt.getTime() - Date.now()) + 2;
+    if (waitMs >= this.#options.pollMs || this.#isStopped) return;
+    const timer = setTimeout(() => {
+      this.#retries.delete(timer);
+      this.wake();
+    }, waitMs);
+    this.#retries.add(timer);
   }
 
   async #note(event: OutboxEvent, changes: Partial<OutboxEvent>): Promise<void> {
@@ -184,7 +195,8 @@ export class Worker {
     try {
       const kept = deliveries.filter((each) => !this.#isLost(each));
       const end = await this.#leases.extend([...new Set(kept.map(({ claim }) => claim.lease))]);
-      for (const each of kept) each.leasedUntil = end;
+      // One that has ended in the meantime may be another worker's by now.
+      for (const each of kept) if (!this.#isLost(each)) each.leasedUntil = end;
     } catch (err) {
       this.#options.log.error({ err }, 'the outbox could not extend its leases');
     }
@@ -206,6 +218,8 @@ export class Worker {
     if (keepDeliveredMs === Infinity || Date.now() < this.#prunedAt + PRUNE_EVERY_MS) return;
     this.#prunedAt = Date.now();
     const before = new Date(Date.now() - keepDeliveredMs);
-    await this.#orm.em.fork().nativeDelete(OutboxEvent, { status: 'delivered', delivered_at: { $lt: before } });
+    await this.#orm.em
+      .fork()
+      .nativeDelete(OutboxEvent, { status: 'delivered', delivered_at: { $lt: before } }, { filters: false });
   }
 }

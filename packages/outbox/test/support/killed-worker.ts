@@ -1,11 +1,20 @@
 /** A process whose worker never ends the delivery of an event. */
-import { MikroORM } from '@mikro-orm/sqlite';
-import { LIBRARY } from '../../../core/test/support/library.ts';
+import { MikroORM as MongoORM } from '@mikro-orm/mongodb';
+import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
+import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
+import { MongoExtension } from '../../../mongodb/src/index.ts';
 import { OutboxEvent, startOutbox } from '../../src/index.ts';
 
-const orm = await MikroORM.init({ dbName: process.argv[2]!, entities: [...LIBRARY, OutboxEvent] });
+const [, , database, place = ''] = process.argv;
+const entities = [OutboxEvent];
+const orm =
+  database === 'sqlite'
+    ? await SqliteORM.init({ dbName: place, entities })
+    : database === 'postgresql'
+      ? await PostgreSqlORM.init({ clientUrl: place, entities })
+      : await MongoORM.init({ clientUrl: place, entities, extensions: [MongoExtension] });
 startOutbox(orm, {
-  leaseMs: 2000,
+  leaseMs: 3000,
   handlers: {
     kill: async () => {
       process.send!('delivering');
