@@ -270,6 +270,33 @@ t.test('a summary is one statement, which SQLite ends when it takes too long', a
   t.notMatch(texts[0], /join/);
 });
 
+const Visit = defineEntity({
+  name: 'Visit',
+  properties: { id: p.integer().primary(), at: p.datetime().columnType('timestamp(3)') },
+});
+class Visits extends ModelViewSet(Visit, {
+  read: readShape(Visit, ['id', 'at']),
+  summary: { group: ['at:month'] },
+}) {}
+
+forEachDatabase(t, { entities: [Visit], orm: { timezone: '+02:00' }, only: ['postgresql'] }, async (t, orm) => {
+  const em = orm.em.fork();
+  em.create(Visit, { id: 1, at: new Date('2026-01-31T23:30:00Z') });
+  await em.flush();
+  await em.getConnection().execute(`insert into "visit" values (2, '0044-03-15 14:00 BC')`);
+  const app = await testApp(t, orm, [new Router().register('visits', Visits)]);
+  t.strictSame(
+    (await app.inject('/visits/summary?group=at:month')).json(),
+    {
+      results: [
+        { group: { 'at:month': '-000043-03-01' }, count: 1 },
+        { group: { 'at:month': '2026-01-01' }, count: 1 },
+      ],
+    },
+    'months are those of UTC, whatever the zone in which a column holds times',
+  );
+});
+
 t.test('a declaration that cannot be served stops the start', async (t) => {
   const orm = await openSqlite(t, { entities });
   const shown = readShape(Order, ['id', 'status', 'total', 'data', 'created_at', 'deleted'], {
