@@ -84,6 +84,11 @@ class Narrowed extends ModelViewSet(Order, { ...options, summary }) {
     return queryset.filter({ total__lt: '100' });
   }
 }
+class Firsts extends ModelViewSet(Order, { ...options, pagination: null, summary }) {
+  override async filterQueryset(request: FastifyRequest, queryset: QuerySet<OrderRecord>) {
+    return (await super.filterQueryset(request, queryset)).slice(0, 1);
+  }
+}
 class ByRole extends ModelViewSet(Order, {
   ...options,
   read: { default: brief, staff: read },
@@ -126,6 +131,7 @@ async function start(t: Tap, orm: Parameters<typeof testApp>[1]): Promise<Fastif
     .register('members', Members)
     .register('narrowed', Narrowed)
     .register('by-role', ByRole)
+    .register('firsts', Firsts)
     .register('customers', Customers)
     .register('customers/:customer/orders', Orders);
   return testApp(t, orm, [router]);
@@ -201,6 +207,13 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
     t.same((await app.inject('/customers/3/orders/summary')).statusCode, 404);
     t.same((await app.inject('/members/summary')).statusCode, 401);
     t.strictSame(await get('/orders/summary?search=PAI&min_total=1'), { results: [{ group: {}, count: 1 }] });
+  });
+  await t.test('a list that is cut off is not summarized beyond its end', async (t) => {
+    const log: string[] = [];
+    app.log.error = ({ err }: { err: Error }) => void log.push(err.message);
+    t.equal((await app.inject('/firsts')).json<object[]>().length, 1);
+    t.equal((await app.inject('/firsts/summary')).statusCode, 500);
+    t.strictSame(log, ['Firsts: filterQueryset() must not be sliced: the summary would forget the slice']);
   });
   await t.test('what a filter of MikroORM hides of related records is NULL, in the group too', async (t) => {
     t.strictSame(await get('/orders/summary?group=customer&status=paid'), {
