@@ -13,11 +13,10 @@ import { type ShapeField, shapeField } from '../shapes/shape-field.ts';
 import { readSchema, wireWriter } from '../shapes/wire-format.ts';
 import type { Aggregate } from './summary-option.ts';
 
-/** A field that a summary reads, resolved once. */
-export interface SummaryField<Of> {
+/** A field that a summary reads, resolved once: a value, or the key of a group. */
+export interface SummaryField extends GroupKey {
   /** The name by which clients ask for it, and the member of the answer. */
   readonly name: string;
-  readonly of: Of;
   readonly schema: TSchema;
   /** Turns what the driver gives, never null, into the value of the answer. */
   readonly write: (raw: unknown) => unknown;
@@ -32,30 +31,25 @@ const TIMES: ReadonlySet<FieldKind> = new Set(['date', 'datetime']);
 const MORE_DIGITS = 4;
 
 /** @throws ImproperlyConfigured for a field by which records cannot be put into groups */
-export function groupField(meta: EntityMetadata, platform: Platform, name: string): SummaryField<GroupKey> {
+export function groupField(meta: EntityMetadata, platform: Platform, name: string): SummaryField {
   const [field = '', period] = name.split(':') as [string?, Period?];
   const path = ownPath(meta, field);
   if (period !== undefined) {
     if (!PERIODS.includes(period)) throw wrong(path, `has no period "${period}"; there are ${PERIODS.join(', ')}`);
     if (!TIMES.has(path.type.kind)) throw wrong(path, `is of type ${path.type.kind}, which lies in no ${period}`);
     const type = path.nullable ? ['string', 'null'] : 'string';
-    return { name, of: { path, period }, schema: { type, format: 'date' }, write: isoDate };
+    return { name, path, period, schema: { type, format: 'date' }, write: isoDate };
   }
   const { kind, lacks } = path.type;
   if (FRACTIONS.has(kind) || FIELD_KINDS[kind].comparability === 'not at all' || lacks === 'equality') {
     throw wrong(path, `is of type ${kind}, which makes no groups`);
   }
   const shown = shapeField(meta, field);
-  return { name, of: { path, period }, schema: readSchema(shown), write: columnWriter(path, shown, platform) };
+  return { name, path, period, schema: readSchema(shown), write: columnWriter(path, shown, platform) };
 }
 
 /** @throws ImproperlyConfigured for a field that has no such aggregate */
-export function valueField(
-  meta: EntityMetadata,
-  platform: Platform,
-  name: string,
-  aggregate: Aggregate,
-): SummaryField<FieldPath> {
+export function valueField(meta: EntityMetadata, platform: Platform, name: string, aggregate: Aggregate): SummaryField {
   const path = ownPath(meta, name);
   const { kind, mode } = path.type;
   const isAdded = aggregate === 'sum' || aggregate === 'avg';
@@ -66,7 +60,7 @@ export function valueField(
   const shown = { ...shapeField(meta, name), nullable: true };
   const schema = aggregate === 'avg' && mode !== 'string' && mode !== 'bigint' ? AVERAGE : readSchema(shown);
   const write = isAdded || kind === 'decimal' ? numberWriter(path.type) : columnWriter(path, shown, platform);
-  return { name, of: path, schema, write };
+  return { name, path, period: undefined, schema, write };
 }
 
 const AVERAGE = { type: ['number', 'null'] };

@@ -4,7 +4,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { resolveOption } from '../filters/filter.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
-import type { Group, GroupKey, GroupTotal } from '../language/grouping.ts';
+import type { Group, GroupTotal } from '../language/grouping.ts';
 import { invalidParameter, type ParameterDeclaration, QueryParameters, unknownName } from '../parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import type { ReadShape } from '../shapes/read/read-shape.ts';
@@ -26,10 +26,12 @@ interface SummarizedView {
 
 /** What a request asks of a summary. */
 interface SummaryQuery {
-  readonly group: readonly SummaryField<GroupKey>[];
-  readonly values: readonly { readonly aggregate: Aggregate; readonly fields: readonly SummaryField<FieldPath>[] }[];
+  readonly group: readonly SummaryField[];
+  readonly values: readonly { readonly aggregate: Aggregate; readonly fields: readonly SummaryField[] }[];
 }
 
+/** Fields by their names. */
+type Fields = ReadonlyMap<string, SummaryField>;
 type Row = Readonly<Record<string, unknown>>;
 
 /** The method of a view that answers with its summary; a symbol, so that a view can have an action of any name. */
@@ -43,8 +45,8 @@ const MAX_GROUPS = 1000;
  */
 export class Summary {
   readonly #view: SummarizedView;
-  readonly #groups: ReadonlyMap<string, SummaryField<GroupKey>>;
-  readonly #values: ReadonlyMap<Aggregate, ReadonlyMap<string, SummaryField<FieldPath>>>;
+  readonly #groups: Fields;
+  readonly #values: ReadonlyMap<Aggregate, Fields>;
   readonly #maxGroups: number;
   readonly #shownBy = new WeakMap<ReadShape<object, object>, IsShown>();
 
@@ -55,25 +57,12 @@ export class Summary {
     const { group = [], values = {}, maxGroups = MAX_GROUPS } = option;
     this.#view = view;
     this.#maxGroups = maxGroups;
-    this.#groups = byName(group, (field) =>
-      this.#resolved(
-        'group',
-        field,
-        () => groupField(meta, platform, field),
-        ({ path }) => path,
-      ),
-    );
+    this.#groups = byName(group, (field) => this.#resolve('group', field, () => groupField(meta, platform, field)));
     const told = AGGREGATES.map((aggregate) => {
       const fields = Object.keys(values).filter((field) => values[field]!.includes(aggregate));
-      const made = byName(fields, (field) =>
-        this.#resolved(
-          'values',
-          field,
-          () => valueField(meta, platform, field, aggregate),
-          (path) => path,
-        ),
-      );
-      return [aggregate, made] as const;
+      const make = (field: string): SummaryField =>
+        this.#resolve('values', field, () => valueField(meta, platform, field, aggregate));
+      return [aggregate, byName(fields, make)] as const;
     });
     this.#values = new Map(told.filter(([, fields]) => fields.size > 0));
     for (const parameter of this.#parameters.keys()) {
@@ -122,13 +111,12 @@ export class Summary {
   ): Promise<{ readonly results: readonly Row[] }> {
     const query = this.#read(parameters, this.#shown(shape));
     const { totals, placeOf } = totalsOf(query);
-    const keys = query.group.map(({ of }) => of);
-    const found = await records.groups({ keys, totals, limit: this.#maxGroups + 1 });
+    const found = await records.groups({ keys: query.group, totals, limit: this.#maxGroups + 1 });
     if (found.length > this.#maxGroups) {
       throw invalidParameter('group', `makes more than ${this.#maxGroups} groups; narrow the records by filters`);
     }
     const none = { keys: [], count: 0, totals: totals.map(({ told }) => (told === 'count' ? 0 : null)) };
-    const groups = found.length === 0 && keys.length === 0 ? [none] : found;
+    const groups = found.length === 0 && query.group.length === 0 ? [none] : found;
     const written = groups.map((group) => ({
       ...group,
       keys: group.keys.map((raw, index) => (raw === null ? null : query.group[index]!.write(raw))),
@@ -146,37 +134,24 @@ export class Summary {
   /** @throws InvalidUsage for a name that is unknown, comes twice, or leads to a field that is not shown */
   #read(parameters: QueryParameters, isShown: IsShown): SummaryQuery {
     const problems = new InvalidUsageCollector();
-    const named = <Of>(
-      parameter: string,
-      fields: ReadonlyMap<string, SummaryField<Of>>,
-      pathOf: (of: Of) => FieldPath,
-    ): readonly SummaryField<Of>[] => {
-      const shown = [...fields.values()].filter(({ of }) => isShown(pathOf(of)));
-      const allowed = new Map(shown.map((field) => [field.name, field]));
+    const named = (parameter: string, fields: Fields): readonly SummaryField[] => {
+      const allowed = new Map([...fields].filter(([, { path }]) => isShown(path)));
       return problems.attempt(() => namedFields(parameters, parameter, allowed)) ?? [];
     };
-    const query = {
-      group: named('group', this.#groups, ({ path }) => path),
-      values: [...this.#values]
-        .map(([aggregate, fields]) => ({ aggregate, fields: named(aggregate, fields, (path) => path) }))
-        .filter(({ fields }) => fields.length > 0),
-    };
+    const group = named('group', this.#groups);
+    const values = [...this.#values].map(([aggregate, fields]) => ({ aggregate, fields: named(aggregate, fields) }));
     problems.throwIfAny();
-    return query;
+    return { group, values: values.filter(({ fields }) => fields.length > 0) };
   }
 
-  #resolved<Of>(
-    option: keyof AnySummary,
-    entry: string,
-    resolve: () => SummaryField<Of>,
-    pathOf: (of: Of) => FieldPath,
-  ): SummaryField<Of> {
+  #resolve(option: keyof AnySummary, entry: string, resolve: () => SummaryField): SummaryField {
     const { name, shapes } = this.#view;
     return resolveOption(name, `summary.${option}`, entry, () => {
       const field = resolve();
-      const path = pathOf(field.of);
-      if (shapes.some((shape) => this.#shown(shape)(path))) return field;
-      throw new ImproperlyConfigured(`no list shows "${path.key}", and a summary tells of fields that the list shows`);
+      if (shapes.some((shape) => this.#shown(shape)(field.path))) return field;
+      throw new ImproperlyConfigured(
+        `no list shows "${field.path.key}", and a summary tells of fields that the list shows`,
+      );
     });
   }
 
@@ -196,21 +171,17 @@ const WORDS: Readonly<Record<string, string>> = {
   max: 'The fields whose greatest value to tell; no name twice',
 };
 
-function byName<Made>(names: readonly string[], make: (name: string) => Made): ReadonlyMap<string, Made> {
+function byName(names: readonly string[], make: (name: string) => SummaryField): Fields {
   return new Map(names.map((name) => [name, make(name)]));
 }
 
-function schemaOf(fields: ReadonlyMap<string, SummaryField<unknown>>): TSchema {
+function schemaOf(fields: Fields): TSchema {
   const properties = [...fields].map(([name, { schema }]) => [name, Type.Optional(schema)]);
   return Type.Object(Object.fromEntries(properties) as Record<string, TSchema>);
 }
 
 /** Reads the names of a parameter, which stand in one text with commas, or come one by one. */
-function namedFields<Of>(
-  parameters: QueryParameters,
-  parameter: string,
-  allowed: ReadonlyMap<string, SummaryField<Of>>,
-): readonly SummaryField<Of>[] {
+function namedFields(parameters: QueryParameters, parameter: string, allowed: Fields): readonly SummaryField[] {
   const names = parameters.all(parameter).flatMap((text) => text.split(','));
   return names.map((name, index) => {
     const field = allowed.get(name);
@@ -237,7 +208,7 @@ function totalsOf({ values }: SummaryQuery): {
   const placeOf = (path: FieldPath, told: GroupTotal['told']): number =>
     totals.findIndex((total) => total.path === path && total.told === told);
   const wanted = values.flatMap(({ aggregate, fields }) =>
-    fields.flatMap(({ of: path }) => ASKED[aggregate].map((told) => ({ path, told }))),
+    fields.flatMap(({ path }) => ASKED[aggregate].map((told) => ({ path, told }))),
   );
   for (const total of wanted) {
     if (placeOf(total.path, total.told) === -1) totals.push(total);
@@ -250,7 +221,7 @@ function rowOf(
   { keys, count, totals }: Group,
   placeOf: ReturnType<typeof totalsOf>['placeOf'],
 ): Row {
-  const valueOf = (aggregate: Aggregate, { of: path, write }: SummaryField<FieldPath>): unknown => {
+  const valueOf = (aggregate: Aggregate, { path, write }: SummaryField): unknown => {
     const raw = (told: GroupTotal['told']): unknown => totals[placeOf(path, told)];
     if (aggregate === 'min' || aggregate === 'max') return raw(aggregate) === null ? null : write(raw(aggregate));
     const number = raw('count') as number;

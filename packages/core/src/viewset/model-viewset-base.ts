@@ -419,6 +419,7 @@ export abstract class ModelViewSetBase<
     const visible = this.#parts.records.forList(request);
     try {
       const records = await this.#filtered(request, visible);
+      if (records.isSliced) throw slicedError(this.name, 'filterQueryset()', 'the summary');
       return await summary!.of(records, parametersOf(request), this.#answer(request, 'list').shape);
     } catch (error) {
       throw await lists.answerTo(request, error);

@@ -84,6 +84,11 @@ class Narrowed extends ModelViewSet(Order, { ...options, summary }) {
     return queryset.filter({ total__lt: '100' });
   }
 }
+class Firsts extends ModelViewSet(Order, { ...options, pagination: null, summary }) {
+  override async filterQueryset(request: FastifyRequest, queryset: QuerySet<OrderRecord>) {
+    return (await super.filterQueryset(request, queryset)).slice(0, 1);
+  }
+}
 class ByRole extends ModelViewSet(Order, {
   ...options,
   read: { default: brief, staff: read },
@@ -126,6 +131,7 @@ async function start(t: Tap, orm: Parameters<typeof testApp>[1]): Promise<Fastif
     .register('members', Members)
     .register('narrowed', Narrowed)
     .register('by-role', ByRole)
+    .register('firsts', Firsts)
     .register('customers', Customers)
     .register('customers/:customer/orders', Orders);
   return testApp(t, orm, [router]);
@@ -202,6 +208,13 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
     t.same((await app.inject('/members/summary')).statusCode, 401);
     t.strictSame(await get('/orders/summary?search=PAI&min_total=1'), { results: [{ group: {}, count: 1 }] });
   });
+  await t.test('a list that is cut off is not summarized beyond its end', async (t) => {
+    const log: string[] = [];
+    app.log.error = ({ err }: { err: Error }) => void log.push(err.message);
+    t.equal((await app.inject('/firsts')).json<object[]>().length, 1);
+    t.equal((await app.inject('/firsts/summary')).statusCode, 500);
+    t.strictSame(log, ['Firsts: filterQueryset() must not be sliced: the summary would forget the slice']);
+  });
   await t.test('what a filter of MikroORM hides of related records is NULL, in the group too', async (t) => {
     t.strictSame(await get('/orders/summary?group=customer&status=paid'), {
       results: [
@@ -268,6 +281,33 @@ t.test('a summary is one statement, which SQLite ends when it takes too long', a
   t.equal(texts.length, 1);
   t.match(texts[0], /viewset_in_time\(\)/);
   t.notMatch(texts[0], /join/);
+});
+
+const Visit = defineEntity({
+  name: 'Visit',
+  properties: { id: p.integer().primary(), at: p.datetime().columnType('timestamp(3)') },
+});
+class Visits extends ModelViewSet(Visit, {
+  read: readShape(Visit, ['id', 'at']),
+  summary: { group: ['at:month'] },
+}) {}
+
+forEachDatabase(t, { entities: [Visit], orm: { timezone: '+02:00' }, only: ['postgresql'] }, async (t, orm) => {
+  const em = orm.em.fork();
+  em.create(Visit, { id: 1, at: new Date('2026-01-31T23:30:00Z') });
+  await em.flush();
+  await em.getConnection().execute(`insert into "visit" values (2, '0044-03-15 14:00 BC')`);
+  const app = await testApp(t, orm, [new Router().register('visits', Visits)]);
+  t.strictSame(
+    (await app.inject('/visits/summary?group=at:month')).json(),
+    {
+      results: [
+        { group: { 'at:month': '-000043-03-01' }, count: 1 },
+        { group: { 'at:month': '2026-01-01' }, count: 1 },
+      ],
+    },
+    'months are those of UTC, whatever the zone in which a column holds times',
+  );
 });
 
 t.test('a declaration that cannot be served stops the start', async (t) => {
