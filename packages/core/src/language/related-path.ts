@@ -115,8 +115,9 @@ function problemOf(steps: readonly EntityProperty[], property: EntityProperty): 
   const { name } = property;
   if (!isToMany(property)) return `"${name}" does not lead to many records`;
   const early = steps.find(isToMany);
-  if (early !== undefined)
+  if (early !== undefined) {
     return `"${early.name}" is a to-many relation, and only the last relation of a path may be one`;
+  }
   if (property.hidden === true) return `"${name}" is declared hidden, so it cannot be used here`;
   if (isPolymorphic(property)) return `"${name}" is polymorphic`;
   const target = targetOf(property);
