@@ -57,7 +57,7 @@ export class SharedProcess {
     const child = this.#child;
     this.#output = '';
     child.send(file);
-    await within(this.#options.timeoutMs, child, Promise.race([once(child, 'end of file'), once(child, 'close')]));
+    await within(this.#options.timeoutMs, child, once(child, 'end of file'));
     const [output = '', json] = this.#output.split(this.#endOfFile);
     if (json === undefined) return { output, failure: `ended with ${endOf(child)}` };
     const report = JSON.parse(json) as FileReport;
@@ -79,8 +79,9 @@ export class SharedProcess {
       this.#output += chunk;
       if (chunk.endsWith('\n') && this.#output.includes(this.#endOfFile)) child.emit('end of file');
     });
-    child.once('exit', () => {
+    child.once('close', () => {
       if (this.#child === child) this.#child = undefined;
+      child.emit('end of file');
     });
     return child;
   }

@@ -69,7 +69,7 @@ async function run(t: Test, files: Readonly<Record<string, string>>, ...options:
   const names = Object.keys(files)
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => `${folder}/${name}`);
-  const child = spawn(process.execPath, [RUNNER, '--timeout=1', '--jobs=1', ...options, ...names], {
+  const child = spawn(process.execPath, [RUNNER, '--timeout=60', '--jobs=1', ...options, ...names], {
     env,
     stdio: ['ignore', 'pipe', 'ignore'],
   });
@@ -84,7 +84,7 @@ async function run(t: Test, files: Readonly<Record<string, string>>, ...options:
 }
 
 t.test('in a shared process a file that fails is named, and no other fails by it', async (t) => {
-  const { status, output, results, counts } = await run(t, FILES, '--jobs=4');
+  const { status, output, results, counts } = await run(t, FILES, '--jobs=4', '--timeout=5');
   const { passes, 'passes-again': passesAgain, ...others } = results;
   t.equal(status, 1);
   t.same([passes, passesAgain], ['ok', 'ok']);

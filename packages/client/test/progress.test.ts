@@ -1,3 +1,4 @@
+// Needs a process of its own: Playwright replaces `process.cwd`.
 /** Uploads whose progress is told, in a real browser: only there is an XMLHttpRequest. */
 import { build } from 'esbuild';
 import type { FastifyInstance } from 'fastify';
