@@ -7,7 +7,9 @@ interface Summary {
 
 withTracker(async (t, { send }) => {
   const numbers = async (person: 'ada' | 'dov', url: string) =>
-    (await send(person, 'GET', url)).json<Summary>().results.map(({ group, count }) => [...Object.values(group), count]);
+    (await send(person, 'GET', url))
+      .json<Summary>()
+      .results.map(({ group, count }) => [...Object.values(group), count]);
 
   await t.test('the tickets of a project by status', async (t) => {
     const url = '/api/projects/lighthouse/tickets';

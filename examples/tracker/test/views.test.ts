@@ -1,4 +1,7 @@
 /** What the views of the tracker declare, by the suite that @viewset/testing makes of it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { testApp, type TestApp, testViewSet, type ViewClass } from '@viewset/testing';
 import t from 'tap';
 import { Account, ENTITIES, Member, Project, Role } from '../src/entities.ts';
@@ -8,7 +11,8 @@ import { ProjectViewSet } from '../src/project.ts';
 import { TicketViewSet } from '../src/ticket.ts';
 import { buildTracker } from './tracker.ts';
 
-const uploads = t.testdir();
+const uploads = mkdtempSync(join(tmpdir(), 'tracker-'));
+t.teardown(() => rmSync(uploads, { recursive: true, force: true }));
 
 async function accountOf(tracker: TestApp, role: string): Promise<Account> {
   const roles = tracker.factory(Role);
