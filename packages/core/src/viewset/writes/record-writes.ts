@@ -20,7 +20,7 @@ import type { TakingOperation } from '../request/read-input.ts';
 import { inputOf, stateOf } from '../request/request-state.ts';
 import type { WritingDefinition } from './writing-definition.ts';
 import { inTransaction } from './transaction.ts';
-import { kindOf } from './write-listener.ts';
+import { KIND_OF } from './write-listener.ts';
 import type { VisibleRecords } from '../visible/visible-records.ts';
 import type { Write } from './write-reasons.ts';
 import { type WrittenRecord, writtenRecords } from '../request/written-records.ts';
@@ -205,7 +205,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     await this.flush(request);
     const records = deleted ?? (await show(entities));
     const writes = entities.map((entity, index) => ({
-      kind: kindOf(operation),
+      kind: KIND_OF[operation],
       request,
       meta,
       key: before[index]?.key ?? this.#keyOf(entity),

@@ -6,7 +6,7 @@ import type { Customized } from '../request/customized.ts';
 import { byName, type Operation, type WriteOperation, WRITES } from '../request/operation.ts';
 
 /** The kinds of writes, by the operations that do them. */
-const KIND_OF = { create: 'created', update: 'updated', destroy: 'deleted' } as const;
+export const KIND_OF = { create: 'created', update: 'updated', destroy: 'deleted' } as const;
 
 /** What a view did with a record. */
 export type WriteKind = (typeof KIND_OF)[WriteOperation];
@@ -91,9 +91,4 @@ export function listenersOf(
     }
     return [listener];
   });
-}
-
-/** The kind of write that an operation does. */
-export function kindOf(operation: WriteOperation): WriteKind {
-  return KIND_OF[operation];
 }
