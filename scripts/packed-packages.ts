@@ -21,6 +21,7 @@ export const PUBLISHED = [
   'openapi',
   'explorer',
   'client',
+  'idempotency',
   'testing',
   'cli',
   'create',
