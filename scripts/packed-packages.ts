@@ -22,6 +22,7 @@ export const PUBLISHED = [
   'openapi',
   'explorer',
   'client',
+  'idempotency',
   'testing',
   'cli',
   'create',

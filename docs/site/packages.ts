@@ -1,5 +1,16 @@
 /** The packages that programs import, by their folders in `packages`. */
-const LIBRARIES = ['core', 'mongodb', 'auth', 'outbox', 'openapi', 'explorer', 'client', 'testing', 'cli'] as const;
+const LIBRARIES = [
+  'core',
+  'mongodb',
+  'auth',
+  'outbox',
+  'openapi',
+  'explorer',
+  'client',
+  'idempotency',
+  'testing',
+  'cli',
+] as const;
 
 /** The packages that are documented, with those that are a command alone. */
 export const PACKAGES = [...LIBRARIES, 'create'] as const;

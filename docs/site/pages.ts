@@ -32,6 +32,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'files',
     'soft-delete',
     'conditional-requests',
+    'idempotency',
     'query-sets',
   ],
   Lists: ['filters', 'json-logic', 'ordering', 'pagination', 'exports', 'aggregates'],

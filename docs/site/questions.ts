@@ -1,6 +1,7 @@
 /** Things that a newcomer looks for, in a newcomer's words, and the pages (or places on them) that answer. */
 export const QUESTIONS: readonly (readonly [question: string, answers: readonly string[]])[] = [
   ['tutorial', ['/tutorial']],
+  ['idempotency key', ['/idempotency']],
   ['getting started', ['/tutorial']],
   ['deploy my own application', ['/how-to-deploy']],
   ['deploy', ['/how-to-deploy', '/deployment']],

@@ -9,6 +9,7 @@ export { readJsonOnly } from './router/body-parsers.ts';
 
 export { ViewSet } from './viewset/viewset.ts';
 export type { DeclaredList } from './viewset/setup/view-definition.ts';
+export type { Idempotency, IdempotencyMode, KeyedRequest, SentAnswer } from './viewset/setup/idempotency.ts';
 export type { ViewDocumentation } from './viewset/setup/view-documentation.ts';
 export { ModelViewSet, type ModelViewSetClass } from './viewset/model-viewset.ts';
 export type { OutputOf } from './viewset/setup/model-viewset-options.ts';

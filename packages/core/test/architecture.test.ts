@@ -10,8 +10,9 @@ const auth = readModules(new URL('../../auth/src/', import.meta.url));
 const outbox = readModules(new URL('../../outbox/src/', import.meta.url));
 const mongodb = readModules(new URL('../../mongodb/src/', import.meta.url));
 const cli = readModules(new URL('../../cli/src/', import.meta.url));
+const idempotency = readModules(new URL('../../idempotency/src/', import.meta.url));
 const testing = readModules(new URL('../../testing/src/', import.meta.url));
-const every = [...core, ...auth, ...outbox, ...mongodb, ...cli, ...testing];
+const every = [...core, ...auth, ...outbox, ...mongodb, ...cli, ...idempotency, ...testing];
 const layers = documentedLayers();
 
 /** The entries of core: for applications, and for packages that bring a backend. */
@@ -75,6 +76,7 @@ t.test('no file imports itself, directly or through others', async (t) => {
   t.strictSame(cycles(outbox), [], 'in outbox');
   t.strictSame(cycles(mongodb), [], 'in mongodb');
   t.strictSame(cycles(cli), [], 'in cli');
+  t.strictSame(cycles(idempotency), [], 'in idempotency');
   t.strictSame(cycles(testing), [], 'in testing');
 });
 
@@ -137,6 +139,7 @@ for (const [name, modules, doors] of [
   ['outbox', outbox, ['@viewset/core']],
   ['mongodb', mongodb, ['@viewset/core', '@viewset/core/backend']],
   ['cli', cli, ['@viewset/core']],
+  ['idempotency', idempotency, ['@viewset/core']],
   ['testing', testing, ['@viewset/core', '@viewset/client', '@viewset/mongodb']],
 ] as const) {
   t.test(`${name} knows core by its public names alone`, async (t) => {
@@ -171,6 +174,7 @@ for (const [name, modules, entries] of [
   ['outbox', outbox, ['index.ts']],
   ['mongodb', mongodb, ['index.ts']],
   ['cli', cli, ['index.ts']],
+  ['idempotency', idempotency, ['index.ts']],
 ] as const) {
   t.test(`${name}: ${entries.join(' and ')} name everything that is public`, async (t) => {
     const passingOn = modules.filter(({ reExports, starExports }) => reExports.length + starExports.length > 0);

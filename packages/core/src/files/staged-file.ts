@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -75,6 +75,13 @@ export class StagedFile {
       content.destroy();
     }
     return { key, name, size, type };
+  }
+
+  /** The SHA-256 of its content. */
+  async digest(): Promise<string> {
+    const hash = createHash('sha256');
+    await pipeline((await open(this.#path)).createReadStream(), hash);
+    return hash.digest('hex');
   }
 
   /** Deletes the temporary file. */

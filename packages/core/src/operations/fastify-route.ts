@@ -19,6 +19,7 @@ import { stateOf } from '../viewset/request/request-state.ts';
 import type { OperationHandler } from '../viewset/viewset.ts';
 import { type AnswerHook, collectionCheck, tagAnswers } from './conditional-requests.ts';
 import { formReading } from './form-body.ts';
+import { answerByKey, rememberBody } from './keyed-answers.ts';
 import { compileGate } from './gate.ts';
 import type { OperationParameter, OperationPlan } from './operation-plan.ts';
 import { JSON_ONLY } from './declared-routes.ts';
@@ -45,15 +46,16 @@ export interface RouteScope {
 /** Derives a route's options from its plan. */
 export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptions {
   const { plan, hooks } = route;
+  const beforeSerialization = afterHandler(route);
   const own: OwnHooks = {
     onRequest: compileGate(route),
     preParsing: scope.readsOtherTypes && mayHaveBody(plan.method) ? mediaTypeCheck(plan) : undefined,
-    preValidation: [readForm(route) ?? [], beforeValidation(route) ?? []].flat(),
+    preValidation: [readForm(route) ?? [], rememberBody(route) ?? [], beforeValidation(route) ?? []].flat(),
     preHandler: [
       route.refuseBody === undefined ? [] : placedInEnvelope(route, route.refuseBody),
       collectionCheck(plan) ?? [],
     ].flat(),
-    preSerialization: afterHandler(route),
+    preSerialization: beforeSerialization,
     onSend: answerCheck(route),
   };
   return {
@@ -64,7 +66,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
     ...(plan.bodyLimit === undefined ? {} : { bodyLimit: plan.bodyLimit }),
     schema: fastifySchema(route, scope),
     validatorCompiler: validatorCompiler(route),
-    handler: handlerOf(route),
+    handler: answerByKey(route, handlerOf(route), beforeSerialization),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Permission } from '../permissions/permission.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
 import type { Examples, Words } from '../viewset/setup/action.ts';
 import type { ExportFormat } from '../exports/list-export.ts';
+import type { IdempotencyMode } from '../viewset/setup/idempotency.ts';
 import type { DeclaredList } from '../viewset/setup/view-definition.ts';
 import type { OperationHandler } from '../viewset/viewset.ts';
 
@@ -124,6 +125,8 @@ export interface OperationPlan {
    * `update` or `destroy`, because then it is not known.
    */
   readonly transaction: boolean;
+  /** How the route takes `Idempotency-Key`; undefined if it takes none. */
+  readonly idempotency: Exclude<IdempotencyMode, 'off'> | undefined;
   /** The largest body that the route reads, in bytes. Undefined: the application's limit. */
   readonly bodyLimit: number | undefined;
   readonly documentation: OperationDocumentation;

@@ -121,6 +121,7 @@ export function routeResponses(
 function errorStatuses(facts: RouteFacts): number[] {
   const { isSafe, takesBody, headerParameters } = facts;
   const condition = headerParameters.find(({ name }) => name === 'if-match');
+  const takesKey = headerParameters.some(({ name }) => name === 'idempotency-key');
   const statuses: readonly (readonly [status: number, isPossible: boolean])[] = [
     [400, facts.checksInput || takesBody],
     [401, facts.needsToken || facts.asksPermissions],
@@ -128,12 +129,13 @@ function errorStatuses(facts: RouteFacts): number[] {
     [404, facts.namesRecords],
     [405, true],
     [408, takesBody],
-    [409, !isSafe && facts.hasEntity],
+    [409, (!isSafe && facts.hasEntity) || takesKey],
     // Reading hears an `If-Match` that is not offered.
     [412, condition !== undefined || (isSafe && facts.sendsTag)],
     [413, takesBody],
     [414, true],
     [415, takesBody],
+    [422, takesKey],
     [428, condition?.required === true],
     [429, facts.hasRules || facts.mayThrottle],
     [500, true],

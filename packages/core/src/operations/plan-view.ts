@@ -17,6 +17,7 @@ import type { ActionHooks, Words } from '../viewset/setup/action.ts';
 import { type AnsweringOperation, isAnswering } from '../viewset/request/answer.ts';
 import type { Parent } from '../viewset/visible/parent.ts';
 import { OPERATIONS } from '../viewset/request/operation.ts';
+import type { Idempotency } from '../viewset/setup/idempotency.ts';
 import type { BodyForm, BodyRefusal, OperationSchemas, ViewDefinition } from '../viewset/setup/view-definition.ts';
 import { hasThrottleRate, type ViewSet } from '../viewset/viewset.ts';
 import { declaredRoutes, type DeclaredRoute, JSON_ONLY, type MountedView } from './declared-routes.ts';
@@ -61,6 +62,8 @@ export interface PlannedRoute {
   /** True if requests may be answered by more than one schema. */
   readonly variesAnswers: boolean;
   readonly query: QueryDeclaration;
+  /** The plugin's option. */
+  readonly idempotency: Idempotency | undefined;
   readonly hooks: ActionHooks;
   /** True if a request needs a token: the word of the authentication, once the route is registered. */
   needsToken: boolean;
@@ -136,6 +139,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
       listParameters: listParametersOf(definition, declared).map(({ name }) => name),
       ignored: ignoredParameters,
     },
+    idempotency: context.defaults.idempotency,
     hooks: options.hooks ?? {},
     needsToken: false,
     needsTokenAt: () => false,
@@ -145,7 +149,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
 
 /** @param responsesOf makes the answers, which only documents read, when they are first asked for */
 function operationPlan(
-  { view, definition: { key, customized, lists }, basename, context: { parent }, makeRules, takenIds }: MountedView,
+  { view, definition: { key, customized, lists }, basename, context, makeRules, takenIds }: MountedView,
   permissions: readonly Permission[],
   pattern: string,
   { declared, parameters }: { readonly declared: DeclaredRoute; readonly parameters: readonly OperationParameter[] },
@@ -153,6 +157,8 @@ function operationPlan(
 ): OperationPlan {
   const { action, variant, method, detail, urlName, options, transaction, handler, proof } = declared;
   const { documentation, meta } = view;
+  const { parent } = context;
+  const idempotency = idempotencyOf(view, context.defaults.idempotency, declared);
   const path = templateOf(pattern);
   const isSingleton = key.singleton !== undefined;
   const named = { action, variant, method, detail, basename, isSingleton, entity: meta?.className, parent };
@@ -169,7 +175,7 @@ function operationPlan(
     detail,
     pathParameters: pathParametersOf(path, { ...parent?.keySchemas, pk: key.schema }),
     queryParameters: method === 'QUERY' ? [] : parameters,
-    headerParameters: headerParameters(declared, isSingleton),
+    headerParameters: [...headerParameters(declared, isSingleton), ...keyParameters(idempotency)],
     body: method === 'QUERY' ? queryBody(parameters) : bodyOf(declared),
     envelope: declared.envelope,
     pageMembers: declared.pageMembers ?? {},
@@ -186,6 +192,7 @@ function operationPlan(
       { scope: `${basename}.${action}`, rules: options.throttles ?? [] },
     ]),
     transaction,
+    idempotency,
     bodyLimit: options.bodyLimit,
     documentation: Object.freeze({
       summary: options.summary ?? summaryOf(named),
@@ -289,6 +296,40 @@ function queryParametersOf(
     return { ...parameter, required: false, schema, isCommaSeparated: true };
   });
   return [...own, ...ofView];
+}
+
+const IDEMPOTENCY_KEY = Type.String({
+  minLength: 3,
+  maxLength: 257,
+  examples: ['"8e03978e-40d5-43dd-bc93-6894a57f9324"'],
+  description:
+    'A key of 1 to 255 characters in double quotes, new for each write: if the request is sent again under its key, it is answered as the first time',
+});
+
+/** The methods that repeat their effect if a request is sent again. */
+const TAKES_KEY: ReadonlySet<string> = new Set(['POST', 'PATCH']);
+
+/** Tells how a route takes a key: as its action says, else its view, else the plugin's option. Undefined if it takes none. */
+function idempotencyOf(
+  view: ViewSet,
+  idempotency: Idempotency | undefined,
+  { action, method, options }: DeclaredRoute,
+): OperationPlan['idempotency'] {
+  if (!TAKES_KEY.has(method)) return undefined;
+  const declared = options.idempotency ?? view.idempotency;
+  if (idempotency === undefined && declared !== undefined && declared !== 'off') {
+    throw new ImproperlyConfigured(
+      `${view.name}.${action}: option "idempotency" needs the option of that name of the plugin, which stores the answers`,
+    );
+  }
+  // Work that must not be in a transaction has none in which its answer could be stored.
+  const mode = options.transaction === false ? options.idempotency : (declared ?? idempotency?.mode);
+  return mode === 'off' ? undefined : mode;
+}
+
+function keyParameters(mode: OperationPlan['idempotency']): OperationParameter[] {
+  if (mode === undefined) return [];
+  return [{ name: 'idempotency-key', required: mode === 'required', schema: IDEMPOTENCY_KEY }];
 }
 
 function bodyOf({ options: { body, contentTypes }, form }: DeclaredRoute): OperationBody | undefined {

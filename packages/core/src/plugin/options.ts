@@ -15,6 +15,7 @@ import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Store } from '../stores/store.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../throttle/rate-limit-rule.ts';
+import type { Idempotency } from '../viewset/setup/idempotency.ts';
 import { LIST_RULES } from '../viewset/setup/list-options.ts';
 import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
 
@@ -59,6 +60,11 @@ export interface ViewsetOptions {
   readonly healthPath?: string;
   /** The permissions of views that declare none. Default: none, so every authenticated request is allowed. */
   readonly permissionClasses?: readonly PermissionClass[];
+  /**
+   * Stores the answers of POST and PATCH by `Idempotency-Key`, so that a request that is sent again writes nothing: `IdempotencyKeys` of
+   * `@viewset/idempotency`. Default: none, and the header is ignored.
+   */
+  readonly idempotency?: Idempotency;
   /** The filters of views that declare none. Default: `DEFAULT_FILTERS`. */
   readonly filters?: readonly FilterClass[];
   /** The pagination of views that declare none; null: off. Default: `PageNumberPagination`. */
@@ -133,6 +139,10 @@ const RULES: Readonly<Record<keyof ViewsetOptions, OptionRule>> = {
   ],
   healthPath: ['a path such as "/health"', (path) => typeof path === 'string' && /^(\/[^/:*?#\s]+)+$/.test(path)],
   permissionClasses: LIST,
+  idempotency: [
+    'an IdempotencyKeys of @viewset/idempotency, or an object like it',
+    (value) => typeof (value as Partial<Idempotency> | null)?.answer === 'function',
+  ],
   ...LIST_RULES,
   secret: TEXT,
   maxUrlLength: LIMIT,
@@ -163,7 +173,8 @@ export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
     );
   }
   const { permissionClasses = [], filters = DEFAULT_FILTERS, pagination = PageNumberPagination } = options;
-  const { ignoreUnknownParameters = false, throttleRate, secret } = options;
+  const { ignoreUnknownParameters = false, throttleRate, secret, idempotency } = options;
+  idempotency?.check(options.orm);
   const hasThrottleRate = throttleRate !== undefined;
   const tagOf = tagsBy(secret);
   const errorFormat = new ErrorFormat(options);
@@ -176,6 +187,7 @@ export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
     secret,
     tagOf,
     errorFormat,
+    idempotency,
   };
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   const chosen = Object.fromEntries(given) as unknown as ViewsetOptions;

@@ -84,6 +84,7 @@ export abstract class ModelViewSetBase<
     this.throttles = options.throttles ?? [];
     this.ignoreUnknownParameters = options.ignoreUnknownParameters;
     this.allowAnonymous = options.allowAnonymous;
+    this.idempotency = options.idempotency;
     const words = Object.keys(DOCUMENTATION_RULES) as (keyof ViewDocumentation)[];
     this.documentation = Object.fromEntries(words.map((word) => [word, options[word]]));
   }

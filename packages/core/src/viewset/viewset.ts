@@ -14,6 +14,7 @@ import {
   type ViewContext,
   type ViewDefinition,
 } from './setup/view-definition.ts';
+import type { IdempotencyMode } from './setup/idempotency.ts';
 import type { ViewDocumentation } from './setup/view-documentation.ts';
 
 /** Handles one operation of a view. */
@@ -41,6 +42,8 @@ export abstract class ViewSet implements PermissionView {
 
   /** True: the view's routes need no token. Default: true if AllowAny is the only class of `permissionClasses`. */
   allowAnonymous: boolean | undefined = undefined;
+  /** How the view's POST and PATCH routes take `Idempotency-Key`. Default: as the plugin's `idempotency` says. */
+  idempotency: IdempotencyMode | undefined = undefined;
   /** The texts about the view in documents. */
   documentation: ViewDocumentation = {};
   /**

@@ -4,7 +4,14 @@ import { Book } from '../support/library.ts';
 
 t.test("nothing but what an application may call or override is a member of a user's view", async (t) => {
   class BookViewSet extends ModelViewSet(Book, { read: readShape(Book, ['id']) }) {}
-  const options = ['allowAnonymous', 'documentation', 'ignoreUnknownParameters', 'permissionClasses', 'throttles'];
+  const options = [
+    'allowAnonymous',
+    'documentation',
+    'idempotency',
+    'ignoreUnknownParameters',
+    'permissionClasses',
+    'throttles',
+  ];
   const plain = ['checkObjectPermissions', 'getAction', 'meta', 'name', 'throttleRate', ...options].toSorted();
   t.strictSame(membersOf(new (class extends ViewSet {})()), plain);
   const operations = ['create', 'createMany', 'destroy', 'destroyMany', 'list', 'retrieve', 'update', 'updateMany'];

@@ -6,6 +6,7 @@ import { ANYTHING, BOOLEAN, checkOptions, isListOf, type OptionRule, TEXT, TEXTS
 import type { PermissionClass, RequestBehind } from '../../permissions/permission.ts';
 import { isSchema } from '../../schema/compile-schema.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../../throttle/rate-limit-rule.ts';
+import { IDEMPOTENCY_RULE, type IdempotencyMode } from './idempotency.ts';
 
 const ACTION_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 /** An HTTP method, as an action names it. */
@@ -108,6 +109,11 @@ export interface ActionOptions<
    * `detail` actions by POST, PUT, PATCH and DELETE in a view with an entity, else false.
    */
   readonly transaction?: boolean;
+  /**
+   * How its POST and PATCH take `Idempotency-Key`. A request with a key runs in a transaction. Default: as the view says; with
+   * `transaction: false`, off.
+   */
+  readonly idempotency?: IdempotencyMode;
   /** The largest body, in bytes. A larger one gives 413. Default: the application's, 1 MiB. */
   readonly bodyLimit?: number;
   /** The media types of the body. Any but JSON arrives as a Buffer, and no schema checks it. Default: `['application/json']`. */
@@ -274,6 +280,7 @@ const RULES: Readonly<Record<keyof ActionOptions, OptionRule>> = {
   scope: ['"view" or "unrestricted"', (value) => value === 'view' || value === 'unrestricted'],
   allowAnonymous: BOOLEAN,
   transaction: BOOLEAN,
+  idempotency: IDEMPOTENCY_RULE,
   bodyLimit: ['a positive integer, in bytes', (value) => Number.isSafeInteger(value) && (value as number) > 0],
   contentTypes: [
     'a list of media types, like "text/csv"',
@@ -291,6 +298,15 @@ function checkTogether(options: ActionOptions, methods: readonly ActionMethod[])
   for (const name of ['body', 'contentTypes', 'bodyLimit'] as const) {
     if (options[name] === undefined || !methods.includes('get')) continue;
     throw new ImproperlyConfigured(`action(): option "${name}" needs methods that take one, but "methods" has get`);
+  }
+  const { idempotency = 'off', transaction } = options;
+  if (idempotency !== 'off' && !methods.some((method) => method === 'post' || method === 'patch')) {
+    throw new ImproperlyConfigured(`action(): option "idempotency" needs "methods" with post or patch`);
+  }
+  if (idempotency !== 'off' && transaction === false) {
+    throw new ImproperlyConfigured(
+      'action(): option "idempotency" stores the answer in a transaction, but "transaction" is false',
+    );
   }
   if (options.answers !== undefined && (options.response ?? options.responses?.[200]) !== undefined) {
     throw new ImproperlyConfigured('action(): option "answers" says what 200 answers, and so does a schema');

@@ -3,6 +3,7 @@ import { nearest } from '../../nearest.ts';
 import { BOOLEAN, checkOptions, checkValues, FUNCTION, LIST } from '../../options.ts';
 import { RATE_LIMIT_RULES } from '../../throttle/rate-limit-rule.ts';
 import { actionsOf } from './action.ts';
+import { IDEMPOTENCY_RULE } from './idempotency.ts';
 import { LIST_RULES } from './list-options.ts';
 import { type Operation, OPERATIONS } from '../request/operation.ts';
 import { DEFINE } from './view-definition.ts';
@@ -21,6 +22,7 @@ export const DECLARATIONS = {
   permissionClasses: LIST,
   throttles: RATE_LIMIT_RULES,
   allowAnonymous: BOOLEAN,
+  idempotency: IDEMPOTENCY_RULE,
   throttleRate: FUNCTION,
   ignoreUnknownParameters: LIST_RULES.ignoreUnknownParameters,
 };

@@ -37,6 +37,7 @@ import { type ExportFormat, EXPORTS } from '../../exports/list-export.ts';
 import { actionsOf, type Words } from './action.ts';
 import { DECLARATIONS, ownMembers, spelledAlike } from './class-members.ts';
 import { type Operation, UPDATE_METHODS, type UpdateMethod } from '../request/operation.ts';
+import { IDEMPOTENCY_RULE, type IdempotencyMode } from './idempotency.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './view-documentation.ts';
 
 /** A text field to search: `name` contains the word, `^name` starts with it, `=name` equals it. */
@@ -358,6 +359,8 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   readonly ignoreUnknownParameters?: boolean | readonly string[];
   /** See `ViewSet.allowAnonymous`. */
   readonly allowAnonymous?: boolean;
+  /** See `ViewSet.idempotency`. */
+  readonly idempotency?: IdempotencyMode;
 }
 
 /**
@@ -465,6 +468,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
   throttles: RATE_LIMIT_RULES,
   ignoreUnknownParameters: ANYTHING,
   allowAnonymous: BOOLEAN,
+  idempotency: IDEMPOTENCY_RULE,
   ...DOCUMENTATION_RULES,
 };
 

@@ -10,6 +10,7 @@ import type { PageSizes, PaginatorClass } from '../../pagination/paginator.ts';
 import { makePermissions, type Permission, type PermissionClass } from '../../permissions/permission.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
 import type { Action } from './action.ts';
+import type { Idempotency } from './idempotency.ts';
 import type { Customized } from '../request/customized.ts';
 import type { ExportFormat } from '../../exports/list-export.ts';
 import type { Parent } from '../visible/parent.ts';
@@ -39,6 +40,8 @@ export interface ViewDefaults {
   readonly errorFormat: ErrorFormat;
   /** Makes the entity tags of records. */
   readonly tagOf: TagOf;
+  /** Stores the answers of writes by `Idempotency-Key`; undefined if the application has none. */
+  readonly idempotency?: Idempotency | undefined;
   /** The envelope of the router. */
   readonly envelope?: Envelope;
 }

@@ -1,0 +1,204 @@
+import { type EntityManager, type MikroORM, UniqueConstraintViolationException } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import {
+  afterCommit,
+  checkOptionNames,
+  getCurrentUser,
+  HttpError,
+  type Idempotency,
+  type IdempotencyMode,
+  ImproperlyConfigured,
+  inTransaction,
+  InvalidUsage,
+  type KeyedRequest,
+  requireTransactions,
+  type SentAnswer,
+  wrongOption,
+} from '@viewset/core';
+import { IdempotencyRecord } from './idempotency-record.ts';
+import { readKey } from './key-header.ts';
+import { fingerprintOf, recordId, seal, unseal } from './sealed-answer.ts';
+
+/** The options of `IdempotencyKeys`; every one has a default. */
+export interface IdempotencyKeysOptions {
+  /** How routes take a key whose views and actions do not say: `required`, `optional` or `off`. Default: `optional`. */
+  readonly mode?: IdempotencyMode;
+  /** Seconds for which an answer is kept. Default: 86,400, which is a day. */
+  readonly ttlSeconds?: number;
+  /**
+   * Names the account that a key belongs to; undefined refuses the key with 400. Default: the `id` of the user who is logged in, so that
+   * nobody can send a key without logging in.
+   */
+  readonly account?: (request: FastifyRequest) => string | undefined;
+}
+
+const DAY_SECONDS = 86_400;
+const PRUNING_INTERVAL_MS = 60_000;
+
+/** MongoDB's code of a write that another transaction is in the way of. */
+const WRITE_CONFLICT = 112;
+
+/**
+ * Stores the answers of POST and PATCH by `Idempotency-Key`, in the transaction of the write: either both are stored or neither. A request that
+ * is sent again gets the first answer, and writes nothing. Give it to the plugin's option `idempotency`.
+ *
+ * Throws ImproperlyConfigured for a wrong option, and at start if the ORM lacks `IdempotencyRecord` or transactions.
+ *
+ * @example
+ * await app.register(viewset, { orm, idempotency: new IdempotencyKeys({ ttlSeconds: 3600 }) });
+ * // POST /api/orders, Idempotency-Key: "8e03978e-40d5-43dd-bc93-6894a57f9324"
+ */
+export class IdempotencyKeys implements Idempotency {
+  readonly mode: IdempotencyMode;
+  readonly #ttlMs: number;
+  readonly #account: (request: FastifyRequest) => string | undefined;
+  /** The requests that this process runs, by their ids: others need not ask the database, nor wait for its only connection. */
+  readonly #running = new Set<string>();
+  #prunedAtMs = 0;
+
+  constructor(options: IdempotencyKeysOptions = {}) {
+    checkOptionNames('IdempotencyKeys', options, ['mode', 'ttlSeconds', 'account']);
+    const { mode = 'optional', ttlSeconds = DAY_SECONDS, account = userOf } = options;
+    if (!['required', 'optional', 'off'].includes(mode)) {
+      throw wrongOption('IdempotencyKeys', 'mode', 'one of required, optional, off', mode);
+    }
+    if (!Number.isSafeInteger(ttlSeconds) || ttlSeconds <= 0) {
+      throw wrongOption('IdempotencyKeys', 'ttlSeconds', 'a whole number above 0', ttlSeconds);
+    }
+    if (typeof account !== 'function') throw wrongOption('IdempotencyKeys', 'account', 'a function', account);
+    this.mode = mode;
+    this.#ttlMs = ttlSeconds * 1000;
+    this.#account = account;
+  }
+
+  check(orm: MikroORM): void {
+    if (![...orm.getMetadata()].some(({ class: entity }) => entity === IdempotencyRecord.meta.class)) {
+      throw new ImproperlyConfigured('IdempotencyKeys: add IdempotencyRecord to the entities of the ORM');
+    }
+    requireTransactions(orm, 'Idempotency-Key');
+  }
+
+  keyOf(request: FastifyRequest, isRequired: boolean): string | undefined {
+    const key = readKey(request);
+    if (key === undefined && isRequired) {
+      throw new InvalidUsage('Idempotency-Key is required: a text of your choice in double quotes, new for each write');
+    }
+    if (key !== undefined && this.#account(request) === undefined) {
+      throw new InvalidUsage('Idempotency-Key belongs to an account, and nobody is logged in');
+    }
+    return key;
+  }
+
+  async answer(keyed: KeyedRequest, run: () => Promise<SentAnswer>): Promise<SentAnswer> {
+    const { request, key } = keyed;
+    const { method, path } = request.routeOptions.config.viewset!;
+    const id = recordId(this.#account(request)!, `${method} ${path}`, key);
+    if (this.#running.has(id)) throw isRunning();
+    this.#running.add(id);
+    let isKept = true;
+    try {
+      return await inTransaction(
+        request,
+        async () => {
+          const answer = await this.#answerOnce(id, keyed, run);
+          isKept = answer.status < 400;
+          return answer;
+        },
+        () => isKept,
+      );
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+
+  /**
+   * Deletes the answers that have expired. Each process does it by itself, at most once a minute, after a write with a key; call it for an
+   * application whose writes have ended.
+   *
+   * @example
+   * await keys.prune(orm.em.fork());   // DELETE FROM idempotency_record WHERE expires_at < now
+   */
+  async prune(em: EntityManager): Promise<void> {
+    await em.nativeDelete(IdempotencyRecord, { expiresAt: { $lt: new Date() } }, { filters: false });
+  }
+
+  /** Answers a request within its transaction. */
+  async #answerOnce(
+    id: string,
+    { request, key, content }: KeyedRequest,
+    run: () => Promise<SentAnswer>,
+  ): Promise<SentAnswer> {
+    const { em } = request;
+    const fingerprint = fingerprintOf(key, content);
+    if (!(await tryLock(em, id))) throw isRunning();
+    const known = await em.findOne(IdempotencyRecord, { id }, { filters: false, disableIdentityMap: true });
+    const now = Date.now();
+    if (known?.answer && known.expiresAt.getTime() > now) {
+      if (known.fingerprint !== fingerprint) throw isReused();
+      const first = unseal(key, id, known.answer);
+      return { ...first, headers: { ...first.headers, 'idempotent-replayed': 'true' } };
+    }
+    if (known) await em.nativeDelete(IdempotencyRecord, { id }, { filters: false });
+    await claim(em, { id, fingerprint, answer: null, expiresAt: new Date(now + this.#ttlMs) });
+    const answer = await run();
+    if (answer.status >= 400) return answer;
+    await em.nativeUpdate(IdempotencyRecord, { id }, { answer: seal(key, id, answer) }, { filters: false });
+    await this.#pruneLater(request);
+    return answer;
+  }
+
+  async #pruneLater(request: FastifyRequest): Promise<void> {
+    const now = Date.now();
+    if (now - this.#prunedAtMs < PRUNING_INTERVAL_MS) return;
+    this.#prunedAtMs = now;
+    await afterCommit(request, () => this.prune(request.em));
+  }
+}
+
+function userOf(request: FastifyRequest): string | undefined {
+  const user = getCurrentUser(request);
+  return user === null ? undefined : String(user.id);
+}
+
+/**
+ * Takes the lock of a key until the transaction ends; false if another transaction has it. On PostgreSQL an insert would wait for that one, and
+ * hold a connection. SQLite has one writer at a time, and MongoDB refuses the second insert at once.
+ */
+async function tryLock(em: EntityManager, id: string): Promise<boolean> {
+  if (!em.getDriver().getDependencies().includes('pg')) return true;
+  const number = BigInt.asIntN(64, BigInt(`0x${id.slice(0, 16)}`));
+  const statement = `select pg_try_advisory_xact_lock(${number}) as locked`;
+  const rows: unknown = await em.getConnection('write').execute(statement, [], 'all', em.getTransactionContext());
+  return (rows as { readonly locked: boolean }[])[0]!.locked;
+}
+
+interface Claim {
+  readonly id: string;
+  readonly fingerprint: string;
+  readonly answer: null;
+  readonly expiresAt: Date;
+}
+
+/** Writes the record of a key, of which there can be one. */
+async function claim(em: EntityManager, record: Claim): Promise<void> {
+  try {
+    await em.insert(IdempotencyRecord, record);
+  } catch (error) {
+    const isTaken = error instanceof UniqueConstraintViolationException;
+    throw isTaken || (error as { readonly code?: unknown }).code === WRITE_CONFLICT ? isRunning() : error;
+  }
+}
+
+function isRunning(): HttpError {
+  return new HttpError(409, 'idempotency_key_in_use', 'The first request with this Idempotency-Key is still running', {
+    headers: { 'retry-after': '1' },
+  });
+}
+
+function isReused(): HttpError {
+  return new HttpError(
+    422,
+    'idempotency_key_reused',
+    'This Idempotency-Key was sent with another request; send a new key',
+  );
+}

@@ -1,0 +1,2 @@
+export { IdempotencyKeys, type IdempotencyKeysOptions } from './idempotency-keys.ts';
+export { IdempotencyRecord } from './idempotency-record.ts';
