@@ -40,8 +40,9 @@ export function plainGetter(field: string, path: FieldPath): (document: Document
 /** The key of a related record comes of that record if it is read anyway, so that both are there or neither. */
 function fieldsOf(scope: MongoScope, paths: readonly FieldPath[]): string[] {
   for (const path of paths) {
-    if (path.toMany)
+    if (path.toMany) {
       throw new ImproperlyConfigured(`"${path.key}" cannot be read: it has several values for each record`);
+    }
     if (path.property.primary !== true) scope.value(path);
   }
   return paths.map((path) => scope.value(path));
