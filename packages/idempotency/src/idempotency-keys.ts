@@ -116,6 +116,7 @@ export class IdempotencyKeys implements Idempotency {
    * application whose writes have ended.
    *
    * @example
+   * const keys = new IdempotencyKeys();
    * await keys.prune(orm.em.fork());   // DELETE FROM idempotency_record WHERE expires_at < now
    */
   async prune(em: EntityManager): Promise<void> {
