@@ -94,7 +94,7 @@ t.test('a mistake is refused at the start', async (t) => {
   t.teardown(() => without.close());
   t.equal(
     await errorAtStart(t, without, PlainViewSet, { idempotency }),
-    'Idempotency-Key takes a transaction, and the ORM has none (disableTransactions)',
+    'Idempotency-Key needs a transaction, but the ORM has none (disableTransactions)',
   );
   t.throws(() => action({ methods: ['put'], idempotency: 'optional' }, () => ({})), {
     message: 'action(): option "idempotency" needs "methods" with post or patch',
