@@ -264,7 +264,7 @@ t.test('mistakes stop the start', async (t) => {
   const without = await openSqlite(t, { entities: [OutboxEvent], orm: { disableTransactions: true } });
   t.throws(
     () => startOutbox(without, { handlers: {} }),
-    /startOutbox\(\) takes a transaction, and the ORM has none \(disableTransactions\)/,
+    /startOutbox\(\) needs a transaction, but the ORM has none \(disableTransactions\)/,
   );
   for (const [options, message] of [
     [{ handlers: {}, poll: 3 }, /unknown option "poll"/],

@@ -1,0 +1,68 @@
+import { sleep } from './waiting.ts';
+
+/** Sends a request, as the platform's `fetch` does. */
+type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** The options of `fetchOnce`; every one has a default. */
+export interface FetchOnceOptions {
+  /** How often a write is sent at most. Default: 3. */
+  readonly tries?: number;
+  /** Milliseconds after which a try is given up and the next one begins. Default: 10,000. */
+  readonly timeoutMs?: number;
+  /** The longest wait in milliseconds that a server may ask for. A response that asks for more is returned. Default: 10,000. */
+  readonly maxWaitMs?: number;
+  /** Sends the tries instead of the platform's `fetch`. */
+  readonly fetch?: Fetch;
+}
+
+/** Milliseconds before the second try if the server names no time; doubled for each further one. */
+const FIRST_WAIT_MS = 200;
+
+/**
+ * Makes a `fetch` that gives each POST and PATCH an `Idempotency-Key` of its own, so that it may send the request again: after a lost
+ * connection, a try that took too long, 429, 503, and the 409 of a first try that still runs. The server does the write once. Other methods, and
+ * bodies that are streams, are sent once.
+ *
+ * Pass it only to calls whose routes take keys (`@viewset/idempotency`). Other routes ignore the key, and would do the write again.
+ *
+ * @returns a `fetch` for the option `fetch` of a call, or of a client of which every POST and PATCH takes keys
+ * @example
+ * const fetch = fetchOnce({ timeoutMs: 5000 });
+ * await api.products.create({ name: 'Tea', price: 3 }, { fetch });
+ */
+export function fetchOnce(options: FetchOnceOptions = {}): Fetch {
+  const { tries = 3, timeoutMs = 10_000, maxWaitMs = 10_000, fetch = globalThis.fetch } = options;
+  return async (url, init) => {
+    const { method = 'GET', body, signal } = init;
+    if (!/^(?:POST|PATCH)$/i.test(method) || body instanceof ReadableStream) return fetch(url, init);
+    const headers = new Headers(init.headers);
+    if (!headers.has('idempotency-key')) headers.set('idempotency-key', `"${crypto.randomUUID()}"`);
+    for (let left = tries - 1, waitMs = FIRST_WAIT_MS; ; left--, waitMs *= 2) {
+      const answer = await answerWithin(timeoutMs, fetch, url, { ...init, headers }).catch((error: unknown) => {
+        signal?.throwIfAborted();
+        if (left <= 0) throw error;
+      });
+      const askedMs = answer && waitOf(answer);
+      if (answer && (left <= 0 || askedMs === undefined || askedMs > maxWaitMs)) return answer;
+      await answer?.body?.cancel();
+      // Spread, so that many clients do not come back at once.
+      await sleep(askedMs || waitMs * (0.5 + Math.random()), signal ?? undefined);
+    }
+  };
+}
+
+/** Waits for the head of a response, no longer than some time. The body may take as long as the call's own signal lets it. */
+async function answerWithin(timeoutMs: number, fetch: Fetch, url: string, init: RequestInit): Promise<Response> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new DOMException('The try took too long', 'TimeoutError')), timeoutMs);
+  const signal = init.signal ? AbortSignal.any([init.signal, late.signal]) : late.signal;
+  return fetch(url, { ...init, signal }).finally(() => clearTimeout(timer));
+}
+
+/** The wait in milliseconds that a response asks for; 0 if it names none, undefined if the request may not be sent again. */
+function waitOf({ status, headers }: Response): number | undefined {
+  const after = headers.get('retry-after');
+  // A 409 with a time is that of a first try which still runs. Others are conflicts.
+  const isPassing = status === 429 || status === 503 || (status === 409 && after !== null);
+  return isPassing ? Number(after ?? 0) * 1000 || 0 : undefined;
+}
