@@ -42,11 +42,12 @@ export function fetchOnce(options: FetchOnceOptions = {}): Fetch {
         signal?.throwIfAborted();
         if (left <= 0) throw error;
       });
-      const askedMs = answer && waitOf(answer);
-      if (answer && (left <= 0 || askedMs === undefined || askedMs > maxWaitMs)) return answer;
-      await answer?.body?.cancel();
       // Spread, so that many clients do not come back at once.
-      await sleep(askedMs || waitMs * (0.5 + Math.random()), signal ?? undefined);
+      const usualMs = waitMs * (0.5 + Math.random());
+      const nextMs = answer === undefined ? usualMs : waitAfter(answer, usualMs);
+      if (answer !== undefined && (left <= 0 || nextMs > maxWaitMs)) return answer;
+      await answer?.body?.cancel();
+      await sleep(nextMs, signal ?? undefined);
     }
   };
 }
@@ -59,10 +60,12 @@ async function answerWithin(timeoutMs: number, fetch: Fetch, url: string, init: 
   return fetch(url, { ...init, signal }).finally(() => clearTimeout(timer));
 }
 
-/** The wait in milliseconds that a response asks for; 0 if it names none, undefined if the request may not be sent again. */
-function waitOf({ status, headers }: Response): number | undefined {
-  const after = headers.get('retry-after');
+/** The milliseconds after which the request may be sent again; Infinity: it may not. */
+function waitAfter({ status, headers }: Response, usualMs: number): number {
+  const seconds = headers.get('retry-after');
   // A 409 with a time is that of a first try which still runs. Others are conflicts.
-  const isPassing = status === 429 || status === 503 || (status === 409 && after !== null);
-  return isPassing ? Number(after ?? 0) * 1000 || 0 : undefined;
+  const isPassing = status === 429 || status === 503 || (status === 409 && seconds !== null);
+  if (!isPassing) return Infinity;
+  // A date says when by the clock of the server.
+  return /^\d+$/.test(seconds ?? '') ? Number(seconds) * 1000 : usualMs;
 }
