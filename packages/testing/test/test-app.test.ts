@@ -175,8 +175,13 @@ t.test('an empty database for an application that opens it by itself', async (t)
 });
 
 t.test('a server that is missing skips a test, but not under CI', async (t) => {
-  const { TEST_POSTGRES_URL: url, CI } = process.env;
-  t.teardown(() => Object.assign(process.env, { ...(url && { TEST_POSTGRES_URL: url }), CI: CI ?? '' }));
+  for (const name of ['TEST_POSTGRES_URL', 'CI']) {
+    const before = process.env[name];
+    t.teardown(() => {
+      if (before === undefined) delete process.env[name];
+      else process.env[name] = before;
+    });
+  }
   delete process.env['TEST_POSTGRES_URL'];
   process.env['CI'] = '';
   t.equal(missingServer('postgresql'), 'TEST_POSTGRES_URL is not set: nothing was tried on postgresql');
