@@ -30,6 +30,7 @@ export const ACCEPTED: readonly { readonly file: string; readonly names: readonl
     names: ['Shop'],
     why: 'the name that a passkey and an authenticator show to people',
   },
+  { file: 'app.ts', names: ['shop'], why: 'the text in front of API keys, by which people tell whose a key is' },
   {
     file: 'program.ts',
     names: ['Role', 'Account', 'Note'],

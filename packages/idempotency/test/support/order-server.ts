@@ -1,6 +1,7 @@
 /** Serves orders from a process of its own, on the database of DATABASE_URL. Tells its address to the process that started it. */
 import { defineEntity, p } from '@mikro-orm/core';
 import fastify from 'fastify';
+import { fileURLToPath } from 'node:url';
 import { action, ModelViewSet, readShape, Router, serverOptions, viewset, writeShape } from '@viewset/core';
 import { IdempotencyKeys, IdempotencyRecord } from '../../src/index.ts';
 
@@ -42,10 +43,11 @@ export async function openOrders(url: string) {
   return MikroORM.init({ dbName: url, entities });
 }
 
-if (process.send !== undefined) {
+// A test imports this file, and starts it as a program.
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const app = fastify(serverOptions());
   const idempotency = new IdempotencyKeys({ account: () => 'everybody' });
   await app.register(viewset, { orm: await openOrders(process.env['DATABASE_URL']!), idempotency });
   await app.register(new Router().register('orders', OrderViewSet).plugin);
-  process.send(await app.listen({ port: 0 }));
+  process.send?.(await app.listen({ port: 0 }));
 }
