@@ -16,7 +16,13 @@ const LIBRARIES = [
 export const PACKAGES = [...LIBRARIES, 'create'] as const;
 
 /** The modules that the libraries consist of, by the names in imports. */
-export const MODULES = [...LIBRARIES, 'core/backend', 'client/once', 'client/progress', 'client/refresh-by-cookie'] as const;
+export const MODULES = [
+  ...LIBRARIES,
+  'core/backend',
+  'client/once',
+  'client/progress',
+  'client/refresh-by-cookie',
+] as const;
 
 /** Returns the source of a module, below `packages`. */
 export function sourceOf(module: (typeof MODULES)[number]): string {
