@@ -1,7 +1,6 @@
-import { sleep } from './waiting.ts';
-
-/** Sends a request, as the platform's `fetch` does. */
-type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+import { errorOfAnswer, unanswered } from './api-error.ts';
+import type { Fetch } from './fetch.ts';
+import { sleep, waitMsAfter } from './waiting.ts';
 
 /** The options of `fetchOnce`; every one has a default. */
 export interface FetchOnceOptions {
@@ -14,9 +13,6 @@ export interface FetchOnceOptions {
   /** Sends the tries instead of the platform's `fetch`. */
   readonly fetch?: Fetch;
 }
-
-/** Milliseconds before the second try if the server names no time; doubled for each further one. */
-const FIRST_WAIT_MS = 200;
 
 /**
  * Makes a `fetch` that gives each POST and PATCH an `Idempotency-Key` of its own, so that it may send the request again: after a lost
@@ -37,17 +33,17 @@ export function fetchOnce(options: FetchOnceOptions = {}): Fetch {
     if (!/^(?:POST|PATCH)$/i.test(method) || body instanceof ReadableStream) return fetch(url, init);
     const headers = new Headers(init.headers);
     if (!headers.has('idempotency-key')) headers.set('idempotency-key', `"${crypto.randomUUID()}"`);
-    for (let left = tries - 1, waitMs = FIRST_WAIT_MS; ; left--, waitMs *= 2) {
+    for (let retry = 0; ; retry++) {
+      const isLast = retry >= tries - 1;
       const answer = await answerWithin(timeoutMs, fetch, url, { ...init, headers }).catch((error: unknown) => {
         signal?.throwIfAborted();
-        if (left <= 0) throw error;
+        if (isLast) throw error;
+        return undefined;
       });
-      // Spread, so that many clients do not come back at once.
-      const usualMs = waitMs * (0.5 + Math.random());
-      const nextMs = answer === undefined ? usualMs : waitAfter(answer, usualMs);
-      if (answer !== undefined && (left <= 0 || nextMs > maxWaitMs)) return answer;
+      const waitMs = waitAfter(answer, retry);
+      if (answer !== undefined && (isLast || waitMs === undefined || waitMs > maxWaitMs)) return answer;
       await answer?.body?.cancel();
-      await sleep(nextMs, signal ?? undefined);
+      await sleep(waitMs!, signal ?? undefined);
     }
   };
 }
@@ -60,12 +56,10 @@ async function answerWithin(timeoutMs: number, fetch: Fetch, url: string, init: 
   return fetch(url, { ...init, signal }).finally(() => clearTimeout(timer));
 }
 
-/** The milliseconds after which the request may be sent again; Infinity: it may not. */
-function waitAfter({ status, headers }: Response, usualMs: number): number {
-  const seconds = headers.get('retry-after');
+/** The milliseconds after which the request may be sent again; undefined if it may not. */
+function waitAfter(answer: Response | undefined, retry: number): number | undefined {
+  const failure = answer === undefined ? unanswered('', undefined) : errorOfAnswer('', answer, '');
   // A 409 with a time is that of a first try which still runs. Others are conflicts.
-  const isPassing = status === 429 || status === 503 || (status === 409 && seconds !== null);
-  if (!isPassing) return Infinity;
-  // A date says when by the clock of the server.
-  return /^\d+$/.test(seconds ?? '') ? Number(seconds) * 1000 : usualMs;
+  if (failure.status !== 409) return waitMsAfter(failure, retry);
+  return failure.retryAfterSeconds === undefined ? undefined : failure.retryAfterSeconds * 1000;
 }

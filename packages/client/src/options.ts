@@ -1,7 +1,5 @@
+import type { Fetch } from './fetch.ts';
 import type { TokenSource } from './tokens.ts';
-
-/** Sends a request, as the platform's `fetch` does. */
-type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** The options of a client. */
 export interface ClientOptions {

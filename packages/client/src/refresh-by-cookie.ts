@@ -1,5 +1,4 @@
-/** Sends a request, as the platform's `fetch` does. */
-type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+import type { Fetch } from './fetch.ts';
 
 const TIMEOUT_MS = 30_000;
 

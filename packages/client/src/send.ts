@@ -3,13 +3,10 @@ import { type ApiRequest, createExchange, type Success } from './exchange.ts';
 import { KeptAnswers } from './kept-answers.ts';
 import type { ClientOptions } from './options.ts';
 import { Tokens } from './tokens.ts';
-import { sleep, unlessAborted } from './waiting.ts';
+import { sleep, unlessAborted, waitMsAfter } from './waiting.ts';
 
 /** Sends a request until it succeeds or may not be tried again. Throws ApiError for what is no success. */
 export type Send = (request: ApiRequest) => Promise<Success>;
-
-/** Milliseconds before the first try again if the server names no time; doubled for each further one. */
-const FIRST_WAIT_MS = 200;
 
 /** Makes the function that sends a client's requests, with its tokens, and again if that may help. */
 export function createSend(client: ClientOptions): Send {
@@ -40,14 +37,4 @@ export function createSend(client: ClientOptions): Send {
       await sleep(waitMs, signal);
     }
   };
-}
-
-/** The wait before a request may be tried again, in milliseconds; undefined if it may not. */
-function waitMsAfter({ status, code, retryAfterSeconds }: ApiError, retry: number): number | undefined {
-  const isPassing = status === 429 || status === 503 || code === 'network_error';
-  if (!isPassing) return undefined;
-  // Spread, so that many clients do not come back at once.
-  return retryAfterSeconds === undefined
-    ? FIRST_WAIT_MS * 2 ** retry * (0.5 + Math.random())
-    : retryAfterSeconds * 1000;
 }
