@@ -28,7 +28,7 @@ import {
   writeShape,
 } from '../../src/index.ts';
 import { recordQueries } from '../query/record-queries.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, openMongo, openPostgreSql, openSqlite } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 const Ticket = defineEntity({
@@ -307,6 +307,17 @@ forEachDatabase(t, { entities: ENTITIES, orm: { subscribers: [new ChangeBefore()
     await inStep(t, 3, 'by a relation to itself');
     t.equal((await destroy(`/plain/${other}`)).statusCode, 204);
     await inStep(t, 1);
+  });
+
+  await t.test('the same, though another ORM has discovered the classes since', async (t) => {
+    const open = { sqlite: openSqlite, postgresql: openPostgreSql, mongodb: openMongo }[database];
+    await open(t, { entities: ENTITIES });
+    const id = await made();
+    await attached(id, await attached(id));
+    t.equal((await patch(id, 'second')).statusCode, 200);
+    await inStep(t, 3, 'a file that was replaced');
+    t.equal((await destroy(`/plain/${id}`)).statusCode, 204);
+    await inStep(t, 0, 'the files of the records that went along');
   });
 
   await t.test('a record that gets a new file while the database deletes it along takes that file along', async (t) => {

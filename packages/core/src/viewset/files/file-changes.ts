@@ -18,6 +18,7 @@ import { cascadesToFiles, type DeletedAlong, fileProperties } from '../../files/
 import type { FileStore } from '../../files/file-store.ts';
 import type { StoredFile } from '../../files/file-type.ts';
 import type { StagedFile } from '../../files/staged-file.ts';
+import { metadataOf } from '../../mikro/entities.ts';
 import { type TransactionEnd, transactionEnd } from '../../mikro/transaction-ends.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -101,8 +102,9 @@ export class FileChanges {
 
   /** Finds the files that a change of a record replaces; reads those of its flush at once. */
   async #findReplacedFiles(em: EntityManager, changes: ChangeSet<object>): Promise<KeptFile[]> {
-    const { meta, entity } = changes;
-    const names = changedFiles(changes);
+    const { entity } = changes;
+    const meta = metadataOf(em, entity);
+    const names = changedFiles(meta, changes);
     if (names.length === 0) return [];
     if (!this.#seen.has(changes)) await this.#readChanged(em, changes);
     const record = this.#stored.get(changes);
@@ -111,8 +113,9 @@ export class FileChanges {
   }
 
   async #readChanged(em: EntityManager, changes: ChangeSet<object>): Promise<void> {
-    const changed = this.#findUnseen(em, changes).filter((each) => changedFiles(each).length > 0);
-    const records = await this.#recordsOf(em, changes.meta, changed);
+    const meta = metadataOf(em, changes.entity);
+    const changed = this.#findUnseen(em, changes).filter((each) => changedFiles(meta, each).length > 0);
+    const records = await this.#recordsOf(em, meta, changed);
     const byKey = new Map(records.map((record) => [keyText(Utils.extractPK(record)), record]));
     for (const each of changed) {
       this.#seen.add(each);
@@ -122,7 +125,8 @@ export class FileChanges {
 
   /** Finds the files of the records of one flush, at the first of them that is deleted, and of those that the database deletes along. */
   async #findDeletedFiles(em: EntityManager, changes: ChangeSet<object>): Promise<KeptFile[]> {
-    const { meta } = changes;
+    // A change may have the metadata of another ORM: MikroORM takes those of the ORM that has discovered the class last.
+    const meta = metadataOf(em, changes.entity);
     const deleted = this.#findUnseen(em, changes);
     for (const each of deleted) this.#seen.add(each);
     const own = fileNames(meta).length === 0 ? [] : await this.#recordsOf(em, meta, deleted);
@@ -261,7 +265,7 @@ export function fileChangesOf(orm: MikroORM, log: FastifyBaseLogger): FileChange
 }
 
 /** Lists the files that a change of a record may replace: a subscriber's own change of the entity is not in the payload yet. */
-function changedFiles({ meta, payload, entity, originalEntity }: ChangeSet<object>): string[] {
+function changedFiles(meta: EntityMetadata, { payload, entity, originalEntity }: ChangeSet<object>): string[] {
   const isChanged = (name: string): boolean =>
     fileIn(originalEntity, name)?.key !== fileIn(entity as Values, name)?.key;
   return fileNames(meta).filter((name) => name in payload || (originalEntity !== undefined && isChanged(name)));
