@@ -92,10 +92,12 @@ function selectText(
   const asked = key === undefined ? condition : and(key, condition);
   const scope = rootScope(em, plan, related);
   const where = whereText(scope, asked);
+  // The joins that the condition needs, and no other: those of the columns and of the order come below.
+  const counted = select.counted === true ? scope.from() : undefined;
   const selected = 'sql' in columns ? new SqlText().add(columns.sql) : selectionSql(scope, columns);
   const order = select.ordered === true ? orderSql(scope, query.order.total) : new SqlText();
   const text = new SqlText().add('select ').append(selected);
-  if (select.counted === true) text.add(', (').append(countText(scope, asked)).add(') as total');
+  if (counted !== undefined) text.add(', (select count(*) from ').append(counted).append(where).add(') as total');
   text.add(' from ').append(scope.from());
   const before = text.values.length;
   text.append(where).append(order);
@@ -103,13 +105,6 @@ function selectText(
   text.add((SLICES[values.length] ?? '').replaceAll('%', dialect.sliceValue), values);
   if (select.locked === true) text.add(dialect.lock(scope.alias));
   return { text, before };
-}
-
-/** The number of records, as a query of its own: it joins what its condition needs and nothing else. */
-function countText({ context, meta }: SqlScope, condition: Condition): SqlText {
-  const scope = new SqlScope(context, meta, nextAlias(context), '');
-  const where = whereText(scope, condition);
-  return new SqlText().add('select count(*) from ').append(scope.from()).append(where);
 }
 
 /** Writes the condition of the records of a select, ` where …`; nothing if all of them are asked for. */
