@@ -20,7 +20,7 @@ const Label = defineEntity({
     papers: () => p.manyToMany(Paper).mappedBy('labels'),
   },
 });
-const Paper = defineEntity({
+export const Paper = defineEntity({
   name: 'Paper',
   properties: {
     id: p.integer().primary(),
@@ -32,7 +32,7 @@ const Paper = defineEntity({
     notes: () => p.oneToMany(Note).mappedBy('paper'),
   },
 });
-const Note = defineEntity({
+export const Note = defineEntity({
   name: 'Note',
   properties: {
     id: p.integer().primary(),

@@ -5,6 +5,7 @@ import { primaryKey } from '../../fields/primary-key.ts';
 import { discriminatorOf } from '../discriminator.ts';
 import { QueryMemo } from '../query-memo.ts';
 import type { Bound, Statement } from './dialects/reader.ts';
+import { KnownTexts } from './statement-shape.ts';
 
 /** The facts that all queries of one entity in one schema of one ORM share, and the selects that come again. */
 export interface EntityPlan {
@@ -18,8 +19,8 @@ export interface EntityPlan {
   readonly selects: QueryMemo<KnownSelect[]>;
   /** The statements that find a record with children, as `bindJoined` has written them. */
   readonly joins: QueryMemo<KnownSelect>;
-  /** The last writes whose text is known, by the columns that they return. */
-  readonly writes: WeakMap<readonly FieldPath[], KnownWrite[]>;
+  /** The statements whose text comes again with other values. */
+  readonly texts: KnownTexts;
   /** The column of the primary key. */
   readonly key: readonly FieldPath[];
 }
@@ -41,15 +42,6 @@ export function keepValues({ statement, values, before }: WrittenSelect, asked: 
   return { statement, before: values.slice(0, before), behind: values.slice(before + asked, values.length - last) };
 }
 
-/** A statement that writes, and all that its text depends on. */
-export interface KnownWrite {
-  readonly kind: 'insert' | 'update' | 'delete';
-  readonly stored: readonly FieldPath[];
-  /** The column by which the record is found, and its comparison; undefined for an insert. */
-  readonly found: { readonly path: FieldPath; readonly template: string } | undefined;
-  readonly statement: Statement;
-}
-
 export function makeEntityPlan(
   em: EntityManager,
   dialect: Dialect,
@@ -65,7 +57,7 @@ export function makeEntityPlan(
     hasConstraints,
     selects: new QueryMemo(),
     joins: new QueryMemo(),
-    writes: new WeakMap(),
+    texts: new KnownTexts(),
     // A view that is only read may have no key.
     get key() {
       return (key ??= [primaryKey(meta)]);

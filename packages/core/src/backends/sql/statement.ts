@@ -11,6 +11,7 @@ import { discriminatorSql, type EntityPlan, keepValues, type WrittenSelect } fro
 import { nextAlias, SqlScope } from './scope.ts';
 import { selectionSql } from './selection.ts';
 import { SqlText } from './sql-text.ts';
+import { StatementShape } from './statement-shape.ts';
 
 /** The columns of a select: those of records, or the one of a question about all of them. */
 export type Columns = readonly FieldPath[] | { readonly sql: string };
@@ -32,17 +33,30 @@ export interface SqlQuestion extends Question {
 
 /**
  * The statement of a select, and its values. That of a view's own query is written once: only a key and a slice change, whose
- * values stand first behind those of the columns, and last. If a filter is on, the statement is another one each time.
+ * values stand first behind those of the columns, and last. Any other is written once for its shape.
  */
 export function bindSelect(question: SqlQuestion, select: SqlSelect): Bound {
   const { plan, query } = question;
   const { columns, key, slice } = select;
   const asked = key === undefined ? [] : keyValues(plan, key);
-  if (asked === undefined || !isSettled(question)) return writeSelect(question, select);
+  if (asked === undefined || !isSettled(question)) return bindByShape(question, select);
   const last = sliceValues(slice);
   const known = plan.selects.get(query, columns, () => []);
   const written = (known[traitsOf(select)] ??= keepValues(writeSelect(question, select), asked.length, last.length));
   return { statement: written.statement, values: [...written.before, ...asked, ...written.behind, ...last] };
+}
+
+function bindByShape(question: SqlQuestion, select: SqlSelect): Bound {
+  const { plan, query, condition, related } = question;
+  const write = (): Bound => writeSelect(question, select);
+  if (related !== undefined) return write();
+  const { columns, key, slice, ordered, counted } = select;
+  const shape = new StatementShape(plan.dialect, `${traitsOf(select)} ${query.author === 'client' ? 'client' : ''}`);
+  if (ordered === true) shape.addOrder(query.order.total);
+  shape.addCondition(key === undefined ? condition : and(key, condition));
+  const { values } = shape;
+  const bound = counted === true ? [...values, ...values] : values;
+  return plan.texts.bind(columns, shape, slice === undefined ? bound : [...bound, ...sliceValues(slice)], write);
 }
 
 /** The values of a key; undefined for one that is asked in other words, such as NULL. */

@@ -1,14 +1,15 @@
 import type { EntityManager, EntityProperty } from '@mikro-orm/core';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
-import { type Comparison, VALUE } from './dialects/comparison.ts';
+import { VALUE } from './dialects/comparison.ts';
 import { quoted } from './dialects/dialect.ts';
 import type { Bound } from './dialects/reader.ts';
 import { writeCondition } from './condition-sql.ts';
-import { type EntityPlan, type KnownWrite, tableSql } from './entity-plan.ts';
+import { type EntityPlan, tableSql } from './entity-plan.ts';
 import { nextAlias, SqlScope } from './scope.ts';
 import { SqlText } from './sql-text.ts';
 import { rootScope } from './statement.ts';
+import { StatementShape } from './statement-shape.ts';
 
 /** A column and what to store in it. */
 export interface Assignment {
@@ -25,50 +26,20 @@ export interface Write {
   readonly returning: readonly FieldPath[];
 }
 
-/** The number of writes whose text is kept for an entity: a client chooses which of its optional fields it sends. */
-const MAX_WRITES = 20;
-
 /**
  * `insert … returning …`, `update … returning …` or `delete … returning …`. The first row tells what is asked: databases have
- * written all rows by then.
- *
- * The text of an insert, and of a write that finds its record by one column, depends on columns alone. It is written once for those
- * that come again.
+ * written all rows by then. The text is written once for its shape.
  */
 export function bindWrite(em: EntityManager, plan: EntityPlan, write: Write): Bound {
   const { kind, assignments, condition, returning } = write;
-  const found = condition === undefined ? undefined : foundBy(plan, condition);
-  if (condition !== undefined && found === undefined) return writeAnew(em, plan, write);
-  let writes = plan.writes.get(returning);
-  if (writes === undefined) plan.writes.set(returning, (writes = []));
-  let known = writes.find((each) => each.kind === kind && isFoundBy(each, found) && stores(each, assignments));
-  if (known === undefined) {
-    const { statement } = writeAnew(em, plan, write);
-    known = { kind, stored: assignments.map(({ path }) => path), found, statement };
-    if (writes.unshift(known) > MAX_WRITES) writes.pop();
+  const { dialect, texts } = plan;
+  const shape = new StatementShape(dialect, `${kind} `);
+  for (const { path, value } of assignments) {
+    shape.addPath(path);
+    shape.values.push(dialect.stored(path, value));
   }
-  const values = assignments.map(({ path, value }) => plan.dialect.stored(path, value));
-  return { statement: known.statement, values: found === undefined ? values : values.concat(found.values) };
-}
-
-/** The comparison of a condition that names a record by one column of its own; undefined for any other condition. */
-function foundBy(
-  { dialect }: EntityPlan,
-  condition: Condition,
-): (Comparison & { readonly path: FieldPath }) | undefined {
-  if (condition.kind !== 'compare' || condition.lookup !== 'exact' || condition.path.steps.length > 0) return undefined;
-  const { path, lookup, value } = condition;
-  return { path, ...dialect.compare(path, lookup, value) };
-}
-
-function isFoundBy({ found: known }: KnownWrite, found: KnownWrite['found']): boolean {
-  return known?.path === found?.path && known?.template === found?.template;
-}
-
-function stores({ stored }: KnownWrite, assignments: readonly Assignment[]): boolean {
-  if (stored.length !== assignments.length) return false;
-  for (let index = 0; index < stored.length; index++) if (assignments[index]!.path !== stored[index]) return false;
-  return true;
+  if (condition !== undefined) shape.addCondition(condition);
+  return texts.bind(returning, shape, shape.values, () => writeAnew(em, plan, write));
 }
 
 function writeAnew(em: EntityManager, plan: EntityPlan, write: Write): Bound {
