@@ -59,6 +59,7 @@ export class SearchFilter extends Filter {
    * word costs a look at every record that has the words before it, and SQLite looks while the process stands still.
    */
   #distinctWords(words: readonly string[]): readonly string[] {
+    if (words.length === 1) return words;
     const distinct = new Map(words.map((word) => [word.toLowerCase(), word]));
     const longestFirst = [...distinct.keys()].toSorted((one, other) => other.length - one.length);
     const isContained = this.#fields.every(({ lookup }) => lookup === 'icontains');
