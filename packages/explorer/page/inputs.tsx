@@ -120,7 +120,7 @@ export function ChoiceInput(props: InputProps): JSX.Element {
       {...aria}
     >
       {(place === -1 || described.nullable || !required) && (
-        <option value="">{described.nullable ? texts.noValue : required ? texts.choose : texts.serversChoice}</option>
+        <option value="">{described.nullable ? texts.noValue : required ? texts.choose : texts.notSet}</option>
       )}
       {choices.map((choice, index) => (
         <option key={String(choice)} value={String(index)}>

@@ -37,7 +37,7 @@ export function isJson({ schema }: Parameter): boolean {
 
 /** Tells if a filter may come several times, and any of its values is to fit. The document has no keyword for it but these words. */
 export function takesSeveral({ description = '' }: Parameter): boolean {
-  return description.endsWith('; if it comes several times, any of these');
+  return description.endsWith(', equal to this. Repeat the parameter for several values');
 }
 
 /** The schema of a parameter's value. */

@@ -291,7 +291,7 @@ export const texts = {
   add: (name: string): string => `Add to ${name.toLowerCase()}`,
   addMore: 'Add…',
   partOf: (item: string, name: string): string => `${item}: ${name}`,
-  serversChoice: 'As the server sets it',
+  notSet: 'Not set',
   remove: (name: string): string => `Remove ${name}`,
   itemOf: (name: string, index: number): string => `${name} ${index + 1}`,
   choose: 'Choose…',

@@ -163,12 +163,11 @@ export class Summary {
 }
 
 const WORDS: Readonly<Record<string, string>> = {
-  group:
-    'The fields by whose values records are put into groups; no name twice. Days, weeks, months and years are those of UTC',
-  sum: 'The fields to add up; no name twice',
-  avg: 'The fields whose average to tell; no name twice',
-  min: 'The fields whose least value to tell; no name twice',
-  max: 'The fields whose greatest value to tell; no name twice',
+  group: 'Group records by these fields, each once. Days, weeks, months and years are in UTC',
+  sum: 'Sums of these fields, each once',
+  avg: 'Averages of these fields, each once',
+  min: 'Least values of these fields, each once',
+  max: 'Greatest values of these fields, each once',
 };
 
 function byName(names: readonly string[], make: (name: string) => SummaryField): Fields {

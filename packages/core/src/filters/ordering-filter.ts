@@ -39,7 +39,7 @@ export class OrderingFilter extends Filter {
     if (this.#paths.size === 0) return [];
     const names = [...this.#paths.keys()];
     const items = Type.Enum(names.flatMap((name) => [name, `-${name}`]));
-    const description = 'Names to order by, the first one first; descending with a minus in front; no name twice';
+    const description = 'Names to order by, each once. A minus in front means descending';
     // That no name comes twice, only `allOf` and `contains` could say, with which generators of clients no longer see a list.
     const schema = Type.Array(items, { description, maxItems: names.length });
     const orders = Object.fromEntries([...this.#paths].map(([name, { key }]) => [name, key]));

@@ -124,7 +124,7 @@ function labelOf({ key }: FieldPath): string {
 
 /** A parameter that has several values has them in one text, separated by commas. */
 const MEANINGS: Readonly<Record<ResolvedLookup['lookup'], string>> = {
-  exact: '%; if it comes several times, any of these',
+  exact: '%, equal to this. Repeat the parameter for several values',
   iexact: '%, in upper or lower case',
   ne: '%, any but this',
   contains: '%, contains this',
