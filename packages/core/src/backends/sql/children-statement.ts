@@ -1,18 +1,17 @@
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { RelatedProjection } from '../../language/projection.ts';
 import { COLUMN, type Comparison } from './dialects/comparison.ts';
-import { keepValues, type WrittenSelect } from './entity-plan.ts';
 import type { Bound } from './dialects/reader.ts';
 import { isPlainText } from './dialects/text-column.ts';
 import { selectionSql } from './selection.ts';
 import { SqlText } from './sql-text.ts';
 import { orderSql, type SqlQuestion, rootScope, whereText } from './statement.ts';
+import { StatementShape } from './statement-shape.ts';
 import { tiedFrom, tieSql } from './tie-sql.ts';
 
 /**
  * `select …, "author_id" as owner from "book" where "author_id" = any($1) order by …`: the children of several records, each with
- * the key of its owner behind its columns, and its values. The text is the same for any number of records, so that it is written
- * once. If a filter is on, it is another one each time.
+ * the key of its owner behind its columns, and its values. The text is the same for any number of records. It is written once for its shape.
  *
  * Keys that the database may hold equal although their texts are not (citext, `nocase`) are no keys to tell owners apart by: in their place each row has
  * the places of its owners among `keys`, which `rowsByKey` reads.
@@ -24,16 +23,20 @@ export function bindChildren(
   keys: readonly unknown[],
 ): Bound {
   const { plan, query, condition, related: filters } = question;
-  const isOwner = plan.dialect.compare(related.owner, 'in', keys);
-  const isSettled = condition === query.condition && filters === undefined && isOwner.values.length === 1;
-  if (foldsKeys(related)) {
-    const places = plan.dialect.placesOf(related.owner, keys);
-    return writeChildren(question, related, columns, isOwner, places);
-  }
-  if (!isSettled) return writeChildren(question, related, columns, isOwner);
-  const known = plan.selects.get(query, columns, () => []);
-  const written = (known[0] ??= keepValues(writeChildren(question, related, columns, isOwner), isOwner.values.length));
-  return { statement: written.statement, values: [...written.before, ...isOwner.values, ...written.behind] };
+  const { dialect } = plan;
+  const isOwner = dialect.compare(related.owner, 'in', keys);
+  const places = foldsKeys(related) ? dialect.placesOf(related.owner, keys) : undefined;
+  const isShapedByClient = isOwner.values.length > 1;
+  const write = (): Bound => writeChildren(question, related, columns, { isOwner, places, isShapedByClient });
+  if (filters !== undefined || places !== undefined) return write();
+  const shape = new StatementShape(dialect, `children ${related.limit ?? 'all'}`, isShapedByClient);
+  shape.addRelation(related);
+  shape.addColumns(columns);
+  if (related.limit !== undefined) shape.addOrder(query.order.total);
+  shape.addComparison(related.owner, isOwner);
+  shape.addCondition(condition);
+  if (related.limit === undefined) shape.addOrder(query.order.total);
+  return plan.texts.bind(shape, write);
 }
 
 /** Puts a row for each of its owners in the place of each row, with the owner's key as it was asked for. */
@@ -54,13 +57,20 @@ function foldsKeys({ owner, readKey }: RelatedProjection): boolean {
   return owner.type.kind === 'string' && readKey === undefined && !isPlainText(owner);
 }
 
+/** The comparisons that tell whose children rows are. */
+interface OwnedBy {
+  readonly isOwner: Comparison;
+  /** The places of the owners; undefined if the key of the owner tells. */
+  readonly places: Comparison | undefined;
+  readonly isShapedByClient: boolean;
+}
+
 function writeChildren(
   { em, plan, query, condition, related: filters }: SqlQuestion,
   { relation, owner, limit }: RelatedProjection,
   columns: readonly FieldPath[],
-  isOwner: Comparison,
-  places?: Comparison,
-): WrittenSelect {
+  { isOwner, places, isShapedByClient }: OwnedBy,
+): Bound {
   const { dialect } = plan;
   const scope = rootScope(em, plan, filters);
   const tie = tieSql(scope, relation);
@@ -74,11 +84,9 @@ function writeChildren(
   text.addAbout(new SqlText().add(column), named).add(' as owner');
   if (limit !== undefined) text.add(`, row_number() over (partition by ${column}`).append(order).add(') as place');
   text.add(' from ').append(tiedFrom(tie, scope));
-  const before = text.values.length;
   text.add('', isOwner.values).append(where);
   const sql = limit === undefined ? text.append(order) : firstOfEach(text, columns.length, limit);
-  const statement = { sql: sql.numberValues(dialect), one: false, isShapedByClient: isOwner.values.length > 1 };
-  return { statement, values: sql.values, before };
+  return { statement: { sql: sql.numberValues(dialect), one: false, isShapedByClient }, values: sql.values };
 }
 
 /** Keeps the first children of each owner. */

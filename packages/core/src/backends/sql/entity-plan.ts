@@ -3,11 +3,9 @@ import { type Dialect, quoted } from './dialects/dialect.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { primaryKey } from '../../fields/primary-key.ts';
 import { discriminatorOf } from '../discriminator.ts';
-import { QueryMemo } from '../query-memo.ts';
-import type { Bound, Statement } from './dialects/reader.ts';
 import { KnownTexts } from './statement-shape.ts';
 
-/** The facts that all queries of one entity in one schema of one ORM share, and the selects that come again. */
+/** The facts that all queries of one entity in one schema of one ORM share, and the statements that come again. */
 export interface EntityPlan {
   readonly meta: EntityMetadata;
   readonly dialect: Dialect;
@@ -15,31 +13,10 @@ export interface EntityPlan {
   readonly schema: string | undefined;
   /** True if the database itself sees to it that foreign keys lead somewhere. */
   readonly hasConstraints: boolean;
-  /** The selects of the queries that come again, as `bindSelect` has written them. */
-  readonly selects: QueryMemo<KnownSelect[]>;
-  /** The statements that find a record with children, as `bindJoined` has written them. */
-  readonly joins: QueryMemo<KnownSelect>;
   /** The statements whose text comes again with other values. */
   readonly texts: KnownTexts;
   /** The column of the primary key. */
   readonly key: readonly FieldPath[];
-}
-
-/** A statement that reads, and the values around those that change from call to call. */
-export interface KnownSelect {
-  readonly statement: Statement;
-  readonly before: readonly unknown[];
-  readonly behind: readonly unknown[];
-}
-
-/** A statement that reads, as it was written, and how many values stand before those that change from call to call. */
-export interface WrittenSelect extends Bound {
-  readonly before: number;
-}
-
-/** Keeps the values around those that change from call to call: `asked` in the midst, and `last` at the end. */
-export function keepValues({ statement, values, before }: WrittenSelect, asked: number, last = 0): KnownSelect {
-  return { statement, before: values.slice(0, before), behind: values.slice(before + asked, values.length - last) };
 }
 
 export function makeEntityPlan(
@@ -55,8 +32,6 @@ export function makeEntityPlan(
     dialect,
     schema,
     hasConstraints,
-    selects: new QueryMemo(),
-    joins: new QueryMemo(),
     texts: new KnownTexts(),
     // A view that is only read may have no key.
     get key() {

@@ -1,18 +1,17 @@
 import type { FieldPath } from '../../fields/field-path.ts';
 import { and, type Condition } from '../../language/condition.ts';
 import type { JoinedChildren, RecordWithChildren } from '../joined-children.ts';
-import { isSettled } from '../question.ts';
 import type { Bound } from './dialects/reader.ts';
-import { keepValues, type WrittenSelect } from './entity-plan.ts';
 import { nextAlias, SqlScope } from './scope.ts';
 import { selectionSql } from './selection.ts';
 import { SqlText } from './sql-text.ts';
-import { conditionText, keyValues, orderSql, rootScope, type SqlQuestion, whereText } from './statement.ts';
+import { conditionText, orderSql, rootScope, type SqlQuestion, whereText } from './statement.ts';
+import { StatementShape } from './statement-shape.ts';
 import { tieSql } from './tie-sql.ts';
 
 /**
  * `select … from "account" left join "account_roles" on … left join "role" on … where "id" = ? order by …`: a record and its children of
- * one relation, a row for each child. That of a view's own query is written once.
+ * one relation, a row for each child. It is written once for its shape.
  */
 export function bindJoined(
   question: SqlQuestion,
@@ -20,12 +19,18 @@ export function bindJoined(
   key: Condition,
   joined: JoinedChildren<SqlQuestion>,
 ): Bound {
-  const { plan, query } = question;
-  const asked = keyValues(plan, key);
-  const write = (): WrittenSelect => writeJoined(question, columns, key, joined);
-  if (asked === undefined || !isSettled(question) || !isSettled(joined.question)) return write();
-  const known = plan.joins.get(query, columns, () => keepValues(write(), asked.length));
-  return { statement: known.statement, values: [...known.before, ...asked, ...known.behind] };
+  const { plan, query, condition } = question;
+  const { related, question: ofChildren, columns: shown } = joined;
+  const write = (): Bound => writeJoined(question, columns, key, joined);
+  if (question.related !== undefined || ofChildren.related !== undefined) return write();
+  const shape = new StatementShape(plan.dialect, 'join', query.author === 'client');
+  shape.addRelation(related);
+  shape.addColumns(columns);
+  shape.addColumns(shown);
+  shape.addCondition(ofChildren.condition);
+  shape.addCondition(and(key, condition));
+  shape.addOrder(ofChildren.query.order.total);
+  return plan.texts.bind(shape, write);
 }
 
 function writeJoined(
@@ -33,7 +38,7 @@ function writeJoined(
   columns: readonly FieldPath[],
   key: Condition,
   { related, question: ofChildren, columns: shown }: JoinedChildren<SqlQuestion>,
-): WrittenSelect {
+): Bound {
   const { em, plan, condition, query } = question;
   const scope = rootScope(em, plan, question.related);
   const { context } = scope;
@@ -59,10 +64,9 @@ function writeJoined(
     .append(children)
     .add(inner.isJoined ? ')' : '');
   text.add(' on ').append(isChild);
-  const before = text.values.length;
   text.append(where).append(order);
   const sql = text.numberValues(plan.dialect);
-  return { statement: { sql, one: false, isShapedByClient: query.author === 'client' }, values: text.values, before };
+  return { statement: { sql, one: false, isShapedByClient: query.author === 'client' }, values: text.values };
 }
 
 /** Makes the record and its children of the rows; undefined if there are none. */

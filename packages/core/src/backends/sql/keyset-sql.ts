@@ -1,23 +1,57 @@
 import type { Condition } from '../../language/condition.ts';
 import { type KeysetTerms, keysetTerm, type Place, placesOf } from '../keyset.ts';
 import { VALUE } from './dialects/comparison.ts';
+import type { Dialect } from './dialects/dialect.ts';
 import type { SqlScope } from './scope.ts';
 import { SqlText } from './sql-text.ts';
+
+type After = Extract<Condition, { kind: 'after' }>;
 
 /**
  * Makes the condition of the records after a place in an order: `(a, b) > (?, ?)` if that says it, which an index serves; else
  * `a > ? or (a = ? and …)`.
  */
-export function keysetSql(scope: SqlScope, condition: Extract<Condition, { kind: 'after' }>): SqlText {
+export function keysetSql(scope: SqlScope, condition: After): SqlText {
   const { dialect } = scope.context.plan;
   const places = placesOf(
     condition,
     ({ path }) => scope.value(path),
     ({ path }, value) => dialect.rawParameter(path, value),
   );
+  return keyset(places, TERMS, rowComparison) ?? new SqlText().add('1 = 0');
+}
+
+/**
+ * Returns the values that `keysetSql` binds, in their order.
+ *
+ * @param told the values that the SQL of each key binds by itself
+ */
+export function keysetValues(
+  dialect: Dialect,
+  condition: After,
+  told: readonly (readonly unknown[])[],
+): readonly unknown[] {
+  const places = placesOf(
+    condition,
+    (key) => told[condition.keys.indexOf(key)] ?? [],
+    ({ path }, value) => dialect.rawParameter(path, value),
+  );
+  const ofRow = (): readonly unknown[] => [
+    ...places.flatMap(({ column }) => column),
+    ...places.map(({ value }) => value),
+  ];
+  return keyset(places, VALUES, ofRow) ?? [];
+}
+
+/** @param ofRow compares the keys as one row, which says it if all are ordered alike and none is ever NULL */
+function keyset<Term, Column>(
+  places: readonly [Place<Column>, ...Place<Column>[]],
+  terms: KeysetTerms<Term, Column>,
+  ofRow: (places: readonly [Place<Column>, ...Place<Column>[]]) => Term,
+): Term | undefined {
   const [{ key: first }] = places;
   const isUniform = places.every(({ key }) => !key.path.nullable && key.descending === first.descending);
-  return isUniform ? rowComparison(places) : (keysetTerm(places, TERMS) ?? new SqlText().add('1 = 0'));
+  return isUniform ? ofRow(places) : keysetTerm(places, terms);
 }
 
 type SqlPlace = Place<SqlText>;
@@ -44,6 +78,16 @@ const TERMS: KeysetTerms<SqlText, SqlText> = {
   isNull,
   both: (first, second) => first.add(' and (').append(second).add(')'),
   either: (first, second) => first.add(' or (').append(second).add(')'),
+};
+
+/** What `TERMS` binds. */
+const VALUES: KeysetTerms<readonly unknown[], readonly unknown[]> = {
+  beyond: ({ column, value }) => [...column, value],
+  from: ({ column, value }) => [...column, value],
+  same: ({ column, value }) => (value === null ? column : [...column, value]),
+  isNull: ({ column }) => column,
+  both: (first, second) => [...first, ...second],
+  either: (first, second) => [...first, ...second],
 };
 
 function isNull({ column }: SqlPlace, isWanted: boolean): SqlText {

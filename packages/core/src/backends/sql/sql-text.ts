@@ -45,7 +45,8 @@ export class SqlText {
   }
 }
 
-const MARKS = new RegExp(`([${COLUMN}${VALUE}])`);
+/** Splits a template at its marks. */
+export const MARKS = new RegExp(`([${COLUMN}${VALUE}])`);
 
 /** Writes pieces as a balanced tree. A flat chain of a thousand conditions is a thousand deep to SQLite: too deep. */
 export function writeChain<Piece>(

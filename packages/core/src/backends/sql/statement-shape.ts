@@ -2,11 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
 import type { OrderKey } from '../../language/order.ts';
-import { isRelatedPath } from '../../language/related-path.ts';
+import type { RelatedProjection } from '../../language/projection.ts';
+import { countedRecords, isRelatedPath } from '../../language/related-path.ts';
 import { LruMap } from '../../lru-map.ts';
-import type { Comparison } from './dialects/comparison.ts';
+import { COLUMN, type Comparison, VALUE } from './dialects/comparison.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { Bound, Statement } from './dialects/reader.ts';
+import { keysetValues } from './keyset-sql.ts';
+import { MARKS } from './sql-text.ts';
 
 /**
  * Everything that decides the text of a statement, and its values in the order of the text. Two statements of one shape differ in nothing
@@ -14,31 +17,50 @@ import type { Bound, Statement } from './dialects/reader.ts';
  */
 export class StatementShape {
   readonly values: unknown[] = [];
+  /** True if clients choose the shape. */
+  readonly isShapedByClient: boolean;
   readonly #dialect: Dialect;
   #key: string;
   #isWhole = true;
 
   /** @param kind tells apart the statements that have the same paths and conditions */
-  constructor(dialect: Dialect, kind: string) {
+  constructor(dialect: Dialect, kind: string, isShapedByClient: boolean) {
     this.#dialect = dialect;
-    this.#key = kind;
+    this.#key = kind + END;
+    this.isShapedByClient = isShapedByClient;
   }
 
-  /** The text that all statements of this shape share; undefined if more decides, such as a value that related records tell. */
+  /** The text that all statements of this shape share; undefined if more decides, such as a condition in MikroORM's own words. */
   get key(): string | undefined {
     return this.#isWhole ? this.#key : undefined;
   }
 
-  addPath(path: FieldPath): void {
-    if (isRelatedPath(path)) this.#isWhole = false;
-    this.#key += `${idOf(path)} `;
+  /** Adds a piece of SQL without values. */
+  addText(sql: string): void {
+    this.#key += sql + END;
+  }
+
+  /** Adds a relation to many, and the key of the owner that ties its records to it. */
+  addRelation({ relation, owner }: Pick<RelatedProjection, 'relation' | 'owner'>): void {
+    this.#key += idOf(relation) + idOf(owner) + END;
+  }
+
+  /** Adds columns that are read. */
+  addColumns(paths: readonly FieldPath[]): void {
+    let known = columnKeys.get(paths);
+    if (known === undefined) columnKeys.set(paths, (known = paths.some(isRelatedPath) ? null : paths.map(idOf).join()));
+    if (known === null) {
+      for (const path of paths) this.#addUse(path, this.#dialect.selected(path, COLUMN));
+    } else this.#key += known + END;
   }
 
   addOrder(order: readonly OrderKey[]): void {
     for (const { path, descending } of order) {
-      this.addPath(path);
-      if (descending) this.#key += '-';
+      this.#key += descending ? '-' : '+';
+      if (isRelatedPath(path)) this.#addUse(path, this.#dialect.ordered(path, COLUMN, descending));
+      else this.#key += idOf(path);
     }
+    this.#key += END;
   }
 
   /** Adds a condition, in the order in which `writeCondition` binds its values. */
@@ -47,11 +69,13 @@ export class StatementShape {
       case 'constant':
         this.#key += condition.value ? 'T' : 'F';
         break;
-      case 'compare':
-        this.#addComparison(condition.path, this.#dialect.compare(condition.path, condition.lookup, condition.value));
+      case 'compare': {
+        const { path, lookup, value } = condition;
+        this.addComparison(path, this.#dialect.compare(path, lookup, value));
         break;
+      }
       case 'unchanged':
-        this.#addComparison(condition.path, this.#dialect.unchanged(condition.path, condition.raw));
+        this.addComparison(condition.path, this.#dialect.unchanged(condition.path, condition.raw));
         break;
       case 'and':
       case 'or':
@@ -64,56 +88,99 @@ export class StatementShape {
         this.addCondition(condition.condition);
         break;
       case 'some':
-        this.#key += '?';
-        for (const step of condition.steps) this.#key += `${idOf(step)} `;
+        this.#key += `?${condition.steps.map(idOf).join()}${END}`;
         this.addCondition(condition.condition);
+        break;
+      case 'after':
+        this.#addPlace(condition);
         break;
       default:
         this.#isWhole = false;
     }
   }
 
-  #addComparison(path: FieldPath, { template, values }: Comparison): void {
-    this.addPath(path);
-    this.#key += template + END;
+  /** Adds a comparison of a column, which may be one that related records tell. */
+  addComparison(path: FieldPath, { template, values }: Comparison): void {
+    if (isRelatedPath(path)) return this.#addUse(path, template, values);
+    this.#key += idOf(path) + template + END;
+    this.addValues(values);
+  }
+
+  addValues(values: readonly unknown[]): void {
     for (const value of values) this.values.push(value);
+  }
+
+  /** Adds the values from a place on once more, for a text that comes twice. */
+  repeatValues(from: number): void {
+    const { length } = this.values;
+    for (let index = from; index < length; index++) this.values.push(this.values[index]);
+  }
+
+  #addUse(path: FieldPath, template: string, values: readonly unknown[] = []): void {
+    const told = this.#addSource(path);
+    let next = 0;
+    for (const piece of template.split(MARKS)) {
+      if (piece === COLUMN) this.addValues(told);
+      else if (piece === VALUE) this.values.push(values[next++]);
+    }
+    this.#key += template + END;
+  }
+
+  /** Adds the source of a value, and returns the values that stand wherever its SQL mentions it: those of related records that tell it. */
+  #addSource(path: FieldPath): readonly unknown[] {
+    if (!isRelatedPath(path)) {
+      this.#key += idOf(path);
+      return [];
+    }
+    const { steps, tells } = path.related;
+    this.#key += `${tells}${steps.map(idOf).join()}${END}`;
+    const from = this.values.length;
+    this.addCondition(countedRecords(path));
+    return this.values.splice(from);
+  }
+
+  #addPlace(place: Extract<Condition, { kind: 'after' }>): void {
+    const told = place.keys.map(({ path, descending }, index) => {
+      this.#key += (descending ? '-' : '+') + ((place.values[index] ?? null) === null ? 'N' : 'V');
+      return this.#addSource(path);
+    });
+    this.#key += END;
+    this.addValues(keysetValues(this.#dialect, place, told));
   }
 }
 
-/** Ends a template: no SQL contains it. */
+/** Ends a part of a key: no SQL contains it. */
 const END = '\u0003';
-/** The texts that are kept for some columns: clients choose filters, orders and the fields that they send. */
+/** The texts that are kept of an entity's statements that clients shape, and of all others. */
 const MAX_TEXTS = 100;
 /** A longer key comes from a long list of values, and hardly comes again. */
 const MAX_KEY_LENGTH = 2000;
 
 /** The statements of an entity whose text comes again with other values. */
 export class KnownTexts {
-  readonly #byColumns = new WeakMap<object, LruMap<string, Statement>>();
+  readonly #ofClients = new LruMap<string, Statement>(MAX_TEXTS);
+  readonly #others = new LruMap<string, Statement>(MAX_TEXTS);
 
-  /**
-   * Binds the values of a shape to its text, which is written if it is not known. A text is kept only if it binds exactly these values.
-   *
-   * @param columns what the statement reads: the same object each time
-   */
-  bind(columns: object, { key }: StatementShape, values: readonly unknown[], write: () => Bound): Bound {
+  /** Binds the values of a shape to its text, which is written if it is not known. A text is kept only if it binds exactly these values. */
+  bind({ key, values, isShapedByClient }: StatementShape, write: () => Bound): Bound {
     if (key === undefined || key.length > MAX_KEY_LENGTH) return write();
-    let known = this.#byColumns.get(columns);
-    if (known === undefined) this.#byColumns.set(columns, (known = new LruMap(MAX_TEXTS)));
-    const statement = known.get(key);
+    const texts = isShapedByClient ? this.#ofClients : this.#others;
+    const statement = texts.get(key);
     if (statement !== undefined) return { statement, values };
     const written = write();
-    if (isDeepStrictEqual(written.values, values)) known.set(key, written.statement);
+    if (isDeepStrictEqual(written.values, values)) texts.set(key, written.statement);
     return written;
   }
 }
 
-const ids = new WeakMap<object, number>();
+/** The parts of keys that stand for columns; null if related records tell one of them. */
+const columnKeys = new WeakMap<readonly FieldPath[], string | null>();
+const ids = new WeakMap<object, string>();
 let lastId = 0;
 
 /** Numbers the paths and relations, which are resolved once and then shared. */
-function idOf(shared: object): number {
+function idOf(shared: object): string {
   let id = ids.get(shared);
-  if (id === undefined) ids.set(shared, (id = ++lastId));
+  if (id === undefined) ids.set(shared, (id = `#${++lastId}`));
   return id;
 }

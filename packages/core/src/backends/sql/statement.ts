@@ -4,10 +4,10 @@ import { and, type Condition, isAlways } from '../../language/condition.ts';
 import type { OrderKey } from '../../language/order.ts';
 import type { Slice } from '../../language/query.ts';
 import type { RelatedFilters } from '../entity-filters.ts';
-import { isSettled, type Question, type Select } from '../question.ts';
+import type { Question, Select } from '../question.ts';
 import { writeCondition, writeTold } from './condition-sql.ts';
 import type { Bound } from './dialects/reader.ts';
-import { discriminatorSql, type EntityPlan, keepValues, type WrittenSelect } from './entity-plan.ts';
+import { discriminatorSql, type EntityPlan } from './entity-plan.ts';
 import { nextAlias, SqlScope } from './scope.ts';
 import { selectionSql } from './selection.ts';
 import { SqlText } from './sql-text.ts';
@@ -31,56 +31,39 @@ export interface SqlQuestion extends Question {
   readonly plan: EntityPlan;
 }
 
-/**
- * The statement of a select, and its values. That of a view's own query is written once: only a key and a slice change, whose
- * values stand first behind those of the columns, and last. Any other is written once for its shape.
- */
+/** The statement of a select, and its values. It is written once for its shape; each time if related records are filtered. */
 export function bindSelect(question: SqlQuestion, select: SqlSelect): Bound {
-  const { plan, query } = question;
-  const { columns, key, slice } = select;
-  const asked = key === undefined ? [] : keyValues(plan, key);
-  if (asked === undefined || !isSettled(question)) return bindByShape(question, select);
-  const last = sliceValues(slice);
-  const known = plan.selects.get(query, columns, () => []);
-  const written = (known[traitsOf(select)] ??= keepValues(writeSelect(question, select), asked.length, last.length));
-  return { statement: written.statement, values: [...written.before, ...asked, ...written.behind, ...last] };
-}
-
-function bindByShape(question: SqlQuestion, select: SqlSelect): Bound {
   const { plan, query, condition, related } = question;
   const write = (): Bound => writeSelect(question, select);
   if (related !== undefined) return write();
   const { columns, key, slice, ordered, counted } = select;
-  const shape = new StatementShape(plan.dialect, `${traitsOf(select)} ${query.author === 'client' ? 'client' : ''}`);
-  if (ordered === true) shape.addOrder(query.order.total);
+  const shape = new StatementShape(plan.dialect, `select ${traitsOf(select)}`, query.author === 'client');
+  if ('sql' in columns) shape.addText(columns.sql);
+  else shape.addColumns(columns);
+  const from = shape.values.length;
   shape.addCondition(key === undefined ? condition : and(key, condition));
-  const { values } = shape;
-  const bound = counted === true ? [...values, ...values] : values;
-  return plan.texts.bind(columns, shape, slice === undefined ? bound : [...bound, ...sliceValues(slice)], write);
-}
-
-/** The values of a key; undefined for one that is asked in other words, such as NULL. */
-export function keyValues({ dialect }: EntityPlan, key: Condition): readonly unknown[] | undefined {
-  if (key.kind !== 'compare' || key.lookup !== 'exact') return undefined;
-  return dialect.compare(key.path, key.lookup, key.value).values;
+  if (counted === true) shape.repeatValues(from);
+  if (ordered === true) shape.addOrder(query.order.total);
+  shape.addValues(sliceValues(slice));
+  return plan.texts.bind(shape, write);
 }
 
 /** A number for everything else that decides the text. */
-function traitsOf({ key, slice, ordered, counted, locked, one }: SqlSelect): number {
+function traitsOf({ slice, ordered, counted, locked, one }: SqlSelect): number {
   const sliced = slice === undefined ? 0 : slice.offset === 0 ? 1 : 2;
-  const asked = (key === undefined ? 0 : 4) + (one === true ? 8 : 0);
-  return sliced + asked + (ordered === true ? 16 : 0) + (counted === true ? 32 : 0) + (locked === true ? 64 : 0);
+  const flags = (ordered === true ? 4 : 0) + (counted === true ? 8 : 0) + (locked === true ? 16 : 0);
+  return sliced + flags + (one === true ? 32 : 0);
 }
 
-function writeSelect(question: SqlQuestion, select: SqlSelect): WrittenSelect {
+function writeSelect(question: SqlQuestion, select: SqlSelect): Bound {
   const { plan, query } = question;
-  const { text, before } = selectText(question, select);
+  const text = selectText(question, select);
   const statement = {
     sql: text.numberValues(plan.dialect),
     one: select.one === true,
     isShapedByClient: query.author === 'client',
   };
-  return { statement, values: text.values, before };
+  return { statement, values: text.values };
 }
 
 /** A scope of the whole table of an entity. */
@@ -96,11 +79,7 @@ function sliceValues(slice: Slice | undefined): readonly number[] {
 
 const SLICES = ['', ' limit %', ' limit % offset %'] as const;
 
-/** Writes a select, and tells how many values stand before those of its condition. */
-function selectText(
-  { em, plan, query, condition, related }: SqlQuestion,
-  select: SqlSelect,
-): { readonly text: SqlText; readonly before: number } {
+function selectText({ em, plan, query, condition, related }: SqlQuestion, select: SqlSelect): SqlText {
   const { dialect } = plan;
   const { columns, key, slice } = select;
   const asked = key === undefined ? condition : and(key, condition);
@@ -112,13 +91,11 @@ function selectText(
   const order = select.ordered === true ? orderSql(scope, query.order.total) : new SqlText();
   const text = new SqlText().add('select ').append(selected);
   if (counted !== undefined) text.add(', (select count(*) from ').append(counted).append(where).add(') as total');
-  text.add(' from ').append(scope.from());
-  const before = text.values.length;
-  text.append(where).append(order);
+  text.add(' from ').append(scope.from()).append(where).append(order);
   const values = sliceValues(slice);
   text.add((SLICES[values.length] ?? '').replaceAll('%', dialect.sliceValue), values);
   if (select.locked === true) text.add(dialect.lock(scope.alias));
-  return { text, before };
+  return text;
 }
 
 /** Writes the condition of the records of a select, ` where …`; nothing if all of them are asked for. */

@@ -33,22 +33,26 @@ export interface Write {
 export function bindWrite(em: EntityManager, plan: EntityPlan, write: Write): Bound {
   const { kind, assignments, condition, returning } = write;
   const { dialect, texts } = plan;
-  const shape = new StatementShape(dialect, `${kind} `);
+  const shape = new StatementShape(dialect, kind, isShapedByClient(kind));
+  shape.addColumns(returning);
   for (const { path, value } of assignments) {
-    shape.addPath(path);
-    shape.values.push(dialect.stored(path, value));
+    shape.addComparison(path, { template: VALUE, values: [dialect.stored(path, value)] });
   }
   if (condition !== undefined) shape.addCondition(condition);
-  return texts.bind(returning, shape, shape.values, () => writeAnew(em, plan, write));
+  return texts.bind(shape, () => writeAnew(em, plan, write));
 }
 
 function writeAnew(em: EntityManager, plan: EntityPlan, write: Write): Bound {
   const { kind, assignments, returning } = write;
   const text = kind === 'insert' ? insertText(em, plan, assignments) : changeText(em, plan, write);
   text.add(` returning ${returningSql(plan, returning)}`);
-  // A client chooses which fields it sends.
-  const isShapedByClient = kind !== 'delete';
-  return { statement: { sql: text.numberValues(plan.dialect), one: true, isShapedByClient }, values: text.values };
+  const sql = text.numberValues(plan.dialect);
+  return { statement: { sql, one: true, isShapedByClient: isShapedByClient(kind) }, values: text.values };
+}
+
+/** A client chooses which fields it sends. */
+function isShapedByClient(kind: Write['kind']): boolean {
+  return kind !== 'delete';
 }
 
 function insertText(em: EntityManager, plan: EntityPlan, assignments: readonly Assignment[]): SqlText {
