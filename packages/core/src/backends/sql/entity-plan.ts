@@ -3,7 +3,7 @@ import { type Dialect, quoted } from './dialects/dialect.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { primaryKey } from '../../fields/primary-key.ts';
 import { discriminatorOf } from '../discriminator.ts';
-import { KnownTexts } from './statement-shape.ts';
+import { KnownTexts } from './known-texts.ts';
 
 /** The facts that all queries of one entity in one schema of one ORM share, and the statements that come again. */
 export interface EntityPlan {

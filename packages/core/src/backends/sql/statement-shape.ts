@@ -1,23 +1,20 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
 import type { OrderKey } from '../../language/order.ts';
 import type { RelatedProjection } from '../../language/projection.ts';
 import { countedRecords, isRelatedPath } from '../../language/related-path.ts';
-import { LruMap } from '../../lru-map.ts';
 import { COLUMN, type Comparison, VALUE } from './dialects/comparison.ts';
 import type { Dialect } from './dialects/dialect.ts';
-import type { Bound, Statement } from './dialects/reader.ts';
 import { keysetValues } from './keyset-sql.ts';
+import type { Shaped } from './known-texts.ts';
 import { MARKS } from './sql-text.ts';
 
 /**
  * Everything that decides the text of a statement, and its values in the order of the text. Two statements of one shape differ in nothing
  * but their values, so the text is written once (`KnownTexts`).
  */
-export class StatementShape {
+export class StatementShape implements Shaped {
   readonly values: unknown[] = [];
-  /** True if clients choose the shape. */
   readonly isShapedByClient: boolean;
   readonly #dialect: Dialect;
   #key: string;
@@ -151,28 +148,6 @@ export class StatementShape {
 
 /** Ends a part of a key: no SQL contains it. */
 const END = '\u0003';
-/** The texts that are kept of an entity's statements that clients shape, and of all others. */
-const MAX_TEXTS = 100;
-/** A longer key comes from a long list of values, and hardly comes again. */
-const MAX_KEY_LENGTH = 2000;
-
-/** The statements of an entity whose text comes again with other values. */
-export class KnownTexts {
-  readonly #ofClients = new LruMap<string, Statement>(MAX_TEXTS);
-  readonly #others = new LruMap<string, Statement>(MAX_TEXTS);
-
-  /** Binds the values of a shape to its text, which is written if it is not known. A text is kept only if it binds exactly these values. */
-  bind({ key, values, isShapedByClient }: StatementShape, write: () => Bound): Bound {
-    if (key === undefined || key.length > MAX_KEY_LENGTH) return write();
-    const texts = isShapedByClient ? this.#ofClients : this.#others;
-    const statement = texts.get(key);
-    if (statement !== undefined) return { statement, values };
-    const written = write();
-    if (isDeepStrictEqual(written.values, values)) texts.set(key, written.statement);
-    return written;
-  }
-}
-
 /** The parts of keys that stand for columns; null if related records tell one of them. */
 const columnKeys = new WeakMap<readonly FieldPath[], string | null>();
 const ids = new WeakMap<object, string>();
