@@ -36,6 +36,11 @@ export function compileAdmission(route: PlannedRoute): Step {
   return (request) => runSteps(steps, 0, request);
 }
 
+/** Makes the question if the permissions of a route let a request in. It throws what the route would answer. */
+export function compilePermissions(route: PlannedRoute): Step {
+  return route.plan.permissions.length + route.scopes.length > 0 ? permissionStep(route) : () => undefined;
+}
+
 function admissionSteps(route: PlannedRoute): Step[] {
   const { definition, parent, plan, scopes } = route;
   const steps: Step[] = [];

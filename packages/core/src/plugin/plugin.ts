@@ -1,5 +1,5 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/core';
-import type { FastifyInstance, RouteOptions } from 'fastify';
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
@@ -15,6 +15,7 @@ import type { WriteListeners } from '../viewset/writes/write-listener.ts';
 import type { OperationPlan } from '../operations/operation-plan.ts';
 import { routeResponses } from '../operations/operation-responses.ts';
 import type { RuleListFactory } from '../operations/declared-routes.ts';
+import { admitsSender } from '../operations/permitted-operations.ts';
 import type { PlannedRoute } from '../operations/plan-view.ts';
 import { admitRequests } from './admission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
@@ -45,6 +46,11 @@ export interface ViewsetInstance {
   readonly responsesOf: (route: RouteOptions) => OperationPlan['responses'];
   /** Makes the `response` of a route's schema for errors with these statuses, in the format of `formatError`. */
   readonly errorResponses: (statuses: readonly number[]) => Readonly<Record<number, TSchema>>;
+  /**
+   * Tells if an operation may let the sender of a request in, before its record, query string and body are known. False if it needs a token
+   * and nobody is logged in, or if its permission classes refuse this user. True is no promise: the request itself is judged again.
+   */
+  readonly admitsSender: (request: FastifyRequest, plan: OperationPlan) => Promise<boolean>;
   /** @internal */
   readonly plannedRoutes: readonly PlannedRoute[];
   /** @internal */
@@ -130,6 +136,10 @@ export const viewset = fp(
         routeNames,
         responsesOf,
         errorResponses,
+        admitsSender: async (request: FastifyRequest, plan: OperationPlan) => {
+          const route = plannedRoutes.find((each) => each.plan === plan);
+          return route !== undefined && admitsSender(route, request);
+        },
         plannedRoutes,
         addRoute,
         writeListeners: new Map(),

@@ -1,0 +1,151 @@
+import { InvalidUsage, type OperationPlan } from '@viewset/core';
+import { isObject, type JsonObject, propertyNames } from './json-schema.ts';
+import { namesRecord, parentsOf, valuesSchema } from './resource.ts';
+import { ToolProblem } from './tool-problem.ts';
+
+/** The arguments that tools have, each with one meaning. */
+export interface ToolArguments {
+  readonly resource?: string;
+  readonly id?: string | number;
+  readonly parents?: Readonly<Record<string, string | number>>;
+  readonly query?: JsonObject;
+  readonly values?: JsonObject;
+  readonly action?: string;
+  readonly operation?: string;
+  readonly body?: unknown;
+  readonly etag?: string;
+  readonly key?: string;
+}
+
+/**
+ * Checks the arguments of a call: an unknown one must never be dropped, because it was meant to change what is done.
+ *
+ * @throws ToolProblem that names every fault
+ */
+export function readArguments(
+  given: unknown,
+  names: readonly string[],
+  validate: (value: unknown) => unknown,
+): ToolArguments {
+  const sent = given ?? {};
+  if (!isObject(sent)) throw new ToolProblem('The arguments must be an object');
+  const unknown = Object.keys(sent).filter((name) => !names.includes(name));
+  if (unknown.length > 0) {
+    throw new ToolProblem(`Unknown arguments: ${listed(unknown)}`, { known_arguments: names });
+  }
+  try {
+    validate(sent);
+  } catch (error) {
+    if (!(error instanceof InvalidUsage)) throw error;
+    const faults = (error.details ?? []).map(({ path, message }) => `${path.slice(1).replaceAll('/', '.')} ${message}`);
+    throw new ToolProblem(`Wrong arguments: ${faults.join('; ')}`);
+  }
+  // The values themselves are judged by the route, and must come to it as they were sent.
+  return sent as ToolArguments;
+}
+
+/** Writes at most so many names that a client has chosen. */
+const MOST_LISTED = 10;
+const LONGEST_NAME = 60;
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, MOST_LISTED).map((name) => JSON.stringify(name.slice(0, LONGEST_NAME).toWellFormed()));
+  return shown.join(', ') + (names.length > MOST_LISTED ? ` and ${names.length - MOST_LISTED} more` : '');
+}
+
+/**
+ * Makes the values of an operation's path of `id` and `parents`.
+ *
+ * @throws ToolProblem if one is missing, is not part of the path, or cannot be one
+ */
+export function pathValues(
+  plan: OperationPlan,
+  { id, parents = {} }: ToolArguments,
+  name: string,
+): Readonly<Record<string, string>> {
+  const needed = parentsOf(plan);
+  const missing = needed.filter((each) => !Object.hasOwn(parents, each));
+  const unknown = Object.keys(parents).filter((each) => !needed.includes(each));
+  if (missing.length + unknown.length > 0) {
+    const expected =
+      needed.length === 0
+        ? `${name} has no parents`
+        : `${name} needs "parents" with the id of each of: ${needed.join(', ')}`;
+    throw new ToolProblem(unknown.length === 0 ? expected : `${expected}; ${listed(unknown)} came`);
+  }
+  const isNamed = namesRecord(plan);
+  if (isNamed && id === undefined) throw new ToolProblem(`${name} needs "id": the id of the record`);
+  if (!isNamed && id !== undefined) throw new ToolProblem(`${name} takes no "id" here`);
+  const values = Object.entries({ ...parents, ...(isNamed ? { pk: id! } : {}) });
+  return Object.fromEntries(values.map(([each, value]) => [each, pathValue(each === 'pk' ? 'id' : each, value)]));
+}
+
+/** A URL with a dot segment, or with an empty one, has another path. */
+function pathValue(name: string, value: string | number): string {
+  const text = String(value).toWellFormed();
+  if (text === '' || text === '.' || text === '..') {
+    throw new ToolProblem(`No record has the ${name} ${JSON.stringify(text)}`);
+  }
+  return text;
+}
+
+/**
+ * Writes the parameters of a query string.
+ *
+ * @throws ToolProblem for null, which no query string can say
+ */
+export function queryString({ queryParameters }: OperationPlan, query: JsonObject = {}): URLSearchParams {
+  const written = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === null) throw new ToolProblem(`query.${name} must not be null; leave it out`);
+    const isJoined = queryParameters.some((each) => each.name === name && each.isCommaSeparated === true);
+    if (Array.isArray(value) && !isJoined) for (const each of value as unknown[]) written.append(name, textOf(each));
+    else written.append(name, Array.isArray(value) ? (value as unknown[]).map(textOf).join(',') : textOf(value));
+  }
+  return written;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/**
+ * Refuses names that the body of an operation does not have. The route itself drops them, and a model would take a value for stored
+ * that is not.
+ *
+ * @throws ToolProblem that lists the known names
+ */
+export function checkValueNames(plan: OperationPlan, values: unknown, argument: string): void {
+  const known = propertyNames(valuesSchema(plan));
+  if (known === undefined || !isObject(values)) return;
+  const unknown = Object.keys(values).filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  throw new ToolProblem(`${argument} has no ${listed(unknown)}`, { known_names: known });
+}
+
+/**
+ * Makes the headers of the conditions of a write.
+ *
+ * @throws ToolProblem if the operation does not have one of them, because the model would rely on it
+ */
+export function conditionHeaders(
+  { headerParameters, idempotency }: OperationPlan,
+  { etag, key }: ToolArguments,
+  makeKey: () => string,
+): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {};
+  if (etag !== undefined) {
+    if (!headerParameters.some(({ name }) => name === 'if-match')) {
+      throw new ToolProblem('This operation compares no "etag"; leave it out');
+    }
+    headers['if-match'] = etag;
+  }
+  if (key !== undefined && idempotency === undefined) {
+    throw new ToolProblem(
+      'This operation takes no "key"; leave it out, and repeat the call only if you know that it was not done',
+    );
+  }
+  const used = key ?? (idempotency === 'required' ? makeKey() : undefined);
+  if (used !== undefined) headers['idempotency-key'] = `"${used.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+  return headers;
+}

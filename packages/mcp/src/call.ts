@@ -1,0 +1,138 @@
+import type { OperationPlan } from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import { randomUUID } from 'node:crypto';
+import { conditionHeaders, pathValues, queryString, type ToolArguments } from './arguments.ts';
+import type { Catalog } from './catalog.ts';
+import type { InnerRequests, InnerResponse } from './inner-requests.ts';
+import { isObject } from './json-schema.ts';
+import { problemOf } from './problem-of.ts';
+import { OPERATIONS, type OperationName, type Resource } from './resource.ts';
+import { ToolProblem } from './tool-problem.ts';
+
+/** More names than these are not listed in an error. */
+const MOST_NAMES = 100;
+
+/** The parts of the application that calls use. */
+export interface CallTools {
+  readonly inner: InnerRequests;
+  readonly maxResultBytes: number;
+}
+
+/** The result of a request: its value, without an envelope. */
+export interface Returned {
+  /** Undefined: the response has no body, or none that is shown. */
+  readonly value: unknown;
+  readonly etag: string | undefined;
+  /** Why the response of a write that was done is not shown; undefined if it is. */
+  readonly note: string | undefined;
+}
+
+/** One call of a tool. */
+export class Call {
+  readonly args: ToolArguments;
+  readonly catalog: Catalog;
+  readonly maxResultBytes: number;
+  readonly #inner: InnerRequests;
+  readonly #request: FastifyRequest;
+  readonly #signal: AbortSignal;
+
+  constructor(
+    { inner, maxResultBytes }: CallTools,
+    args: ToolArguments,
+    catalog: Catalog,
+    client: { readonly request: FastifyRequest; readonly signal: AbortSignal },
+  ) {
+    this.args = args;
+    this.catalog = catalog;
+    this.maxResultBytes = maxResultBytes;
+    this.#inner = inner;
+    this.#request = client.request;
+    this.#signal = client.signal;
+  }
+
+  /**
+   * Finds the resource that the call names.
+   *
+   * @throws ToolProblem that lists those that the caller may use
+   */
+  async resource(): Promise<Resource> {
+    const { resource: name = '' } = this.args;
+    const resource = this.catalog.all.get(name);
+    if (resource !== undefined) return resource;
+    const names = [...(await this.catalog.shown()).keys()];
+    throw new ToolProblem(`There is no resource ${JSON.stringify(name.slice(0, 60).toWellFormed())}`, {
+      known_resources: names.slice(0, MOST_NAMES),
+    });
+  }
+
+  /**
+   * Finds the operation of the resource that the call names.
+   *
+   * @throws ToolProblem that lists what the resource has
+   */
+  async operation(name: OperationName): Promise<OperationPlan> {
+    const resource = await this.resource();
+    const plan = resource.operations.get(name);
+    if (plan !== undefined) return plan;
+    throw new ToolProblem(`${resource.name} has no ${name}`, {
+      operations: OPERATIONS.filter((each) => resource.operations.has(each)),
+      actions: [...resource.actions.keys()],
+      ...(resource.leftOut.length === 0 ? {} : { left_out: resource.leftOut }),
+    });
+  }
+
+  /**
+   * Sends the request of an operation.
+   *
+   * @param bodyName the argument that holds the body, for errors
+   * @throws ToolProblem for an error, and for a response to a GET that is too large or not JSON
+   */
+  async send(plan: OperationPlan, body: unknown, bodyName = 'values'): Promise<Returned> {
+    const { args } = this;
+    const enveloped = plan.envelope === undefined || body === undefined ? body : { [plan.envelope]: body };
+    const response = await this.#inner.send(
+      this.#request,
+      {
+        plan,
+        params: pathValues(plan, args, args.resource!),
+        query: queryString(plan, args.query),
+        body: enveloped,
+        headers: conditionHeaders(plan, args, randomUUID),
+      },
+      this.#signal,
+    );
+    if (response.status >= 400) throw problemOf(response, plan, bodyName);
+    const { etag } = response.headers;
+    return { ...this.#valueOf(response, plan), etag: typeof etag === 'string' ? etag : undefined };
+  }
+
+  #valueOf(response: InnerResponse, plan: OperationPlan): Omit<Returned, 'etag'> {
+    const { status, type, body } = response;
+    if (status === 204 || body?.length === 0) return { value: undefined, note: undefined };
+    const isJson = type === 'application/json' || type.endsWith('+json');
+    const reason = body === undefined ? this.#tooLarge(plan) : `The response is ${type}, which is not shown`;
+    if (body !== undefined && isJson) return { value: withoutEnvelope(JSON.parse(body.toString()), plan), note: undefined };
+    if (body !== undefined && type.startsWith('text/')) return { value: body.toString(), note: undefined };
+    if (plan.method === 'GET') throw new ToolProblem(reason);
+    return { value: undefined, note: `It was done. ${reason}` };
+  }
+
+  /** Says how to ask for less. */
+  #tooLarge({ queryParameters }: OperationPlan): string {
+    const { query = {} } = this.args;
+    const size = queryParameters.find(({ pages }) => pages === 'size');
+    const fields = queryParameters.find(({ name }) => name === 'fields');
+    const { default: usual } = (size?.schema ?? {}) as { readonly default?: unknown };
+    const current = Number((size && query[size.name]) ?? usual);
+    const cures = [
+      ...(size !== undefined && current > 1 ? [`a smaller query.${size.name}, such as ${Math.ceil(current / 2)}`] : []),
+      ...(fields === undefined ? [] : ['fewer query.fields']),
+    ];
+    const cure = cures.length === 0 ? '' : `; ask for ${cures.join(' or ')}`;
+    return `The response has more than ${this.maxResultBytes} bytes${cure}`;
+  }
+}
+
+function withoutEnvelope(value: unknown, { envelope }: OperationPlan): unknown {
+  return envelope !== undefined && isObject(value) && Object.hasOwn(value, envelope) ? value[envelope] : value;
+}

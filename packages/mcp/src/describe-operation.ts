@@ -1,0 +1,88 @@
+import type { OperationParameter, OperationPlan } from '@viewset/core';
+import { isObject, type JsonObject, plainSchema } from './json-schema.ts';
+import { namesRecord, parentsOf, valuesSchema } from './resource.ts';
+
+/** Describes what an operation takes: the schemas of its parameters and values, and its conditions. */
+export function describeOperation(plan: OperationPlan): JsonObject {
+  const { queryParameters, headerParameters, idempotency, method, view } = plan;
+  const values = valuesSchema(plan);
+  const ifMatch = headerParameters.find(({ name }) => name === 'if-match');
+  return {
+    ...(queryParameters.length === 0 ? {} : { query: schemasOf(queryParameters) }),
+    ...(values === undefined ? {} : { values: withWords(plainSchema(values), view.fieldWords) }),
+    ...(method === 'PUT' ? { replaces: 'Fields that are left out get their defaults' } : {}),
+    ...(ifMatch === undefined ? {} : { etag: ifMatch.required ? 'required' : 'optional' }),
+    ...(idempotency === undefined ? {} : { key: idempotency === 'required' ? 'recommended' : 'optional' }),
+  };
+}
+
+/** Describes an action. */
+export function describeAction(plan: OperationPlan): JsonObject {
+  const { documentation, method } = plan;
+  const { values: body, ...takes } = describeOperation(plan);
+  const { summary, description } = documentation;
+  return {
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(method === 'GET' ? { reads: true } : {}),
+    ...(namesRecord(plan) ? { id: 'required' } : {}),
+    ...takes,
+    ...(body === undefined ? {} : { body }),
+  };
+}
+
+/** Describes the ids that are in the path of some operation. */
+export function describePath(plans: readonly OperationPlan[]): JsonObject {
+  const parameters = plans.flatMap(({ pathParameters }) => pathParameters);
+  const schemas = schemasOf(parameters);
+  const parents = [...new Set(plans.flatMap(parentsOf))].map((name) => [name, schemas[name]]);
+  return {
+    ...(parents.length === 0 ? {} : { parents: Object.fromEntries(parents) as JsonObject }),
+    ...(schemas['pk'] === undefined ? {} : { id: schemas['pk'] }),
+  };
+}
+
+function schemasOf(parameters: readonly OperationParameter[]): JsonObject {
+  return Object.fromEntries(
+    parameters.map(({ name, schema, required, pages }) => {
+      const isNeeded = required && name !== 'pk' && pages === undefined;
+      return [name, isNeeded ? { ...(plainSchema(schema) as object), required } : plainSchema(schema)];
+    }),
+  );
+}
+
+/** Describes the records of a resource by the response of `get`, or of `search`; undefined if neither declares one. */
+export function describeRecord(get: OperationPlan | undefined, search: OperationPlan | undefined): unknown {
+  const record = successOf(get);
+  if (get !== undefined && record !== undefined) return withWords(plainSchema(inside(record, get)), get.view.fieldWords);
+  const list = successOf(search);
+  const items = search === undefined ? undefined : itemsOf(list, search);
+  return items === undefined ? undefined : withWords(plainSchema(items), search!.view.fieldWords);
+}
+
+function successOf(plan: OperationPlan | undefined): unknown {
+  return plan?.responses[200]?.schema;
+}
+
+function inside(schema: unknown, { envelope }: OperationPlan): unknown {
+  const properties = isObject(schema) ? schema['properties'] : undefined;
+  return envelope !== undefined && isObject(properties) ? (properties[envelope] ?? schema) : schema;
+}
+
+function itemsOf(list: unknown, { pageMembers }: OperationPlan): unknown {
+  if (!isObject(list)) return undefined;
+  const results = isObject(list['properties']) ? list['properties'][pageMembers['results'] ?? 'results'] : list;
+  return isObject(results) ? results['items'] : undefined;
+}
+
+/** Puts the words of a view about its fields into the schema of a record, or of one of several kinds. */
+function withWords(schema: unknown, words: OperationPlan['view']['fieldWords']): unknown {
+  if (!isObject(schema)) return schema;
+  const { properties, anyOf } = schema;
+  if (Array.isArray(anyOf)) return { ...schema, anyOf: (anyOf as unknown[]).map((each) => withWords(each, words)) };
+  if (!isObject(properties)) return schema;
+  const worded = Object.entries(properties).map(([name, property]) => {
+    return [name, Object.hasOwn(words, name) ? { ...(property as object), ...words[name] } : property];
+  });
+  return { ...schema, properties: Object.fromEntries(worded) as JsonObject };
+}

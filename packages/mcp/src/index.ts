@@ -1,0 +1,2 @@
+export { mcp } from './mcp.ts';
+export type { McpOptions } from './options.ts';

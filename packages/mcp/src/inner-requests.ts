@@ -1,0 +1,117 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { NotFound, type OperationPlan } from '@viewset/core';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+
+/** The headers that a request behind a tool has from the request of the client: who asks, for whom a proxy speaks, and in which language. */
+const PASSED_ON = [
+  'authorization',
+  'host',
+  'user-agent',
+  'accept-language',
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'x-request-id',
+  'request-id',
+  'traceparent',
+  'tracestate',
+];
+
+/** A request that a tool sends. */
+export interface InnerRequest {
+  readonly plan: OperationPlan;
+  /** The values of the path. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** Undefined: no body. */
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The response to it. */
+export interface InnerResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  /** The media type without parameters; empty if there is no body. */
+  readonly type: string;
+  /** Undefined if the body is larger than a result may be; then it has not been read to its end. */
+  readonly body: Buffer | undefined;
+}
+
+/** The plan of the route that a request is for, and if its first request has come to a route. */
+interface Expected {
+  readonly plan: OperationPlan;
+  isReached: boolean | undefined;
+}
+
+/**
+ * Sends the requests of tools through the application, as if their client had sent them: authentication, throttles, permissions, validation
+ * and hooks apply to them as to any other.
+ */
+export class InnerRequests {
+  readonly #app: FastifyInstance;
+  readonly #passedOn: readonly string[];
+  readonly #maxBytes: number;
+  readonly #expected = new AsyncLocalStorage<Expected>();
+
+  /**
+   * @param headers further headers to pass on
+   * @param maxBytes the largest body that is read
+   */
+  constructor(app: FastifyInstance, headers: readonly string[], maxBytes: number) {
+    this.#app = app;
+    this.#passedOn = [...PASSED_ON, ...headers];
+    this.#maxBytes = maxBytes;
+    // A key may be the path of a route that no view has. Such a route must not be reached.
+    app.addHook('onRequest', (request, _reply, done) => {
+      const expected = this.#expected.getStore();
+      if (expected === undefined || expected.isReached !== undefined) return done();
+      expected.isReached = request.routeOptions.config.viewset === expected.plan;
+      done(expected.isReached ? undefined : new NotFound());
+    });
+  }
+
+  /** @param signal ends the request with that of the client */
+  async send(client: FastifyRequest, sent: InnerRequest, signal: AbortSignal): Promise<InnerResponse> {
+    const { plan, params, query, body } = sent;
+    const headers: Record<string, string> = { accept: 'application/json', ...sent.headers };
+    for (const name of this.#passedOn) {
+      const value = client.headers[name];
+      if (value !== undefined) headers[name] = String(value);
+    }
+    const path = plan.path.replaceAll(/:(\w+)/g, (_all, name: string) => encodeURIComponent(params[name]!));
+    const search = query.toString();
+    const expected: Expected = { plan, isReached: undefined };
+    const response = await this.#expected.run(expected, () =>
+      this.#app.inject({
+        method: plan.method as 'GET',
+        url: search === '' ? path : `${path}?${search}`,
+        headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+        remoteAddress: client.raw.socket.remoteAddress ?? '127.0.0.1',
+        payloadAsStream: true,
+        signal,
+      }),
+    );
+    const { statusCode: status, raw } = response;
+    const read = await readBody(response.stream(), this.#maxBytes);
+    if (read === undefined) raw.res.destroy();
+    const type = String(response.headers['content-type'] ?? '').split(';')[0]!.trim();
+    return { status, headers: response.headers, type, body: read };
+  }
+}
+
+/** Reads a body; undefined if it has more bytes. */
+async function readBody(stream: AsyncIterable<unknown>, maxBytes: number): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > maxBytes) return undefined;
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,91 @@
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import { Forbidden, getCurrentUser, ImproperlyConfigured, readJsonOnly, Unauthorized } from '@viewset/core';
+import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
+import fp from 'fastify-plugin';
+import { InnerRequests } from './inner-requests.ts';
+import { McpServer } from './mcp-server.ts';
+import { type McpOptions, resolveOptions, type ResolvedOptions } from './options.ts';
+import { resourcesOf } from './resource.ts';
+
+/**
+ * Serves the Model Context Protocol at `POST /mcp`, over the streamable HTTP transport and without sessions: seven tools (`describe`, `search`,
+ * `get`, `create`, `update`, `delete`, `act`) over the resources that the options name. Each call is a request to the resource's own route, with
+ * the `Authorization` of the client. So the rights, limits and rules of that route apply.
+ *
+ * Register it after `viewset` and `auth`, and before the routers and your own routes.
+ *
+ * Throws ImproperlyConfigured for a wrong option, if a router is registered already, and at start for a name that no view has.
+ *
+ * @example
+ * await app.register(viewset, { orm });
+ * await app.register(mcp, { resources: ['products', 'orders'], anonymous: true });
+ * await app.register(router.plugin);
+ */
+export const mcp = fp(
+  async (app: FastifyInstance, given: McpOptions): Promise<void> => {
+    const options = resolveOptions(given);
+    const { viewset } = app;
+    if (viewset.operations.length > 0) {
+      throw new ImproperlyConfigured('mcp: register it before the routers, so that it can watch where its requests come to');
+    }
+    const { maxResultBytes } = options;
+    const inner = new InnerRequests(app, options.headers, maxResultBytes);
+    let server: McpServer | undefined;
+    app.addHook('onReady', async () => {
+      const resources = resourcesOf(viewset.operations, options);
+      server = new McpServer(resources, options, viewset.admitsSender, { inner, maxResultBytes });
+    });
+    await app.register(async (scope) => addRoute(scope, options, () => server!));
+  },
+  { name: '@viewset/mcp', fastify: '5.x', dependencies: ['@viewset/core'] },
+);
+
+function addRoute(app: FastifyInstance, options: ResolvedOptions, server: () => McpServer): void {
+  readJsonOnly(app);
+  app.post(
+    options.path,
+    {
+      // No operation of documents.
+      schema: { hide: true } as FastifySchema,
+      config: options.anonymous ? { public: true, identifies: true } : {},
+      onRequest: async (request) => checkClient(request, options),
+    },
+    async (request, reply) => {
+      const { body } = request;
+      if (Array.isArray(body)) return reply.code(400).send(BATCH);
+      const abort = new AbortController();
+      reply.raw.once('close', () => {
+        if (!reply.raw.writableFinished) abort.abort();
+      });
+      const handler = createMcpHandler(() => server().serverFor(request, abort.signal), {
+        // Nothing changes that a client could subscribe to.
+        maxSubscriptions: 0,
+        onerror: (error) => request.log.debug({ err: error }, 'a message of a client of MCP was refused'),
+      });
+      return handler.fetch(webRequest(request, abort.signal), { parsedBody: body });
+    },
+  );
+}
+
+const BATCH = {
+  jsonrpc: '2.0',
+  id: null,
+  error: { code: -32_600, message: 'Batches are not part of the protocol any more; send one message' },
+};
+
+/** Refuses pages of other origins, tokens that are not good, and requests without one unless they are allowed. */
+function checkClient(request: FastifyRequest, { allowedOrigins, anonymous }: ResolvedOptions): void {
+  const { origin } = request.headers;
+  if (origin !== undefined && !allowedOrigins.includes(origin)) {
+    throw new Forbidden('Pages of this origin may not use this server');
+  }
+  const isBadToken = typeof request.challenge === 'string';
+  if (isBadToken || (!anonymous && getCurrentUser(request) === null)) throw new Unauthorized();
+}
+
+/** Makes the request that the SDK reads, whose body has been parsed. */
+function webRequest({ headers, url }: FastifyRequest, signal: AbortSignal): Request {
+  const own = Object.entries(headers).filter(([name]) => /^(?:accept|content-type|mcp-[\w-]+)$/.test(name));
+  const sent = own.map(([name, value]) => [name, String(value)] as [string, string]);
+  return new Request(new URL(url, 'http://localhost'), { method: 'POST', headers: sent, signal });
+}

@@ -1,0 +1,131 @@
+import { checkOptionNames, wrongOption } from '@viewset/core';
+
+/** The options of the `mcp` plugin. Only `resources` is required. */
+export interface McpOptions {
+  /**
+   * The resources that the tools reach, by the basenames of their routes: `['products', 'orders']`. `'all'`: every view of the application,
+   * later ones included. No other route is ever reached, so none of `@viewset/auth` is.
+   */
+  readonly resources: readonly string[] | 'all';
+  /** The basenames of resources and the operationIds of operations that the tools do not reach, such as `destroyProduct`. Default: none. */
+  readonly exclude?: readonly string[];
+  /** True: the tools only reach GET requests. Default: false. */
+  readonly readOnly?: boolean;
+  /** True: a request may come without a token, and does what anonymous requests may do. Default: false, it gets 401. */
+  readonly anonymous?: boolean;
+  /**
+   * The origins of pages whose requests are answered: `['https://app.example.com']`. All others get 403, so that no page that a browser shows
+   * can use the server of its user (DNS rebinding). Programs send no origin. Default: none.
+   */
+  readonly allowedOrigins?: readonly string[];
+  /**
+   * Further headers that a request behind a tool has from the request of the client, in any case: `['x-tenant']`. `Authorization`, the
+   * language and those of proxies and traces are passed on anyway, and `Cookie` never is. Default: none.
+   */
+  readonly headers?: readonly string[];
+  /** The largest response that a tool returns, in bytes. The error for a larger one says how to ask for less. Default: 65,536. */
+  readonly maxResultBytes?: number;
+  /** The path of the route. Default: `/mcp`, below the prefix of the scope. */
+  readonly path?: string;
+  /** The name of the server, for clients. Default: `viewset`. */
+  readonly name?: string;
+  /** The version of the server, for clients. Default: `1.0.0`. */
+  readonly version?: string;
+  /** What a model should know of the API beforehand; a few sentences. They follow the plugin's own. Default: none. */
+  readonly instructions?: string;
+}
+
+/** The options with their defaults. */
+export type ResolvedOptions = Readonly<Required<McpOptions>>;
+
+const OPTION_NAMES: readonly (keyof McpOptions)[] = [
+  'resources',
+  'exclude',
+  'readOnly',
+  'anonymous',
+  'allowedOrigins',
+  'headers',
+  'maxResultBytes',
+  'path',
+  'name',
+  'version',
+  'instructions',
+];
+
+/** A smaller result could not hold an error that says how to mend a request. */
+const LEAST_RESULT_BYTES = 1024;
+
+/**
+ * Fills in the defaults.
+ *
+ * @throws ImproperlyConfigured for an unknown or a wrong option
+ */
+export function resolveOptions(options: McpOptions): ResolvedOptions {
+  checkOptionNames('mcp', options, OPTION_NAMES);
+  const {
+    resources,
+    exclude = [],
+    readOnly = false,
+    anonymous = false,
+    allowedOrigins = [],
+    headers = [],
+    maxResultBytes = 65_536,
+    path = '/mcp',
+    name = 'viewset',
+    version = '1.0.0',
+    instructions = '',
+  } = options;
+  if (resources !== 'all' && !(isListOf(resources, isName) && resources.length > 0)) {
+    throw wrongOption('mcp', 'resources', 'a list of basenames such as ["products"], or "all"', resources);
+  }
+  check('exclude', 'a list of basenames and operationIds', isListOf(exclude, isName), exclude);
+  for (const [option, value] of Object.entries({ readOnly, anonymous })) {
+    check(option, 'true or false', typeof value === 'boolean', value);
+  }
+  check('allowedOrigins', 'a list of origins', Array.isArray(allowedOrigins), allowedOrigins);
+  for (const origin of allowedOrigins) {
+    check('allowedOrigins', 'a list of origins such as "https://app.example.com"', isOrigin(origin), origin);
+  }
+  check('headers', 'a list of names of headers', isListOf(headers, isHeader), headers);
+  const names = headers.map((header) => header.toLowerCase());
+  check('headers', 'names without "cookie", which browsers send for any page', !names.includes('cookie'), 'cookie');
+  const isSize = Number.isSafeInteger(maxResultBytes) && maxResultBytes >= LEAST_RESULT_BYTES;
+  check('maxResultBytes', `a whole number from ${LEAST_RESULT_BYTES}`, isSize, maxResultBytes);
+  check('path', 'a path such as "/mcp"', typeof path === 'string' && /^(?:\/[\w.~-]+)+$/.test(path), path);
+  for (const [option, value] of Object.entries({ name, version })) check(option, 'a text', isName(value), value);
+  check('instructions', 'a text', typeof instructions === 'string', instructions);
+  return Object.freeze({
+    resources,
+    exclude,
+    readOnly,
+    anonymous,
+    allowedOrigins,
+    headers: names,
+    maxResultBytes,
+    path,
+    name,
+    version,
+    instructions,
+  });
+}
+
+function check(option: string, expected: string, fits: boolean, came: unknown): void {
+  if (!fits) throw wrongOption('mcp', option, expected, came);
+}
+
+function isListOf(value: unknown, isOne: (item: unknown) => boolean): value is readonly string[] {
+  return Array.isArray(value) && value.every(isOne);
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+function isHeader(value: unknown): boolean {
+  return typeof value === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(value);
+}
+
+/** True for an origin as browsers write it: no path, no default port, in lower case. */
+function isOrigin(value: unknown): boolean {
+  return typeof value === 'string' && URL.canParse(value) && new URL(value).origin === value;
+}

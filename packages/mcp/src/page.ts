@@ -1,0 +1,50 @@
+import type { OperationPlan } from '@viewset/core';
+import { isObject, type JsonObject } from './json-schema.ts';
+
+/** A page of a list, the same for every kind of pages. */
+export interface RecordPage {
+  readonly records: readonly unknown[];
+  /** The number of all records, if the list counts them. */
+  readonly count?: number;
+  /** The `query` of the next page; null: there is none. */
+  readonly next: JsonObject | null;
+}
+
+/**
+ * Reads the response of a list.
+ *
+ * @param query that of the request
+ * @returns undefined for a response that is of another kind than the built-in ones
+ */
+export function readPage(plan: OperationPlan, query: JsonObject, value: unknown): RecordPage | undefined {
+  const { pageMembers, queryParameters } = plan;
+  if (Array.isArray(value)) return { records: value as unknown[], next: null };
+  if (!isObject(value)) return undefined;
+  const member = (name: string): unknown => {
+    const own = pageMembers[name];
+    return own === null ? undefined : value[own ?? name];
+  };
+  const records = member('results');
+  if (!Array.isArray(records)) return undefined;
+  const count = member('count');
+  const parameter = queryParameters.find(({ pages }) => pages !== undefined && pages !== 'size');
+  const size = queryParameters.find(({ pages }) => pages === 'size');
+  const counted = typeof count === 'number' ? { count } : {};
+  if (parameter === undefined) return { records, ...counted, next: null };
+  const { name, pages } = parameter;
+  if (pages === 'cursor') {
+    const cursor = member('next_cursor');
+    return { records, ...counted, next: typeof cursor === 'string' ? { ...query, [name]: cursor } : null };
+  }
+  const place = Number(query[name] ?? (pages === 'offset' ? 0 : 1));
+  const next = { ...query, [name]: pages === 'offset' ? place + records.length : place + 1 };
+  const told = member('next');
+  const isFull = records.length > 0 && records.length >= sizeOf(plan, size && query[size.name]);
+  return { records, ...counted, next: (typeof told === 'boolean' ? told : isFull) ? next : null };
+}
+
+/** The number of records on a full page. */
+function sizeOf({ list }: OperationPlan, asked: unknown): number {
+  const { pageSize = 0, maxPageSize = 0 } = list?.pageSizes ?? {};
+  return asked === undefined || asked === '' ? pageSize : Math.min(Number(asked), maxPageSize);
+}

@@ -1,0 +1,90 @@
+import type { ErrorDetail, OperationPlan } from '@viewset/core';
+import type { InnerResponse } from './inner-requests.ts';
+import { isObject, type JsonObject, plainSchema, schemaAt } from './json-schema.ts';
+import { valuesSchema } from './resource.ts';
+import { ToolProblem } from './tool-problem.ts';
+
+/** The most schemas of wrong values that one error has. */
+const MOST_SCHEMAS = 5;
+/** The most characters that they have together. */
+const MOST_CHARACTERS = 4_000;
+
+/**
+ * Makes the problem of a response that is an error: its message, the argument that each of its details is about, and what would be accepted
+ * there.
+ *
+ * @param bodyName the argument that holds the body of the request
+ */
+export function problemOf({ status, headers, body }: InnerResponse, plan: OperationPlan, bodyName: string): ToolProblem {
+  const told = parsed(body);
+  const { error, code, details } = told;
+  const hint = hintFor(status, String(headers['retry-after'] ?? ''));
+  const common = { status, ...(hint === undefined ? {} : { hint }) };
+  // An error in a format of the application's own is returned as it is.
+  if (typeof error !== 'string') return new ToolProblem(`The API answered ${status}`, { ...common, answer: told });
+  const named = (Array.isArray(details) ? (details as ErrorDetail[]) : []).map((detail) => placed(detail, plan, bodyName));
+  const accepted = acceptedAt(named);
+  return new ToolProblem(error, {
+    ...common,
+    ...(typeof code === 'string' ? { code } : {}),
+    ...(named.length === 0 ? {} : { details: named.map(({ argument, message }) => ({ argument, message })) }),
+    ...(Object.keys(accepted).length === 0 ? {} : { accepted }),
+  });
+}
+
+function parsed(body: Buffer | undefined): JsonObject {
+  try {
+    const value: unknown = JSON.parse(body?.toString() ?? '{}');
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+interface Placed {
+  readonly argument: string;
+  readonly message: string;
+  readonly schema: unknown;
+}
+
+/** Finds the argument that a detail is about, and its schema. */
+function placed({ in: part, path, message }: ErrorDetail, plan: OperationPlan, bodyName: string): Placed {
+  const steps = path.split('/').slice(1);
+  if (part === 'params') {
+    const [name = ''] = steps;
+    const { schema } = plan.pathParameters.find((each) => each.name === name) ?? {};
+    return { argument: name === 'pk' ? 'id' : `parents.${name}`, message, schema };
+  }
+  if (part === 'query') {
+    const { schema } = plan.queryParameters.find(({ name }) => name === steps[0]) ?? {};
+    return { argument: ['query', ...steps].join('.'), message, schema };
+  }
+  const inside = plan.envelope !== undefined && steps[0] === plan.envelope ? steps.slice(1) : steps;
+  const schema = schemaAt(valuesSchema(plan), inside.map((step) => `/${step}`).join(''));
+  return { argument: [bodyName, ...inside].join('.'), message, schema };
+}
+
+/** The schemas of the wrong arguments, as many as fit. */
+function acceptedAt(named: readonly Placed[]): JsonObject {
+  const accepted: Record<string, unknown> = {};
+  let left = MOST_CHARACTERS;
+  for (const { argument, schema } of named.slice(0, MOST_SCHEMAS)) {
+    if (schema === undefined) continue;
+    const plain = plainSchema(schema);
+    left -= JSON.stringify(plain).length;
+    if (left < 0) break;
+    accepted[argument] = plain;
+  }
+  return accepted;
+}
+
+/** Says what to do about an error of a status; undefined if its message says it. */
+function hintFor(status: number, retryAfter: string): string | undefined {
+  if (status === 401) return 'Nobody is logged in: the connection needs a valid token';
+  if (status === 403) return 'The account has no right to do this; describe lists what it may do';
+  if (status === 404) return 'No record that the account may see has this id; search lists those that there are';
+  if (status === 412 || status === 428) return 'get the record, and send its "etag" with the change';
+  if (retryAfter !== '') return `Try again in ${retryAfter} seconds`;
+  if (status === 500) return 'A fault of the server; the same call will fail again';
+  return undefined;
+}

@@ -1,0 +1,76 @@
+import { compileValidator } from '@viewset/core';
+import { Type, type TSchema } from 'typebox';
+import type { ToolArguments } from './arguments.ts';
+import type { Call } from './call.ts';
+import { type JsonObject, plainSchema } from './json-schema.ts';
+import type { Resource } from './resource.ts';
+
+/** What a tool does to records, for clients that ask their user beforehand. */
+export interface Annotations {
+  readonly readOnlyHint: boolean;
+  /** True if something that is stored may be lost. */
+  readonly destructiveHint: boolean;
+  /** True if a repeated call with the same arguments changes nothing more. */
+  readonly idempotentHint: boolean;
+  /** Tools reach the application and nothing else. */
+  readonly openWorldHint: boolean;
+}
+
+/** A tool, the same for every caller. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly annotations: Annotations;
+  readonly arguments: readonly (keyof ToolArguments)[];
+  readonly required: readonly (keyof ToolArguments)[];
+  /** Tells if a resource, as a caller sees it, has something for the tool to do. */
+  serves(resource: Resource): boolean;
+  run(call: Call): Promise<JsonObject>;
+}
+
+const KEY = Type.Union([Type.String({ maxLength: 500 }), Type.Integer()]);
+
+/** Every argument, which means the same wherever a tool has it. */
+const ARGUMENTS: Readonly<Record<keyof ToolArguments, TSchema>> = {
+  resource: Type.String({ description: 'A name that describe lists' }),
+  id: { ...KEY, description: 'The id of the record; left out if the resource has one record' } as TSchema,
+  parents: Type.Record(Type.String(), KEY, {
+    description: 'The ids of the records that a nested resource belongs to, by the names that describe lists',
+  }),
+  query: Type.Record(Type.String(), Type.Unknown(), { description: 'Parameters by their names in describe' }),
+  values: Type.Record(Type.String(), Type.Unknown(), { description: 'The fields to store, by their names in describe' }),
+  action: Type.String({ description: 'A name that describe lists' }),
+  operation: Type.String({ description: 'One operation alone: search, get, create, update, delete, or the name of an action' }),
+  body: Type.Unknown({ description: 'What the action takes, as describe says' }),
+  etag: Type.String({
+    minLength: 1,
+    maxLength: 200,
+    pattern: '^[ -~]*$',
+    description: 'The etag of the record as get returned it: a record that has changed since then stays as it is',
+  }),
+  key: Type.String({
+    minLength: 1,
+    maxLength: 255,
+    pattern: '^[ -~]*$',
+    description: 'A text of your choice, new for each write: a repeated call with the same key writes nothing more',
+  }),
+};
+
+/** Writes the schema of the arguments of a tool. */
+export function inputSchema(tool: Tool, left: ReadonlySet<keyof ToolArguments>): JsonObject {
+  const names = tool.arguments.filter((name) => !left.has(name));
+  return {
+    type: 'object',
+    properties: Object.fromEntries(names.map((name) => [name, plainSchema(ARGUMENTS[name])])),
+    ...(tool.required.length === 0 ? {} : { required: tool.required }),
+    additionalProperties: false,
+  };
+}
+
+/** Compiles the check of the arguments of a tool. */
+export function argumentsCheck(tool: Tool): (value: unknown) => unknown {
+  const properties = tool.arguments.map((name) => {
+    return [name, tool.required.includes(name) ? ARGUMENTS[name] : Type.Optional(ARGUMENTS[name])] as const;
+  });
+  return compileValidator(Type.Object(Object.fromEntries(properties)), 'body');
+}

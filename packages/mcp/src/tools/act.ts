@@ -1,0 +1,31 @@
+import { checkValueNames } from '../arguments.ts';
+import type { Tool } from '../tool.ts';
+import { ToolProblem } from '../tool-problem.ts';
+
+/** Runs an action of a view. Nobody knows what an action does, so the hints expect the worst. */
+export const act: Tool = {
+  name: 'act',
+  description: 'Runs an action of a resource, or of one of its records. describe lists the actions, and what each takes.',
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  arguments: ['resource', 'parents', 'action', 'id', 'query', 'body', 'etag', 'key'],
+  required: ['resource', 'action'],
+  serves: ({ actions }) => actions.size > 0,
+  async run(call) {
+    const { action = '', body } = call.args;
+    const { name, actions, leftOut } = await call.resource();
+    const plan = actions.get(action);
+    if (plan === undefined) {
+      throw new ToolProblem(`${name} has no action ${JSON.stringify(action.slice(0, 60).toWellFormed())}`, {
+        actions: [...actions.keys()],
+        ...(leftOut.length === 0 ? {} : { left_out: leftOut }),
+      });
+    }
+    if (body !== undefined && plan.method === 'GET') throw new ToolProblem(`${action} takes no "body"`);
+    checkValueNames(plan, body, 'body');
+    const { value, etag, note } = await call.send(plan, body, 'body');
+    return {
+      ...(note === undefined ? { answer: value ?? null } : { note }),
+      ...(etag === undefined ? {} : { etag }),
+    };
+  },
+};

@@ -1,0 +1,98 @@
+import type { OperationPlan } from '@viewset/core';
+import type { Call } from '../call.ts';
+import { describeAction, describeOperation, describePath, describeRecord } from '../describe-operation.ts';
+import type { JsonObject } from '../json-schema.ts';
+import { OPERATIONS, type Resource } from '../resource.ts';
+import type { Tool } from '../tool.ts';
+import { ToolProblem } from '../tool-problem.ts';
+
+/** Tells what there is, and what each operation takes: the schemas that no tool has in its own description. */
+export const describe: Tool = {
+  name: 'describe',
+  description:
+    'Lists the resources and what the account may do with each. With "resource": the fields, filters and actions of one, as JSON Schema. ' +
+    'Call it before the first search or write of a resource.',
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  arguments: ['resource', 'operation'],
+  required: [],
+  serves: () => true,
+  async run(call) {
+    const shown = await call.catalog.shown();
+    if (call.args.resource === undefined) return listed(shown, call.maxResultBytes);
+    const { name } = await call.resource();
+    const resource = shown.get(name);
+    if (resource === undefined) throw new ToolProblem(`The account may do nothing with ${name}`);
+    return described(resource, call);
+  },
+};
+
+/** Writes a line for each resource, or the names alone if the lines are too long. */
+function listed(resources: ReadonlyMap<string, Resource>, maxBytes: number): JsonObject {
+  const lines = Object.fromEntries([...resources].map(([name, resource]) => [name, lineOf(resource)]));
+  const list = { resources: lines };
+  if (fits(list, maxBytes)) return list;
+  const names = [...resources.keys()];
+  if (fits({ resources: names }, maxBytes)) return { resources: names };
+  throw new ToolProblem('There are more resources than one result can hold');
+}
+
+function lineOf({ operations, actions }: Resource): string {
+  const [plan] = [...operations.values(), ...actions.values()];
+  const { description, entity } = plan!.view;
+  const names = OPERATIONS.filter((name) => operations.has(name)).join(', ');
+  const acts = actions.size === 0 ? '' : `act: ${[...actions.keys()].join(', ')}`;
+  const [about = ''] = (description ?? entity ?? '').split('\n');
+  return [about.replace(/\.$/, ''), names, acts].filter((part) => part !== '').join('. ');
+}
+
+function described(resource: Resource, call: Call): JsonObject {
+  const { operation } = call.args;
+  const { name, operations, actions, leftOut } = resource;
+  const parts: [name: string, part: JsonObject][] = [
+    ...OPERATIONS.flatMap((each): [string, JsonObject][] => {
+      const plan = operations.get(each);
+      return plan === undefined ? [] : [[each, describeOperation(plan)]];
+    }),
+    ...(actions.size === 0 ? [] : [['actions', actionsOf(actions)] as [string, JsonObject]]),
+  ];
+  const plans = [...operations.values(), ...actions.values()];
+  const head = { resource: name, ...describePath(plans), ...wordsOf(plans) };
+  const names = [...operations.keys(), ...actions.keys()];
+  if (operation !== undefined) return one(operation, resource, head, call.maxResultBytes);
+  const record = describeRecord(operations.get('get'), operations.get('search'));
+  const whole = {
+    ...head,
+    ...Object.fromEntries(parts),
+    ...(record === undefined ? {} : { record }),
+    ...(leftOut.length === 0 ? {} : { left_out: leftOut }),
+  };
+  if (fits(whole, call.maxResultBytes)) return whole;
+  return { resource: name, operations: names, note: 'The whole description is too long; name an "operation"' };
+}
+
+function one(operation: string, { name, operations, actions }: Resource, head: JsonObject, maxBytes: number): JsonObject {
+  const plan = operations.get(operation as never);
+  const action = actions.get(operation);
+  if (plan === undefined && action === undefined) {
+    throw new ToolProblem(`${name} has no operation ${JSON.stringify(operation.slice(0, 60).toWellFormed())}`, {
+      operations: [...operations.keys(), ...actions.keys()],
+    });
+  }
+  const part = plan === undefined ? describeAction(action!) : describeOperation(plan);
+  const whole = { ...head, [operation]: part };
+  if (fits(whole, maxBytes)) return whole;
+  throw new ToolProblem(`The description of ${operation} is larger than a result may be`);
+}
+
+function actionsOf(actions: ReadonlyMap<string, OperationPlan>): JsonObject {
+  return Object.fromEntries([...actions].map(([name, plan]) => [name, describeAction(plan)]));
+}
+
+function wordsOf([plan]: readonly OperationPlan[]): JsonObject {
+  const description = plan?.view.description;
+  return description === undefined ? {} : { description };
+}
+
+function fits(value: JsonObject, maxBytes: number): boolean {
+  return Buffer.byteLength(JSON.stringify(value)) <= maxBytes;
+}
