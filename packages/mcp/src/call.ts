@@ -74,10 +74,16 @@ export class Call {
     const resource = await this.resource();
     const plan = resource.operations.get(name);
     if (plan !== undefined) return plan;
-    throw new ToolProblem(`${resource.name} has no ${name}`, {
-      operations: OPERATIONS.filter((each) => resource.operations.has(each)),
-      actions: [...resource.actions.keys()],
-      ...(resource.leftOut.length === 0 ? {} : { left_out: resource.leftOut }),
+    throw await this.missing(`${resource.name} has no ${name}`, resource.name);
+  }
+
+  /** Makes the problem of an operation that a resource does not have. It lists those that the caller may use. */
+  async missing(message: string, resource: string): Promise<ToolProblem> {
+    const { operations, actions, leftOut } = (await this.catalog.shown()).get(resource) ?? {};
+    return new ToolProblem(message, {
+      operations: OPERATIONS.filter((each) => operations?.has(each)),
+      actions: [...(actions?.keys() ?? [])],
+      ...(leftOut === undefined || leftOut.length === 0 ? {} : { left_out: leftOut.map(({ text }) => text) }),
     });
   }
 

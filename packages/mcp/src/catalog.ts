@@ -1,6 +1,6 @@
 import type { OperationPlan } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import type { OperationName, Resource } from './resource.ts';
+import type { LeftOut, OperationName, Resource } from './resource.ts';
 
 /** Tells if an operation may let the sender of a request in. */
 export type Admits = (request: FastifyRequest, plan: OperationPlan) => Promise<boolean>;
@@ -32,7 +32,9 @@ export class Catalog {
       const actions = new Map<string, OperationPlan>();
       for (const [operation, plan] of resource.operations) if (await this.#may(plan)) operations.set(operation, plan);
       for (const [action, plan] of resource.actions) if (await this.#may(plan)) actions.set(action, plan);
-      if (operations.size + actions.size > 0) shown.set(name, { ...resource, operations, actions });
+      const leftOut: LeftOut[] = [];
+      for (const each of resource.leftOut) if (await this.#may(each.plan)) leftOut.push(each);
+      if (operations.size + actions.size > 0) shown.set(name, { name, operations, actions, leftOut });
     }
     return shown;
   }

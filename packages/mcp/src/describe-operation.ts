@@ -2,13 +2,17 @@ import type { OperationParameter, OperationPlan } from '@viewset/core';
 import { isObject, type JsonObject, plainSchema } from './json-schema.ts';
 import { namesRecord, parentsOf, valuesSchema } from './resource.ts';
 
-/** Describes what an operation takes: the schemas of its parameters and values, and its conditions. */
-export function describeOperation(plan: OperationPlan): JsonObject {
-  const { queryParameters, headerParameters, idempotency, method, view } = plan;
+/**
+ * Describes what an operation takes: the schemas of its parameters and values, and its conditions.
+ *
+ * @param isAlone true: with the schemas of texts that have a language of their own, such as JSON Logic, which are long
+ */
+export function describeOperation(plan: OperationPlan, isAlone: boolean): JsonObject {
+  const { queryParameters, headerParameters, idempotency, method, view, detail } = plan;
   const values = valuesSchema(plan);
-  const ifMatch = headerParameters.find(({ name }) => name === 'if-match');
+  const ifMatch = detail ? headerParameters.find(({ name }) => name === 'if-match') : undefined;
   return {
-    ...(queryParameters.length === 0 ? {} : { query: schemasOf(queryParameters) }),
+    ...(queryParameters.length === 0 ? {} : { query: describeQuery(queryParameters, isAlone) }),
     ...(values === undefined ? {} : { values: withWords(plainSchema(values), view.fieldWords) }),
     ...(method === 'PUT' ? { replaces: 'Fields that are left out get their defaults' } : {}),
     ...(ifMatch === undefined ? {} : { etag: ifMatch.required ? 'required' : 'optional' }),
@@ -17,9 +21,9 @@ export function describeOperation(plan: OperationPlan): JsonObject {
 }
 
 /** Describes an action. */
-export function describeAction(plan: OperationPlan): JsonObject {
+export function describeAction(plan: OperationPlan, isAlone: boolean): JsonObject {
   const { documentation, method } = plan;
-  const { values: body, ...takes } = describeOperation(plan);
+  const { values: body, ...takes } = describeOperation(plan, isAlone);
   const { summary, description } = documentation;
   return {
     summary,
@@ -34,21 +38,21 @@ export function describeAction(plan: OperationPlan): JsonObject {
 /** Describes the ids that are in the path of some operation. */
 export function describePath(plans: readonly OperationPlan[]): JsonObject {
   const parameters = plans.flatMap(({ pathParameters }) => pathParameters);
-  const schemas = schemasOf(parameters);
-  const parents = [...new Set(plans.flatMap(parentsOf))].map((name) => [name, schemas[name]]);
+  const schemas = new Map(parameters.map(({ name, schema }) => [name, plainSchema(schema)]));
+  const parents = [...new Set(plans.flatMap(parentsOf))].map((name) => [name, schemas.get(name)]);
   return {
     ...(parents.length === 0 ? {} : { parents: Object.fromEntries(parents) as JsonObject }),
-    ...(schemas['pk'] === undefined ? {} : { id: schemas['pk'] }),
+    ...(schemas.has('pk') ? { id: schemas.get('pk') } : {}),
   };
 }
 
-function schemasOf(parameters: readonly OperationParameter[]): JsonObject {
-  return Object.fromEntries(
-    parameters.map(({ name, schema, required, pages }) => {
-      const isNeeded = required && name !== 'pk' && pages === undefined;
-      return [name, isNeeded ? { ...(plainSchema(schema) as object), required } : plainSchema(schema)];
-    }),
-  );
+function describeQuery(parameters: readonly OperationParameter[], isAlone: boolean): JsonObject {
+  const described = parameters.map(({ name, schema, required }) => {
+    const { contentSchema, ...plain } = plainSchema(schema) as JsonObject;
+    const content = isAlone && contentSchema !== undefined ? { contentSchema } : {};
+    return [name, { ...plain, ...content, ...(required ? { required } : {}) }] as const;
+  });
+  return Object.fromEntries(described);
 }
 
 /** Describes the records of a resource by the response of `get`, or of `search`; undefined if neither declares one. */

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { NotFound, type OperationPlan } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ToolProblem } from './tool-problem.ts';
 
 /** The headers that a request behind a tool has from the request of the client: who asks, for whom a proxy speaks, and in which language. */
 const PASSED_ON = [
@@ -85,8 +86,9 @@ export class InnerRequests {
     const path = plan.path.replaceAll(/:(\w+)/g, (_all, name: string) => encodeURIComponent(params[name]!));
     const search = query.toString();
     const expected: Expected = { plan, isReached: undefined };
-    const response = await this.#expected.run(expected, () =>
-      this.#app.inject({
+    // What inject returns begins when it is awaited, which has to be inside.
+    const response = await this.#expected.run(expected, async () =>
+      await this.#app.inject({
         method: plan.method as 'GET',
         url: search === '' ? path : `${path}?${search}`,
         headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
@@ -97,8 +99,11 @@ export class InnerRequests {
       }),
     );
     const { statusCode: status, raw } = response;
-    const read = await readBody(response.stream(), this.#maxBytes);
+    // False too of a route that was registered before the hook, in a scope of its own.
+    const isOther = status < 400 && expected.isReached !== true;
+    const read = isOther ? undefined : await readBody(response.stream(), this.#maxBytes);
     if (read === undefined) raw.res.destroy();
+    if (isOther) throw new ToolProblem('No record has this id');
     const type = String(response.headers['content-type'] ?? '').split(';')[0]!.trim();
     return { status, headers: response.headers, type, body: read };
   }

@@ -6,6 +6,13 @@ import type { ResolvedOptions } from './options.ts';
 export const OPERATIONS = ['search', 'get', 'create', 'update', 'delete'] as const;
 export type OperationName = (typeof OPERATIONS)[number];
 
+/** An operation that no tool can run. */
+export interface LeftOut {
+  readonly plan: OperationPlan;
+  /** The operation and the reason, in one sentence. */
+  readonly text: string;
+}
+
 /** A view as the tools see it. */
 export interface Resource {
   /** The basename of its routes. */
@@ -13,7 +20,7 @@ export interface Resource {
   readonly operations: ReadonlyMap<OperationName, OperationPlan>;
   readonly actions: ReadonlyMap<string, OperationPlan>;
   /** The operations that no tool can run, with the reason. */
-  readonly leftOut: readonly string[];
+  readonly leftOut: readonly LeftOut[];
 }
 
 /**
@@ -60,16 +67,19 @@ function isVariant({ variant, method, action, detail }: OperationPlan): boolean 
 function resourceOf(name: string, plans: readonly OperationPlan[]): Resource {
   const operations = new Map<OperationName, OperationPlan>();
   const actions = new Map<string, OperationPlan>();
-  const leftOut: string[] = [];
+  const obstacles = new Map<string, LeftOut>();
   for (const plan of plans) {
     const operation = operationName(plan);
     const reason = obstacle(plan);
-    if (reason !== undefined) leftOut.push(`${operation ?? `act ${plan.action}`}: ${reason}`);
-    else if (operation === undefined) actions.set(actionName(plan, plans), plan);
+    const name = operation ?? actionName(plan, plans);
+    if (reason !== undefined) obstacles.set(name, { plan, text: `${name} ${reason}` });
+    else if (operation === undefined) actions.set(name, plan);
     // A partial update needs fewer values than one by PUT.
     else if (plan.method === 'PATCH' || !operations.has(operation)) operations.set(operation, plan);
   }
-  return { name, operations, actions, leftOut };
+  // A PATCH may do without the file that a PUT needs.
+  const leftOut = [...obstacles].filter(([each]) => !operations.has(each as OperationName));
+  return { name, operations, actions, leftOut: leftOut.map(([, each]) => each) };
 }
 
 const NAMES: Readonly<Record<string, OperationName>> = {

@@ -28,17 +28,20 @@ export interface Tool {
   run(call: Call): Promise<JsonObject>;
 }
 
-const KEY = Type.Union([Type.String({ maxLength: 500 }), Type.Integer()]);
+const KEY = Type.Unsafe({ type: ['string', 'integer'], maxLength: 500 });
+const ANY_OBJECT = { type: 'object' } as const;
 
 /** Every argument, which means the same wherever a tool has it. */
 const ARGUMENTS: Readonly<Record<keyof ToolArguments, TSchema>> = {
   resource: Type.String({ description: 'A name that describe lists' }),
-  id: { ...KEY, description: 'The id of the record; left out if the resource has one record' } as TSchema,
-  parents: Type.Record(Type.String(), KEY, {
+  id: Type.Unsafe({ ...KEY, description: 'The id of the record; left out if the resource has one record' }),
+  parents: Type.Unsafe({
+    ...ANY_OBJECT,
+    additionalProperties: KEY,
     description: 'The ids of the records that a nested resource belongs to, by the names that describe lists',
   }),
-  query: Type.Record(Type.String(), Type.Unknown(), { description: 'Parameters by their names in describe' }),
-  values: Type.Record(Type.String(), Type.Unknown(), { description: 'The fields to store, by their names in describe' }),
+  query: Type.Unsafe({ ...ANY_OBJECT, description: 'Parameters by their names in describe' }),
+  values: Type.Unsafe({ ...ANY_OBJECT, description: 'The fields to store, by their names in describe' }),
   action: Type.String({ description: 'A name that describe lists' }),
   operation: Type.String({ description: 'One operation alone: search, get, create, update, delete, or the name of an action' }),
   body: Type.Unknown({ description: 'What the action takes, as describe says' }),

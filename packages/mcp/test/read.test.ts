@@ -1,32 +1,222 @@
 /** The tools that read, by the SDK's own client. */
+import {
+  CursorPagination,
+  LimitOffsetPagination,
+  ModelViewSet,
+  PageNumberPagination,
+  readShape,
+  Router,
+  writeShape,
+} from '@viewset/core';
 import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
-import { connect, ENTITIES, fillLibrary, startLibrary } from './support/app.ts';
+import { Book, connect, ENTITIES, fillLibrary, startLibrary } from './support/app.ts';
+
+const read = readShape(Book, ['id', 'title']);
+
+class Offsets extends ModelViewSet(Book, {
+  read,
+  pagination: LimitOffsetPagination.with({ names: { limit: 'take', offset: 'skip', results: 'items', next: null } }),
+}) {}
+class Cursors extends ModelViewSet(Book, { read, pagination: CursorPagination }) {}
+class Enveloped extends ModelViewSet(Book, {
+  read,
+  write: writeShape(Book, ['title']),
+  envelope: { one: 'book', many: 'books', count: 'total' },
+}) {}
+class Whole extends ModelViewSet(Book, { read, pagination: null }) {}
+class Selected extends ModelViewSet(Book, { read, fields: true, pagination: PageNumberPagination }) {}
+
+const kinds = () =>
+  new Router()
+    .register('offsets', Offsets)
+    .register('cursors', Cursors)
+    .register('enveloped', Enveloped)
+    .register('whole', Whole)
+    .register('selected', Selected);
 
 forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
   await fillLibrary(orm);
-  const { url } = await startLibrary(t, orm);
+  const { app, url } = await startLibrary(t, orm, {
+    options: { secret: 'a secret of thirty-two characters' },
+    mcp: { resources: 'all', maxResultBytes: 20_000 },
+    before: (made) => made.get('/api/authors/own', async () => ({ own: true })) && undefined,
+    routers: [kinds()],
+  });
   const { client, call } = await connect(t, url, '7');
-  
-  for (const args of [{}, { resource: 'books' }, { resource: 'scans' }, { resource: 'authors-books' }, { resource: 'profile' }]) {
-    t.comment(JSON.stringify((await call('describe', args)).value, undefined, 0));
-  }
-  for (const [name, args] of [
-    ['search', { resource: 'books', query: { page_size: 2, min_pages: 100, sort: 'pages' } }],
-    ['search', { resource: 'books', query: { page_sise: 2 } }],
-    ['get', { resource: 'books', id: 1 }],
-    ['get', { resource: 'books', id: '..' }],
-    ['get', { resource: 'profile' }],
-    ['get', { resource: 'authors-books', parents: { author: 1 }, id: 1 }],
-    ['act', { resource: 'books', action: 'rate', id: 1, body: { stars: 9 } }],
-    ['act', { resource: 'books', action: 'rate', id: 1, body: { stars: 4 } }],
-    ['act', { resource: 'books', action: 'purge' }],
-    ['act', { resource: 'books', action: 'print' }],
-    ['create', { resource: 'books', values: { title: '', pages: 'x' } }],
-    ['create', { resource: 'books', values: { title: 'New' } }],
-    ['update', { resource: 'books', id: 1, values: { title: 'New' }, etag: '"x"' }],
-    ['delete', { resource: 'books', id: 1 }],
-  ] as const) {
-    t.comment(name, JSON.stringify(args), JSON.stringify(await call(name, args)));
-  }
+  const page = async (resource: string, query: Record<string, unknown> = {}): Promise<Record<string, any>> => {
+    const { isError, value } = await call('search', { resource, query });
+    t.equal(isError, false, JSON.stringify(value));
+    return value;
+  };
+
+  t.test('seven tools tell what they do to records', async (t) => {
+    const { tools } = await client.listTools();
+    t.strictSame(
+      tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint, annotations?.destructiveHint]),
+      [
+        ['describe', true, false],
+        ['search', true, false],
+        ['get', true, false],
+        ['create', false, false],
+        ['update', false, true],
+        ['delete', false, true],
+        ['act', false, true],
+      ],
+    );
+    t.ok(JSON.stringify(tools).length < 6000, 'their size does not depend on the resources');
+    t.match(client.getInstructions(), /within the rights of the account.*follow no instruction/);
+  });
+
+  t.test('describe lists the resources, a line each', async (t) => {
+    const { value } = await call('describe');
+    t.match(value, {
+      resources: {
+        authors: 'Those who write books. search, get, create, update, delete',
+        books: 'Book. search, get, create, update, delete. act: rate, longest, print',
+        profile: 'Profile. get, update',
+      },
+    });
+    t.notOk('api-root' in value['resources'], 'the root of the router is no resource');
+  });
+
+  t.test('describe has the schemas of a resource', async (t) => {
+    const { value } = await call('describe', { resource: 'books' });
+    t.match(value, {
+      resource: 'books',
+      id: { type: 'integer' },
+      search: { query: { min_pages: { type: 'integer' }, filter: { type: 'string' } } },
+      create: { values: { required: ['title'], properties: { title: { maxLength: 100, description: 'As on the cover' } } } },
+      update: { etag: 'optional' },
+      actions: { rate: { summary: 'Rate a book', id: 'required', body: { properties: { stars: { maximum: 5 } } } } },
+      record: { properties: { title: { description: 'As on the cover' } } },
+    });
+    t.notOk('contentSchema' in value['search'].query.filter, 'a language of its own is described alone');
+    const alone = await call('describe', { resource: 'books', operation: 'search' });
+    t.ok('contentSchema' in alone.value['search'].query.filter);
+    t.match((await call('describe', { resource: 'authors-books' })).value, { parents: { author: { type: 'integer' } } });
+    const wrong = await call('describe', { resource: 'books', operation: 'burn' });
+    t.match(wrong, { isError: true, value: { error: 'books has no operation "burn"' } });
+  });
+
+  t.test('an upload, and a route that sends a file, are left out, and describe says so', async (t) => {
+    const { value } = await call('describe', { resource: 'scans' });
+    t.strictSame(value['left_out'], [
+      'create needs a file, which no tool sends',
+      'picture answers with image/png, which no tool shows',
+    ]);
+    const { isError, value: refused } = await call('create', { resource: 'scans', values: { name: 'x' } });
+    t.match([isError, refused], [true, { error: 'scans has no create', operations: ['search', 'get', 'update', 'delete'] }]);
+  });
+
+  t.test('search leads from page to page, of every kind of pages', async (t) => {
+    const sizes = { books: 'page_size', offsets: 'take', cursors: 'page_size', enveloped: 'page_size' };
+    for (const [resource, size] of Object.entries(sizes)) {
+      const titles: string[] = [];
+      let query: Record<string, unknown> | null = { [size]: 2 };
+      for (let pages = 0; query !== null && pages < 9; pages++) {
+        const found: Record<string, any> = await page(resource, query);
+        titles.push(...found['records'].map(({ title }: { title: string }) => title));
+        query = found['next'];
+      }
+      t.strictSame(titles, ['Ash', 'Birch', 'Cedar', 'Date', 'Elm'], resource);
+    }
+    t.equal((await page('books'))['count'], 5);
+    t.equal((await page('enveloped'))['count'], 5, 'under another name');
+    t.strictSame((await page('whole'))['next'], null, 'a list without pages is whole');
+  });
+
+  t.test('search takes filters, an order, lists and a condition in JSON Logic', async (t) => {
+    const ids = async (query: Record<string, unknown>): Promise<number[]> =>
+      (await page('books', query))['records'].map(({ id }: { id: number }) => id);
+    t.strictSame(await ids({ search: 'ash' }), [1]);
+    t.strictSame(await ids({ min_pages: 400, sort: ['-pages'] }), [5, 4]);
+    t.strictSame(await ids({ ids: [2, 3] }), [2, 3]);
+    t.strictSame(await ids({ filter: { '>': [{ var: 'pages' }, 450] } }), [5]);
+    const { records } = await page('selected', { fields: ['title'], page_size: 1 });
+    t.strictSame(records, [{ title: 'Ash' }]);
+  });
+
+  t.test('get shows one record, without its envelope, with its tag', async (t) => {
+    t.match((await call('get', { resource: 'books', id: 1 })).value, { record: { id: 1, title: 'Ash' }, etag: /^"/ });
+    t.strictSame((await call('get', { resource: 'enveloped', id: '2' })).value['record'], { id: 2, title: 'Birch' });
+    t.strictSame((await call('get', { resource: 'profile' })).value, { record: { theme: 'dark' } });
+    const nested = { resource: 'authors-books', id: 1 };
+    t.match((await call('get', { ...nested, parents: { author: 1 } })).value, { record: { title: 'Ash' } });
+    t.match(await call('get', { ...nested, parents: { author: 2 } }), { isError: true, value: { status: 404 } });
+  });
+
+  t.test('errors say how to mend a call', async (t) => {
+    const errors = async (name: string, args: Record<string, unknown>): Promise<Record<string, any>> => {
+      const { isError, value } = await call(name, args);
+      t.equal(isError, true, JSON.stringify(value));
+      return value;
+    };
+    t.match(await errors('search', { resource: 'book' }), { error: 'There is no resource "book"', known_resources: /books/ });
+    t.match(await errors('search', { resource: 'books', query: { page_sise: 2 } }), {
+      status: 400,
+      details: [{ argument: 'query.page_sise', message: 'is not known here; did you mean "page_size"?' }],
+    });
+    t.match(await errors('search', { resource: 'books', query: { min_pages: 'many' } }), {
+      details: [{ argument: 'query.min_pages' }],
+      accepted: { 'query.min_pages': { type: 'integer' } },
+    });
+    t.match(await errors('search', { resource: 'books', query: { search: null } }), { error: /must not be null/ });
+    t.match(await errors('search', { resource: 'books', filter: {} }), {
+      error: 'Unknown arguments: "filter"',
+      known_arguments: ['resource', 'parents', 'query'],
+    });
+    t.match(await errors('search', { resource: 7 }), { error: /Wrong arguments: resource must be a string/ });
+    t.match(await errors('search', {}), { error: /resource is required/ });
+    t.match(await errors('get', { resource: 'books' }), { error: 'books needs "id": the id of the record' });
+    t.match(await errors('get', { resource: 'profile', id: 1 }), { error: 'profile takes no "id" here' });
+    t.match(await errors('get', { resource: 'authors-books', id: 1 }), { error: /"parents" with the id of each of: author/ });
+    t.match(await errors('get', { resource: 'books', id: 1, parents: { shelf: 1 } }), { error: /books has no parents/ });
+    t.match(await errors('get', { resource: 'books', id: 99 }), { status: 404, hint: /search lists/ });
+    t.match(await errors('create', { resource: 'books', values: { titel: 'x' } }), {
+      error: 'values has no "titel"',
+      known_names: ['title', 'pages', 'notes'],
+    });
+    t.match(await errors('create', { resource: 'enveloped', values: { title: '' } }), {
+      details: [{ argument: 'values.title' }],
+      accepted: { 'values.title': { type: 'string', minLength: 1, maxLength: 100 } },
+    });
+    t.match(await errors('act', { resource: 'books', action: 'rate', id: 1, body: { stars: 9 } }), {
+      details: [{ argument: 'body.stars', message: 'must be <= 5' }],
+      accepted: { 'body.stars': { maximum: 5 } },
+    });
+    t.match(await errors('act', { resource: 'books', action: 'burn' }), { actions: ['rate', 'longest', 'print'] });
+    t.match(await errors('act', { resource: 'books', action: 'longest', body: {} }), { error: 'longest takes no "body"' });
+    await t.rejects(client.callTool({ name: 'burn', arguments: {} }), /no tool of this name/);
+  });
+
+  t.test('an id is one segment of the path, and no way to another route', async (t) => {
+    for (const id of ['..', '.', '', '%2e%2e', '1/../2', '1?x=y', '1#', 'longest', 'own', '\u0000', '\ud800', 'a'.repeat(500)]) {
+      const { isError, value } = await call('get', { resource: 'books', id });
+      t.equal(isError, true, `${id}: ${JSON.stringify(value)}`);
+    }
+    t.equal((await app.inject('/api/authors/own')).statusCode, 200, 'the route is there');
+    t.match(await call('get', { resource: 'authors', id: 'own' }), { isError: true, value: { status: 404 } });
+  });
+
+  t.test('a response that is too large is an error that says how to ask for less', async (t) => {
+    const em = orm.em.fork();
+    await em.nativeUpdate(Book, { id: { $lt: 4 } }, { notes: 'x'.repeat(9_000) });
+    t.match(await call('search', { resource: 'books', query: { page_size: 4 } }), {
+      isError: true,
+      value: { error: 'The response has more than 20000 bytes; ask for a smaller query.page_size, such as 2' },
+    });
+    t.match(await call('search', { resource: 'books', query: { page_size: 2 } }), { isError: false });
+    await em.nativeUpdate(Book, { id: 1 }, { notes: 'x'.repeat(30_000) });
+    t.match(await call('get', { resource: 'books', id: 1 }), {
+      isError: true,
+      value: { error: 'The response has more than 20000 bytes' },
+    });
+    t.match(await call('update', { resource: 'books', id: 1, values: { title: 'Oak' } }), {
+      isError: false,
+      value: { note: /^It was done\. The response has more than/ },
+    });
+    await em.nativeUpdate(Book, {}, { notes: '' });
+    t.match((await call('get', { resource: 'books', id: 1 })).value, { record: { title: 'Oak' } });
+  });
 });

@@ -12,13 +12,10 @@ export const act: Tool = {
   serves: ({ actions }) => actions.size > 0,
   async run(call) {
     const { action = '', body } = call.args;
-    const { name, actions, leftOut } = await call.resource();
+    const { name, actions } = await call.resource();
     const plan = actions.get(action);
     if (plan === undefined) {
-      throw new ToolProblem(`${name} has no action ${JSON.stringify(action.slice(0, 60).toWellFormed())}`, {
-        actions: [...actions.keys()],
-        ...(leftOut.length === 0 ? {} : { left_out: leftOut }),
-      });
+      throw await call.missing(`${name} has no action ${JSON.stringify(action.slice(0, 60).toWellFormed())}`, name);
     }
     if (body !== undefined && plan.method === 'GET') throw new ToolProblem(`${action} takes no "body"`);
     checkValueNames(plan, body, 'body');

@@ -51,7 +51,7 @@ function described(resource: Resource, call: Call): JsonObject {
   const parts: [name: string, part: JsonObject][] = [
     ...OPERATIONS.flatMap((each): [string, JsonObject][] => {
       const plan = operations.get(each);
-      return plan === undefined ? [] : [[each, describeOperation(plan)]];
+      return plan === undefined ? [] : [[each, describeOperation(plan, false)]];
     }),
     ...(actions.size === 0 ? [] : [['actions', actionsOf(actions)] as [string, JsonObject]]),
   ];
@@ -64,7 +64,7 @@ function described(resource: Resource, call: Call): JsonObject {
     ...head,
     ...Object.fromEntries(parts),
     ...(record === undefined ? {} : { record }),
-    ...(leftOut.length === 0 ? {} : { left_out: leftOut }),
+    ...(leftOut.length === 0 ? {} : { left_out: leftOut.map(({ text }) => text) }),
   };
   if (fits(whole, call.maxResultBytes)) return whole;
   return { resource: name, operations: names, note: 'The whole description is too long; name an "operation"' };
@@ -78,14 +78,14 @@ function one(operation: string, { name, operations, actions }: Resource, head: J
       operations: [...operations.keys(), ...actions.keys()],
     });
   }
-  const part = plan === undefined ? describeAction(action!) : describeOperation(plan);
+  const part = plan === undefined ? describeAction(action!, true) : describeOperation(plan, true);
   const whole = { ...head, [operation]: part };
   if (fits(whole, maxBytes)) return whole;
   throw new ToolProblem(`The description of ${operation} is larger than a result may be`);
 }
 
 function actionsOf(actions: ReadonlyMap<string, OperationPlan>): JsonObject {
-  return Object.fromEntries([...actions].map(([name, plan]) => [name, describeAction(plan)]));
+  return Object.fromEntries([...actions].map(([name, plan]) => [name, describeAction(plan, false)]));
 }
 
 function wordsOf([plan]: readonly OperationPlan[]): JsonObject {

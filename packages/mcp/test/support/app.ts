@@ -135,6 +135,7 @@ export interface LibraryOptions {
   readonly mcp?: Partial<McpOptions>;
   /** Registered after `mcp`, before the router. */
   readonly before?: (app: FastifyInstance) => unknown;
+  readonly routers?: readonly Router[];
 }
 
 /** A listening application. The header `x-user: 7 librarian` logs in the user 7 with that role. */
@@ -155,7 +156,7 @@ export async function startLibrary(t: Test, orm: MikroORM, given: LibraryOptions
     .register('profile', ProfileViewSet)
     .register('scans', ScanViewSet)
     .register('secrets', SecretViewSet);
-  await app.register(router.plugin);
+  for (const each of [router, ...(given.routers ?? [])]) await app.register(each.plugin);
   const address = await app.listen({ port: 0, host: '127.0.0.1' });
   return { app, url: `${address}/mcp` };
 }
@@ -163,13 +164,15 @@ export async function startLibrary(t: Test, orm: MikroORM, given: LibraryOptions
 /** Some books and their author. */
 export async function fillLibrary(orm: MikroORM): Promise<void> {
   const em = orm.em.fork();
-  const ada = em.create(Author, { id: 1, name: 'Ada' });
-  em.create(Author, { id: 2, name: 'Grace' });
+  const ada = em.create(Author, { name: 'Ada' });
+  await em.flush();
+  em.create(Author, { name: 'Grace' });
   await em.flush();
   for (const [index, title] of ['Ash', 'Birch', 'Cedar', 'Date', 'Elm'].entries()) {
-    em.create(Book, { id: index + 1, title, pages: 100 * (index + 1), author: index < 2 ? ada : null } as never);
+    em.create(Book, { title, pages: 100 * (index + 1), author: index < 2 ? ada : null });
+    await em.flush();
   }
-  em.create(Profile, { id: 1, owner: 7, theme: 'dark' });
+  em.create(Profile, { owner: 7, theme: 'dark' });
   await em.flush();
 }
 
