@@ -39,7 +39,13 @@ export class Catalog {
     return shown;
   }
 
-  #may(plan: OperationPlan): Promise<boolean> {
-    return this.#admits(this.#request, plan);
+  /** A permission that fails does not say yes, and keeps nobody from the other operations. */
+  async #may(plan: OperationPlan): Promise<boolean> {
+    try {
+      return await this.#admits(this.#request, plan);
+    } catch (error) {
+      this.#request.log.error({ err: error, operation: plan.operationId }, 'a permission has failed; the tools leave it out');
+      return false;
+    }
   }
 }

@@ -54,7 +54,7 @@ export class McpServer {
       { capabilities: { tools: {} }, instructions: `${INSTRUCTIONS} ${instructions}`.trim() },
     );
     const catalog = new Catalog(this.#resources, request, this.#admits);
-    server.setRequestHandler('tools/list', () => this.#list(catalog, request));
+    server.setRequestHandler('tools/list', () => this.#list(catalog));
     server.setRequestHandler('tools/call', async ({ params }) => {
       const tool = TOOLS.find((each) => each.name === params.name);
       if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool of this name');
@@ -65,8 +65,8 @@ export class McpServer {
   }
 
   /** Lists the tools that have something to do for the caller. */
-  async #list(catalog: Catalog, request: FastifyRequest): Promise<ListToolsResult> {
-    const shown = [...(await orFault(request, () => catalog.shown())).values()];
+  async #list(catalog: Catalog): Promise<ListToolsResult> {
+    const shown = [...(await catalog.shown()).values()];
     const tools = TOOLS.filter((tool) => tool === describe || shown.some((resource) => tool.serves(resource)));
     return {
       tools: tools.map((tool) => ({
@@ -92,16 +92,6 @@ export class McpServer {
       client.request.log.error({ err: error, tool: tool.name }, 'a tool has failed');
       return { ...resultOf({ error: 'An internal error occurred' }), isError: true };
     }
-  }
-}
-
-/** Runs a step whose error would otherwise be sent with its message. */
-async function orFault<Result>({ log }: FastifyRequest, step: () => Promise<Result>): Promise<Result> {
-  try {
-    return await step();
-  } catch (error) {
-    log.error({ err: error }, 'the tools could not be listed');
-    throw new ProtocolError(ProtocolErrorCode.InternalError, 'An internal error occurred');
   }
 }
 

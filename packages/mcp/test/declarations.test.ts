@@ -1,0 +1,69 @@
+/** The options of the plugin, and its place among the others. */
+import { ModelViewSet, readShape, Router, serverOptions, viewset } from '@viewset/core';
+import fastify from 'fastify';
+import t from 'tap';
+import { openSqlite } from '../../core/test/support/databases.ts';
+import { mcp, type McpOptions } from '../src/index.ts';
+import { Author, ENTITIES, startLibrary } from './support/app.ts';
+
+t.test('wrong options are refused, and named', async (t) => {
+  const orm = await openSqlite(t, { entities: ENTITIES });
+  const message = async (options: object): Promise<string> => {
+    try {
+      await startLibrary(t, orm, { mcp: options as McpOptions });
+      return 'it started';
+    } catch (error) {
+      t.match(error, { name: 'ImproperlyConfigured' });
+      return (error as Error).message;
+    }
+  };
+  t.match(await message({ resource: [] }), 'mcp: unknown option "resource"; did you mean "resources"?');
+  for (const resources of [undefined, [], 'books', [7], true]) {
+    t.match(await message({ resources }), /option "resources" must be a list of basenames/);
+  }
+  t.match(await message({ resources: ['bookz'] }), /"resources" has "bookz", but no view has this basename; known: .*books/);
+  t.match(await message({ exclude: ['burnBooks'] }), /"exclude" has "burnBooks", but no view has this basename, and no op/);
+  t.match(await message({ exclude: 'books' }), /"exclude" must be a list/);
+  t.match(await message({ readOnly: 1 }), /"readOnly" must be true or false, but 1 came/);
+  t.match(await message({ anonymous: 'yes' }), /"anonymous" must be true or false/);
+  for (const origin of ['*', 'example.com', 'https://example.com/', 'https://example.com:443', 7]) {
+    t.match(await message({ allowedOrigins: [origin] }), /"allowedOrigins" must be a list of origins/);
+  }
+  t.match(await message({ headers: ['Cookie'] }), /"headers" must be names without "cookie"/);
+  t.match(await message({ headers: ['a b'] }), /"headers" must be a list of names of headers/);
+  for (const maxResultBytes of [0, 1023, 1.5, '9000', Infinity]) {
+    t.match(await message({ maxResultBytes }), /"maxResultBytes" must be a whole number from 1024/);
+  }
+  for (const path of ['mcp', '/', '/a b', '/:pk', 7]) t.match(await message({ path }), /"path" must be a path/);
+  t.match(await message({ name: '' }), /"name" must be a text/);
+  t.match(await message({ instructions: 7 }), /"instructions" must be a text/);
+});
+
+t.test('it is registered between the plugin and the routers', async (t) => {
+  const orm = await openSqlite(t, { entities: ENTITIES });
+  class AuthorViewSet extends ModelViewSet(Author, { read: readShape(Author, ['id']) }) {}
+  const router = new Router().register('authors', AuthorViewSet);
+  const app = fastify(serverOptions());
+  t.teardown(() => app.close());
+  await t.rejects(async () => app.register(mcp, { resources: 'all' }), /@viewset\/core/);
+  const late = fastify(serverOptions());
+  t.teardown(() => late.close());
+  await late.register(viewset, { orm });
+  await late.register(router.plugin);
+  await t.rejects(async () => late.register(mcp, { resources: 'all' }), /mcp: register it before the routers/);
+});
+
+t.test('a caller needs a token unless the option says otherwise', async (t) => {
+  const orm = await openSqlite(t, { entities: ENTITIES });
+  const { app } = await startLibrary(t, orm, { mcp: { anonymous: false, path: '/tools' } });
+  const send = (headers: Record<string, string>) =>
+    app.inject({
+      method: 'POST',
+      url: '/tools',
+      headers: { accept: 'application/json, text/event-stream', ...headers },
+      payload: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    });
+  const refused = await send({});
+  t.match([refused.statusCode, refused.headers['www-authenticate']], [401, /^Bearer/]);
+  t.equal((await send({ 'x-user': '7' })).statusCode, 200);
+});

@@ -1,0 +1,121 @@
+/** The protocol over HTTP: its revisions, and what is no message of it. */
+import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { action, ModelViewSet, readShape, Router } from '@viewset/core';
+import { request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { forEachDatabase } from '../../core/test/support/databases.ts';
+import { Author, connect, ENTITIES, fillLibrary, startLibrary } from './support/app.ts';
+
+const ACCEPT = 'application/json, text/event-stream';
+
+let begun: (() => void) | undefined;
+let ended: boolean | undefined;
+
+class SlowViewSet extends ModelViewSet(Author, { read: readShape(Author, ['id']) }) {
+  slow = action({ methods: ['post'] }, async ({ raw }) => {
+    begun?.();
+    for (let waits = 0; waits < 200 && !raw.destroyed; waits++) await sleep(10);
+    ended = raw.destroyed;
+    return {};
+  });
+}
+
+forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
+  await fillLibrary(orm);
+  const { app, url } = await startLibrary(t, orm, {
+    mcp: { allowedOrigins: ['https://pages.example'], resources: 'all', instructions: 'Prices are in euros.' },
+    routers: [new Router().register('slow', SlowViewSet)],
+  });
+  const post = (payload: unknown, headers: Record<string, string> = {}) =>
+    app.inject({
+      method: 'POST',
+      url: '/mcp',
+      headers: { accept: ACCEPT, 'content-type': 'application/json', ...headers },
+      payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
+    });
+  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+
+  t.test('clients of earlier revisions get the same', async (t) => {
+    const { client, call } = await connect(t, url, '7', 'legacy');
+    t.equal(client.getNegotiatedProtocolVersion(), '2025-11-25');
+    t.match(client.getInstructions(), /Prices are in euros\.$/);
+    t.match((await call('get', { resource: 'books', id: 1 })).value, { record: { title: 'Ash' } });
+    t.match(await call('get', { resource: 'books', id: 99 }), { isError: true });
+  });
+
+  t.test('a client of the first SDK gets the same', async (t) => {
+    const client = new EarlierClient({ name: 'test', version: '1.0.0' });
+    const transport = new EarlierTransport(new URL(url), { requestInit: { headers: { 'x-user': '7' } } });
+    await client.connect(transport as never);
+    t.teardown(() => client.close());
+    t.equal((await client.listTools()).tools.length, 7);
+    const args = { resource: 'books', values: { title: 'Linden' } };
+    t.match(await client.callTool({ name: 'create', arguments: args }), {
+      structuredContent: { record: { title: 'Linden' } },
+    });
+  });
+
+  t.test('there are no streams and no sessions', async (t) => {
+    for (const method of ['GET', 'DELETE'] as const) {
+      const { statusCode, headers } = await app.inject({ method, url: '/mcp', headers: { accept: 'text/event-stream' } });
+      t.match([statusCode, headers['allow']], [405, /POST/]);
+    }
+    const { headers } = await post({ ...list, method: 'initialize', params: { protocolVersion: '2025-11-25' } });
+    t.notOk('mcp-session-id' in headers);
+    const subscribing = await post(
+      {
+        ...list,
+        method: 'subscriptions/listen',
+        params: {
+          notifications: { toolsListChanged: true },
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+            'io.modelcontextprotocol/clientCapabilities': {},
+          },
+        },
+      },
+      { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
+    );
+    t.match(subscribing.body, /"error"/, 'no request is held open');
+  });
+
+  t.test('pages of other origins are refused', async (t) => {
+    for (const origin of ['https://evil.example', 'http://127.0.0.1', 'null', 'https://pages.example:8443', '']) {
+      t.equal((await post(list, { origin })).statusCode, 403, origin);
+    }
+    t.equal((await post(list, { origin: 'https://pages.example' })).statusCode, 200);
+  });
+
+  t.test('what is no message is refused', async (t) => {
+    t.match((await post([list, list])).json(), { error: { code: -32_600, message: /one message/ } });
+    t.equal((await post([list])).statusCode, 400);
+    t.equal((await post('{"a')).statusCode, 400);
+    t.equal((await post('')).statusCode, 400);
+    t.equal((await post('7')).statusCode, 400);
+    t.equal((await post({})).statusCode, 400);
+    t.equal((await post(list, { 'content-type': 'text/plain' })).statusCode, 415);
+    t.equal((await post(list, { accept: 'text/html' })).statusCode, 406);
+    t.equal((await post(list, { 'mcp-protocol-version': '1999-01-01' })).statusCode, 400);
+    t.equal((await post({ ...list, params: { padding: 'x'.repeat(1_100_000) } })).statusCode, 413);
+    t.match((await post({ ...list, method: 'resources/list' })).body, /-32601/, 'there is nothing else than tools');
+  });
+
+  t.test('a call ends with its client', async (t) => {
+    const started = new Promise<void>((resolve) => (begun = resolve));
+    const params = { name: 'act', arguments: { resource: 'slow', action: 'slow' } };
+    const headers = { accept: ACCEPT, 'content-type': 'application/json' };
+    const sent = request(url, { method: 'POST', headers, agent: false });
+    sent.on('error', () => undefined);
+    sent.end(JSON.stringify({ ...list, method: 'tools/call', params }));
+    await started;
+    sent.destroy();
+    for (let waits = 0; waits < 300 && ended === undefined; waits++) await sleep(10);
+    t.equal(ended, true, 'its request is over, as if its own client had gone');
+  });
+
+  t.test("the route is no operation of a view", async (t) => {
+    t.notOk(app.viewset.operations.some(({ path }) => path === '/mcp'));
+  });
+});
