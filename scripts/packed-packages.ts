@@ -23,6 +23,7 @@ export const PUBLISHED = [
   'explorer',
   'client',
   'idempotency',
+  'mcp',
   'testing',
   'cli',
   'create',

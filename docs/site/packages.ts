@@ -8,6 +8,7 @@ const LIBRARIES = [
   'explorer',
   'client',
   'idempotency',
+  'mcp',
   'testing',
   'cli',
 ] as const;

@@ -57,6 +57,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'openapi',
     'explorer',
     'client',
+    'mcp',
   ],
   'How to': [
     'how-to-send-email',

@@ -2,6 +2,8 @@
 export const QUESTIONS: readonly (readonly [question: string, answers: readonly string[]])[] = [
   ['tutorial', ['/tutorial']],
   ['idempotency key', ['/idempotency']],
+  ['mcp server', ['/mcp']],
+  ['model context protocol', ['/mcp']],
   ['getting started', ['/tutorial']],
   ['deploy my own application', ['/how-to-deploy']],
   ['deploy', ['/how-to-deploy', '/deployment']],

@@ -3,6 +3,7 @@ import { type AccountUser, auth, LogEmailSender } from '@viewset/auth';
 import { tellRoutes } from '@viewset/cli';
 import { flydriveStore, serverOptions, viewset } from '@viewset/core';
 import { explorer } from '@viewset/explorer';
+import { mcp } from '@viewset/mcp';
 import { openapi } from '@viewset/openapi';
 import { logOptions, logRequests } from '@viewset/terminal';
 import { fastify, type FastifyInstance } from 'fastify';
@@ -63,6 +64,7 @@ export async function buildApp({
     bcryptRounds,
     mailer: new LogEmailSender(app.log),
   });
+  await app.register(mcp, { resources: 'all', name: 'tracker' });
   const disk = new Disk(new FSDriver({ location: uploads, visibility: 'private' }));
   await app.register(trackerRouter(flydriveStore(disk)).plugin);
   return app;

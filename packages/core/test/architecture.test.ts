@@ -11,8 +11,9 @@ const outbox = readModules(new URL('../../outbox/src/', import.meta.url));
 const mongodb = readModules(new URL('../../mongodb/src/', import.meta.url));
 const cli = readModules(new URL('../../cli/src/', import.meta.url));
 const idempotency = readModules(new URL('../../idempotency/src/', import.meta.url));
+const mcp = readModules(new URL('../../mcp/src/', import.meta.url));
 const testing = readModules(new URL('../../testing/src/', import.meta.url));
-const every = [...core, ...auth, ...outbox, ...mongodb, ...cli, ...idempotency, ...testing];
+const every = [...core, ...auth, ...outbox, ...mongodb, ...cli, ...idempotency, ...mcp, ...testing];
 const layers = documentedLayers();
 
 /** The entries of core: for applications, and for packages that bring a backend. */
@@ -77,6 +78,7 @@ t.test('no file imports itself, directly or through others', async (t) => {
   t.strictSame(cycles(mongodb), [], 'in mongodb');
   t.strictSame(cycles(cli), [], 'in cli');
   t.strictSame(cycles(idempotency), [], 'in idempotency');
+  t.strictSame(cycles(mcp), [], 'in mcp');
   t.strictSame(cycles(testing), [], 'in testing');
 });
 
@@ -140,6 +142,7 @@ for (const [name, modules, doors] of [
   ['mongodb', mongodb, ['@viewset/core', '@viewset/core/backend']],
   ['cli', cli, ['@viewset/core']],
   ['idempotency', idempotency, ['@viewset/core']],
+  ['mcp', mcp, ['@viewset/core']],
   ['testing', testing, ['@viewset/core', '@viewset/client', '@viewset/mongodb']],
 ] as const) {
   t.test(`${name} knows core by its public names alone`, async (t) => {
@@ -175,6 +178,7 @@ for (const [name, modules, entries] of [
   ['mongodb', mongodb, ['index.ts']],
   ['cli', cli, ['index.ts']],
   ['idempotency', idempotency, ['index.ts']],
+  ['mcp', mcp, ['index.ts']],
 ] as const) {
   t.test(`${name}: ${entries.join(' and ')} name everything that is public`, async (t) => {
     const passingOn = modules.filter(({ reExports, starExports }) => reExports.length + starExports.length > 0);

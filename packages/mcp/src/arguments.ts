@@ -41,7 +41,7 @@ export function readArguments(
     throw new ToolProblem(`Wrong arguments: ${faults.join('; ')}`);
   }
   // The values themselves are judged by the route, and must come to it as they were sent.
-  return sent as ToolArguments;
+  return sent;
 }
 
 /** Writes at most so many names that a client has chosen. */
@@ -106,7 +106,7 @@ export function queryString({ queryParameters }: OperationPlan, query: JsonObjec
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /**

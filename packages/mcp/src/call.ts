@@ -115,10 +115,12 @@ export class Call {
   #valueOf(response: InnerResponse, plan: OperationPlan): Omit<Returned, 'etag'> {
     const { status, type, body } = response;
     if (status === 204 || body?.length === 0) return { value: undefined, note: undefined };
-    const isJson = type === 'application/json' || type.endsWith('+json');
-    const reason = body === undefined ? this.#tooLarge(plan) : `The response is ${type}, which is not shown`;
-    if (body !== undefined && isJson) return { value: withoutEnvelope(JSON.parse(body.toString()), plan), note: undefined };
-    if (body !== undefined && type.startsWith('text/')) return { value: body.toString(), note: undefined };
+    const text = body?.toString();
+    if (text !== undefined && (type === 'application/json' || type.endsWith('+json'))) {
+      return { value: withoutEnvelope(JSON.parse(text), plan), note: undefined };
+    }
+    if (text !== undefined && type.startsWith('text/')) return { value: text, note: undefined };
+    const reason = text === undefined ? this.#tooLarge(plan) : `The response is ${type}, which is not shown`;
     if (plan.method === 'GET') throw new ToolProblem(reason);
     return { value: undefined, note: `It was done. ${reason}` };
   }

@@ -44,7 +44,10 @@ export class Catalog {
     try {
       return await this.#admits(this.#request, plan);
     } catch (error) {
-      this.#request.log.error({ err: error, operation: plan.operationId }, 'a permission has failed; the tools leave it out');
+      this.#request.log.error(
+        { err: error, operation: plan.operationId },
+        'a permission has failed; the tools leave it out',
+      );
       return false;
     }
   }

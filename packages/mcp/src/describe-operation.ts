@@ -58,7 +58,9 @@ function describeQuery(parameters: readonly OperationParameter[], isAlone: boole
 /** Describes the records of a resource by the response of `get`, or of `search`; undefined if neither declares one. */
 export function describeRecord(get: OperationPlan | undefined, search: OperationPlan | undefined): unknown {
   const record = successOf(get);
-  if (get !== undefined && record !== undefined) return withWords(plainSchema(inside(record, get)), get.view.fieldWords);
+  if (get !== undefined && record !== undefined) {
+    return withWords(plainSchema(inside(record, get)), get.view.fieldWords);
+  }
   const list = successOf(search);
   const items = search === undefined ? undefined : itemsOf(list, search);
   return items === undefined ? undefined : withWords(plainSchema(items), search!.view.fieldWords);

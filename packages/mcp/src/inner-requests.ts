@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { OutgoingHttpHeaders } from 'node:http';
 import { NotFound, type OperationPlan } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ToolProblem } from './tool-problem.ts';
@@ -35,7 +36,7 @@ export interface InnerRequest {
 /** The response to it. */
 export interface InnerResponse {
   readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
+  readonly headers: Readonly<OutgoingHttpHeaders>;
   /** The media type without parameters; empty if there is no body. */
   readonly type: string;
   /** Undefined if the body is larger than a result may be; then it has not been read to its end. */
@@ -87,16 +88,18 @@ export class InnerRequests {
     const search = query.toString();
     const expected: Expected = { plan, isReached: undefined };
     // What inject returns begins when it is awaited, which has to be inside.
-    const response = await this.#expected.run(expected, async () =>
-      await this.#app.inject({
-        method: plan.method as 'GET',
-        url: search === '' ? path : `${path}?${search}`,
-        headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
-        ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
-        remoteAddress: client.raw.socket.remoteAddress ?? '127.0.0.1',
-        payloadAsStream: true,
-        signal,
-      }),
+    const response = await this.#expected.run(
+      expected,
+      async () =>
+        await this.#app.inject({
+          method: plan.method as 'GET',
+          url: search === '' ? path : `${path}?${search}`,
+          headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
+          ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+          remoteAddress: client.raw.socket.remoteAddress ?? '127.0.0.1',
+          payloadAsStream: true,
+          signal,
+        }),
     );
     const { statusCode: status, raw } = response;
     // False too of a route that was registered before the hook, in a scope of its own.
@@ -104,7 +107,7 @@ export class InnerRequests {
     const read = isOther ? undefined : await readBody(response.stream(), this.#maxBytes);
     if (read === undefined) raw.res.destroy();
     if (isOther) throw new ToolProblem('No record has this id');
-    const type = String(response.headers['content-type'] ?? '').split(';')[0]!.trim();
+    const type = (response.headers['content-type'] ?? '').split(';')[0]!.trim();
     return { status, headers: response.headers, type, body: read };
   }
 }

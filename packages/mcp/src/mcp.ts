@@ -3,9 +3,9 @@ import { Forbidden, getCurrentUser, ImproperlyConfigured, readJsonOnly, Unauthor
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import fp from 'fastify-plugin';
 import { InnerRequests } from './inner-requests.ts';
-import { McpServer } from './mcp-server.ts';
 import { type McpOptions, resolveOptions, type ResolvedOptions } from './options.ts';
 import { resourcesOf } from './resource.ts';
+import { ToolServer } from './tool-server.ts';
 
 /**
  * Serves the Model Context Protocol at `POST /mcp`, over the streamable HTTP transport and without sessions: seven tools (`describe`, `search`,
@@ -26,21 +26,23 @@ export const mcp = fp(
     const options = resolveOptions(given);
     const { viewset } = app;
     if (viewset.operations.length > 0) {
-      throw new ImproperlyConfigured('mcp: register it before the routers, so that it can watch where its requests come to');
+      throw new ImproperlyConfigured(
+        'mcp: register it before the routers, so that it can watch where its requests come to',
+      );
     }
     const { maxResultBytes } = options;
     const inner = new InnerRequests(app, options.headers, maxResultBytes);
-    let server: McpServer | undefined;
+    let server: ToolServer | undefined;
     app.addHook('onReady', async () => {
       const resources = resourcesOf(viewset.operations, options);
-      server = new McpServer(resources, options, viewset.admitsSender, { inner, maxResultBytes });
+      server = new ToolServer(resources, options, viewset.admitsSender, { inner, maxResultBytes });
     });
     await app.register(async (scope) => addRoute(scope, options, () => server!));
   },
   { name: '@viewset/mcp', fastify: '5.x', dependencies: ['@viewset/core'] },
 );
 
-function addRoute(app: FastifyInstance, options: ResolvedOptions, server: () => McpServer): void {
+function addRoute(app: FastifyInstance, options: ResolvedOptions, server: () => ToolServer): void {
   readJsonOnly(app);
   app.post(
     options.path,

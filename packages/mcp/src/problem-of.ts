@@ -15,14 +15,20 @@ const MOST_CHARACTERS = 4_000;
  *
  * @param bodyName the argument that holds the body of the request
  */
-export function problemOf({ status, headers, body }: InnerResponse, plan: OperationPlan, bodyName: string): ToolProblem {
+export function problemOf(
+  { status, headers, body }: InnerResponse,
+  plan: OperationPlan,
+  bodyName: string,
+): ToolProblem {
   const told = parsed(body);
   const { error, code, details } = told;
-  const hint = hintFor(status, String(headers['retry-after'] ?? ''));
+  const hint = hintFor(status, `${headers['retry-after'] ?? ''}`);
   const common = { status, ...(hint === undefined ? {} : { hint }) };
   // An error in a format of the application's own is returned as it is.
   if (typeof error !== 'string') return new ToolProblem(`The API answered ${status}`, { ...common, answer: told });
-  const named = (Array.isArray(details) ? (details as ErrorDetail[]) : []).map((detail) => placed(detail, plan, bodyName));
+  const named = (Array.isArray(details) ? (details as ErrorDetail[]) : []).map((detail) =>
+    placed(detail, plan, bodyName),
+  );
   const accepted = acceptedAt(named);
   return new ToolProblem(error, {
     ...common,

@@ -33,7 +33,12 @@ export function resourcesOf(plans: readonly OperationPlan[], options: ResolvedOp
   const basenames = new Set(plans.map(({ view }) => view.basename));
   const ids = new Set(plans.map(({ operationId }) => operationId));
   if (resources !== 'all') checkNames('resources', resources, basenames, 'no view has this basename');
-  checkNames('exclude', exclude, new Set([...basenames, ...ids]), 'no view has this basename, and no operation this id');
+  checkNames(
+    'exclude',
+    exclude,
+    new Set([...basenames, ...ids]),
+    'no view has this basename, and no operation this id',
+  );
   const isOffered = ({ view, operationId, method }: OperationPlan): boolean =>
     (resources === 'all' || resources.includes(view.basename)) &&
     !exclude.includes(view.basename) &&
@@ -71,9 +76,9 @@ function resourceOf(name: string, plans: readonly OperationPlan[]): Resource {
   for (const plan of plans) {
     const operation = operationName(plan);
     const reason = obstacle(plan);
-    const name = operation ?? actionName(plan, plans);
-    if (reason !== undefined) obstacles.set(name, { plan, text: `${name} ${reason}` });
-    else if (operation === undefined) actions.set(name, plan);
+    const tool = operation ?? actionName(plan, plans);
+    if (reason !== undefined) obstacles.set(tool, { plan, text: `${tool} ${reason}` });
+    else if (operation === undefined) actions.set(tool, plan);
     // A partial update needs fewer values than one by PUT.
     else if (plan.method === 'PATCH' || !operations.has(operation)) operations.set(operation, plan);
   }
@@ -143,7 +148,10 @@ export function parentsOf({ pathParameters }: OperationPlan): readonly string[] 
 /** The schema of the values that an operation takes, without the envelope, of one record alone. */
 export function valuesSchema({ body, envelope }: OperationPlan): unknown {
   const { schema } = body ?? {};
-  const inside = envelope !== undefined && isObject(schema) && isObject(schema['properties']) ? schema['properties'][envelope] : schema;
+  const inside =
+    envelope !== undefined && isObject(schema) && isObject(schema['properties'])
+      ? schema['properties'][envelope]
+      : schema;
   if (!isObject(inside) || !Array.isArray(inside['oneOf'])) return inside;
   const [one, many] = inside['oneOf'] as unknown[];
   return isObject(many) && many['type'] === 'array' ? one : inside;

@@ -43,7 +43,9 @@ const ARGUMENTS: Readonly<Record<keyof ToolArguments, TSchema>> = {
   query: Type.Unsafe({ ...ANY_OBJECT, description: 'Parameters by their names in describe' }),
   values: Type.Unsafe({ ...ANY_OBJECT, description: 'The fields to store, by their names in describe' }),
   action: Type.String({ description: 'A name that describe lists' }),
-  operation: Type.String({ description: 'One operation alone: search, get, create, update, delete, or the name of an action' }),
+  operation: Type.String({
+    description: 'One operation alone: search, get, create, update, delete, or the name of an action',
+  }),
   body: Type.Unknown({ description: 'What the action takes, as describe says' }),
   etag: Type.String({
     minLength: 1,

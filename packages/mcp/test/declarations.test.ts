@@ -3,14 +3,14 @@ import { ModelViewSet, readShape, Router, serverOptions, viewset } from '@viewse
 import fastify from 'fastify';
 import t from 'tap';
 import { openSqlite } from '../../core/test/support/databases.ts';
-import { mcp, type McpOptions } from '../src/index.ts';
+import { mcp } from '../src/index.ts';
 import { Author, ENTITIES, startLibrary } from './support/app.ts';
 
 t.test('wrong options are refused, and named', async (t) => {
   const orm = await openSqlite(t, { entities: ENTITIES });
   const message = async (options: object): Promise<string> => {
     try {
-      await startLibrary(t, orm, { mcp: options as McpOptions });
+      await startLibrary(t, orm, { mcp: options });
       return 'it started';
     } catch (error) {
       t.match(error, { name: 'ImproperlyConfigured' });
@@ -21,8 +21,14 @@ t.test('wrong options are refused, and named', async (t) => {
   for (const resources of [undefined, [], 'books', [7], true]) {
     t.match(await message({ resources }), /option "resources" must be a list of basenames/);
   }
-  t.match(await message({ resources: ['bookz'] }), /"resources" has "bookz", but no view has this basename; known: .*books/);
-  t.match(await message({ exclude: ['burnBooks'] }), /"exclude" has "burnBooks", but no view has this basename, and no op/);
+  t.match(
+    await message({ resources: ['bookz'] }),
+    /"resources" has "bookz", but no view has this basename; known: .*books/,
+  );
+  t.match(
+    await message({ exclude: ['burnBooks'] }),
+    /"exclude" has "burnBooks", but no view has this basename, and no op/,
+  );
   t.match(await message({ exclude: 'books' }), /"exclude" must be a list/);
   t.match(await message({ readOnly: 1 }), /"readOnly" must be true or false, but 1 came/);
   t.match(await message({ anonymous: 'yes' }), /"anonymous" must be true or false/);

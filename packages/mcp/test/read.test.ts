@@ -10,7 +10,7 @@ import {
 } from '@viewset/core';
 import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
-import { Book, connect, ENTITIES, fillLibrary, startLibrary } from './support/app.ts';
+import { Book, connect, ENTITIES, fillLibrary, startLibrary, type ToolValue } from './support/app.ts';
 
 const read = readShape(Book, ['id', 'title']);
 
@@ -44,7 +44,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     routers: [kinds()],
   });
   const { client, call } = await connect(t, url, '7');
-  const page = async (resource: string, query: Record<string, unknown> = {}): Promise<Record<string, any>> => {
+  const page = async (resource: string, query: Record<string, unknown> = {}): Promise<ToolValue> => {
     const { isError, value } = await call('search', { resource, query });
     t.equal(isError, false, JSON.stringify(value));
     return value;
@@ -77,7 +77,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
         profile: 'Profile. get, update',
       },
     });
-    t.notOk('api-root' in value['resources'], 'the root of the router is no resource');
+    t.notOk('api-root' in value.resources, 'the root of the router is no resource');
   });
 
   t.test('describe has the schemas of a resource', async (t) => {
@@ -86,27 +86,34 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
       resource: 'books',
       id: { type: 'integer' },
       search: { query: { min_pages: { type: 'integer' }, filter: { type: 'string' } } },
-      create: { values: { required: ['title'], properties: { title: { maxLength: 100, description: 'As on the cover' } } } },
+      create: {
+        values: { required: ['title'], properties: { title: { maxLength: 100, description: 'As on the cover' } } },
+      },
       update: { etag: 'optional' },
       actions: { rate: { summary: 'Rate a book', id: 'required', body: { properties: { stars: { maximum: 5 } } } } },
       record: { properties: { title: { description: 'As on the cover' } } },
     });
-    t.notOk('contentSchema' in value['search'].query.filter, 'a language of its own is described alone');
+    t.notOk('contentSchema' in value.search.query['filter']!, 'a language of its own is described alone');
     const alone = await call('describe', { resource: 'books', operation: 'search' });
-    t.ok('contentSchema' in alone.value['search'].query.filter);
-    t.match((await call('describe', { resource: 'authors-books' })).value, { parents: { author: { type: 'integer' } } });
+    t.ok('contentSchema' in alone.value.search.query.filter!);
+    t.match((await call('describe', { resource: 'authors-books' })).value, {
+      parents: { author: { type: 'integer' } },
+    });
     const wrong = await call('describe', { resource: 'books', operation: 'burn' });
     t.match(wrong, { isError: true, value: { error: 'books has no operation "burn"' } });
   });
 
   t.test('an upload, and a route that sends a file, are left out, and describe says so', async (t) => {
     const { value } = await call('describe', { resource: 'scans' });
-    t.strictSame(value['left_out'], [
+    t.strictSame(value.left_out, [
       'create needs a file, which no tool sends',
       'picture answers with image/png, which no tool shows',
     ]);
     const { isError, value: refused } = await call('create', { resource: 'scans', values: { name: 'x' } });
-    t.match([isError, refused], [true, { error: 'scans has no create', operations: ['search', 'get', 'update', 'delete'] }]);
+    t.match(
+      [isError, refused],
+      [true, { error: 'scans has no create', operations: ['search', 'get', 'update', 'delete'] }],
+    );
   });
 
   t.test('search leads from page to page, of every kind of pages', async (t) => {
@@ -115,20 +122,20 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
       const titles: string[] = [];
       let query: Record<string, unknown> | null = { [size]: 2 };
       for (let pages = 0; query !== null && pages < 9; pages++) {
-        const found: Record<string, any> = await page(resource, query);
-        titles.push(...found['records'].map(({ title }: { title: string }) => title));
-        query = found['next'];
+        const found: ToolValue = await page(resource, query);
+        titles.push(...found.records.map(({ title }) => title));
+        query = found.next;
       }
       t.strictSame(titles, ['Ash', 'Birch', 'Cedar', 'Date', 'Elm'], resource);
     }
-    t.equal((await page('books'))['count'], 5);
-    t.equal((await page('enveloped'))['count'], 5, 'under another name');
-    t.strictSame((await page('whole'))['next'], null, 'a list without pages is whole');
+    t.equal((await page('books')).count, 5);
+    t.equal((await page('enveloped')).count, 5, 'under another name');
+    t.strictSame((await page('whole')).next, null, 'a list without pages is whole');
   });
 
   t.test('search takes filters, an order, lists and a condition in JSON Logic', async (t) => {
     const ids = async (query: Record<string, unknown>): Promise<number[]> =>
-      (await page('books', query))['records'].map(({ id }: { id: number }) => id);
+      (await page('books', query)).records.map(({ id }) => id);
     t.strictSame(await ids({ search: 'ash' }), [1]);
     t.strictSame(await ids({ min_pages: 400, sort: ['-pages'] }), [5, 4]);
     t.strictSame(await ids({ ids: [2, 3] }), [2, 3]);
@@ -139,7 +146,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
 
   t.test('get shows one record, without its envelope, with its tag', async (t) => {
     t.match((await call('get', { resource: 'books', id: 1 })).value, { record: { id: 1, title: 'Ash' }, etag: /^"/ });
-    t.strictSame((await call('get', { resource: 'enveloped', id: '2' })).value['record'], { id: 2, title: 'Birch' });
+    t.strictSame((await call('get', { resource: 'enveloped', id: '2' })).value.record, { id: 2, title: 'Birch' });
     t.strictSame((await call('get', { resource: 'profile' })).value, { record: { theme: 'dark' } });
     const nested = { resource: 'authors-books', id: 1 };
     t.match((await call('get', { ...nested, parents: { author: 1 } })).value, { record: { title: 'Ash' } });
@@ -147,12 +154,15 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
   });
 
   t.test('errors say how to mend a call', async (t) => {
-    const errors = async (name: string, args: Record<string, unknown>): Promise<Record<string, any>> => {
+    const errors = async (name: string, args: Record<string, unknown>): Promise<ToolValue> => {
       const { isError, value } = await call(name, args);
       t.equal(isError, true, JSON.stringify(value));
       return value;
     };
-    t.match(await errors('search', { resource: 'book' }), { error: 'There is no resource "book"', known_resources: /books/ });
+    t.match(await errors('search', { resource: 'book' }), {
+      error: 'There is no resource "book"',
+      known_resources: /books/,
+    });
     t.match(await errors('search', { resource: 'books', query: { page_sise: 2 } }), {
       status: 400,
       details: [{ argument: 'query.page_sise', message: 'is not known here; did you mean "page_size"?' }],
@@ -170,8 +180,12 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     t.match(await errors('search', {}), { error: /resource is required/ });
     t.match(await errors('get', { resource: 'books' }), { error: 'books needs "id": the id of the record' });
     t.match(await errors('get', { resource: 'profile', id: 1 }), { error: 'profile takes no "id" here' });
-    t.match(await errors('get', { resource: 'authors-books', id: 1 }), { error: /"parents" with the id of each of: author/ });
-    t.match(await errors('get', { resource: 'books', id: 1, parents: { shelf: 1 } }), { error: /books has no parents/ });
+    t.match(await errors('get', { resource: 'authors-books', id: 1 }), {
+      error: /"parents" with the id of each of: author/,
+    });
+    t.match(await errors('get', { resource: 'books', id: 1, parents: { shelf: 1 } }), {
+      error: /books has no parents/,
+    });
     t.match(await errors('get', { resource: 'books', id: 99 }), { status: 404, hint: /search lists/ });
     t.match(await errors('create', { resource: 'books', values: { titel: 'x' } }), {
       error: 'values has no "titel"',
@@ -186,12 +200,27 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
       accepted: { 'body.stars': { maximum: 5 } },
     });
     t.match(await errors('act', { resource: 'books', action: 'burn' }), { actions: ['rate', 'longest', 'print'] });
-    t.match(await errors('act', { resource: 'books', action: 'longest', body: {} }), { error: 'longest takes no "body"' });
+    t.match(await errors('act', { resource: 'books', action: 'longest', body: {} }), {
+      error: 'longest takes no "body"',
+    });
     await t.rejects(client.callTool({ name: 'burn', arguments: {} }), /no tool of this name/);
   });
 
   t.test('an id is one segment of the path, and no way to another route', async (t) => {
-    for (const id of ['..', '.', '', '%2e%2e', '1/../2', '1?x=y', '1#', 'longest', 'own', '\u0000', '\ud800', 'a'.repeat(500)]) {
+    for (const id of [
+      '..',
+      '.',
+      '',
+      '%2e%2e',
+      '1/../2',
+      '1?x=y',
+      '1#',
+      'longest',
+      'own',
+      '\u0000',
+      '\ud800',
+      'a'.repeat(500),
+    ]) {
       const { isError, value } = await call('get', { resource: 'books', id });
       t.equal(isError, true, `${id}: ${JSON.stringify(value)}`);
     }

@@ -10,14 +10,13 @@ import { Author, connect, ENTITIES, fillLibrary, startLibrary } from './support/
 
 const ACCEPT = 'application/json, text/event-stream';
 
-let begun: (() => void) | undefined;
-let ended: boolean | undefined;
+const slow: { begun?: () => void; ended?: boolean } = {};
 
 class SlowViewSet extends ModelViewSet(Author, { read: readShape(Author, ['id']) }) {
   slow = action({ methods: ['post'] }, async ({ raw }) => {
-    begun?.();
+    slow.begun?.();
     for (let waits = 0; waits < 200 && !raw.destroyed; waits++) await sleep(10);
-    ended = raw.destroyed;
+    slow.ended = raw.destroyed;
     return {};
   });
 }
@@ -48,7 +47,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
   t.test('a client of the first SDK gets the same', async (t) => {
     const client = new EarlierClient({ name: 'test', version: '1.0.0' });
     const transport = new EarlierTransport(new URL(url), { requestInit: { headers: { 'x-user': '7' } } });
-    await client.connect(transport as never);
+    await client.connect(transport);
     t.teardown(() => client.close());
     t.equal((await client.listTools()).tools.length, 7);
     const args = { resource: 'books', values: { title: 'Linden' } };
@@ -59,7 +58,11 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
 
   t.test('there are no streams and no sessions', async (t) => {
     for (const method of ['GET', 'DELETE'] as const) {
-      const { statusCode, headers } = await app.inject({ method, url: '/mcp', headers: { accept: 'text/event-stream' } });
+      const { statusCode, headers } = await app.inject({
+        method,
+        url: '/mcp',
+        headers: { accept: 'text/event-stream' },
+      });
       t.match([statusCode, headers['allow']], [405, /POST/]);
     }
     const { headers } = await post({ ...list, method: 'initialize', params: { protocolVersion: '2025-11-25' } });
@@ -103,7 +106,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
   });
 
   t.test('a call ends with its client', async (t) => {
-    const started = new Promise<void>((resolve) => (begun = resolve));
+    const started = new Promise<void>((resolve) => (slow.begun = resolve));
     const params = { name: 'act', arguments: { resource: 'slow', action: 'slow' } };
     const headers = { accept: ACCEPT, 'content-type': 'application/json' };
     const sent = request(url, { method: 'POST', headers, agent: false });
@@ -111,11 +114,11 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     sent.end(JSON.stringify({ ...list, method: 'tools/call', params }));
     await started;
     sent.destroy();
-    for (let waits = 0; waits < 300 && ended === undefined; waits++) await sleep(10);
-    t.equal(ended, true, 'its request is over, as if its own client had gone');
+    for (let waits = 0; waits < 300 && slow.ended === undefined; waits++) await sleep(10);
+    t.equal(slow.ended, true, 'its request is over, as if its own client had gone');
   });
 
-  t.test("the route is no operation of a view", async (t) => {
+  t.test('the route is no operation of a view', async (t) => {
     t.notOk(app.viewset.operations.some(({ path }) => path === '/mcp'));
   });
 });

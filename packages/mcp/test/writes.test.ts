@@ -1,13 +1,22 @@
 /** The tools that write, by the SDK's own client, on every database. */
 import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
-import { Book, connect, ENTITIES, fillLibrary, IdempotencyKeys, Profile, startLibrary } from './support/app.ts';
+import {
+  Book,
+  connect,
+  ENTITIES,
+  fillLibrary,
+  IdempotencyKeys,
+  Profile,
+  startLibrary,
+  type ToolValue,
+} from './support/app.ts';
 
 forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
   await fillLibrary(orm);
   const { url } = await startLibrary(t, orm, { options: { idempotency: new IdempotencyKeys() } });
   const { client, call } = await connect(t, url, '7');
-  const done = async (name: string, args: Record<string, unknown>): Promise<Record<string, any>> => {
+  const done = async (name: string, args: Record<string, unknown>): Promise<ToolValue> => {
     const { isError, value } = await call(name, args);
     t.equal(isError, false, JSON.stringify(value));
     return value;
@@ -17,8 +26,8 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
   t.test('create, update and delete a record', async (t) => {
     const { record } = await done('create', { resource: 'books', values: { title: 'Fir', pages: 7 } });
     t.match(record, { title: 'Fir', pages: 7 });
-    const { id } = record as { id: number };
-    t.match((await done('update', { resource: 'books', id, values: { pages: 8 } }))['record'], { title: 'Fir', pages: 8 });
+    const { id } = record;
+    t.match((await done('update', { resource: 'books', id, values: { pages: 8 } })).record, { title: 'Fir', pages: 8 });
     t.strictSame(await done('delete', { resource: 'books', id }), { deleted: true });
     t.match(await call('delete', { resource: 'books', id }), { isError: true, value: { status: 404 } });
     t.notOk((await titles()).includes('Fir'));
@@ -29,7 +38,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
     const { record } = await done('create', { resource: 'authors-books', parents, values: { title: 'Gum' } });
     const book = await orm.em.fork().findOneOrFail(Book, { title: 'Gum' });
     t.equal(book.author?.id, 2);
-    const { id } = record as { id: number };
+    const { id } = record;
     const other = { resource: 'authors-books', parents: { author: 1 }, id, values: { title: 'Stolen' } };
     t.match(await call('update', other), { isError: true, value: { status: 404 } });
     await done('delete', { resource: 'authors-books', parents, id });
@@ -40,7 +49,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
   t.test('a record that has changed since it was read stays as it is', async (t) => {
     const { etag } = await done('get', { resource: 'books', id: 3 });
     const changed = await done('update', { resource: 'books', id: 3, values: { pages: 1 }, etag });
-    t.not(changed['etag'], etag);
+    t.not(changed.etag, etag);
     const late = await call('update', { resource: 'books', id: 3, values: { pages: 2 }, etag });
     t.match(late, { isError: true, value: { status: 412, hint: /send its "etag"/ } });
     t.match(await call('delete', { resource: 'books', id: 3, etag }), { isError: true, value: { status: 412 } });
@@ -70,12 +79,10 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
     const args = { resource: 'books', values: { title: 'Juniper' }, key: 'k' };
     t.match(await other.call('create', args), { isError: true, value: { error: /takes no "key"/ } });
     t.notOk((await titles()).includes('Juniper'));
-    const [{ inputSchema } = { inputSchema: {} }] = (await other.client.listTools()).tools.filter(
-      ({ name }) => name === 'create',
-    );
-    t.notOk('key' in (inputSchema as { properties: object }).properties, 'nor does any tool tell of it');
+    const told = (await other.client.listTools()).tools.find(({ name }) => name === 'create')!;
+    t.notOk('key' in told.inputSchema.properties!, 'nor does any tool tell of it');
     const { tools } = await client.listTools();
-    t.ok(tools.some(({ name, inputSchema: { properties } }) => name === 'create' && properties && 'key' in properties));
+    t.ok('key' in tools.find(({ name }) => name === 'create')!.inputSchema.properties!);
   });
 
   t.test('a route that requires a key gets one', async (t) => {
@@ -93,7 +100,9 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
     const rated = await done('act', { resource: 'books', action: 'rate', id: 5, body: { stars: 5 } });
     t.strictSame(rated, { answer: { title: 'Elm', stars: 5 } });
     t.match(await done('act', { resource: 'books', action: 'longest' }), { answer: { results: [{ title: 'Elm' }] } });
-    t.match(await done('act', { resource: 'books', action: 'print' }), { note: /application\/pdf, which is not shown/ });
+    t.match(await done('act', { resource: 'books', action: 'print' }), {
+      note: /application\/pdf, which is not shown/,
+    });
     t.match(await call('act', { resource: 'books', action: 'purge' }), { isError: true, value: { status: 403 } });
   });
 
@@ -105,7 +114,9 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
       isError: true,
       value: { error: 'values has no "id"' },
     });
-    t.match(await call('create', { resource: 'books', values: JSON.parse('{"__proto__":{"title":"x"}}') }), { isError: true });
+    t.match(await call('create', { resource: 'books', values: JSON.parse('{"__proto__":{"title":"x"}}') }), {
+      isError: true,
+    });
     t.match(await call('update', { resource: 'books', id: { $gt: 0 }, values: {} }), { isError: true });
     t.match(await call('update', { resource: 'books', id: true, values: {} }), { isError: true });
   });

@@ -5,7 +5,8 @@ import { ToolProblem } from '../tool-problem.ts';
 /** Runs an action of a view. Nobody knows what an action does, so the hints expect the worst. */
 export const act: Tool = {
   name: 'act',
-  description: 'Runs an action of a resource, or of one of its records. describe lists the actions, and what each takes.',
+  description:
+    'Runs an action of a resource, or of one of its records. describe lists the actions, and what each takes.',
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   arguments: ['resource', 'parents', 'action', 'id', 'query', 'body', 'etag', 'key'],
   required: ['resource', 'action'],

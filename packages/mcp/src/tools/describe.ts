@@ -70,7 +70,12 @@ function described(resource: Resource, call: Call): JsonObject {
   return { resource: name, operations: names, note: 'The whole description is too long; name an "operation"' };
 }
 
-function one(operation: string, { name, operations, actions }: Resource, head: JsonObject, maxBytes: number): JsonObject {
+function one(
+  operation: string,
+  { name, operations, actions }: Resource,
+  head: JsonObject,
+  maxBytes: number,
+): JsonObject {
   const plan = operations.get(operation as never);
   const action = actions.get(operation);
   if (plan === undefined && action === undefined) {

@@ -37,7 +37,11 @@ export const remove: Tool = {
   serves: ({ operations }) => operations.has('delete'),
   async run(call) {
     const { value, note } = await call.send(await call.operation('delete'), undefined);
-    return { deleted: true, ...(value === undefined ? {} : { answer: value }), ...(note === undefined ? {} : { note }) };
+    return {
+      deleted: true,
+      ...(value === undefined ? {} : { answer: value }),
+      ...(note === undefined ? {} : { note }),
+    };
   },
 };
 

@@ -108,7 +108,9 @@ export class BookViewSet extends ModelViewSet(Book, {
   purge = action({ methods: ['post'], permissionClasses: [IsLibrarian] }, async () => ({ purged: true }));
 
   /** POST /api/books/print: its response is no JSON. */
-  print = action({ methods: ['post'] }, async (_request, reply) => reply.type('application/pdf').send(Buffer.from('%')));
+  print = action({ methods: ['post'] }, async (_request, reply) =>
+    reply.type('application/pdf').send(Buffer.from('%')),
+  );
 }
 
 class AuthorBookViewSet extends ModelViewSet(Book, bookOptions) {}
@@ -176,10 +178,25 @@ export async function fillLibrary(orm: MikroORM): Promise<void> {
   await em.flush();
 }
 
-/** A result of a tool as tests read it. */
+/** The members of results that tests read. */
+export interface ToolValue {
+  readonly error: string;
+  readonly record: { readonly id: number };
+  readonly records: readonly { readonly id: number; readonly title: string }[];
+  readonly count: number;
+  readonly next: Readonly<Record<string, unknown>> | null;
+  readonly etag: string;
+  readonly resources: Readonly<Record<string, string>>;
+  readonly search: { readonly query: Readonly<Record<string, object>> };
+  readonly actions: object;
+  readonly left_out: readonly string[];
+  readonly known_resources: readonly string[];
+}
+
+/** A result of a tool. */
 export interface Called {
   readonly isError: boolean;
-  readonly value: Readonly<Record<string, any>>;
+  readonly value: ToolValue;
 }
 
 export interface Tools {
@@ -188,7 +205,12 @@ export interface Tools {
 }
 
 /** A client of the SDK, of the newest revision of the protocol unless another one is named. */
-export async function connect(t: Test, url: string, user?: string, mode: 'modern' | 'legacy' = 'modern'): Promise<Tools> {
+export async function connect(
+  t: Test,
+  url: string,
+  user?: string,
+  mode: 'modern' | 'legacy' = 'modern',
+): Promise<Tools> {
   const versionNegotiation = mode === 'modern' ? { mode: { pin: '2026-07-28' } } : { mode: 'legacy' };
   const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation } as never);
   const headers: Record<string, string> = user === undefined ? {} : { 'x-user': user };
@@ -198,7 +220,7 @@ export async function connect(t: Test, url: string, user?: string, mode: 'modern
   const call = async (name: string, args: Record<string, unknown> = {}): Promise<Called> => {
     const { isError = false, content, structuredContent } = await client.callTool({ name, arguments: args });
     const [first] = content as { type: string; text: string }[];
-    const value = JSON.parse(first!.text) as Called['value'];
+    const value = JSON.parse(first!.text) as ToolValue;
     t.strictSame(structuredContent, value, 'the text and the structure of a result are the same');
     return { isError, value };
   };

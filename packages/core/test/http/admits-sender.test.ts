@@ -1,0 +1,132 @@
+/** `app.viewset.admitsSender`: who may be let in by an operation, before anything but the sender is known. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import t from 'tap';
+import {
+  Forbidden,
+  IsAuthenticated,
+  IsOwner,
+  IsRoleAdminUser,
+  IsSafeMethodOnly,
+  ModelViewSet,
+  type OperationPlan,
+  Permission,
+  readShape,
+  Router,
+  writeShape,
+} from '../../src/index.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { Book, LIBRARY, Publisher, testApp } from '../support/library.ts';
+
+const read = readShape(Book, ['id', 'title']);
+const write = writeShape(Book, ['title']);
+const nameOf = ({ user }: FastifyRequest): string => (user as { role: { name: string } } | null)?.role.name ?? '';
+
+class IsOfPublisher extends Permission {
+  override hasPermission({ params }: FastifyRequest): boolean {
+    return (params as { publisher?: string }).publisher === '1';
+  }
+}
+class HasTitle extends Permission {
+  override hasPermission({ body }: FastifyRequest): boolean {
+    return (body as { title?: string }).title !== undefined;
+  }
+}
+class HasToken extends Permission {
+  override hasPermission({ query }: FastifyRequest): boolean {
+    return (query as { token?: string }).token !== undefined;
+  }
+}
+class IsNotBanned extends Permission {
+  override async hasPermission(request: FastifyRequest): Promise<boolean> {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (nameOf(request) === 'banned') throw new Forbidden('You are banned');
+    if (nameOf(request) === 'broken') throw new TypeError('a bug');
+    return true;
+  }
+}
+class Reads extends ModelViewSet(Book, { read, write, permissionClasses: [IsSafeMethodOnly.or(IsAuthenticated)] }) {}
+class Admin extends ModelViewSet(Book, { read, permissionClasses: [IsRoleAdminUser] }) {}
+class OfPublisher extends ModelViewSet(Book, { read, permissionClasses: [IsOfPublisher] }) {}
+class Titled extends ModelViewSet(Book, { read, write, operations: ['create'], permissionClasses: [HasTitle] }) {}
+class Tokened extends ModelViewSet(Book, { read, permissionClasses: [HasToken] }) {}
+class Banning extends ModelViewSet(Book, { read, permissionClasses: [IsNotBanned] }) {}
+class Hiding extends ModelViewSet(Book, { read, permissionClasses: [IsOwner('pages', { scope: true })] }) {}
+
+forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
+  const router = new Router()
+    .register('reads', Reads)
+    .register('admin', Admin)
+    .register(
+      'publishers',
+      class PublisherViewSet extends ModelViewSet(Publisher, { read: readShape(Publisher, ['id']) }) {},
+    )
+    .register('publishers/:publisher/books', OfPublisher)
+    .register('titled', Titled)
+    .register('tokened', Tokened)
+    .register('banning', Banning)
+    .register('hiding', Hiding);
+  let asked: readonly string[] = [];
+  const admitted = async (app: FastifyInstance, request: FastifyRequest): Promise<string[]> => {
+    const found: string[] = [];
+    for (const plan of app.viewset.operations) {
+      if (!asked.includes(plan.view.basename)) continue;
+      if (await app.viewset.admitsSender(request, plan)) found.push(plan.operationId);
+    }
+    return found;
+  };
+  const app = await testApp(t, orm, [router], {
+    before: (made) => void made.get('/ask', { config: { public: true } }, (request) => admitted(made, request)),
+  });
+  const ask = async (names: readonly string[], user?: string) => {
+    asked = names;
+    const response = await app.inject({ url: '/ask', headers: user === undefined ? {} : { 'x-user': user } });
+    return response.statusCode === 200 ? response.json<string[]>() : response.statusCode;
+  };
+
+  t.test('it asks the permissions for this user', async (t) => {
+    t.strictSame(await ask(['reads', 'admin']), ['listReads', 'retrieveRead']);
+    t.match(await ask(['reads', 'admin'], 'ann'), ['listReads', 'createRead', 'retrieveRead', 'replaceRead']);
+    t.match(await ask(['admin'], 'admin'), ['listAdmin', /.*/]);
+  });
+
+  t.test('records, keys, bodies and query strings are not known, and refuse nobody', async (t) => {
+    t.match(await ask(['publishers-books']), ['listPublisherBooks', 'retrievePublisherBook']);
+    t.match(await ask(['titled']), ['createTitled']);
+    t.equal(((await ask(['tokened'])) as string[]).length, 2);
+    t.equal(((await ask(['hiding'], 'ann')) as string[]).length, 2, 'a scope that shows nothing refuses no request');
+  });
+
+  t.test('a refusal with words of its own is one, and a fault is a fault', async (t) => {
+    t.strictSame(await ask(['banning'], 'banned'), []);
+    t.equal(((await ask(['banning'], 'ann')) as string[]).length, 2);
+    t.equal(await ask(['banning'], 'broken'), 500);
+  });
+
+  t.test('a plan of another application lets nobody in', async (t) => {
+    const other = {} as OperationPlan;
+    t.equal(await app.viewset.admitsSender({} as FastifyRequest, other), false);
+  });
+});
+
+t.test('a route that needs a token lets in nobody without one', async (t) => {
+  const { openSqlite } = await import('../support/databases.ts');
+  const orm = await openSqlite(t, { entities: LIBRARY });
+  class Open extends ModelViewSet(Book, { read }) {}
+  const answers: boolean[] = [];
+  const app = await testApp(t, orm, [new Router().register('open', Open)], {
+    before: (made) => {
+      made.addHook('onRoute', (route) => {
+        if (route.config?.viewset?.view.basename === 'open') {
+          route.config = { ...route.config, needsToken: true, needsTokenAt: () => true };
+        }
+      });
+      made.get('/ask', async (request) => {
+        const plan = made.viewset.operations.find(({ operationId }) => operationId === 'listOpen')!;
+        answers.push(await made.viewset.admitsSender(request, plan));
+      });
+    },
+  });
+  await app.inject('/ask');
+  await app.inject({ url: '/ask', headers: { 'x-user': 'ann' } });
+  t.strictSame(answers, [false, true]);
+});
