@@ -79,7 +79,7 @@ export class Call {
 
   /** Makes the problem of an operation that a resource does not have. It lists those that the caller may use. */
   async missing(message: string, resource: string): Promise<ToolProblem> {
-    const { operations, actions, leftOut } = (await this.catalog.shown()).get(resource) ?? {};
+    const { operations, actions, leftOut } = (await this.catalog.resource(resource)) ?? {};
     return new ToolProblem(message, {
       operations: OPERATIONS.filter((each) => operations?.has(each)),
       actions: [...(actions?.keys() ?? [])],

@@ -11,7 +11,7 @@ export class Catalog {
   readonly all: ReadonlyMap<string, Resource>;
   readonly #request: FastifyRequest;
   readonly #admits: Admits;
-  #shown: Promise<ReadonlyMap<string, Resource>> | undefined;
+  readonly #shown = new Map<string, Promise<Resource | undefined>>();
 
   constructor(all: ReadonlyMap<string, Resource>, request: FastifyRequest, admits: Admits) {
     this.all = all;
@@ -20,23 +20,32 @@ export class Catalog {
   }
 
   /** The resources of which the caller may use something. */
-  shown(): Promise<ReadonlyMap<string, Resource>> {
-    return (this.#shown ??= this.#find());
-  }
-
-  async #find(): Promise<ReadonlyMap<string, Resource>> {
+  async shown(): Promise<ReadonlyMap<string, Resource>> {
     const shown = new Map<string, Resource>();
     // One after another: permissions may ask the database.
-    for (const [name, resource] of this.all) {
-      const operations = new Map<OperationName, OperationPlan>();
-      const actions = new Map<string, OperationPlan>();
-      for (const [operation, plan] of resource.operations) if (await this.#may(plan)) operations.set(operation, plan);
-      for (const [action, plan] of resource.actions) if (await this.#may(plan)) actions.set(action, plan);
-      const leftOut: LeftOut[] = [];
-      for (const each of resource.leftOut) if (await this.#may(each.plan)) leftOut.push(each);
-      if (operations.size + actions.size > 0) shown.set(name, { name, operations, actions, leftOut });
+    for (const name of this.all.keys()) {
+      const resource = await this.resource(name);
+      if (resource !== undefined) shown.set(name, resource);
     }
     return shown;
+  }
+
+  /** A resource as the caller sees it; undefined if the caller may use nothing of it. */
+  resource(name: string): Promise<Resource | undefined> {
+    const known = this.#shown.get(name) ?? this.#find(this.all.get(name));
+    this.#shown.set(name, known);
+    return known;
+  }
+
+  async #find(resource: Resource | undefined): Promise<Resource | undefined> {
+    if (resource === undefined) return undefined;
+    const operations = new Map<OperationName, OperationPlan>();
+    const actions = new Map<string, OperationPlan>();
+    const leftOut: LeftOut[] = [];
+    for (const [name, plan] of resource.operations) if (await this.#may(plan)) operations.set(name, plan);
+    for (const [name, plan] of resource.actions) if (await this.#may(plan)) actions.set(name, plan);
+    for (const each of resource.leftOut) if (await this.#may(each.plan)) leftOut.push(each);
+    return operations.size + actions.size === 0 ? undefined : { name: resource.name, operations, actions, leftOut };
   }
 
   /** A permission that fails does not say yes, and keeps nobody from the other operations. */

@@ -22,7 +22,8 @@ export function problemOf(
 ): ToolProblem {
   const told = parsed(body);
   const { error, code, details } = told;
-  const hint = hintFor(status, `${headers['retry-after'] ?? ''}`);
+  const { 'retry-after': retryAfter = '' } = headers;
+  const hint = hintFor(status, retryAfter);
   const common = { status, ...(hint === undefined ? {} : { hint }) };
   // An error in a format of the application's own is returned as it is.
   if (typeof error !== 'string') return new ToolProblem(`The API answered ${status}`, { ...common, answer: told });

@@ -39,10 +39,17 @@ export function resourcesOf(plans: readonly OperationPlan[], options: ResolvedOp
     new Set([...basenames, ...ids]),
     'no view has this basename, and no operation this id',
   );
-  const isOffered = ({ view, operationId, method }: OperationPlan): boolean =>
+  // Whoever may not change a record by PATCH may not by PUT.
+  const unchanged = new Set(
+    plans
+      .filter((plan) => plan.action === 'update' && exclude.includes(plan.operationId))
+      .map(({ view }) => view.basename),
+  );
+  const isOffered = ({ view, action, operationId, method }: OperationPlan): boolean =>
     (resources === 'all' || resources.includes(view.basename)) &&
     !exclude.includes(view.basename) &&
     !exclude.includes(operationId) &&
+    !(action === 'update' && unchanged.has(view.basename)) &&
     (!readOnly || method === 'GET');
   const offered = Map.groupBy(
     plans.filter((plan) => isOffered(plan) && !isDirectory(plan) && !isVariant(plan)),
@@ -61,7 +68,7 @@ function checkNames(option: string, names: readonly string[], known: ReadonlySet
 
 /** True for the root of a router, which lists paths. */
 function isDirectory({ view, action }: OperationPlan): boolean {
-  return view.entity === undefined && action === 'list';
+  return view.name === 'RouterRoot' && view.entity === undefined && action === 'list';
 }
 
 /** True for another form of an operation that a tool has: a list as a file, a list by QUERY, several records in one body. */

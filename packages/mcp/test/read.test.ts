@@ -9,6 +9,7 @@ import {
   writeShape,
 } from '@viewset/core';
 import t from 'tap';
+import { Type } from 'typebox';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { Book, connect, ENTITIES, fillLibrary, startLibrary, type ToolValue } from './support/app.ts';
 
@@ -226,6 +227,52 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     }
     t.equal((await app.inject('/api/authors/own')).statusCode, 200, 'the route is there');
     t.match(await call('get', { resource: 'authors', id: 'own' }), { isError: true, value: { status: 404 } });
+  });
+
+  t.test('values of any depth are refused, and fail nothing', async (t) => {
+    const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+    t.match(await call('create', { resource: 'books', values: { title: deep(100) } }), { isError: true });
+    t.match(await call('search', { resource: 'books', query: { min_pages: deep(100) } }), { isError: true });
+    t.match(await call('act', { resource: 'books', action: 'rate', id: 1, body: deep(100) }), { isError: true });
+    const jsonrpc = { jsonrpc: '2.0', id: 1, method: 'tools/call' };
+    for (const levels of [5_000, 200_000]) {
+      for (const [name, argument] of [
+        ['create', 'values'],
+        ['search', 'query'],
+        ['act', 'body'],
+      ] as const) {
+        const args = { resource: 'books', action: 'rate', id: 1, [argument]: { title: 'DEEP' } };
+        const { action: _action, id: _id, ...others } = args;
+        const params = { name, arguments: name === 'act' ? args : others };
+        const text = JSON.stringify({ ...jsonrpc, params }).replace('"DEEP"', '['.repeat(levels) + ']'.repeat(levels));
+        const headers = {
+          accept: 'application/json, text/event-stream',
+          'content-type': 'application/json',
+          'x-user': '7',
+        };
+        const answer = await fetch(url, { method: 'POST', headers, body: text });
+        t.match(await answer.text(), /"isError":true|"error":/, `${name} with ${levels} levels`);
+        t.ok(answer.status < 500);
+      }
+    }
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`p${at}`, at]));
+    t.match(await call('search', { resource: 'books', query: many }), { isError: true, value: { status: 414 } });
+    const { value } = await call('create', { resource: 'books', values: many });
+    t.match(value, { error: /^values has no "p0", .* and 4990 more$/ });
+  });
+
+  t.test('an error in a format of the application is returned as it is', async (t) => {
+    const { url: other } = await startLibrary(t, orm, {
+      options: {
+        formatError: ({ message }) => ({ status: 422, body: { errors: { body: [message] } } }),
+        errorSchema: Type.Object({ errors: Type.Object({ body: Type.Array(Type.String()) }) }),
+      },
+    });
+    const { call: send } = await connect(t, other, '7');
+    t.match(await send('get', { resource: 'books', id: 99 }), {
+      isError: true,
+      value: { error: 'The API answered 422', status: 422, answer: { errors: { body: ['Not found'] } } },
+    });
   });
 
   t.test('a response that is too large is an error that says how to ask for less', async (t) => {

@@ -132,6 +132,14 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
       value: { error: 'books has no delete' },
     });
 
+    t.match(await call('update', { resource: 'books', id: 1, values: { pages: 1 } }), { isError: false });
+    const { url: unchanging } = await startLibrary(t, orm, { mcp: { exclude: ['updateBook'] } });
+    const { call: change } = await connect(t, unchanging, '7');
+    t.match(await change('update', { resource: 'books', id: 1, values: { title: 'x' } }), {
+      isError: true,
+      value: { error: 'books has no update' },
+    });
+
     const { url: reading } = await startLibrary(t, orm, { mcp: { readOnly: true } });
     const reader = await connect(t, reading, '7');
     const { tools } = await reader.client.listTools();

@@ -17,10 +17,9 @@ export const describe: Tool = {
   required: [],
   serves: () => true,
   async run(call) {
-    const shown = await call.catalog.shown();
-    if (call.args.resource === undefined) return listed(shown, call.maxResultBytes);
+    if (call.args.resource === undefined) return listed(await call.catalog.shown(), call.maxResultBytes);
     const { name } = await call.resource();
-    const resource = shown.get(name);
+    const resource = await call.catalog.resource(name);
     if (resource === undefined) throw new ToolProblem(`The account may do nothing with ${name}`);
     return described(resource, call);
   },
