@@ -27,9 +27,8 @@ export function problemOf(
   const common = { status, ...(hint === undefined ? {} : { hint }) };
   // An error in a format of the application's own is returned as it is.
   if (typeof error !== 'string') return new ToolProblem(`The API answered ${status}`, { ...common, answer: told });
-  const named = (Array.isArray(details) ? (details as ErrorDetail[]) : []).map((detail) =>
-    placed(detail, plan, bodyName),
-  );
+  const known = Array.isArray(details) ? (details as unknown[]).filter(isDetail) : [];
+  const named = known.map((detail) => placed(detail, plan, bodyName));
   const accepted = acceptedAt(named);
   return new ToolProblem(error, {
     ...common,
@@ -46,6 +45,11 @@ function parsed(body: Buffer | undefined): JsonObject {
   } catch {
     return {};
   }
+}
+
+/** False for a detail in a format of the application's own. */
+function isDetail(detail: unknown): detail is ErrorDetail {
+  return isObject(detail) && typeof detail['path'] === 'string' && typeof detail['message'] === 'string';
 }
 
 interface Placed {

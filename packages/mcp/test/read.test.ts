@@ -269,6 +269,15 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
       },
     });
     const { call: send } = await connect(t, other, '7');
+    const { url: third } = await startLibrary(t, orm, {
+      options: {
+        formatError: ({ message }) => ({ body: { error: message, details: ['no object', null, { path: 7 }] } }),
+        errorSchema: Type.Object({ error: Type.String(), details: Type.Array(Type.Unknown()) }),
+      },
+    });
+    const { value: own } = await (await connect(t, third, '7')).call('get', { resource: 'books', id: 99 });
+    t.match(own, { error: 'Not found', status: 404 });
+    t.notOk('details' in own);
     t.match(await send('get', { resource: 'books', id: 99 }), {
       isError: true,
       value: { error: 'The API answered 422', status: 422, answer: { errors: { body: ['Not found'] } } },
