@@ -229,6 +229,19 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     t.match(await call('get', { resource: 'authors', id: 'own' }), { isError: true, value: { status: 404 } });
   });
 
+  t.test('a route that was there before, in a scope of its own, is not shown either', async (t) => {
+    const { app: other, url: early } = await startLibrary(t, orm, {
+      first: (made) =>
+        made.register(async (scope) => void scope.get('/api/authors/early', async () => ({ id: 1, name: 'early' }))),
+    });
+    t.equal((await other.inject('/api/authors/early')).statusCode, 200);
+    const { call: send } = await connect(t, early, '7');
+    t.match(await send('get', { resource: 'authors', id: 'early' }), {
+      isError: true,
+      value: { error: 'No record has this id' },
+    });
+  });
+
   t.test('values of any depth are refused, and fail nothing', async (t) => {
     const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
     t.match(await call('create', { resource: 'books', values: { title: deep(100) } }), { isError: true });

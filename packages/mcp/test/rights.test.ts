@@ -153,7 +153,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     });
   });
 
-  t.test('a call counts for the throttles of its route, by the address of the client', async (t) => {
+  t.test('a call counts for the throttles, and so does its message', async (t) => {
     const { url } = await startLibrary(t, orm, { options: { throttles: [new IPRateLimit(6, 60)] } });
     const { call } = await connect(t, url, '7');
     const results = [await call('get', { resource: 'books', id: 1 }), await call('get', { resource: 'books', id: 1 })];

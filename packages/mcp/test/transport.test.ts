@@ -3,6 +3,7 @@ import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.
 import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { action, ModelViewSet, readShape, Router } from '@viewset/core';
 import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
@@ -19,6 +20,15 @@ class SlowViewSet extends ModelViewSet(Author, { read: readShape(Author, ['id'])
     slow.ended = raw.destroyed;
     return {};
   });
+
+  /** GET /slow/sender: what a route knows of the client. */
+  sender = action({}, async ({ ip, headers }) => ({
+    ip,
+    agent: headers['user-agent'],
+    language: headers['accept-language'],
+    cookie: headers.cookie ?? null,
+    secret: headers['x-secret'] ?? null,
+  }));
 }
 
 forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
@@ -116,6 +126,39 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     sent.destroy();
     for (let waits = 0; waits < 300 && slow.ended === undefined; waits++) await sleep(10);
     t.equal(slow.ended, true, 'its request is over, as if its own client had gone');
+  });
+
+  t.test('a route sees the client, and no header that is not passed on', async (t) => {
+    const params = { name: 'act', arguments: { resource: 'slow', action: 'sender' } };
+    const answer = await new Promise<string>((resolve, reject) => {
+      const headers = {
+        accept: ACCEPT,
+        'content-type': 'application/json',
+        'user-agent': 'a model',
+        'accept-language': 'de',
+        cookie: 'session=1',
+        'x-secret': '1',
+      };
+      const sent = request(url, { method: 'POST', headers, agent: false, localAddress: '127.0.0.2' }, (response) => {
+        void text(response).then(resolve, reject);
+      });
+      sent.on('error', reject);
+      sent.end(JSON.stringify({ ...list, method: 'tools/call', params }));
+    });
+    const { result } = JSON.parse(answer.slice(answer.indexOf('{'))) as { result: { structuredContent: unknown } };
+    t.strictSame(result.structuredContent, {
+      answer: { ip: '127.0.0.2', agent: 'a model', language: 'de', cookie: null, secret: null },
+    });
+  });
+
+  t.test('calls at once do not meet', async (t) => {
+    const { call } = await connect(t, url, '7');
+    const ids = Array.from({ length: 40 }, (_, at) => (at % 6) + 1);
+    const results = await Promise.all(ids.map((id) => call('get', { resource: 'books', id: id === 6 ? 'x' : id })));
+    t.strictSame(
+      results.map(({ isError, value }) => (isError ? 6 : value.record.id)),
+      ids,
+    );
   });
 
   t.test('the route is no operation of a view', async (t) => {

@@ -135,6 +135,8 @@ export const RESOURCES = ['authors', 'books', 'authors-books', 'profile', 'scans
 export interface LibraryOptions {
   readonly options?: Partial<ViewsetOptions>;
   readonly mcp?: Partial<McpOptions>;
+  /** Registered before `mcp`. */
+  readonly first?: (app: FastifyInstance) => unknown;
   /** Registered after `mcp`, before the router. */
   readonly before?: (app: FastifyInstance) => unknown;
   readonly routers?: readonly Router[];
@@ -149,6 +151,7 @@ export async function startLibrary(t: Test, orm: MikroORM, given: LibraryOptions
     const [id, name = 'reader'] = String(request.headers['x-user'] ?? '').split(' ');
     if (id !== '') request.user = { id: Number(id), role: { name } };
   });
+  await given.first?.(app);
   await app.register(mcp, { resources: RESOURCES, anonymous: true, headers: ['X-User'], ...given.mcp });
   await given.before?.(app);
   const router = new Router({ prefix: 'api' })
