@@ -102,11 +102,11 @@ export class InnerRequests {
         }),
     );
     const { statusCode: status, raw } = response;
-    // False too of a route that was registered before the hook, in a scope of its own.
+    // Not reached either if a hook of the application has answered before.
     const isOther = status < 400 && expected.isReached !== true;
     const read = isOther ? undefined : await readBody(response.stream(), this.#maxBytes);
     if (read === undefined) raw.res.destroy();
-    if (isOther) throw new ToolProblem('No record has this id');
+    if (isOther) throw new ToolProblem('The response is not that of the resource');
     const type = (response.headers['content-type'] ?? '').split(';')[0]!.trim();
     return { status, headers: response.headers, type, body: read };
   }

@@ -1,5 +1,5 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { Forbidden, getCurrentUser, ImproperlyConfigured, readJsonOnly, Unauthorized } from '@viewset/core';
+import { Forbidden, getCurrentUser, readJsonOnly, Unauthorized } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import fp from 'fastify-plugin';
 import { InnerRequests } from './inner-requests.ts';
@@ -12,9 +12,9 @@ import { ToolServer } from './tool-server.ts';
  * `get`, `create`, `update`, `delete`, `act`) over the resources that the options name. Each call is a request to the resource's own route, with
  * the `Authorization` of the client. So the rights, limits and rules of that route apply.
  *
- * Register it after `viewset` and `auth`, and before the routers and your own routes.
+ * Register it after `viewset`.
  *
- * Throws ImproperlyConfigured for a wrong option, if a router is registered already, and at start for a name that no view has.
+ * Throws ImproperlyConfigured for a wrong option, and at start for a name that no view has.
  *
  * @example
  * await app.register(viewset, { orm });
@@ -25,11 +25,6 @@ export const mcp = fp(
   async (app: FastifyInstance, given: McpOptions): Promise<void> => {
     const options = resolveOptions(given);
     const { viewset } = app;
-    if (viewset.operations.length > 0) {
-      throw new ImproperlyConfigured(
-        'mcp: register it before the routers, so that it can watch where its requests come to',
-      );
-    }
     const { maxResultBytes } = options;
     const inner = new InnerRequests(app, options.headers, maxResultBytes);
     let server: ToolServer | undefined;

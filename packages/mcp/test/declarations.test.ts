@@ -4,7 +4,7 @@ import fastify from 'fastify';
 import t from 'tap';
 import { openSqlite } from '../../core/test/support/databases.ts';
 import { mcp } from '../src/index.ts';
-import { Author, ENTITIES, startLibrary } from './support/app.ts';
+import { Author, connect, ENTITIES, startLibrary } from './support/app.ts';
 
 t.test('wrong options are refused, and named', async (t) => {
   const orm = await openSqlite(t, { entities: ENTITIES });
@@ -45,18 +45,22 @@ t.test('wrong options are refused, and named', async (t) => {
   t.match(await message({ instructions: 7 }), /"instructions" must be a text/);
 });
 
-t.test('it is registered between the plugin and the routers', async (t) => {
+t.test('it needs the plugin of core, and may stand behind the routers', async (t) => {
   const orm = await openSqlite(t, { entities: ENTITIES });
   class AuthorViewSet extends ModelViewSet(Author, { read: readShape(Author, ['id']) }) {}
-  const router = new Router().register('authors', AuthorViewSet);
   const app = fastify(serverOptions());
   t.teardown(() => app.close());
   await t.rejects(async () => app.register(mcp, { resources: 'all' }), /@viewset\/core/);
   const late = fastify(serverOptions());
   t.teardown(() => late.close());
   await late.register(viewset, { orm });
-  await late.register(router.plugin);
-  await t.rejects(async () => late.register(mcp, { resources: 'all' }), /mcp: register it before the routers/);
+  late.get('/authors/own', async () => ({ own: true }));
+  await late.register(new Router().register('authors', AuthorViewSet).plugin);
+  await late.register(mcp, { resources: 'all', anonymous: true });
+  const { call } = await connect(t, `${await late.listen({ port: 0, host: '127.0.0.1' })}/mcp`);
+  t.match((await call('describe')).value, { resources: { authors: 'Author. search, get' } });
+  t.match(await call('search', { resource: 'authors' }), { isError: false });
+  t.match(await call('get', { resource: 'authors', id: 'own' }), { isError: true, value: { status: 404 } });
 });
 
 t.test('a caller needs a token unless the option says otherwise', async (t) => {

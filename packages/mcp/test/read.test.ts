@@ -238,7 +238,21 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     const { call: send } = await connect(t, early, '7');
     t.match(await send('get', { resource: 'authors', id: 'early' }), {
       isError: true,
-      value: { error: 'No record has this id' },
+      value: { status: 404 },
+    });
+  });
+
+  t.test('a hook that answers before the route is not taken for the route', async (t) => {
+    const { url: hooked } = await startLibrary(t, orm, {
+      first: (made) =>
+        void made.addHook('onRequest', async (request, reply) => {
+          if (request.url.startsWith('/api/authors/')) return reply.send({ id: 1, name: 'of a hook' });
+        }),
+    });
+    const { call: send } = await connect(t, hooked, '7');
+    t.match(await send('get', { resource: 'authors', id: 1 }), {
+      isError: true,
+      value: { error: 'The response is not that of the resource' },
     });
   });
 
