@@ -39,7 +39,7 @@ function listenTo(logger: Logger): Set<StatementListener> {
     if (own.isEnabled(namespace as LoggerNamespace, context)) own.log(namespace, message, context);
   };
   logger.logQuery = (context) => {
-    const namespace = (context.namespace ?? 'query') as LoggerNamespace;
+    const { namespace = 'query' } = context;
     // MikroORM tells of a slow statement once more.
     if (namespace === 'query') for (const listener of listeners) listener(statementOf(context));
     if (own.isEnabled(namespace, context)) own.logQuery(context);
@@ -48,5 +48,5 @@ function listenTo(logger: Logger): Set<StatementListener> {
 }
 
 function statementOf({ query = '', took = 0, level }: LogContext): RanStatement {
-  return { text: String(query), tookMs: took, isFailed: level === 'error' };
+  return { text: query, tookMs: took, isFailed: level === 'error' };
 }

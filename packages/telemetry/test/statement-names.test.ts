@@ -1,14 +1,10 @@
 /** The names of statements: kinds and tables, and never a value. */
-import { MikroORM } from '@mikro-orm/sqlite';
 import t from 'tap';
+import { openSqlite } from '../../core/test/support/databases.ts';
 import { LIBRARY } from '../../core/test/support/library.ts';
 import { StatementNames } from '../src/statement-names.ts';
 
-const orm = await MikroORM.init({ dbName: ':memory:', entities: LIBRARY });
-t.teardown(() => orm.close(true));
-const names = new StatementNames(orm);
-
-for (const [text, operation, collection] of [
+const CASES = [
   ['select "b0"."id" from "book" as "b0" where "b0"."title" = ?', 'SELECT', 'book'],
   ['select `b0`.`id` from `book` as `b0`', 'SELECT', 'book'],
   ['select * from "public"."publisher"', 'SELECT', 'publisher'],
@@ -28,11 +24,15 @@ for (const [text, operation, collection] of [
   ['db.commit();', 'commit', undefined],
   ["db.getCollection('book').secret()", 'OTHER', undefined],
   ['', 'OTHER', undefined],
-] as const) {
-  t.strictSame(names.of(text), { operation, collection }, text);
-}
+] as const;
+
+t.test('a statement has its kind and its table', async (t) => {
+  const names = new StatementNames(await openSqlite(t, { entities: LIBRARY }));
+  for (const [text, operation, collection] of CASES) t.strictSame(names.of(text), { operation, collection }, text);
+});
 
 t.test('the time grows with the length of a text alone', async (t) => {
+  const names = new StatementNames(await openSqlite(t, { entities: LIBRARY }));
   const words = `select ${'from '.repeat(100_000)}${'from a.'.repeat(100_000)}`;
   t.strictSame(names.of(words), { operation: 'SELECT', collection: undefined });
 });
