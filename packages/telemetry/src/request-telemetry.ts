@@ -16,7 +16,7 @@ import type { StatementName } from './statement-names.ts';
 /** The telemetry of one request, from its first hook to the end of its response. */
 export class RequestTelemetry {
   readonly context: Context;
-  readonly startedMs = performance.now();
+  readonly startedMs: number;
   /** The number of its statements, without the begin and end of transactions. */
   statements = 0;
   /** The time that they took together, in milliseconds. */
@@ -25,15 +25,21 @@ export class RequestTelemetry {
   readonly #request: FastifyRequest;
   #fault: string | undefined;
 
-  constructor(tracer: Tracer, request: FastifyRequest) {
+  /** @param elapsedMs the time since the request came in, if that is known late; the SDK is exact only from now on */
+  constructor(tracer: Tracer, request: FastifyRequest, elapsedMs = 0) {
     this.#request = request;
+    this.startedMs = performance.now() - elapsedMs;
     const active = context.active();
     // With the instrumentation of node:http, the span of the server is there already.
     const isInner = trace.getSpan(active) !== undefined;
     const parent = isInner ? active : propagation.extract(active, request.headers);
     this.#span = tracer.startSpan(
       spanName(request),
-      { kind: isInner ? SpanKind.INTERNAL : SpanKind.SERVER, attributes: requestAttributes(request) },
+      {
+        kind: isInner ? SpanKind.INTERNAL : SpanKind.SERVER,
+        ...(elapsedMs === 0 ? {} : { startTime: Date.now() - elapsedMs }),
+        attributes: requestAttributes(request),
+      },
       parent,
     );
     this.context = trace.setSpan(parent, this.#span);

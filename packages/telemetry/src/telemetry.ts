@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { context, metrics, trace } from '@opentelemetry/api';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { hearStatements, type RanStatement } from './hear-statements.ts';
 import { resolveOptions, type ResolvedOptions, type TelemetryOptions } from './options.ts';
@@ -72,6 +72,8 @@ function hearRequests(
     unit: '{request}',
     description: 'Number of active HTTP server requests',
   });
+  const end = (told: RequestTelemetry, reply: FastifyReply): void =>
+    duration.record((performance.now() - told.startedMs) / 1000, told.end(reply));
   const enter = (state: InFlight, done: () => void): void =>
     inFlight.run(state, () => context.with(state.telemetry.context, done));
   app.addHook('onRequest', (request, reply, done) => {
@@ -82,9 +84,14 @@ function hearRequests(
     // Not onResponse, which Fastify does not call for a client that went away.
     reply.raw.once('close', () => {
       active.add(-1, common);
-      duration.record((performance.now() - state.telemetry.startedMs) / 1000, state.telemetry.end(reply));
+      end(state.telemetry, reply);
     });
     enter(state, done);
+  });
+  // Of a request that core refuses before this plugin hears of it, because it has too many or they come too fast.
+  app.addHook('onResponse', (request, reply, done) => {
+    if (!states.has(request)) end(new RequestTelemetry(tracer, request, reply.elapsedTime), reply);
+    done();
   });
   // A body comes in by events of the socket, which know nothing of the request.
   app.addHook('preValidation', (request, _reply, done) => {

@@ -10,7 +10,16 @@ import {
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics';
 import { InMemorySpanExporter, TracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
-import { action, ModelViewSet, readShape, Router, serverOptions, viewset, writeShape } from '@viewset/core';
+import {
+  action,
+  IPRateLimit,
+  ModelViewSet,
+  readShape,
+  Router,
+  serverOptions,
+  viewset,
+  writeShape,
+} from '@viewset/core';
 import fastify, { type FastifyInstance } from 'fastify';
 import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -57,11 +66,11 @@ forEachDatabase(t, { entities: LIBRARY, orm }, async (t, orm, database) => {
   await fillLibrary(orm);
   const lines: string[] = [];
   const started: FastifyInstance[] = [];
-  const start = async (options: TelemetryOptions = {}): Promise<FastifyInstance> => {
+  const start = async (options: TelemetryOptions = {}, throttles: IPRateLimit[] = []): Promise<FastifyInstance> => {
     const app = fastify(serverOptions({ logger: { stream: { write: (line: string) => void lines.push(line) } } }));
     t.teardown(() => app.close());
     started.push(app);
-    await app.register(viewset, { orm });
+    await app.register(viewset, { orm, throttles });
     await app.register(telemetry, options);
     app.get('/own/:name', async () => ({}));
     await app.register(new Router({ prefix: 'api' }).register('books', BookViewSet).plugin);
@@ -166,6 +175,14 @@ forEachDatabase(t, { entities: LIBRARY, orm }, async (t, orm, database) => {
     t.match(found.at(-1), { name: 'GET /api/books/wait', attributes: { 'error.type': 'aborted' } });
   });
 
+  t.test('a request that core refuses at once has a span too', async (t) => {
+    const throttled = await start({ serverTiming: true }, [new IPRateLimit(1, 60)]);
+    await throttled.inject('/api/books');
+    const found = await during(() => throttled.inject('/api/books'));
+    t.equal(found.length, 1);
+    t.match(found[0], { name: 'GET /api/books', attributes: { 'http.response.status_code': 429 } });
+  });
+
   t.test('Server-Timing tells the time of a request and of its statements, if the option says so', async (t) => {
     t.notOk('server-timing' in (await app.inject('/api/books/1')).headers);
     const timed = await start({ serverTiming: true });
@@ -218,6 +235,10 @@ t.test('metrics count requests by operation and outcome', async (t) => {
     'http.response.status_code': 500,
     'viewset.operation': 'failBook',
   });
+  t.ok(
+    duration.dataPoints.some(({ attributes }) => attributes['http.response.status_code'] === 429),
+    'those that were refused too',
+  );
   const active = all.findLast(({ descriptor }) => descriptor.name === 'http.server.active_requests')!;
   for (const { value } of active.dataPoints) t.equal(value, 0, 'every request has ended');
   t.notMatch(JSON.stringify(all), SECRET);
