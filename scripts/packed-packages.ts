@@ -19,6 +19,7 @@ export const PUBLISHED = [
   'mongodb',
   'auth',
   'outbox',
+  'telemetry',
   'openapi',
   'explorer',
   'client',

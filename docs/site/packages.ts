@@ -4,6 +4,7 @@ const LIBRARIES = [
   'mongodb',
   'auth',
   'outbox',
+  'telemetry',
   'openapi',
   'explorer',
   'client',

@@ -19,6 +19,8 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['cursor pagination secret', ['/pagination#cursors', '/plugin']],
   ['health check of my own', ['/health#a-health-check-of-your-own']],
   ['nested object in an answer', ['/read-shapes#nested-shapes', '/relations-to-many#objects-or-values']],
+  ['opentelemetry', ['/telemetry']],
+  ['tracing', ['/telemetry']],
   ['who is logged in', ['/authentication', '/guide#who-is-logged-in']],
   ['upload a file', ['/files']],
   ['forgot password', ['/accounts#a-forgotten-password', '/accounts']],

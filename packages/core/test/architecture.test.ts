@@ -8,12 +8,13 @@ const coreFolder = new URL('../src/', import.meta.url);
 const core = readModules(coreFolder);
 const auth = readModules(new URL('../../auth/src/', import.meta.url));
 const outbox = readModules(new URL('../../outbox/src/', import.meta.url));
+const telemetry = readModules(new URL('../../telemetry/src/', import.meta.url));
 const mongodb = readModules(new URL('../../mongodb/src/', import.meta.url));
 const cli = readModules(new URL('../../cli/src/', import.meta.url));
 const idempotency = readModules(new URL('../../idempotency/src/', import.meta.url));
 const mcp = readModules(new URL('../../mcp/src/', import.meta.url));
 const testing = readModules(new URL('../../testing/src/', import.meta.url));
-const every = [...core, ...auth, ...outbox, ...mongodb, ...cli, ...idempotency, ...mcp, ...testing];
+const every = [...core, ...auth, ...outbox, ...telemetry, ...mongodb, ...cli, ...idempotency, ...mcp, ...testing];
 const layers = documentedLayers();
 
 /** The entries of core: for applications, and for packages that bring a backend. */
@@ -75,6 +76,7 @@ t.test('no file imports itself, directly or through others', async (t) => {
   t.strictSame(cycles(core), [], 'in core');
   t.strictSame(cycles(auth), [], 'in auth');
   t.strictSame(cycles(outbox), [], 'in outbox');
+  t.strictSame(cycles(telemetry), [], 'in telemetry');
   t.strictSame(cycles(mongodb), [], 'in mongodb');
   t.strictSame(cycles(cli), [], 'in cli');
   t.strictSame(cycles(idempotency), [], 'in idempotency');
@@ -139,6 +141,7 @@ t.test('what MikroORM keeps on entities under names of two underscores stands in
 for (const [name, modules, doors] of [
   ['auth', auth, ['@viewset/core']],
   ['outbox', outbox, ['@viewset/core']],
+  ['telemetry', telemetry, ['@viewset/core']],
   ['mongodb', mongodb, ['@viewset/core', '@viewset/core/backend']],
   ['cli', cli, ['@viewset/core']],
   ['idempotency', idempotency, ['@viewset/core']],
@@ -175,6 +178,7 @@ for (const [name, modules, entries] of [
   ['core', core, ENTRIES],
   ['auth', auth, ['index.ts']],
   ['outbox', outbox, ['index.ts']],
+  ['telemetry', telemetry, ['index.ts']],
   ['mongodb', mongodb, ['index.ts']],
   ['cli', cli, ['index.ts']],
   ['idempotency', idempotency, ['index.ts']],

@@ -1,0 +1,129 @@
+import {
+  type Attributes,
+  context,
+  type Context,
+  propagation,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Tracer,
+} from '@opentelemetry/api';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { RanStatement } from './hear-statements.ts';
+import type { StatementName } from './statement-names.ts';
+
+/** The telemetry of one request, from its first hook to the end of its response. */
+export class RequestTelemetry {
+  readonly context: Context;
+  readonly startedMs: number;
+  /** The number of its statements, without the begin and end of transactions. */
+  statements = 0;
+  /** The time that they took together, in milliseconds. */
+  databaseMs = 0;
+  readonly #span: Span;
+  readonly #request: FastifyRequest;
+  #fault: string | undefined;
+
+  /** @param elapsedMs the time since the request came in, if that is known late; the SDK is exact only from now on */
+  constructor(tracer: Tracer, request: FastifyRequest, elapsedMs = 0) {
+    this.#request = request;
+    this.startedMs = performance.now() - elapsedMs;
+    const active = context.active();
+    // With the instrumentation of node:http, the span of the server is there already.
+    const isInner = trace.getSpan(active) !== undefined;
+    const parent = isInner ? active : propagation.extract(active, request.headers);
+    this.#span = tracer.startSpan(
+      spanName(request),
+      {
+        kind: isInner ? SpanKind.INTERNAL : SpanKind.SERVER,
+        ...(elapsedMs === 0 ? {} : { startTime: Date.now() - elapsedMs }),
+        attributes: requestAttributes(request),
+      },
+      parent,
+    );
+    this.context = trace.setSpan(parent, this.#span);
+  }
+
+  /** Notes the kind of an error, whose message may hold values. */
+  fail(error: Error): void {
+    this.#fault = error.name;
+  }
+
+  /** Adds the span of a statement, which has run. */
+  addStatement(
+    tracer: Tracer,
+    database: string,
+    { operation, collection }: StatementName,
+    { tookMs, isFailed }: RanStatement,
+  ): void {
+    const summary = collection === undefined ? operation : `${operation} ${collection}`;
+    const end = Date.now();
+    const span = tracer.startSpan(
+      summary,
+      {
+        kind: SpanKind.CLIENT,
+        startTime: end - tookMs,
+        attributes: {
+          'db.system.name': database,
+          'db.operation.name': operation,
+          'db.query.summary': summary,
+          ...(collection === undefined ? {} : { 'db.collection.name': collection }),
+        },
+      },
+      this.context,
+    );
+    if (isFailed) span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end(end);
+  }
+
+  /** Ends the span. Returns the attributes of the metrics. */
+  end({ raw, statusCode }: FastifyReply): Attributes {
+    const isSent = raw.writableEnded;
+    const isFault = isSent && statusCode >= 500;
+    const outcome: Attributes = {
+      ...(isSent ? { 'http.response.status_code': statusCode } : { 'error.type': 'aborted' }),
+      ...(isFault ? { 'error.type': this.#fault ?? String(statusCode) } : {}),
+    };
+    this.#span.setAttributes(outcome);
+    if (isFault) this.#span.setStatus({ code: SpanStatusCode.ERROR });
+    this.#span.end();
+    return { ...metricAttributes(this.#request), ...outcome };
+  }
+}
+
+function spanName(request: FastifyRequest): string {
+  const route = routeOf(request);
+  return route === undefined ? request.method : `${request.method} ${route}`;
+}
+
+/** The path of the route, whose parameters have no values; undefined if there is no route. */
+function routeOf({ routeOptions }: FastifyRequest): string | undefined {
+  return routeOptions.config.viewset?.path ?? routeOptions.url;
+}
+
+function requestAttributes(request: FastifyRequest): Attributes {
+  const { viewset: plan } = request.routeOptions.config;
+  return {
+    ...commonAttributes(request),
+    'network.protocol.version': request.raw.httpVersion,
+    ...(plan === undefined
+      ? {}
+      : { 'viewset.view': plan.view.name, 'viewset.action': plan.action, 'viewset.operation': plan.operationId }),
+  };
+}
+
+function metricAttributes(request: FastifyRequest): Attributes {
+  const { viewset: plan } = request.routeOptions.config;
+  return { ...commonAttributes(request), ...(plan === undefined ? {} : { 'viewset.operation': plan.operationId }) };
+}
+
+/** The attributes of a request that is in flight. */
+export function commonAttributes(request: FastifyRequest): Attributes {
+  const route = routeOf(request);
+  return {
+    'http.request.method': request.method,
+    'url.scheme': request.protocol,
+    ...(route === undefined ? {} : { 'http.route': route }),
+  };
+}

@@ -1,0 +1,143 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { context, metrics, trace } from '@opentelemetry/api';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import { hearStatements, type RanStatement } from './hear-statements.ts';
+import { resolveOptions, type ResolvedOptions, type TelemetryOptions } from './options.ts';
+import { commonAttributes, RequestTelemetry } from './request-telemetry.ts';
+import { databaseOf, StatementNames } from './statement-names.ts';
+
+const NAME = '@viewset/telemetry';
+
+/** The bounds that the conventions of OpenTelemetry recommend for durations of requests, in seconds. */
+const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+
+/** Begins and ends of transactions. */
+const BRACKETS: ReadonlySet<string> = new Set([
+  'BEGIN',
+  'COMMIT',
+  'ROLLBACK',
+  'SAVEPOINT',
+  'RELEASE',
+  'begin',
+  'commit',
+  'rollback',
+]);
+
+interface InFlight {
+  readonly request: FastifyRequest;
+  readonly telemetry: RequestTelemetry;
+}
+
+/**
+ * Tells OpenTelemetry of requests and their statements: a span for each request with its route, view and action, a span for each statement
+ * with its kind and table, and the metrics `http.server.request.duration` and `http.server.active_requests`. It never tells values: no
+ * URL, no parameter, no text of a statement, no message of an error. Slow statements appear in the log of the request.
+ *
+ * The application sets up the SDK of OpenTelemetry and its exporters. Without an SDK, spans and metrics go nowhere. Register the plugin right
+ * after `viewset`.
+ *
+ * Throws ImproperlyConfigured for a wrong option.
+ *
+ * @example
+ * await app.register(viewset, { orm });
+ * await app.register(telemetry, { serverTiming: true, slowStatementMs: 200 });
+ * // GET /api/products    Server-Timing: total;dur=3.1, db;dur=2;desc="2 statements"
+ */
+export const telemetry = fp(
+  async (app: FastifyInstance, given: TelemetryOptions): Promise<void> => {
+    const options = resolveOptions(given);
+    const inFlight = new AsyncLocalStorage<InFlight>();
+    const states = new WeakMap<FastifyRequest, InFlight>();
+    hearRequests(app, inFlight, states);
+    hearDatabase(app, inFlight, options);
+    if (options.serverTiming) addServerTiming(app, states);
+  },
+  { name: NAME, fastify: '5.x', dependencies: ['@viewset/core'] },
+);
+
+function hearRequests(
+  app: FastifyInstance,
+  inFlight: AsyncLocalStorage<InFlight>,
+  states: WeakMap<FastifyRequest, InFlight>,
+): void {
+  const tracer = trace.getTracer(NAME);
+  const meter = metrics.getMeter(NAME);
+  const duration = meter.createHistogram('http.server.request.duration', {
+    unit: 's',
+    description: 'Duration of HTTP server requests',
+    advice: { explicitBucketBoundaries: BOUNDS },
+  });
+  const active = meter.createUpDownCounter('http.server.active_requests', {
+    unit: '{request}',
+    description: 'Number of active HTTP server requests',
+  });
+  const end = (told: RequestTelemetry, reply: FastifyReply): void =>
+    duration.record((performance.now() - told.startedMs) / 1000, told.end(reply));
+  const enter = (state: InFlight, done: () => void): void =>
+    inFlight.run(state, () => context.with(state.telemetry.context, done));
+  app.addHook('onRequest', (request, reply, done) => {
+    const state = { request, telemetry: new RequestTelemetry(tracer, request) };
+    states.set(request, state);
+    const common = commonAttributes(request);
+    active.add(1, common);
+    // Not onResponse, which Fastify does not call for a client that went away.
+    reply.raw.once('close', () => {
+      active.add(-1, common);
+      end(state.telemetry, reply);
+    });
+    enter(state, done);
+  });
+  // Of a request that core refuses before this plugin hears of it, because it has too many or they come too fast.
+  app.addHook('onResponse', (request, reply, done) => {
+    if (!states.has(request)) end(new RequestTelemetry(tracer, request, reply.elapsedTime), reply);
+    done();
+  });
+  // A body comes in by events of the socket, which know nothing of the request.
+  app.addHook('preValidation', (request, _reply, done) => {
+    const state = states.get(request);
+    if (state === undefined) done();
+    else enter(state, done);
+  });
+  app.addHook('onError', (request, _reply, error, done) => {
+    states.get(request)?.telemetry.fail(error);
+    done();
+  });
+}
+
+function hearDatabase(app: FastifyInstance, inFlight: AsyncLocalStorage<InFlight>, options: ResolvedOptions): void {
+  const { orm } = app.viewset;
+  const tracer = trace.getTracer(NAME);
+  const database = databaseOf(orm);
+  const names = new StatementNames(orm);
+  const hear = (statement: RanStatement): void => {
+    const state = inFlight.getStore();
+    if (state === undefined) return;
+    const name = names.of(statement.text);
+    const { telemetry: told, request } = state;
+    if (!BRACKETS.has(name.operation)) told.statements += 1;
+    told.databaseMs += statement.tookMs;
+    told.addStatement(tracer, database, name, statement);
+    if (options.slowStatementMs === null || statement.tookMs < options.slowStatementMs) return;
+    const { viewset: plan } = request.routeOptions.config;
+    request.log.warn(
+      { view: plan?.view.name, action: plan?.action, ...name, tookMs: statement.tookMs },
+      'a statement was slow',
+    );
+  };
+  const stop = hearStatements(orm, hear);
+  app.addHook('onClose', async () => stop());
+}
+
+function addServerTiming(app: FastifyInstance, states: WeakMap<FastifyRequest, InFlight>): void {
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    const state = states.get(request);
+    if (state !== undefined) {
+      const { startedMs, databaseMs, statements } = state.telemetry;
+      const total = (performance.now() - startedMs).toFixed(1);
+      const noun = statements === 1 ? 'statement' : 'statements';
+      void reply.header('server-timing', `total;dur=${total}, db;dur=${databaseMs};desc="${statements} ${noun}"`);
+    }
+    done();
+  });
+}
