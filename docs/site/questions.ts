@@ -55,6 +55,7 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['members see only their projects', ['/permissions']],
   ['logout', ['/authentication#logout']],
   ['soft delete and restore', ['/soft-delete']],
+  ['list deleted records', ['/soft-delete#who-sees-deleted-records', '/soft-delete']],
   ['nested route of a parent', ['/nested-routes']],
   ['export as csv', ['/exports']],
   ['count by status', ['/aggregates']],

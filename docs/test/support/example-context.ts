@@ -77,6 +77,7 @@ const ProductSchema = defineEntity({
     name: p.string().length(200),
     price: p.decimal('number').precision(10).scale(2),
     stock: p.integer().default(0),
+    deleted_at: p.datetime().nullable(),
     owner: () => p.manyToOne(Account),
   },
 });

@@ -116,6 +116,8 @@ export interface Declarations {
   readonly exports: string;
   /** The values that the summary tells, by the names that clients ask for; never if there is none. */
   readonly summary: unknown;
+  /** True if the view lists deleted records, and restores them. */
+  readonly restores: boolean;
 }
 
 type None = Record<never, never>;
@@ -194,11 +196,25 @@ type Selecting<D extends Declarations, Output, Member> = [keyof D['expandable'] 
  */
 type ModelRoutes<View, D extends Declarations> = OperationsAt<View, OperationName<D> & keyof View, D> &
   ([D['summary']] extends [never] ? unknown : { readonly summary: SummaryOf<D> }) &
+  (D['restores'] extends true ? Restoring<D> : unknown) &
   ('update' extends D['operations']
     ? 'PUT' extends D['updateMethods']
       ? Pick<Operations<D>, 'replace'>
       : unknown
     : unknown);
+
+/** The actions of a view that shows deleted records. */
+type Restoring<D extends Declarations> = {
+  readonly restore: { readonly post: Of<DetailOf<D>, undefined, Answered<D, 'retrieve'>> };
+} & ('list' extends D['operations'] ? { readonly deleted: { readonly get: DeletedOf<D> } } : unknown);
+
+interface DeletedOf<D extends Declarations> {
+  readonly detail: false;
+  readonly query: OneByOne<ListParameters<D>>;
+  readonly body: undefined;
+  readonly data: ListOf<D>['data'];
+  readonly errors: None;
+}
 
 /** The summary of a view, whose answer has the groups and values that a client asks for. */
 interface SummaryOf<D extends Declarations> {

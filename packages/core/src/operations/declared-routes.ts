@@ -16,6 +16,7 @@ import type { Preconditions } from '../viewset/writes/writing-definition.ts';
 import { type AnsweringOperation, isAnswering } from '../viewset/request/answer.ts';
 import { EXPORT_TYPES } from '../exports/list-export.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
+import { permissionsForDeleted } from '../viewset/setup/deleted-records.ts';
 import type { ParentProof } from '../viewset/visible/parent.ts';
 import { readingRecords } from '../viewset/request/unread-records.ts';
 import { inTransaction } from '../viewset/writes/transaction.ts';
@@ -119,7 +120,14 @@ export function declaredRoutes(mounted: MountedView): DeclaredRoute[] {
   const operations = declaredOperations(mounted);
   const exported = declaredExports(mounted, operations);
   const summary = declaredSummary(mounted);
-  const routes = [...operations, ...exported, ...declaredBulk(mounted), ...summary, ...declaredActions(mounted)];
+  const routes = [
+    ...operations,
+    ...exported,
+    ...declaredBulk(mounted),
+    ...summary,
+    ...declaredDeleted(mounted, operations),
+    ...declaredActions(mounted),
+  ];
   if (!hasTransactions(mounted.context.orm)) {
     for (const route of routes) requireNoTransaction(mounted.view, route);
   }
@@ -225,6 +233,30 @@ function declaredSummary({ view, definition: { summary } }: MountedView): Declar
       transaction: false,
       transactionReasons: () => [],
       handler: (request) => view[SUMMARIZE](request),
+      proof: 'none',
+    },
+  ];
+}
+
+/** Declares the list of the deleted records, which those see who may restore them. */
+function declaredDeleted(
+  { view, definition: { softDelete }, context }: MountedView,
+  operations: readonly DeclaredRoute[],
+): DeclaredRoute[] {
+  const list = operations.find(({ action, method }) => action === 'list' && method === 'GET');
+  if (softDelete?.visibleTo === undefined || list === undefined) return [];
+  const { responses } = list.options;
+  const permissions = permissionsForDeleted(view, softDelete.visibleTo, context.defaults.permissionClasses);
+  return [
+    {
+      ...list,
+      action: 'deleted',
+      suffix: '/deleted',
+      urlName: 'deleted',
+      options: { responses, listParameters: true, ...permissions },
+      // `expand` and `fields` are of the five operations.
+      answerParameters: undefined,
+      preconditions: undefined,
       proof: 'none',
     },
   ];

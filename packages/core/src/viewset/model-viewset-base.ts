@@ -4,7 +4,6 @@ import { SUMMARIZE } from '../aggregates/summary.ts';
 import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
 import { NotFound } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
-import { removeEntity } from '../mikro/remove-entity.ts';
 import { type QuerySet, slicedError } from '../query/queryset.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
 import type { ByProperty, ResolvedData } from '../shapes/write/write-input.ts';
@@ -23,6 +22,7 @@ import { loadStored } from './request/unread-records.ts';
 import { Resource } from './setup/resource.ts';
 import { type ShowingDefinition, ShownRecords } from './visible/shown-records.ts';
 import { type RecordView, SHOWS } from './visible/shown-view.ts';
+import { RESTORE } from './setup/deleted-records.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './setup/view-definition.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './setup/view-documentation.ts';
 import { ViewSet } from './viewset.ts';
@@ -243,11 +243,12 @@ export abstract class ModelViewSetBase<
     return entity;
   }
 
-  /** Deletes a record, inside the request's transaction. Override it to mark the record as deleted instead. */
+  /** Deletes a record, inside the request's transaction. With the option `softDelete` it marks the record as deleted instead. */
   async performDestroy(request: FastifyRequest, entity: Entity): Promise<void> {
     checkNotGivenUp(request);
-    removeEntity(request.em, entity);
-    await this.#parts.writes.flush(request);
+    const { writes } = this.#parts;
+    writes.remove(request, entity);
+    await writes.flush(request);
   }
 
   /**
@@ -425,6 +426,14 @@ export abstract class ModelViewSetBase<
     } catch (error) {
       throw await lists.answerTo(request, error);
     }
+  }
+
+  /**
+   * POST on the restoring of a deleted record.
+   * @internal
+   */
+  [RESTORE](request: FastifyRequest): Promise<object> {
+    return this.#parts.writes.restore(request, this.#answer(request, 'retrieve'));
   }
 
   /** @internal */

@@ -38,6 +38,7 @@ import { actionsOf, type Words } from './action.ts';
 import { DECLARATIONS, ownMembers, spelledAlike } from './class-members.ts';
 import { type Operation, UPDATE_METHODS, type UpdateMethod } from '../request/operation.ts';
 import { IDEMPOTENCY_RULE, type IdempotencyMode } from './idempotency.ts';
+import { SOFT_DELETE_RULE, type SoftDeleteOption } from '../visible/soft-delete.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './view-documentation.ts';
 
 /** A text field to search: `name` contains the word, `^name` starts with it, `=name` equals it. */
@@ -351,6 +352,20 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    * `book.created`. Default: none.
    */
   readonly emits?: readonly WriteKind[];
+  /**
+   * The property that has the time of the deletion: DELETE stores it, and the view does not have the record any more. Its bodies, and those of other
+   * views, cannot refer to it. `{ property, visibleTo }` adds a list of deleted records and an action that restores one. Default: DELETE deletes.
+   *
+   * @example
+   * class KeptViewSet extends ModelViewSet(Product, {
+   *   read,
+   *   write,
+   *   softDelete: { property: 'deleted_at', visibleTo: [IsRoleAdminUser] },
+   * }) {}
+   * // DELETE /products/7: update product set deleted_at = … where id = 7 and deleted_at is null
+   * // GET /products/deleted, POST /products/7/restore
+   */
+  readonly softDelete?: SoftDeleteOption<Entity>;
   /** See `ViewSet.permissionClasses`. */
   readonly permissionClasses?: readonly PermissionClass[];
   /** See `ViewSet.throttles`. */
@@ -464,6 +479,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
   etags: BOOLEAN,
   requireIfMatch: BOOLEAN,
   emits: WRITE_KINDS,
+  softDelete: SOFT_DELETE_RULE,
   permissionClasses: LIST,
   throttles: RATE_LIMIT_RULES,
   ignoreUnknownParameters: ANYTHING,

@@ -21,6 +21,7 @@ import { Envelope } from '../answers/envelope.ts';
 import { Bulk, type BulkOption } from '../writes/bulk.ts';
 import { Customized } from '../request/customized.ts';
 import { checkCreatedReferences, faultOfCreation } from './creatable.ts';
+import { restoringActions, type RestoringView } from './deleted-records.ts';
 import { fileActions, type FileRecord } from './file-actions.ts';
 import { sentFiles } from '../files/file-links.ts';
 import { InputResolution, type InputView } from '../writes/input-resolution.ts';
@@ -29,6 +30,7 @@ import { Nesting } from '../visible/nesting.ts';
 import { namedShapes } from '../request/named-shapes.ts';
 import { RecordKey } from '../visible/record-key.ts';
 import { RecordLists } from './record-lists.ts';
+import { SoftDelete } from '../visible/soft-delete.ts';
 import { Selections } from '../answers/selections.ts';
 import { type RecordView, type ShownView, SHOWS } from '../visible/shown-view.ts';
 import {
@@ -46,7 +48,7 @@ import { type ListenersByOperation, listenersOf } from '../writes/write-listener
 import { WritePlan } from '../writes/write-plan.ts';
 
 /** The part of a view that its resource asks. */
-interface ResourceView extends InputView, AnsweringView, TakingView {
+interface ResourceView extends InputView, AnsweringView, TakingView, RestoringView {
   readonly permissionClasses: readonly PermissionClass[] | undefined;
   getObject(request: FastifyRequest): Promise<object>;
   readonly [SHOWS]: Pick<RecordView<Resource>, 'findForFile'>;
@@ -67,6 +69,7 @@ export class Resource implements ViewDefinition {
   readonly key: RecordKey;
   /** The way to the parent of a view that is nested in another one. */
   readonly nesting: Nesting | undefined;
+  readonly softDelete: SoftDelete | undefined;
   readonly answers: Answers;
   readonly envelope: Envelope;
   readonly lists: RecordLists;
@@ -78,7 +81,7 @@ export class Resource implements ViewDefinition {
   readonly preconditions: Preconditions | undefined;
   readonly listeners: ListenersByOperation;
   readonly writes: WritePlan;
-  /** The routes that send the record's files. */
+  /** The routes that the declarations bring along: those that send the record's files, and that restore it. */
   readonly actions: ReadonlyMap<string, Action>;
   readonly prepareDetailAction: NonNullable<ViewDefinition['prepareDetailAction']>;
   readonly permissions: readonly Permission[];
@@ -127,9 +130,8 @@ export class Resource implements ViewDefinition {
     this.input = input;
     for (const { references } of input?.shapes ?? []) checkCreatedReferences(name, orm, references);
     this.resolution = new InputResolution(view, input, options, meta, context);
-    const recordOf: FileRecord = (request, reply, file) => view[SHOWS].findForFile(request, reply, file);
-    this.actions =
-      input === undefined ? new Map() : fileActions(input.files, sentFiles({ entity, ...options }), recordOf);
+    this.softDelete = options.softDelete === undefined ? undefined : this.#makeSoftDelete(options.softDelete);
+    this.actions = this.#makeActions(view, entity, options, context);
     this.prepareDetailAction = (request) => view.getObject(request);
 
     const shapes = this.#readShapes(entity, options.read);
@@ -173,6 +175,28 @@ export class Resource implements ViewDefinition {
     const shapes = answers.choicesFor('list').map(({ shape }) => shape);
     const { narrowingParameters: narrowing } = lists;
     return new Summary({ name, meta, platform: orm.em.getPlatform(), option, shapes, narrowing });
+  }
+
+  /** Makes the routes that the declarations bring along. */
+  #makeActions(
+    view: ResourceView,
+    entity: EntityName<object>,
+    options: AnyModelOptions,
+    { defaults }: ViewContext,
+  ): ReadonlyMap<string, Action> {
+    const { input, softDelete } = this;
+    const recordOf: FileRecord = (request, reply, file) => view[SHOWS].findForFile(request, reply, file);
+    return new Map([
+      ...(input === undefined ? [] : fileActions(input.files, sentFiles({ entity, ...options }), recordOf)),
+      ...restoringActions(view, softDelete, defaults.permissionClasses),
+    ]);
+  }
+
+  #makeSoftDelete(option: string | { readonly property: string }): SoftDelete {
+    const { name, meta, input, key } = this;
+    const sent = (input?.shapes ?? []).flatMap(({ fields }) => fields.map((field) => field.name));
+    const written = [...sent, ...(input?.filled ?? [])];
+    return new SoftDelete({ name, meta, written, isSingleton: key.singleton !== undefined }, option);
   }
 
   #readShapes(entity: EntityName<object>, read: unknown): ReadonlyMap<string, ReadShape<object, object>> {

@@ -21,6 +21,7 @@ import type { Operation, UpdateMethod, WriteOperation } from '../request/operati
 import type { ReadInput } from '../request/read-input.ts';
 import type { KeyDefinition } from '../visible/record-key.ts';
 import type { ShownView } from '../visible/shown-view.ts';
+import type { SoftDelete } from '../visible/soft-delete.ts';
 import type { WriteListeners } from '../writes/write-listener.ts';
 import type { Preconditions } from '../writes/writing-definition.ts';
 import type { FormFields, ViewInput } from '../writes/view-input.ts';
@@ -169,6 +170,8 @@ export interface ViewDefinition {
   readonly input?: ViewInput | undefined;
   /** The groups of the records; undefined if the view declares none. */
   readonly summary?: Summary | undefined;
+  /** The way to delete records and keep them; undefined if a deleted one is gone, or the view has no entity. */
+  readonly softDelete?: SoftDelete | undefined;
   /** Finds the views that the declarations name, once all are registered. Throws ImproperlyConfigured if one is not. */
   findViews?(registered: readonly ShownView[]): void;
   /** Further routes that the declarations bring along, by the names of actions. */

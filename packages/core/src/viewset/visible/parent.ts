@@ -127,7 +127,7 @@ export class Parent {
   }
 
   async #ask(request: FastifyRequest): Promise<AskedParent> {
-    const { meta, customized } = this.definition;
+    const { meta, customized, softDelete } = this.definition;
     const { outer: above } = this;
     const outer = above === undefined ? undefined : await above.#ask(request);
     const asked = await this.#shown.ask(request, this.#textOf(request));
@@ -136,6 +136,7 @@ export class Parent {
     const isWholeTable = meta.root.class === meta.class;
     const isOpen =
       !customized.hidesRecords &&
+      softDelete === undefined &&
       isWholeTable &&
       grant.scope === undefined &&
       !grant.needsObject &&

@@ -9,6 +9,7 @@ import type { Customized } from '../request/customized.ts';
 import type { KeyDefinition } from './record-key.ts';
 import { requestFor } from '../request/request-for.ts';
 import { stateOf } from '../request/request-state.ts';
+import type { SoftDelete } from './soft-delete.ts';
 
 /** Names the property of a view of an entity by which other views ask for its records. */
 export const SHOWS: unique symbol = Symbol('viewset.shows');
@@ -50,6 +51,8 @@ export interface ShownDefinition {
   /** The place of the view below the records of another one. */
   readonly nesting: object | undefined;
   readonly key: KeyDefinition;
+  /** The way to delete records and keep them; undefined if a deleted one is gone. */
+  readonly softDelete: SoftDelete | undefined;
 }
 
 /** A request for records of another view, and the answer of that view's permissions. */

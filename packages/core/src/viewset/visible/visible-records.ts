@@ -13,6 +13,7 @@ import type { Answers } from '../answers/answers.ts';
 import type { Customized } from '../request/customized.ts';
 import type { Nesting } from './nesting.ts';
 import type { RecordKey } from './record-key.ts';
+import type { SoftDelete } from './soft-delete.ts';
 
 /** The part of a view that says which records there are. */
 interface SelectingView<Entity extends object> {
@@ -28,13 +29,15 @@ interface VisibleDefinition {
   readonly lists: { readonly records: QuerySet<object> };
   /** The way to the parent of a view that is nested in another one. */
   readonly nesting: Nesting | undefined;
+  /** The way to delete records and keep them; undefined if a deleted one is gone. */
+  readonly softDelete: SoftDelete | undefined;
   readonly customized: Customized;
   readonly answers: Answers;
 }
 
 /**
- * Answers which records of a view a request sees: by `getQueryset`, the scopes of the permissions, the parents that the path names, and the
- * filters of MikroORM.
+ * Answers which records of a view a request sees: by `getQueryset`, the scopes of the permissions, the parents that the path names, the
+ * filters of MikroORM, and whether they are deleted.
  */
 export class VisibleRecords<Entity extends object> {
   readonly #view: SelectingView<Entity>;
@@ -69,10 +72,11 @@ export class VisibleRecords<Entity extends object> {
     return this.#inScope(request, this.#selectStored(request, condition));
   }
 
-  /** Keeps, of whatever records the application has selected, those of the path's parents and of the permissions' scope. */
+  /** Keeps, of whatever records the application has selected, those of the path's parents, of the permissions' scope, and not deleted. */
   narrow(request: FastifyRequest, records: QuerySet<Entity>): QuerySet<Entity> {
-    const { nesting } = this.#definition;
-    return this.#inScope(request, nesting === undefined ? records : records.where(nesting.condition(request)));
+    const { nesting, softDelete } = this.#definition;
+    const placed = nesting === undefined ? records : records.where(nesting.condition(request));
+    return this.#inScope(request, softDelete === undefined ? placed : placed.where(softDelete.conditionFor(request)));
   }
 
   /** Reads the record that the request names. Throws NotFound if the request sees none. */

@@ -3,7 +3,6 @@ import { checkNotGivenUp } from '../../given-up.ts';
 import { compare } from '../../language/compare.ts';
 import { recordsByValue } from '../../query/records-by-value.ts';
 import { assignValues } from '../../mikro/assign-values.ts';
-import { removeEntity } from '../../mikro/remove-entity.ts';
 import type { WritingDefinition } from './writing-definition.ts';
 import type { AnswerOf } from '../request/answer.ts';
 import type { ResolvedBody } from './input-resolution.ts';
@@ -123,7 +122,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
     const isHooked = this.#definition.customized.performs.destroy;
     for (const entity of entities) {
       if (isHooked) await this.#view.performDestroy(request, entity);
-      else removeEntity(request.em, entity);
+      else this.#writes.remove(request, entity);
     }
     await this.#writes.flush(request);
     return entities;

@@ -7,7 +7,8 @@ import { HttpError, NotFound } from '../../errors.ts';
 import { isRecord } from '../../json.ts';
 import { compare } from '../../language/compare.ts';
 import { always, and, type Condition } from '../../language/condition.ts';
-import { type Keyed, withKey } from '../../language/projection.ts';
+import { type Keyed, type Projection, withKey } from '../../language/projection.ts';
+import { removeEntity } from '../../mikro/remove-entity.ts';
 import { backendOf } from '../../query/backend-of.ts';
 import { assignInput, makeRecord } from '../../shapes/write/assign-input.ts';
 import type { BoundField } from '../../shapes/write/bound-input.ts';
@@ -61,6 +62,8 @@ export class RecordWrites<Entity extends object, Output extends object> {
   readonly #definition: WritingDefinition;
   readonly #records: VisibleRecords<Entity>;
   readonly #conditions: ConditionalWrites<Entity>;
+  /** Tells of a record that there is one. */
+  readonly #isFound: Projection<true>;
 
   constructor({ view, entity, definition, records, conditions }: WriteParts<Entity>) {
     this.#view = view;
@@ -68,6 +71,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     this.#definition = definition;
     this.#records = records;
     this.#conditions = conditions;
+    this.#isFound = { paths: [definition.pk], readRow: () => true, readEntity: () => true, populate: [] };
   }
 
   /** Stores a new record. Answers with it, and with the value that names it. */
@@ -124,13 +128,16 @@ export class RecordWrites<Entity extends object, Output extends object> {
 
   /** Deletes the record that the path names. */
   async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { meta } = this.#definition;
+    const { meta, softDelete } = this.#definition;
     const { reader: em } = request;
     await this.#writeOne(request, reply, {
       operation: 'destroy',
       data: {},
       answer: undefined,
-      statement: async (backend, condition) => (await backend.remove({ em, meta, request, condition })) || undefined,
+      statement: async (backend, condition) => {
+        if (softDelete === undefined) return (await backend.remove({ em, meta, request, condition })) || undefined;
+        return backend.update({ em, meta, request, condition, data: softDelete.deletion(), projection: this.#isFound });
+      },
       work: async (entity) => {
         await this.tell(request, 'destroy', [entity], async () => {
           await this.#view.performDestroy(request, entity);
@@ -139,6 +146,24 @@ export class RecordWrites<Entity extends object, Output extends object> {
         return true;
       },
     });
+  }
+
+  /** Restores the deleted record that the path names, and answers with it. */
+  async restore(request: FastifyRequest, answer: AnswerOf<Output>): Promise<Output> {
+    const entity = await this.#view.getObject(request);
+    await this.tell(request, 'update', [entity], async () => {
+      this.#definition.softDelete?.unmark(request.em, entity);
+      await this.flush(request);
+      return [entity];
+    });
+    return (await this.#readStored(request, answer, entity)).record;
+  }
+
+  /** Has the next flush delete a record, or mark it as deleted. */
+  remove({ em }: FastifyRequest, entity: Entity): void {
+    const { softDelete } = this.#definition;
+    if (softDelete === undefined) removeEntity(em, entity);
+    else softDelete.mark(em, entity);
   }
 
   /** Makes the entity of a new record, which the next flush stores. */

@@ -1,7 +1,7 @@
 import type { FilterOptions } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '../../errors.ts';
-import { and, type Condition } from '../../language/condition.ts';
+import { always, and, type Condition } from '../../language/condition.ts';
 import { wrongOption } from '../../options.ts';
 import { evaluatePermissions } from '../../permissions/evaluate.ts';
 import {
@@ -32,12 +32,15 @@ interface Limits {
 }
 
 /**
- * The records that the bodies of a view may refer to: those that the filters of their entity and those of the view's own query set show,
- * or those that a view of them shows to the request, narrowed by permissions.
+ * The records that the bodies of a view may refer to: those that the filters of their entity and those of the view's own query set show, and no
+ * view has deleted, or those that a view of them shows to the request, narrowed by permissions.
  */
 export class ReferredRecords {
   readonly #view: PermissionView;
   readonly #limits = new Map<Reference, Limits>();
+  readonly #references: readonly Reference[];
+  /** The conditions of the records that no view has deleted, for references to records that a view keeps when it deletes them. */
+  readonly #alive = new Map<Reference, Condition>();
 
   /**
    * @param references the references of the view's bodies by the paths of their fields; two shapes may have one path
@@ -49,6 +52,7 @@ export class ReferredRecords {
     { referencePermissions = {}, referenceViews = {} }: ReferenceOptions,
   ) {
     this.#view = view;
+    this.#references = [...references.values()].flat();
     const known = [...references.keys()].join(', ') || 'none';
     for (const [option, declared] of Object.entries({ referencePermissions, referenceViews })) {
       const unknown = Object.keys(declared).find((field) => !references.has(field));
@@ -73,6 +77,13 @@ export class ReferredRecords {
    * @throws ImproperlyConfigured if one is not registered, or cannot be asked for several records of the field
    */
   findViews(registered: readonly ShownView[]): void {
+    for (const reference of this.#references) {
+      const { target } = reference;
+      const conditions = registered.flatMap(({ definition: { meta, softDelete } }) =>
+        softDelete !== undefined && meta.root === target.root ? [softDelete.isAliveIn(target)] : [],
+      );
+      if (conditions.length > 0) this.#alive.set(reference, and(...conditions));
+    }
     for (const [{ target }, limits] of this.#limits) {
       if (limits.View === undefined) continue;
       const { field, View } = limits;
@@ -116,7 +127,7 @@ export class ReferredRecords {
     const narrowed = grant.scope === undefined ? condition : and(condition, grant.scope);
     const found =
       shown === undefined
-        ? await findVisible(request.em, reference, narrowed, filters)
+        ? await findVisible(request.em, reference, and(narrowed, this.#alive.get(reference) ?? always), filters)
         : await shown.findAll(request, narrowed);
     const allowed: object[] = [];
     for (const record of found) if (await grant.allows(record)) allowed.push(record);

@@ -21,6 +21,7 @@ import type { Customized } from '../request/customized.ts';
 import { isPlainColumn } from '../answers/plain-column.ts';
 import type { ViewInput } from './view-input.ts';
 import type { WriteOperation } from '../request/operation.ts';
+import type { SoftDelete } from '../visible/soft-delete.ts';
 import type { ListenersByOperation } from './write-listener.ts';
 
 /** The write of one record by one request. */
@@ -63,6 +64,7 @@ export interface WritingView {
   readonly orm: MikroORM;
   readonly meta: EntityMetadata;
   readonly key: { readonly column: FieldPath };
+  readonly softDelete: SoftDelete | undefined;
   readonly customized: Customized;
   readonly permissions: readonly Permission[];
   readonly nesting: { readonly relation: string } | undefined;
@@ -109,8 +111,9 @@ export function writeReasons(operation: WriteOperation, view: WritingView, state
   }
   const filtered = `a filter of MikroORM is on for ${className}, or for what it refers to`;
   add('usual', ({ em }) => !isUnfiltered(em, meta), filtered);
-  add('usual', () => state.isHeard(operation), `a subscriber hears of ${className}`);
-  if (operation === 'destroy') add('within', everyWrite, ...backendOf(orm.em).removalReasons(orm.em, meta));
+  const marks = operation === 'destroy' && view.softDelete !== undefined;
+  add('usual', () => state.isHeard(marks ? 'update' : operation), `a subscriber hears of ${className}`);
+  if (operation === 'destroy' && !marks) add('within', everyWrite, ...backendOf(orm.em).removalReasons(orm.em, meta));
   add('usual', () => state.hasTriggers === true, `the table "${tableName}" has triggers`);
   const untold = `the database has not told yet if "${tableName}" has triggers`;
   add('passing', () => state.hasTriggers === undefined, untold);

@@ -8,6 +8,7 @@ import type { Customized } from '../request/customized.ts';
 import type { InputResolution } from './input-resolution.ts';
 import type { Nesting } from '../visible/nesting.ts';
 import type { RecordKey } from '../visible/record-key.ts';
+import type { SoftDelete } from '../visible/soft-delete.ts';
 import type { ViewInput } from './view-input.ts';
 import type { ListenersByOperation } from './write-listener.ts';
 import type { WritePlan } from './write-plan.ts';
@@ -27,6 +28,8 @@ export interface WritingDefinition {
   readonly key: RecordKey;
   /** The way to the parent of a view that is nested in another one. */
   readonly nesting: Nesting | undefined;
+  /** The way to delete records and keep them; undefined if a deleted one is gone. */
+  readonly softDelete: SoftDelete | undefined;
   readonly customized: Customized;
   readonly answers: Answers;
   readonly envelope: Envelope;
