@@ -118,6 +118,8 @@ export interface Declarations {
   readonly summary: unknown;
   /** True if the view lists deleted records, and restores them. */
   readonly restores: boolean;
+  /** What clients may do with the history of records; never if the view keeps none. */
+  readonly history: unknown;
 }
 
 type None = Record<never, never>;
@@ -155,7 +157,7 @@ type DetailOf<D> = D extends { readonly singleton: true } ? 'alone' : true;
 /** The five operations, `update` as two: a PUT replaces a record, a PATCH updates it; and those on several records at once. */
 interface Operations<D extends Declarations> {
   readonly list: ListOf<D> & Selecting<D, D['outputs']['list'], ListOf<D>['resultsName']>;
-  readonly retrieve: Of<DetailOf<D>, undefined, Answered<D, 'retrieve'>> & SelectingOne<D, 'retrieve'>;
+  readonly retrieve: RetrieveOf<D> & SelectingOne<D, 'retrieve'>;
   readonly create: Of<false, In<OneOf<D>, D['input']>, Answered<D, 'create'>> & SelectingOne<D, 'create'>;
   readonly replace: Of<DetailOf<D>, In<OneOf<D>, D['update']>, Answered<D, 'update'>> & SelectingOne<D, 'update'>;
   readonly update: Of<DetailOf<D>, In<OneOf<D>, Partial<D['update']>>, Answered<D, 'update'>> &
@@ -171,6 +173,14 @@ interface Operations<D extends Declarations> {
     Selecting<D, D['outputs']['update'], ManyOf<D>>;
   // The type is written out, because declaration files of `describeApi` cannot name one that is not public.
   readonly destroyMany: OfMany<readonly (string | number | bigint)[], undefined, MayMiss['errors']>;
+}
+
+interface RetrieveOf<D extends Declarations> {
+  readonly detail: DetailOf<D>;
+  readonly query: D['history'] extends { readonly at: true } ? { readonly at?: string | Date | undefined } : None;
+  readonly body: undefined;
+  readonly data: Answered<D, 'retrieve'>;
+  readonly errors: None;
 }
 
 type Answered<D extends Declarations, Name extends keyof D['outputs']> = In<OneOf<D>, D['outputs'][Name]>;
@@ -197,6 +207,7 @@ type Selecting<D extends Declarations, Output, Member> = [keyof D['expandable'] 
 type ModelRoutes<View, D extends Declarations> = OperationsAt<View, OperationName<D> & keyof View, D> &
   ([D['summary']] extends [never] ? unknown : { readonly summary: SummaryOf<D> }) &
   (D['restores'] extends true ? Restoring<D> : unknown) &
+  ([D['history']] extends [never] ? unknown : D['history'] extends false ? unknown : Historic<D>) &
   ('update' extends D['operations']
     ? 'PUT' extends D['updateMethods']
       ? Pick<Operations<D>, 'replace'>
@@ -214,6 +225,36 @@ interface DeletedOf<D extends Declarations> {
   readonly body: undefined;
   readonly data: ListOf<D>['data'];
   readonly errors: None;
+}
+
+/** The actions of a view that keeps the history of its records. */
+type Historic<D extends Declarations> = {
+  readonly history: { readonly get: HistoryOf<D> };
+} & (D['history'] extends { readonly revert: true }
+  ? { readonly revert: { readonly post: Of<DetailOf<D>, { readonly entry: string }, Answered<D, 'retrieve'>> } }
+  : unknown);
+
+interface HistoryOf<D extends Declarations> {
+  readonly detail: DetailOf<D>;
+  readonly query: { readonly page?: number | undefined; readonly page_size?: number | undefined };
+  readonly body: undefined;
+  readonly data: {
+    readonly count: number;
+    readonly next: boolean;
+    readonly previous: boolean;
+    readonly results: HistoryEntry<D['outputs']['retrieve']>[];
+  };
+  readonly errors: None;
+}
+
+/** One write of a record: the fields that show stored columns, and those of them that it has changed. */
+interface HistoryEntry<Output> {
+  readonly id: string;
+  readonly kind: 'created' | 'updated' | 'deleted';
+  readonly written_at: string;
+  readonly user: string | null;
+  readonly changes: { readonly [Name in keyof Output]?: { readonly from: Output[Name]; readonly to: Output[Name] } };
+  readonly record: Partial<Output>;
 }
 
 /** The summary of a view, whose answer has the groups and values that a client asks for. */

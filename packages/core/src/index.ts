@@ -93,6 +93,14 @@ export type { Aggregate, SummaryOption } from './aggregates/summary-option.ts';
 export type { ExportFormat } from './exports/list-export.ts';
 export { requireTransactions } from './mikro/transactions.ts';
 export { afterCommit } from './viewset/writes/after-commit.ts';
+export type {
+  HistoryOption,
+  HistoryPlugin,
+  HistoryView,
+  KeptField,
+  KeptValues,
+  ViewHistory,
+} from './viewset/setup/record-history.ts';
 export type { SoftDeleteOption } from './viewset/visible/soft-delete.ts';
 export type { RecordWrite, WriteKind, WriteListener } from './viewset/writes/write-listener.ts';
 export { inTransaction } from './viewset/writes/transaction.ts';

@@ -176,7 +176,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       documented,
       readShapes,
       writeShapes,
-      answerParameters: isAnswering(operation) ? definition.answers?.parametersOf(operation) : undefined,
+      answerParameters: answerParametersOf(definition, operation),
       readBody,
       refuseBody,
       form,
@@ -187,6 +187,16 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       proof: isOwn && !customized.findsRecord ? PROOFS[operation] : 'none',
     };
   });
+}
+
+/** The parameters of an operation that decide how it answers. */
+function answerParametersOf(
+  { answers, history }: ViewDefinition,
+  operation: Operation,
+): readonly ParameterDeclaration[] | undefined {
+  if (answers === undefined || !isAnswering(operation)) return undefined;
+  const ofHistory = operation === 'retrieve' ? (history?.parameters ?? []) : [];
+  return [...answers.parametersOf(operation), ...ofHistory];
 }
 
 /**

@@ -11,6 +11,7 @@ import { RouteNames } from '../router/route-names.ts';
 import type { ParentDefinition } from '../viewset/visible/parent.ts';
 import type { ShownView } from '../viewset/visible/shown-view.ts';
 import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
+import type { Histories } from '../viewset/setup/record-history.ts';
 import type { WriteListeners } from '../viewset/writes/write-listener.ts';
 import type { OperationPlan } from '../operations/operation-plan.ts';
 import { routeResponses } from '../operations/operation-responses.ts';
@@ -39,6 +40,8 @@ export interface ViewsetInstance {
   readonly routeNames: RouteNames;
   /** The plugins that are told of the writes of views, by the option of a view that asks for it. */
   readonly writeListeners: WriteListeners;
+  /** The plugin that keeps the history of records. A plugin sets itself before the routers are registered. */
+  readonly histories: Histories;
   /**
    * Lists the responses of a route that belongs to no view, by status, for documents. It has the responses that the route's schema
    * declares, without their schemas, and the errors that the library sends. Both come with their headers.
@@ -143,6 +146,7 @@ export const viewset = fp(
         plannedRoutes,
         addRoute,
         writeListeners: new Map(),
+        histories: new Map(),
         shownViews: new Map(),
         makeRules,
       }),

@@ -16,13 +16,14 @@ import { type AnyModelOptions, checkClassBody } from './setup/model-viewset-opti
 import type { WriteOperation } from './request/operation.ts';
 import { narrowTo } from './setup/record-lists.ts';
 import { RecordWrites } from './writes/record-writes.ts';
-import type { TakingOperation } from './request/read-input.ts';
+import { oneBody, type TakingOperation } from './request/read-input.ts';
 import { parametersOf, stateOf } from './request/request-state.ts';
 import { loadStored } from './request/unread-records.ts';
 import { Resource } from './setup/resource.ts';
 import { type ShowingDefinition, ShownRecords } from './visible/shown-records.ts';
 import { type RecordView, SHOWS } from './visible/shown-view.ts';
 import { RESTORE } from './setup/deleted-records.ts';
+import { REVERT } from './setup/record-history.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './setup/view-definition.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './setup/view-documentation.ts';
 import { ViewSet } from './viewset.ts';
@@ -161,6 +162,13 @@ export abstract class ModelViewSetBase<
   override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Types['answers']['retrieve']> {
     const { records } = this.#parts;
     const answer = this.#answer(request, 'retrieve');
+    const { history } = this.#resource;
+    const at = history?.timeOf(request);
+    if (history !== undefined && at !== undefined) {
+      return history.recordAt(request, answer, await this.getObject(request), at) as Promise<
+        Types['answers']['retrieve']
+      >;
+    }
     if (!records.seesEntity(request)) return records.read(request, answer, answer.records);
     return recordOf(request, answer, await this.getObject(request));
   }
@@ -434,6 +442,19 @@ export abstract class ModelViewSetBase<
    */
   [RESTORE](request: FastifyRequest): Promise<object> {
     return this.#parts.writes.restore(request, this.#answer(request, 'retrieve'));
+  }
+
+  /**
+   * POST on the values of an entry of the history, which are written as a PATCH writes them.
+   * @internal
+   */
+  async [REVERT](request: FastifyRequest, reply: FastifyReply, entry: string): Promise<object> {
+    const { history, input } = this.#resource;
+    const body = await history!.bodyOf(request, await this.getObject(request), entry);
+    const read = oneBody(input!.read(request, body, 'change'));
+    request.body = read.value;
+    stateOf(request).input = read;
+    return this.#parts.writes.update(request, reply, this.#answer(request, 'retrieve'));
   }
 
   /** @internal */

@@ -76,6 +76,8 @@ export interface DeclaredView<Entity, Options> {
   readonly count: Option<Options, 'count'>;
   readonly exports: ItemOf<Option<Options, 'exports'>>;
   readonly summary: DeclaredSummary<Entity, Option<Options, 'summary'>>;
+  /** The option `history`; never if the view has none. */
+  readonly history: Option<Options, 'history'>;
   /** True if the view lists deleted records, and restores them. */
   readonly restores: Or<Option<Options, 'softDelete'>, ''> extends { readonly visibleTo: object } ? true : false;
 }

@@ -39,6 +39,7 @@ import { DECLARATIONS, ownMembers, spelledAlike } from './class-members.ts';
 import { type Operation, UPDATE_METHODS, type UpdateMethod } from '../request/operation.ts';
 import { IDEMPOTENCY_RULE, type IdempotencyMode } from './idempotency.ts';
 import { SOFT_DELETE_RULE, type SoftDeleteOption } from '../visible/soft-delete.ts';
+import { HISTORY_RULE, type HistoryOption } from './record-history.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './view-documentation.ts';
 
 /** A text field to search: `name` contains the word, `^name` starts with it, `=name` equals it. */
@@ -366,6 +367,15 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    * // GET /products/deleted, POST /products/7/restore
    */
   readonly softDelete?: SoftDeleteOption<Entity>;
+  /**
+   * True: each write of the view stores who wrote what and when, in its transaction, and `GET …/:pk/history` lists it. Needs a plugin, such as `history`
+   * of `@viewset/history`. `{ at: true }` adds `GET …/:pk?at=2026-01-01`, `{ revert: true }` adds `POST …/:pk/revert`. Default: false.
+   *
+   * @example
+   * class KnownViewSet extends ModelViewSet(Product, { read, write, history: { at: true } }) {}
+   * // GET /products/7/history, GET /products/7?at=2026-01-01
+   */
+  readonly history?: HistoryOption;
   /** See `ViewSet.permissionClasses`. */
   readonly permissionClasses?: readonly PermissionClass[];
   /** See `ViewSet.throttles`. */
@@ -480,6 +490,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
   requireIfMatch: BOOLEAN,
   emits: WRITE_KINDS,
   softDelete: SOFT_DELETE_RULE,
+  history: HISTORY_RULE,
   permissionClasses: LIST,
   throttles: RATE_LIMIT_RULES,
   ignoreUnknownParameters: ANYTHING,

@@ -29,6 +29,7 @@ import type { AnyModelOptions } from './model-viewset-options.ts';
 import { Nesting } from '../visible/nesting.ts';
 import { namedShapes } from '../request/named-shapes.ts';
 import { RecordKey } from '../visible/record-key.ts';
+import { RecordHistory, type HistoricView, type HistoryOption, type HistoryPlugin } from './record-history.ts';
 import { RecordLists } from './record-lists.ts';
 import { SoftDelete } from '../visible/soft-delete.ts';
 import { Selections } from '../answers/selections.ts';
@@ -48,7 +49,7 @@ import { type ListenersByOperation, listenersOf } from '../writes/write-listener
 import { WritePlan } from '../writes/write-plan.ts';
 
 /** The part of a view that its resource asks. */
-interface ResourceView extends InputView, AnsweringView, TakingView, RestoringView {
+interface ResourceView extends InputView, AnsweringView, TakingView, RestoringView, HistoricView {
   readonly permissionClasses: readonly PermissionClass[] | undefined;
   getObject(request: FastifyRequest): Promise<object>;
   readonly [SHOWS]: Pick<RecordView<Resource>, 'findForFile'>;
@@ -80,6 +81,8 @@ export class Resource implements ViewDefinition {
   readonly bulk: Bulk | undefined;
   readonly preconditions: Preconditions | undefined;
   readonly listeners: ListenersByOperation;
+  /** The history of the records; undefined if the view keeps none. */
+  readonly history: RecordHistory | undefined;
   readonly writes: WritePlan;
   /** The routes that the declarations bring along: those that send the record's files, and that restore it. */
   readonly actions: ReadonlyMap<string, Action>;
@@ -131,7 +134,6 @@ export class Resource implements ViewDefinition {
     for (const { references } of input?.shapes ?? []) checkCreatedReferences(name, orm, references);
     this.resolution = new InputResolution(view, input, options, meta, context);
     this.softDelete = options.softDelete === undefined ? undefined : this.#makeSoftDelete(options.softDelete);
-    this.actions = this.#makeActions(view, entity, options, context);
     this.prepareDetailAction = (request) => view.getObject(request);
 
     const shapes = this.#readShapes(entity, options.read);
@@ -146,6 +148,8 @@ export class Resource implements ViewDefinition {
 
     this.preconditions = preconditionsOf(name, options, meta, context.defaults.tagOf);
     this.bulk = options.bulk === undefined ? undefined : this.#makeBulk(options.bulk);
+    this.history = this.#makeHistory(view, options.history, context.histories.get('history'));
+    this.actions = this.#makeActions(view, entity, options, context);
     this.listeners = listenersOf(this, options.emits, context.writeListeners);
     this.writes = new WritePlan(this);
 
@@ -189,7 +193,18 @@ export class Resource implements ViewDefinition {
     return new Map([
       ...(input === undefined ? [] : fileActions(input.files, sentFiles({ entity, ...options }), recordOf)),
       ...restoringActions(view, softDelete, defaults.permissionClasses),
+      ...(this.history?.actions ?? []),
     ]);
+  }
+
+  #makeHistory(
+    view: HistoricView,
+    option: HistoryOption = false,
+    plugin: HistoryPlugin | undefined,
+  ): RecordHistory | undefined {
+    const { meta, pk, operations, customized, answers, input } = this;
+    if (option === false) return undefined;
+    return new RecordHistory({ view, meta, pk, operations, customized, answers, input }, option, plugin);
   }
 
   #makeSoftDelete(option: string | { readonly property: string }): SoftDelete {

@@ -11,6 +11,7 @@ import { makePermissions, type Permission, type PermissionClass } from '../../pe
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
 import type { Action } from './action.ts';
 import type { Idempotency } from './idempotency.ts';
+import type { Histories, RecordHistory } from './record-history.ts';
 import type { Customized } from '../request/customized.ts';
 import type { ExportFormat } from '../../exports/list-export.ts';
 import type { Parent } from '../visible/parent.ts';
@@ -55,6 +56,8 @@ export interface ViewContext {
   readonly defaults: ViewDefaults;
   /** The plugins that take what views tell of their writes. */
   readonly writeListeners: WriteListeners;
+  /** The plugin that keeps the history of records. */
+  readonly histories: Histories;
   /** Path of the collection, `/api/products`. */
   readonly path: string;
   /** True if Fastify's router takes `/products/` for `/products`. */
@@ -172,6 +175,8 @@ export interface ViewDefinition {
   readonly summary?: Summary | undefined;
   /** The way to delete records and keep them; undefined if a deleted one is gone, or the view has no entity. */
   readonly softDelete?: SoftDelete | undefined;
+  /** The history of the records; undefined if the view keeps none. */
+  readonly history?: RecordHistory | undefined;
   /** Finds the views that the declarations name, once all are registered. Throws ImproperlyConfigured if one is not. */
   findViews?(registered: readonly ShownView[]): void;
   /** Further routes that the declarations bring along, by the names of actions. */

@@ -225,10 +225,11 @@ export class RecordWrites<Entity extends object, Output extends object> {
       key: this.#keyOf(entity),
       values: { ...work.getOriginalEntityData(entity) },
     }));
-    const deleted = operation === 'destroy' ? await show(found) : undefined;
+    const comparesRecords = operation === 'destroy' || listeners[operation].some(({ option }) => option === 'history');
+    const recordsBefore = comparesRecords ? await show(found) : undefined;
     const entities = await write();
     await this.flush(request);
-    const records = deleted ?? (await show(entities));
+    const records = operation === 'destroy' ? recordsBefore! : await show(entities);
     const writes = entities.map((entity, index) => ({
       kind: KIND_OF[operation],
       request,
@@ -237,8 +238,9 @@ export class RecordWrites<Entity extends object, Output extends object> {
       entity,
       before: before[index]?.values,
       record: records[index]!,
+      recordBefore: recordsBefore?.[index],
     }));
-    for (const listener of listeners[operation]) await listener(writes);
+    for (const { listener } of listeners[operation]) await listener(writes);
     return entities;
   }
 

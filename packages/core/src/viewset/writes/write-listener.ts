@@ -34,6 +34,8 @@ export interface RecordWrite {
    * `readShapeFor`, `expand` and `fields` say of the request.
    */
   readonly record: object;
+  /** The record before an update or a deletion, in the same shape; undefined of a new one, and of an update of a view without `history`. */
+  readonly recordBefore: object | undefined;
 }
 
 /**
@@ -53,42 +55,61 @@ export type WriteListener = (writes: readonly RecordWrite[]) => Promise<void>;
 /** The listeners of an application, by the option of a view that asks for them. */
 export type WriteListeners = Map<'emits', WriteListener>;
 
-/** Those that a view tells of its writes. */
-export type ListenersByOperation = Readonly<Record<WriteOperation, readonly WriteListener[]>>;
+/** A listener, and the option by which a view asks for it. */
+export interface AskedListener {
+  readonly option: 'emits' | 'history';
+  readonly listener: WriteListener;
+}
 
-interface EmittingView {
+/** Those that a view tells of its writes. */
+export type ListenersByOperation = Readonly<Record<WriteOperation, readonly AskedListener[]>>;
+
+interface TellingView {
   readonly name: string;
   readonly operations: readonly Operation[];
   readonly customized: Customized;
+  /** The history of the view's records; undefined if it has none. */
+  readonly history: { readonly listener: WriteListener } | undefined;
 }
 
 /** Returns the listeners of a view. Throws ImproperlyConfigured for kinds of which it cannot tell, or if nobody would be told. */
 export function listenersOf(
-  { name, operations, customized }: EmittingView,
+  view: TellingView,
   emits: readonly WriteKind[] = [],
   listeners: WriteListeners,
 ): ListenersByOperation {
-  const listener = listeners.get('emits');
-  const owner = `${name}: option "emits"`;
-  if (emits.length > 0 && listener === undefined) {
+  const { name, operations, history } = view;
+  const emitted = listeners.get('emits');
+  if (emits.length > 0 && emitted === undefined) {
     throw new ImproperlyConfigured(
-      `${owner} needs a plugin that takes the events; register one between viewset and the router, such as outbox of @viewset/outbox`,
+      `${name}: option "emits" needs a plugin that takes the events; register one between viewset and the router, such as outbox of @viewset/outbox`,
     );
   }
   return byName(WRITES, (operation) => {
-    const kind = KIND_OF[operation];
-    if (listener === undefined || !emits.includes(kind)) return [];
-    if (!operations.includes(operation)) {
-      throw new ImproperlyConfigured(`${owner} has "${kind}", but the view has no operation "${operation}"`);
+    const asked: AskedListener[] = [];
+    const isOffered = operations.includes(operation);
+    if (emitted !== undefined && emits.includes(KIND_OF[operation])) {
+      const owner = `${name}: option "emits" has "${KIND_OF[operation]}"`;
+      if (!isOffered) throw new ImproperlyConfigured(`${owner}, but the view has no operation "${operation}"`);
+      checkTells(view, owner, operation);
+      asked.push({ option: 'emits', listener: emitted });
     }
-    const bypassing = customized.reaches(operation)
-      ? customized.reachesSeveral(operation) || `${operation}Many`
-      : operation;
-    if (bypassing !== true) {
-      throw new ImproperlyConfigured(
-        `${owner} has "${kind}", but ${bypassing} does not call super.${bypassing}(), so nothing would tell of it`,
-      );
+    if (history !== undefined) {
+      if (isOffered) checkTells(view, `${name}: the view has "history"`, operation);
+      // A record that is restored is updated, whatever operations there are.
+      asked.push({ option: 'history', listener: history.listener });
     }
-    return [listener];
+    return asked;
   });
+}
+
+/** @throws ImproperlyConfigured for an override by which a write would pass the listeners */
+function checkTells({ customized }: TellingView, owner: string, operation: WriteOperation): void {
+  const bypassing = customized.reaches(operation)
+    ? customized.reachesSeveral(operation) || `${operation}Many`
+    : operation;
+  if (bypassing === true) return;
+  throw new ImproperlyConfigured(
+    `${owner}, but ${bypassing} does not call super.${bypassing}(), so nothing would tell of it`,
+  );
 }

@@ -163,7 +163,8 @@ function ofHooks(
   { name, customized, nesting, input, listeners }: WritingView,
 ): readonly string[] {
   const hooks = customized.hooksOf(operation).map((hook) => `${name} overrides ${hook}`);
-  if (listeners[operation].length > 0) hooks.push(`${name} tells of it: emits`);
+  const telling = listeners[operation].map(({ option }) => option);
+  if (telling.length > 0) hooks.push(`${name} tells of it: ${telling.join(', ')}`);
   const set =
     operation === 'create'
       ? [

@@ -1,0 +1,293 @@
+import type { EntityMetadata } from '@mikro-orm/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type TSchema, Type } from 'typebox';
+import { ImproperlyConfigured, NotFound } from '../../errors.ts';
+import { FieldValueError } from '../../fields/field-value-error.ts';
+import { type FieldPath, findFieldPath } from '../../fields/field-path.ts';
+import { parseFieldText } from '../../fields/field-value.ts';
+import { isToOne, ownsColumn, referredKey } from '../../fields/property.ts';
+import { isFile } from '../../files/file-type.ts';
+import { isRecord } from '../../json.ts';
+import { BOOLEAN, checkOptions, type OptionRule } from '../../options.ts';
+import { invalidParameter, type ParameterDeclaration } from '../../parameters.ts';
+import type { ReadShape } from '../../shapes/read/read-shape.ts';
+import type { Answer } from '../request/answer.ts';
+import type { Answers } from '../answers/answers.ts';
+import type { Customized } from '../request/customized.ts';
+import type { Operation } from '../request/operation.ts';
+import { parametersOf } from '../request/request-state.ts';
+import type { ViewInput } from '../writes/view-input.ts';
+import type { WriteListener } from '../writes/write-listener.ts';
+import { type Action, action, type RecordRequest } from './action.ts';
+
+/** The option `history` of a view: true, or what clients may do with the history besides reading it. */
+export type HistoryOption =
+  | boolean
+  | {
+      /** True: `GET …/:pk?at=` answers with the record as it was then. The shapes of `retrieve` must show stored columns alone. Default: false. */
+      readonly at?: boolean;
+      /** True: `POST …/:pk/revert` writes the values of an entry of the history, as a PATCH would. Default: false. */
+      readonly revert?: boolean;
+    };
+
+export const HISTORY_RULE: OptionRule = [
+  'true or false, or an object of "at" and "revert"',
+  (value) => typeof value === 'boolean' || isRecord(value),
+];
+
+/** A field whose values a history keeps. It shows a column of the record, or the key of a related one, as it is stored. */
+export interface KeptField {
+  /** The name of the field in the read shape. */
+  readonly name: string;
+  readonly property: string;
+  /** The schema of the field in answers. */
+  readonly schema: TSchema;
+}
+
+/** Values of a record in JSON, by properties. */
+export type KeptValues = Readonly<Record<string, unknown>>;
+
+/** A view with the option `history`, as a plugin sees it. */
+export interface HistoryView {
+  readonly name: string;
+  readonly meta: EntityMetadata;
+  /** The fields whose values are kept: those of the shape that `retrieve` has by itself. Hidden properties are never among them. */
+  readonly kept: readonly KeptField[];
+  /** Returns those of `kept` whose values `retrieve` shows to a request. */
+  shownTo(request: FastifyRequest): readonly KeptField[];
+  /** Returns the primary key of the record that the request names. Throws NotFound if `retrieve` would not show the record. */
+  keyOf(request: RecordRequest): Promise<unknown>;
+}
+
+/** The history of the records of one view. */
+export interface ViewHistory {
+  /** Stores the writes of the view, in their transaction. */
+  readonly listener: WriteListener;
+  /** Further routes of the view, by the names of actions. */
+  readonly actions: ReadonlyMap<string, Action>;
+  /** Returns the values of a record at a point in time; undefined if there was no record, or nothing is known of it. */
+  valuesAt(request: FastifyRequest, key: unknown, at: Date): Promise<KeptValues | undefined>;
+  /** Returns the values of a record after one of its writes; undefined if it has no such entry. */
+  valuesOf(request: FastifyRequest, key: unknown, entry: string): Promise<KeptValues | undefined>;
+}
+
+/** Keeps the history of views with the option `history`: `history` of `@viewset/history` is one. It stands in `app.viewset.histories`. */
+export interface HistoryPlugin {
+  /** Makes the history of a view, when the view is registered. */
+  keep(view: HistoryView): ViewHistory;
+}
+
+/** The plugin of an application, by the option of a view that asks for it. */
+export type Histories = Map<'history', HistoryPlugin>;
+
+/** The method of a view that writes values of its history; a symbol, so that a view can have a member of any name. */
+export const REVERT: unique symbol = Symbol('viewset.revert');
+
+/** The part of a view that a history asks. */
+export interface HistoricView {
+  readonly name: string;
+  getObject(request: RecordRequest): Promise<object>;
+  [REVERT](request: FastifyRequest, reply: FastifyReply, entry: string): Promise<object>;
+}
+
+/** The declarations of a view that decide about its history. */
+interface HistoryDeclarations {
+  readonly view: HistoricView;
+  readonly meta: EntityMetadata;
+  readonly pk: FieldPath;
+  readonly operations: readonly Operation[];
+  readonly customized: Customized;
+  readonly answers: Answers;
+  readonly input: ViewInput | undefined;
+}
+
+const AT: ParameterDeclaration = {
+  name: 'at',
+  schema: Type.String({
+    description: 'The record as it was at this time: a date with a time and a zone, or a date, which begins at midnight in UTC',
+    examples: ['2026-01-01', '2026-01-01T12:00:00Z'],
+  }),
+};
+const REVERT_BODY = Type.Object({
+  entry: Type.String({ minLength: 1, maxLength: 255, description: 'The id of an entry of the history' }),
+});
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** The history of a view's records: which fields it keeps, and what the view's own routes ask of it. */
+export class RecordHistory {
+  readonly listener: WriteListener;
+  readonly actions: ReadonlyMap<string, Action>;
+  /** The parameters of `retrieve`. */
+  readonly parameters: readonly ParameterDeclaration[];
+  readonly #declarations: HistoryDeclarations;
+  readonly #kept: readonly KeptField[];
+  readonly #history: ViewHistory;
+
+  /** @throws ImproperlyConfigured for a view whose code may hide what a history would tell, and for an option that its shapes cannot serve */
+  constructor(declarations: HistoryDeclarations, option: HistoryOption, plugin: HistoryPlugin | undefined) {
+    const { view, meta, pk, answers } = declarations;
+    const owner = `${view.name}: option "history"`;
+    if (isRecord(option)) checkOptions(`${view.name}.history`, option, { at: BOOLEAN, revert: BOOLEAN });
+    const { at = false, revert = false } = isRecord(option) ? option : {};
+    if (plugin === undefined) {
+      throw new ImproperlyConfigured(
+        `${owner} needs a plugin that keeps it; register one between viewset and the router, such as history of @viewset/history`,
+      );
+    }
+    checkView(owner, declarations);
+    this.#declarations = declarations;
+    this.#kept = keptFields(meta, answers.defaultFor('retrieve').shape);
+    if (at) this.#checkAt(owner);
+    if (revert) checkRevert(owner, declarations, this.#kept);
+    this.parameters = at ? [AT] : [];
+    this.#history = plugin.keep({
+      name: view.name,
+      meta,
+      kept: this.#kept,
+      shownTo: (request) => {
+        const shown = this.#shownBy(answers.of(request, 'retrieve').shape);
+        return this.#kept.filter(({ property }) => shown.some((field) => field.property === property));
+      },
+      keyOf: async (request) => (await view.getObject(request))[pk.property.name as never],
+    });
+    this.listener = this.#history.listener;
+    this.actions = new Map([...this.#history.actions, ...(revert ? [['revert', revertAction(view)] as const] : [])]);
+  }
+
+  /** Reads the point in time that a request asks about; undefined if it asks about none. Throws InvalidUsage. */
+  timeOf(request: FastifyRequest): Date | undefined {
+    if (this.parameters.length === 0) return undefined;
+    const text = parametersOf(request).one(AT.name);
+    if (text === undefined) return undefined;
+    try {
+      return new Date(parseFieldText({ kind: 'datetime' }, DATE.test(text) ? `${text}T00:00:00Z` : text) as string);
+    } catch (error) {
+      if (error instanceof FieldValueError) throw invalidParameter(AT.name, error.message);
+      throw error;
+    }
+  }
+
+  /** Makes an answer of a record as it was. Throws NotFound if there was none, InvalidUsage for fields that a client has added to the answer. */
+  async recordAt(request: FastifyRequest, { shape }: Answer, entity: object, at: Date): Promise<object> {
+    const shown = this.#shownBy(shape);
+    const unkept = shape.fields.find(({ name }) => !shown.some((field) => field.name === name));
+    if (unkept !== undefined) throw invalidParameter(AT.name, `has no "${unkept.name}"; leave it out of the response`);
+    const values = await this.#history.valuesAt(request, this.#keyOf(entity), at);
+    // A shape may have got a field since.
+    if (values === undefined || shown.some(({ property }) => !Object.hasOwn(values, property))) throw new NotFound();
+    return Object.fromEntries(shown.map(({ name, property }) => [name, values[property]]));
+  }
+
+  /** Makes the body that writes the values of an entry. Throws NotFound if the record has no such entry. */
+  async bodyOf(request: FastifyRequest, entity: object, entry: string): Promise<object> {
+    const values = await this.#history.valuesOf(request, this.#keyOf(entity), entry);
+    if (values === undefined) throw new NotFound();
+    const { input } = this.#declarations;
+    const names = writtenNames(this.#declarations, input!.of(request, 'update').shape.fields, this.#kept);
+    return Object.fromEntries(
+      names.flatMap(({ name, sentAs }) => (Object.hasOwn(values, name) ? [[sentAs, values[name]]] : [])),
+    );
+  }
+
+  #keyOf(entity: object): unknown {
+    return entity[this.#declarations.pk.property.name as never];
+  }
+
+  /** Those of the kept fields that a shape shows, by the names that it has for them. */
+  #shownBy(shape: ReadShape<object, object>): readonly KeptField[] {
+    const known = new Set(this.#kept.map(({ property }) => property));
+    return keptFields(this.#declarations.meta, shape).filter(({ property }) => known.has(property));
+  }
+
+  #checkAt(owner: string): void {
+    const shapes = this.#declarations.answers.choicesFor('retrieve').map(({ shape }) => shape);
+    const untold = shapes.flatMap((shape) => {
+      const shown = new Set(this.#shownBy(shape).map(({ name }) => name));
+      return shape.fields.flatMap(({ name }) => (shown.has(name) ? [] : [name]));
+    });
+    if (untold.length === 0) return;
+    const names = [...new Set(untold)].map((name) => `"${name}"`).join(', ');
+    throw new ImproperlyConfigured(
+      `${owner} with "at" tells of the record's own columns and keys, and the read shape of retrieve also shows ${names}; ` +
+        'leave them out there, or add them by "expand"',
+    );
+  }
+}
+
+/** @throws ImproperlyConfigured for code of the view that may hide what a history would tell */
+function checkView(owner: string, { operations, customized }: HistoryDeclarations): void {
+  if (!operations.includes('retrieve')) {
+    throw new ImproperlyConfigured(`${owner} needs the operation "retrieve", which the view does not offer`);
+  }
+  const override = customized.handles.retrieve ? 'retrieve' : customized.represents ? 'represent' : undefined;
+  if (override === undefined) return;
+  throw new ImproperlyConfigured(
+    `${owner} would tell what the override of ${override}() may hide; narrow the records by getQueryset(), and the fields by the read shape`,
+  );
+}
+
+/** @throws ImproperlyConfigured for a view that cannot write the values of its history */
+function checkRevert(owner: string, declarations: HistoryDeclarations, kept: readonly KeptField[]): void {
+  const { operations, customized, input } = declarations;
+  const fields = (input?.choicesFor('update') ?? []).flatMap(({ shape }) => shape.fields);
+  const why = !operations.includes('update')
+    ? 'needs the operation "update", which the view does not offer'
+    : customized.handles.update
+      ? 'would pass by the override of update(); override performUpdate() instead'
+      : writtenNames(declarations, fields, kept).length === 0
+        ? 'has nothing to write: no field of the write shape is one of the read shape'
+        : undefined;
+  if (why !== undefined) throw new ImproperlyConfigured(`${owner} with "revert" ${why}`);
+}
+
+interface WrittenName {
+  readonly name: string;
+  readonly sentAs: string;
+}
+
+/** Lists the fields of bodies that kept values can stand in: a reference by another field than the key has other values. */
+function writtenNames(
+  { meta }: HistoryDeclarations,
+  fields: readonly (WrittenName & { readonly reference?: { readonly key: string } | undefined })[],
+  kept: readonly KeptField[],
+): readonly WrittenName[] {
+  const known = new Set(kept.map(({ property }) => property));
+  return fields.filter(({ name, reference }) => {
+    if (!known.has(name)) return false;
+    return reference === undefined || reference.key === referredKey(meta.properties[name as never]!).name;
+  });
+}
+
+const known = new WeakMap<ReadShape<object, object>, readonly KeptField[]>();
+
+/** Lists the fields of a shape that show a column of the record, or the key of one that it refers to, as it is stored. */
+function keptFields(meta: EntityMetadata, shape: ReadShape<object, object>): readonly KeptField[] {
+  let fields = known.get(shape);
+  if (fields === undefined) {
+    fields = shape.fields.flatMap(({ name, path, schema, computed, told, many, fields: parts }) => {
+      const isColumn = (computed ?? told ?? many ?? parts) === undefined;
+      const property = isColumn ? storedProperty(meta, path) : undefined;
+      return property === undefined ? [] : [{ name, property, schema }];
+    });
+    known.set(shape, fields);
+  }
+  return fields;
+}
+
+/** The property of the record that a path shows as it is stored: `author` also by `author.id`. Undefined if it shows another value. */
+function storedProperty(meta: EntityMetadata, path: string): string | undefined {
+  const found = findFieldPath(meta, path, '.');
+  if (typeof found === 'string') return undefined;
+  const { steps, property } = found;
+  const [step] = steps;
+  const own = step !== undefined && isToOne(step) && referredKey(step) === property ? step : property;
+  const isOwn = steps.length === 0 || (steps.length === 1 && own === step);
+  const isStored = own.persist !== false && own.formula === undefined && own.embedded === undefined && !isFile(own);
+  return isOwn && isStored && (!isToOne(own) || ownsColumn(own)) ? own.name : undefined;
+}
+
+function revertAction(view: HistoricView): Action {
+  return action({ methods: ['post'], detail: true, body: REVERT_BODY, answers: 'record' }, (request, reply) =>
+    view[REVERT](request, reply, request.body.entry),
+  );
+}

@@ -1,0 +1,88 @@
+import { type Action, action, type HistoryView, type KeptField, type KeptValues } from '@viewset/core';
+import { type TSchema, Type } from 'typebox';
+import { AS_STORED, HistoryEntry } from './history-entry.ts';
+import { recordKey } from './store-writes.ts';
+
+const DEFAULT_PAGE_SIZE = 10;
+const MAX_PAGE_SIZE = 100;
+const MAX_PAGE = 2_147_483_647;
+
+const QUERY = Type.Object({
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 1, description: 'The number of the page' })),
+  page_size: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_PAGE_SIZE,
+      default: DEFAULT_PAGE_SIZE,
+      description: 'The number of entries on a page',
+    }),
+  ),
+});
+
+/** Makes the action that lists the writes of a record, newest first. */
+export function entriesAction(view: HistoryView): Action {
+  const options = { detail: true, querystring: QUERY, response: pageSchema(view.kept) } as const;
+  return action(options, async (request) => {
+    const { page = 1, page_size: size = DEFAULT_PAGE_SIZE } = request.query;
+    const where = recordKey(view, await view.keyOf(request));
+    const [entries, count] = await request.em.findAndCount(HistoryEntry, where, {
+      orderBy: { id: 'desc' },
+      limit: size,
+      offset: (page - 1) * size,
+      ...AS_STORED,
+    });
+    const shown = view.shownTo(request);
+    return {
+      count,
+      next: page * size < count,
+      previous: page > 1,
+      results: entries.map((entry) => shownEntry(entry, shown)),
+    };
+  });
+}
+
+function shownEntry(
+  { id, kind, written_at, user, values, values_before: before }: HistoryEntry,
+  shown: readonly KeptField[],
+): object {
+  return {
+    id,
+    kind,
+    written_at,
+    user,
+    changes: fieldsOf(before ?? {}, shown, (from, property) => ({ from, to: values[property] })),
+    record: fieldsOf(values, shown, (value) => value),
+  };
+}
+
+/** Makes an object of the values that a request may see, by the names of its read shape. */
+function fieldsOf(
+  values: KeptValues,
+  shown: readonly KeptField[],
+  make: (value: unknown, property: string) => unknown,
+): object {
+  return Object.fromEntries(
+    shown.flatMap(({ name, property }) =>
+      Object.hasOwn(values, property) ? [[name, make(values[property], property)]] : [],
+    ),
+  );
+}
+
+function pageSchema(kept: readonly KeptField[]): TSchema {
+  const fields = (make: (schema: TSchema) => TSchema): TSchema =>
+    Type.Object(Object.fromEntries(kept.map(({ name, schema }) => [name, Type.Optional(make(schema))])));
+  const entry = Type.Object({
+    id: Type.String({ description: 'The id of the entry' }),
+    kind: Type.Enum(['created', 'updated', 'deleted']),
+    written_at: Type.String({ format: 'date-time' }),
+    user: Type.Union([Type.String(), Type.Null()], { description: 'The id of the user who wrote; null: nobody was logged in' }),
+    changes: fields((schema) => Type.Object({ from: schema, to: schema })),
+    record: fields((schema) => schema),
+  });
+  return Type.Object({
+    count: Type.Integer(),
+    next: Type.Boolean(),
+    previous: Type.Boolean(),
+    results: Type.Array(entry),
+  });
+}

@@ -1,0 +1,54 @@
+import { checkOptionNames, type HistoryPlugin, ImproperlyConfigured, requireTransactions } from '@viewset/core';
+import type { FastifyInstance } from 'fastify';
+import fp from 'fastify-plugin';
+import { entriesAction } from './entries-action.ts';
+import { AS_STORED, HistoryEntry } from './history-entry.ts';
+import { recordKey, storeWrites } from './store-writes.ts';
+
+/** Stores the histories of all views in the table of `HistoryEntry`. */
+const IN_ONE_TABLE: HistoryPlugin = {
+  keep: (view) => ({
+    listener: (writes) => storeWrites(view, writes),
+    actions: new Map([['history', entriesAction(view)]]),
+    valuesAt: async ({ em }, key, at) => {
+      const where = { ...recordKey(view, key), written_at: { $lte: at } };
+      const entry = await em.findOne(HistoryEntry, where, { orderBy: { id: 'desc' }, ...AS_STORED });
+      return entry === null || entry.kind === 'deleted' ? undefined : entry.values;
+    },
+    valuesOf: async ({ em }, key, id) => {
+      const entry = await em.findOne(HistoryEntry, { ...recordKey(view, key), id }, AS_STORED);
+      return entry?.values;
+    },
+  }),
+};
+
+/**
+ * The Fastify plugin that keeps the history of views with the option `history`, in the transaction of each write. Register it after `viewset` and before
+ * the routers. The ORM needs the entity `HistoryEntry`. It has no options.
+ *
+ * It keeps the values that the read shape of `retrieve` shows as they are stored: columns, and keys of related records. So a password is never part of
+ * it. `GET …/:pk/history` lists the entries of a record to those who may retrieve it, with the fields that they may see.
+ *
+ * @throws ImproperlyConfigured if the ORM has no transactions, or no `HistoryEntry`
+ * @example
+ * class ProductViewSet extends ModelViewSet(Product, { read, write, history: true }) {}
+ *
+ * await app.register(viewset, { orm });
+ * await app.register(history);
+ * await app.register(new Router().register('products', ProductViewSet).plugin);
+ * // GET /products/7/history
+ */
+export const history = fp(
+  async (app: FastifyInstance, options: object): Promise<void> => {
+    checkOptionNames('history', options, []);
+    const { orm, histories } = app.viewset;
+    requireTransactions(orm, 'history');
+    if (orm.getMetadata().find(HistoryEntry) === undefined) {
+      throw new ImproperlyConfigured(
+        'history: the ORM needs the entity HistoryEntry of @viewset/history among its "entities"',
+      );
+    }
+    histories.set('history', IN_ONE_TABLE);
+  },
+  { name: '@viewset/history', fastify: '5.x', dependencies: ['@viewset/core'] },
+);

@@ -1,0 +1,3 @@
+export { history } from './history.ts';
+export { HistoryEntry } from './history-entry.ts';
+export { pruneHistory } from './prune-history.ts';
