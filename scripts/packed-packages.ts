@@ -25,6 +25,7 @@ export const PUBLISHED = [
   'client',
   'idempotency',
   'mcp',
+  'history',
   'testing',
   'cli',
   'create',

@@ -10,6 +10,7 @@ const LIBRARIES = [
   'client',
   'idempotency',
   'mcp',
+  'history',
   'testing',
   'cli',
 ] as const;

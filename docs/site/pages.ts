@@ -33,6 +33,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'soft-delete',
     'conditional-requests',
     'idempotency',
+    'history',
     'query-sets',
   ],
   Lists: ['filters', 'json-logic', 'ordering', 'pagination', 'exports', 'aggregates'],

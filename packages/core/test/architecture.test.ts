@@ -13,8 +13,9 @@ const mongodb = readModules(new URL('../../mongodb/src/', import.meta.url));
 const cli = readModules(new URL('../../cli/src/', import.meta.url));
 const idempotency = readModules(new URL('../../idempotency/src/', import.meta.url));
 const mcp = readModules(new URL('../../mcp/src/', import.meta.url));
+const history = readModules(new URL('../../history/src/', import.meta.url));
 const testing = readModules(new URL('../../testing/src/', import.meta.url));
-const every = [...core, ...auth, ...outbox, ...telemetry, ...mongodb, ...cli, ...idempotency, ...mcp, ...testing];
+const every = [...core, ...auth, ...outbox, ...telemetry, ...mongodb, ...cli, ...idempotency, ...history, ...mcp, ...testing];
 const layers = documentedLayers();
 
 /** The entries of core: for applications, and for packages that bring a backend. */
@@ -81,6 +82,7 @@ t.test('no file imports itself, directly or through others', async (t) => {
   t.strictSame(cycles(cli), [], 'in cli');
   t.strictSame(cycles(idempotency), [], 'in idempotency');
   t.strictSame(cycles(mcp), [], 'in mcp');
+  t.strictSame(cycles(history), [], 'in history');
   t.strictSame(cycles(testing), [], 'in testing');
 });
 
@@ -146,6 +148,7 @@ for (const [name, modules, doors] of [
   ['cli', cli, ['@viewset/core']],
   ['idempotency', idempotency, ['@viewset/core']],
   ['mcp', mcp, ['@viewset/core']],
+  ['history', history, ['@viewset/core']],
   ['testing', testing, ['@viewset/core', '@viewset/client', '@viewset/mongodb']],
 ] as const) {
   t.test(`${name} knows core by its public names alone`, async (t) => {
@@ -183,6 +186,7 @@ for (const [name, modules, entries] of [
   ['cli', cli, ['index.ts']],
   ['idempotency', idempotency, ['index.ts']],
   ['mcp', mcp, ['index.ts']],
+  ['history', history, ['index.ts']],
 ] as const) {
   t.test(`${name}: ${entries.join(' and ')} name everything that is public`, async (t) => {
     const passingOn = modules.filter(({ reExports, starExports }) => reExports.length + starExports.length > 0);

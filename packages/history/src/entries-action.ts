@@ -8,7 +8,9 @@ const MAX_PAGE_SIZE = 100;
 const MAX_PAGE = 2_147_483_647;
 
 const QUERY = Type.Object({
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 1, description: 'The number of the page' })),
+  page: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 1, description: 'The number of the page' }),
+  ),
   page_size: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -75,7 +77,9 @@ function pageSchema(kept: readonly KeptField[]): TSchema {
     id: Type.String({ description: 'The id of the entry' }),
     kind: Type.Enum(['created', 'updated', 'deleted']),
     written_at: Type.String({ format: 'date-time' }),
-    user: Type.Union([Type.String(), Type.Null()], { description: 'The id of the user who wrote; null: nobody was logged in' }),
+    user: Type.Union([Type.String(), Type.Null()], {
+      description: 'The id of the user who wrote; null: nobody was logged in',
+    }),
     changes: fields((schema) => Type.Object({ from: schema, to: schema })),
     record: fields((schema) => schema),
   });

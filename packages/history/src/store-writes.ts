@@ -21,7 +21,7 @@ export async function storeWrites(view: HistoryView, writes: readonly RecordWrit
       kind,
       written_at,
       user: user === null ? null : bounded(String(user.id)),
-      request: bounded(String(request.id)),
+      request: bounded(request.id),
       values,
       values_before:
         kind === 'updated' && recordBefore !== undefined ? changed(valuesOf(view, recordBefore), values) : null,

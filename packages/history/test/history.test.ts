@@ -315,17 +315,33 @@ t.test('declarations that cannot be are refused at start', async (t) => {
     /history: the ORM needs the entity HistoryEntry of @viewset\/history/,
   );
   await t.rejects(
-    testApp(t, orm, [], { before: async (app) => void (await app.register(history, { ttl: 1 } as object)) }),
+    testApp(t, orm, [], {
+      before: async (app) => {
+        await app.register(history, { ttl: 1 } as object);
+      },
+    }),
     /history: unknown option "ttl"/,
   );
   const related = readShape(Note, ['id', 'title'], { shelf_name: 'shelf.name' });
   const ofShelf = { read: readShape(Shelf, ['id'], { notes: many('notes.id') }), write: writeShape(Shelf, ['name']) };
   const faults: (readonly [new () => ViewSet, string])[] = [
-    [class V extends ModelViewSet(Note, { read: related, history: { at: true } }) {}, 'read shape of retrieve also shows "shelf_name"'],
-    [class V extends ModelViewSet(Shelf, { ...ofShelf, history: { at: true } }) {}, 'read shape of retrieve also shows "notes"'],
-    [class V extends ModelViewSet(Shelf, { ...ofShelf, history: { revert: true } }) {}, 'with "revert" has nothing to write'],
+    [
+      class V extends ModelViewSet(Note, { read: related, history: { at: true } }) {},
+      'read shape of retrieve also shows "shelf_name"',
+    ],
+    [
+      class V extends ModelViewSet(Shelf, { ...ofShelf, history: { at: true } }) {},
+      'read shape of retrieve also shows "notes"',
+    ],
+    [
+      class V extends ModelViewSet(Shelf, { ...ofShelf, history: { revert: true } }) {},
+      'with "revert" has nothing to write',
+    ],
     [class V extends ModelViewSet(Note, { read, history: { revert: true } }) {}, 'needs the operation "update"'],
-    [class V extends ModelViewSet(Note, { read, operations: ['list'], history: true }) {}, 'needs the operation "retrieve"'],
+    [
+      class V extends ModelViewSet(Note, { read, operations: ['list'], history: true }) {},
+      'needs the operation "retrieve"',
+    ],
     [
       class V extends ModelViewSet(Note, { read, history: true }) {
         override represent(...args: [NoteRecord]) {

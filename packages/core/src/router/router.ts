@@ -300,7 +300,16 @@ export class Router<const Default extends EnvelopeOption = never> {
 
   /** Plans the routes of a view at its place, and takes their names. */
   #plan(app: FastifyInstance, { path, basename, view, parent }: Registration, takenIds: Set<string>): PlannedRoute[] {
-    const { orm, defaults, writeListeners, histories, makeRules, routeNames, addRoute: addPlanned, shownViews } = app.viewset;
+    const {
+      orm,
+      defaults,
+      writeListeners,
+      histories,
+      makeRules,
+      routeNames,
+      addRoute: addPlanned,
+      shownViews,
+    } = app.viewset;
     const context = {
       orm,
       log: app.log,

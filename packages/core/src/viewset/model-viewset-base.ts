@@ -165,9 +165,7 @@ export abstract class ModelViewSetBase<
     const { history } = this.#resource;
     const at = history?.timeOf(request);
     if (history !== undefined && at !== undefined) {
-      return history.recordAt(request, answer, await this.getObject(request), at) as Promise<
-        Types['answers']['retrieve']
-      >;
+      return history.recordAt(request, answer, await this.getObject(request), at);
     }
     if (!records.seesEntity(request)) return records.read(request, answer, answer.records);
     return recordOf(request, answer, await this.getObject(request));

@@ -104,7 +104,8 @@ interface HistoryDeclarations {
 const AT: ParameterDeclaration = {
   name: 'at',
   schema: Type.String({
-    description: 'The record as it was at this time: a date with a time and a zone, or a date, which begins at midnight in UTC',
+    description:
+      'The record as it was at this time: a date with a time and a zone, or a date, which begins at midnight in UTC',
     examples: ['2026-01-01', '2026-01-01T12:00:00Z'],
   }),
 };
