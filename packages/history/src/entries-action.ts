@@ -1,7 +1,7 @@
 import { type Action, action, type HistoryView, type KeptField, type KeptValues } from '@viewset/core';
 import { type TSchema, Type } from 'typebox';
 import { AS_STORED, HistoryEntry } from './history-entry.ts';
-import { recordKey } from './store-writes.ts';
+import { entriesOf } from './record-key.ts';
 
 const DEFAULT_PAGE_SIZE = 10;
 const MAX_PAGE_SIZE = 100;
@@ -26,8 +26,9 @@ export function entriesAction(view: HistoryView): Action {
   const options = { detail: true, querystring: QUERY, response: pageSchema(view.kept) } as const;
   return action(options, async (request) => {
     const { page = 1, page_size: size = DEFAULT_PAGE_SIZE } = request.query;
-    const where = recordKey(view, await view.keyOf(request));
-    const [entries, count] = await request.em.findAndCount(HistoryEntry, where, {
+    const { em } = request;
+    const where = await entriesOf(em, view, await view.keyOf(request));
+    const [entries, count] = await em.findAndCount(HistoryEntry, where, {
       orderBy: { id: 'desc' },
       limit: size,
       offset: (page - 1) * size,

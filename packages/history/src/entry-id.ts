@@ -1,21 +1,54 @@
 import { randomBytes } from 'node:crypto';
 
-let lastMs = 0;
-let counter = 0;
+/** The place of an entry in the order of all: milliseconds, and a count within them. */
+interface Place {
+  readonly ms: number;
+  readonly count: number;
+}
 
-/** Makes a UUID of version 7 (RFC 9562). Those of one process ascend as texts, within a millisecond too. */
-export function newEntryId(): string {
-  const now = Date.now();
-  if (now > lastMs) {
-    lastMs = now;
-    counter = 0;
-  } else if (++counter > 0xfff) {
-    lastMs++;
-    counter = 0;
-  }
-  const rest = randomBytes(8);
+const MAX_COUNT = 0xfff;
+
+let last: Place = { ms: 0, count: 0 };
+
+/**
+ * Makes a UUID of version 7 (RFC 9562) that is behind those that this process has made, and behind a given one.
+ *
+ * @param behind an id that another process has made, whose clock may be ahead
+ */
+export function newEntryId(behind?: string): string {
+  const now = { ms: Date.now(), count: 0 };
+  last = later(now, next(last));
+  // A clock that is ahead is that of this entry alone.
+  const place = behind === undefined ? last : later(last, next(placeOf(behind)));
+  return idOf(place, randomBytes(8));
+}
+
+/** The least id of the entries that are not before those that this process makes next. */
+export function leastEntryId(): string {
+  return idOf(later({ ms: Date.now(), count: 0 }, next(last)), Buffer.alloc(8));
+}
+
+/** The time of an entry, in its id. */
+export function timeOf(id: string): Date {
+  return new Date(placeOf(id).ms);
+}
+
+function later(one: Place, other: Place): Place {
+  return one.ms > other.ms || (one.ms === other.ms && one.count > other.count) ? one : other;
+}
+
+function next({ ms, count }: Place): Place {
+  return count < MAX_COUNT ? { ms, count: count + 1 } : { ms: ms + 1, count: 0 };
+}
+
+function placeOf(id: string): Place {
+  const hex = id.replaceAll('-', '');
+  return { ms: Number.parseInt(hex.slice(0, 12), 16), count: Number.parseInt(hex.slice(13, 16), 16) };
+}
+
+function idOf({ ms, count }: Place, rest: Buffer): string {
   const variant = ((rest[0]! & 0x3f) | 0x80).toString(16);
-  const time = lastMs.toString(16).padStart(12, '0');
-  const hex = `${time}7${counter.toString(16).padStart(3, '0')}${variant}${rest.subarray(1).toString('hex')}`;
+  const place = `${ms.toString(16).padStart(12, '0')}7${count.toString(16).padStart(3, '0')}`;
+  const hex = `${place}${variant}${rest.subarray(1).toString('hex')}`;
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }

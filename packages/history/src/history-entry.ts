@@ -19,7 +19,7 @@ const HistoryEntrySchema = defineEntity({
 /**
  * The entity of the writes that the history keeps. Give it to your ORM, and make a migration of it.
  *
- * - `id` is a UUID of version 7, by which the entries of one process are in the order of time.
+ * - `id` is a UUID of version 7, by which the entries of a record are in the order of its writes. `written_at` is the time in it.
  * - `entity` and `record` are the name of the entity and the primary key, as a text.
  * - `user` and `request` are the ids of the user and the request that wrote.
  * - `values` are those of the record after the write, or of a deleted one before it, by properties. `values_before` are those that an update has

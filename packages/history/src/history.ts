@@ -3,7 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import { entriesAction } from './entries-action.ts';
 import { AS_STORED, HistoryEntry } from './history-entry.ts';
-import { recordKey, storeWrites } from './store-writes.ts';
+import { entriesOf } from './record-key.ts';
+import { storeWrites } from './store-writes.ts';
 
 /** Stores the histories of all views in the table of `HistoryEntry`. */
 const IN_ONE_TABLE: HistoryPlugin = {
@@ -11,12 +12,12 @@ const IN_ONE_TABLE: HistoryPlugin = {
     listener: (writes) => storeWrites(view, writes),
     actions: new Map([['history', entriesAction(view)]]),
     valuesAt: async ({ em }, key, at) => {
-      const where = { ...recordKey(view, key), written_at: { $lte: at } };
+      const where = { $and: [await entriesOf(em, view, key), { written_at: { $lte: at } }] };
       const entry = await em.findOne(HistoryEntry, where, { orderBy: { id: 'desc' }, ...AS_STORED });
       return entry === null || entry.kind === 'deleted' ? undefined : entry.values;
     },
     valuesOf: async ({ em }, key, id) => {
-      const entry = await em.findOne(HistoryEntry, { ...recordKey(view, key), id }, AS_STORED);
+      const entry = await em.findOne(HistoryEntry, { $and: [await entriesOf(em, view, key), { id }] }, AS_STORED);
       return entry?.values;
     },
   }),

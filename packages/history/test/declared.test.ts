@@ -56,7 +56,7 @@ t.test('documents and clients know the routes of a history', async (t) => {
   await isSound(t, document);
   const path = document.paths['/api/leafs/{pk}/history']!.get!;
   t.match(path, { operationId: 'historyLeaf', 'x-viewset': { action: 'history' } });
-  const names = ({ parameters = [] }: typeof path) =>
+  const names = ({ parameters }: typeof path) =>
     parameters.map((each) => {
       const { name, $ref } = each as { readonly name?: string; readonly $ref?: string };
       return (name ?? $ref!.split('/').at(-1)!).toLowerCase();

@@ -63,6 +63,13 @@ const read = readShape(Page, ['id', 'title']);
 const write = writeShape(Page, ['title', 'words']);
 const declared = { read, write, softDelete: 'deleted_at' } as const;
 
+class IsOwnPage extends Permission {
+  override hasObjectPermission(request: FastifyRequest, _view: PermissionView, page: object) {
+    const user = request.user as { role: { name: string } } | null;
+    return request.method === 'GET' || (page as PageRecord).owner === user?.role.name;
+  }
+}
+
 class OwnedByUser extends Permission {
   override scope(request: FastifyRequest, view: PermissionView) {
     const user = request.user as { role: { name: string } } | null;
@@ -194,8 +201,16 @@ forEachDatabase(t, { entities: [Shelf, Page, Link, Slip] }, async (t, orm, datab
     t.match(await send('POST', `/pages/${id}/restore`, undefined, 'admin'), { status: 404 });
     t.match(await send('GET', `/pages/${id}`, undefined, 'ann'), { status: 200 });
     t.match(await send('GET', '/pages/deleted', undefined, 'admin'), { body: { count: 0 } });
-    const { answer } = await send('OPTIONS', `/pages/${other}`, undefined, 'admin');
-    t.equal(answer.statusCode, 204);
+    await send('DELETE', `/pages/${id}`, undefined, 'ann');
+    const permitted = async (url: string, user: string) => {
+      const { answer } = await send('OPTIONS', url, undefined, user);
+      return String(answer.headers['permitted-operations']).split(', ');
+    };
+    t.strictSame(await permitted(`/pages/${other}/restore`, 'admin'), ['']);
+    t.strictSame(await permitted(`/pages/${id}/restore`, 'admin'), ['restorePage']);
+    t.strictSame(await permitted(`/pages/${id}/restore`, 'ann'), ['']);
+    t.strictSame(await permitted('/pages/deleted', 'admin'), ['deletedPages']);
+    t.strictSame(await permitted('/pages/deleted', 'ann'), ['']);
   });
 
   t.test('the scopes of the view and of visibleTo hold for deleted records', async (t) => {
@@ -218,6 +233,22 @@ forEachDatabase(t, { entities: [Shelf, Page, Link, Slip] }, async (t, orm, datab
     }
     t.match(await send('POST', `/others/${id}/restore`, undefined, 'ann'), { status: 200 });
     t.match(await send('GET', '/pages', undefined, 'ann'), { body: { count: 1, results: [{ id }] } });
+  });
+
+  t.test('the owner of a record restores it, and nobody else', async (t) => {
+    class Pages extends ModelViewSet(Page, {
+      ...declared,
+      softDelete: { property: 'deleted_at', visibleTo: [AllowAny] },
+      permissionClasses: [IsOwnPage],
+    }) {}
+    const send = await start(t, new Router().register('pages', Pages));
+    const id = await make({ title: 'Tea', owner: 'ann' });
+    t.match(await send('DELETE', `/pages/${id}`, undefined, 'ben'), { status: 403 });
+    t.match(await send('DELETE', `/pages/${id}`, undefined, 'ann'), { status: 204 });
+    t.match(await send('POST', `/pages/${id}/restore`, undefined, 'ben'), { status: 403 });
+    t.match(await send('POST', `/pages/${id}/restore`, { deleted_at: '2026-01-01T00:00:00Z' }, 'ann'), { status: 200 });
+    t.match(await send('PATCH', `/pages/${id}`, { deleted_at: '2026-01-01T00:00:00Z' }, 'ann'), { status: 200 });
+    t.match(await send('GET', `/pages/${id}`), { status: 200 });
   });
 
   t.test('no body refers to a deleted record, unless by a view that shows it', async (t) => {

@@ -51,6 +51,8 @@ export type KeptValues = Readonly<Record<string, unknown>>;
 export interface HistoryView {
   readonly name: string;
   readonly meta: EntityMetadata;
+  /** True if deleted records may be restored: the view has `softDelete`. */
+  readonly keepsDeleted: boolean;
   /** The fields whose values are kept: those of the shape that `retrieve` has by itself. Hidden properties are never among them. */
   readonly kept: readonly KeptField[];
   /** Returns those of `kept` whose values `retrieve` shows to a request. */
@@ -99,6 +101,7 @@ interface HistoryDeclarations {
   readonly customized: Customized;
   readonly answers: Answers;
   readonly input: ViewInput | undefined;
+  readonly softDelete: object | undefined;
 }
 
 const AT: ParameterDeclaration = {
@@ -144,6 +147,7 @@ export class RecordHistory {
     this.#history = plugin.keep({
       name: view.name,
       meta,
+      keepsDeleted: declarations.softDelete !== undefined,
       kept: this.#kept,
       shownTo: (request) => {
         const shown = this.#shownBy(answers.of(request, 'retrieve').shape);

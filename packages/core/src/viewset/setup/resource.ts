@@ -86,6 +86,8 @@ export class Resource implements ViewDefinition {
   readonly writes: WritePlan;
   /** The routes that the declarations bring along: those that send the record's files, and that restore it. */
   readonly actions: ReadonlyMap<string, Action>;
+  /** Those of them that send the record's files. */
+  readonly fileActions: ReadonlyMap<string, Action>;
   readonly prepareDetailAction: NonNullable<ViewDefinition['prepareDetailAction']>;
   readonly permissions: readonly Permission[];
   readonly customized: Customized;
@@ -134,6 +136,7 @@ export class Resource implements ViewDefinition {
     for (const { references } of input?.shapes ?? []) checkCreatedReferences(name, orm, references);
     this.resolution = new InputResolution(view, input, options, meta, context);
     this.softDelete = options.softDelete === undefined ? undefined : this.#makeSoftDelete(options.softDelete);
+    this.fileActions = this.#makeFileActions(view, sentFiles({ entity, ...options }));
     this.prepareDetailAction = (request) => view.getObject(request);
 
     const shapes = this.#readShapes(entity, options.read);
@@ -143,13 +146,12 @@ export class Resource implements ViewDefinition {
     const { envelope: ofRouter } = context.defaults;
     this.envelope = options.envelope === undefined && ofRouter ? ofRouter : new Envelope(name, options.envelope);
 
-    const filled = [...taken, ...(input?.filled ?? [])];
-    checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, namedFields(shapes, input, filled));
+    checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, namedFields(shapes, input, taken));
 
     this.preconditions = preconditionsOf(name, options, meta, context.defaults.tagOf);
     this.bulk = options.bulk === undefined ? undefined : this.#makeBulk(options.bulk);
     this.history = this.#makeHistory(view, options.history, context.histories.get('history'));
-    this.actions = this.#makeActions(view, entity, options, context);
+    this.actions = this.#makeActions(view, context);
     this.listeners = listenersOf(this, options.emits, context.writeListeners);
     this.writes = new WritePlan(this);
 
@@ -181,18 +183,16 @@ export class Resource implements ViewDefinition {
     return new Summary({ name, meta, platform: orm.em.getPlatform(), option, shapes, narrowing });
   }
 
-  /** Makes the routes that the declarations bring along. */
-  #makeActions(
-    view: ResourceView,
-    entity: EntityName<object>,
-    options: AnyModelOptions,
-    { defaults }: ViewContext,
-  ): ReadonlyMap<string, Action> {
-    const { input, softDelete } = this;
+  #makeFileActions(view: ResourceView, sent: readonly string[]): ReadonlyMap<string, Action> {
     const recordOf: FileRecord = (request, reply, file) => view[SHOWS].findForFile(request, reply, file);
+    return this.input === undefined ? new Map() : fileActions(this.input.files, sent, recordOf);
+  }
+
+  /** Makes the routes that the declarations bring along. */
+  #makeActions(view: ResourceView, { defaults }: ViewContext): ReadonlyMap<string, Action> {
     return new Map([
-      ...(input === undefined ? [] : fileActions(input.files, sentFiles({ entity, ...options }), recordOf)),
-      ...restoringActions(view, softDelete, defaults.permissionClasses),
+      ...this.fileActions,
+      ...restoringActions(view, this.softDelete, defaults.permissionClasses),
       ...(this.history?.actions ?? []),
     ]);
   }
@@ -202,9 +202,9 @@ export class Resource implements ViewDefinition {
     option: HistoryOption = false,
     plugin: HistoryPlugin | undefined,
   ): RecordHistory | undefined {
-    const { meta, pk, operations, customized, answers, input } = this;
+    const { meta, pk, operations, customized, answers, input, softDelete } = this;
     if (option === false) return undefined;
-    return new RecordHistory({ view, meta, pk, operations, customized, answers, input }, option, plugin);
+    return new RecordHistory({ view, meta, pk, operations, customized, answers, input, softDelete }, option, plugin);
   }
 
   #makeSoftDelete(option: string | { readonly property: string }): SoftDelete {
@@ -253,10 +253,10 @@ export class Resource implements ViewDefinition {
 function namedFields(
   shapes: ReadonlyMap<string, ReadShape<object, object>>,
   input: ViewInput | undefined,
-  filled: readonly string[],
+  taken: readonly string[],
 ): readonly string[] {
   const shown = [...shapes.values()].flatMap(({ schema }) => Object.keys(schema.properties));
-  return [...new Set([...shown, ...(input?.fields ?? []), ...filled])];
+  return [...new Set([...shown, ...(input?.fields ?? []), ...taken, ...(input?.filled ?? [])])];
 }
 
 function preconditionsOf(

@@ -31,7 +31,7 @@ export interface ShowingDefinition extends ParentDefinition {
   readonly customized: Customized;
   readonly answers: Answers;
   /** The routes that send the record's files. */
-  readonly actions: ReadonlyMap<string, unknown>;
+  readonly fileActions: ReadonlyMap<string, unknown>;
 }
 
 /**
@@ -93,9 +93,9 @@ export class ShownRecords<Entity extends object> implements RecordView<ShowingDe
   }
 
   async permit(request: FastifyRequest, { action, detail }: AskedPlan): Promise<void> {
-    const { actions, customized } = this.definition;
+    const { fileActions, customized } = this.definition;
     const { reply } = stateOf(request);
-    if (detail && actions.has(action) && reply !== undefined) await this.findForFile(request, reply, action);
+    if (detail && fileActions.has(action) && reply !== undefined) await this.findForFile(request, reply, action);
     else if (action === 'retrieve') await this.find(request, false);
     else if (detail) await this.#lookUp(request, false);
     else if (action === 'list' && customized.handles.list) await this.#ask(request, 'list');

@@ -175,7 +175,8 @@ export class RecordWrites<Entity extends object, Output extends object> {
   /** Stores the changes of a record and of its children. */
   assign(request: FastifyRequest, entity: Entity, data: object): Promise<void> {
     const fields = this.#fieldsOf(request, 'update');
-    return this.#guard(request, () => assignInput(request.em, entity, data, fields));
+    // An action may change a record by POST.
+    return this.#guard(request, () => assignInput(request.em, entity, data, fields), false);
   }
 
   /** Writes what has changed of the view's own records. */
@@ -352,21 +353,24 @@ export class RecordWrites<Entity extends object, Output extends object> {
   }
 
   /** Runs a statement that writes what the body says of the view's own records. */
-  async #guard<Result>(request: FastifyRequest, work: () => Awaitable<Result>): Promise<Result> {
+  async #guard<Result>(
+    request: FastifyRequest,
+    work: () => Awaitable<Result>,
+    isNew = request.method === 'POST',
+  ): Promise<Result> {
     try {
       return await work();
     } catch (error) {
-      noteRefusal(request, error, () => this.#recordsOf(request));
+      noteRefusal(request, error, () => this.#recordsOf(request, isNew));
       throw error;
     }
   }
 
-  #recordsOf(request: FastifyRequest): WrittenRecord[] {
+  #recordsOf(request: FastifyRequest, isNew: boolean): WrittenRecord[] {
     // A destroy writes none: what it meets is that others refer to its record.
     if (request.method === 'DELETE') return [];
     const { meta, key } = this.#definition;
     const field = key.column.property.name;
-    const isNew = request.method === 'POST';
     const fields = this.#fieldsOf(request, isNew ? 'create' : 'update');
     return inputOf(request).bodies.flatMap(({ data, path }) => {
       // The body of an action may be a list of anything.

@@ -1,0 +1,40 @@
+import type { EntityManager, FilterQuery } from '@mikro-orm/core';
+import type { HistoryView } from '@viewset/core';
+import { createHash } from 'node:crypto';
+import { AS_STORED, HistoryEntry } from './history-entry.ts';
+
+const MAX_LENGTH = 255;
+
+/** The name of the entity of a view's records. Entities in one table have their keys in common. */
+export function entityName({ meta }: HistoryView): string {
+  return meta.root.className;
+}
+
+/** The columns that name a record. */
+export function recordKey(view: HistoryView, key: unknown): { readonly entity: string; readonly record: string } {
+  return { entity: entityName(view), record: bounded(String(key)) };
+}
+
+/**
+ * Finds the condition of the entries of a record, as long as it exists: a key may have belonged to another record, which was deleted, and whose
+ * values are not for those who see the new one.
+ */
+export async function entriesOf(
+  em: EntityManager,
+  view: HistoryView,
+  key: unknown,
+): Promise<FilterQuery<HistoryEntry> & object> {
+  const record = recordKey(view, key);
+  const beginnings = view.keepsDeleted ? (['created'] as const) : (['created', 'deleted'] as const);
+  const where = { ...record, kind: { $in: [...beginnings] } };
+  const options = { fields: ['kind'], orderBy: { id: 'desc' }, ...AS_STORED } as const;
+  const beginning = await em.findOne(HistoryEntry, where, options);
+  if (beginning === null) return record;
+  const { id, kind } = beginning;
+  return { $and: [record, { id: kind === 'created' ? { $gte: id } : { $gt: id } }] };
+}
+
+/** A text that the column can hold: a long one as its hash, which is as good to tell it from others. */
+export function bounded(text: string): string {
+  return text.length <= MAX_LENGTH ? text : createHash('sha256').update(text).digest('hex');
+}
