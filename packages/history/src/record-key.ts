@@ -12,7 +12,7 @@ export function entityName({ meta }: HistoryView): string {
 
 /** The columns that name a record. */
 export function recordKey(view: HistoryView, key: unknown): { readonly entity: string; readonly record: string } {
-  return { entity: entityName(view), record: bounded(String(key)) };
+  return { entity: entityName(view), record: bounded(key) };
 }
 
 /**
@@ -34,7 +34,8 @@ export async function entriesOf(
   return { $and: [record, { id: kind === 'created' ? { $gte: id } : { $gt: id } }] };
 }
 
-/** A text that the column can hold: a long one as its hash, which is as good to tell it from others. */
-export function bounded(text: string): string {
+/** A value as a text that the column can hold: a long one as its hash, which is as good to tell it from others. */
+export function bounded(value: unknown): string {
+  const text = String(value);
   return text.length <= MAX_LENGTH ? text : createHash('sha256').update(text).digest('hex');
 }

@@ -26,7 +26,7 @@ export async function storeWrites(view: HistoryView, writes: readonly RecordWrit
       ...named,
       kind,
       written_at: timeOf(id),
-      user: user === null ? null : bounded(String(user.id)),
+      user: user === null ? null : bounded(user.id),
       request: bounded(request.id),
       values,
       values_before: before === undefined ? null : changed(before, values),

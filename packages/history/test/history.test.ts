@@ -3,6 +3,7 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyRequest, InjectOptions } from 'fastify';
 import t, { type Test } from 'tap';
 import {
+  action,
   AllowAny,
   computed,
   many,
@@ -324,6 +325,12 @@ t.test('declarations that cannot be are refused at start', async (t) => {
   );
   const related = readShape(Note, ['id', 'title'], { shelf_name: 'shelf.name' });
   const ofShelf = { read: readShape(Shelf, ['id'], { notes: many('notes.id') }), write: writeShape(Shelf, ['name']) };
+  class Named extends ModelViewSet(Note, { read, history: true }) {
+    history = action({}, () => ({}));
+  }
+  await t.rejects(testApp(t, orm, [new Router().register('notes', Named)], { before: withHistory }), {
+    message: /Named: its options make an action "history", and the view has one of its own by this name; rename it/,
+  });
   const faults: (readonly [new () => ViewSet, string])[] = [
     [
       class V extends ModelViewSet(Note, { read: related, history: { at: true } }) {},

@@ -382,6 +382,17 @@ forEachDatabase(t, { entities: [Shelf, Page, Link, Slip] }, async (t, orm, datab
   });
 });
 
+t.test('the compiler refuses what can be no time of a deletion', async () => {
+  // @ts-expect-error a text is no time
+  ModelViewSet(Page, { read, write, softDelete: 'title' });
+  // @ts-expect-error it has no such property
+  ModelViewSet(Page, { read, write, softDelete: 'deletedat' });
+  // @ts-expect-error a day is no time
+  ModelViewSet(Page, { read, write, softDelete: { property: 'day', visibleTo: [AllowAny] } });
+  // @ts-expect-error a record always has it
+  ModelViewSet(Stamp, { read: readShape(Stamp, ['id']), softDelete: 'made_at' });
+});
+
 t.test('declarations that cannot be are refused at start', async (t) => {
   const orm = await openSqlite(t, { entities: [Shelf, Page, Link, Slip, Stamp] });
   const view = (options: object) => ModelViewSet(Page, { read, write, ...options }) as new () => ViewSet;
@@ -423,5 +434,8 @@ t.test('declarations that cannot be are refused at start', async (t) => {
       reply.code(204),
     );
   }
-  t.match(await errorAtStart(t, orm, Named), 'makes an action "restore", and the view has one of its own; rename it');
+  t.match(
+    await errorAtStart(t, orm, Named),
+    'its options make an action "restore", and the view has one of its own by this name; rename it',
+  );
 });

@@ -1,15 +1,13 @@
 import type { FastifyRequest } from 'fastify';
-import { ImproperlyConfigured } from '../../errors.ts';
 import type { PermissionClass } from '../../permissions/permission.ts';
-import { OF_DELETED, type SoftDelete } from '../visible/soft-delete.ts';
-import { type Action, action, type ActionOptions, actionsOf } from './action.ts';
+import type { SoftDelete } from '../visible/soft-delete.ts';
+import { type Action, action, type ActionOptions } from './action.ts';
 
 /** The method of a view that restores a deleted record; a symbol, so that a view can have a member of any name. */
 export const RESTORE: unique symbol = Symbol('viewset.restore');
 
 /** The part of a view that restores its records. */
 export interface RestoringView {
-  readonly name: string;
   readonly permissionClasses: readonly PermissionClass[] | undefined;
   [RESTORE](request: FastifyRequest): Promise<object>;
 }
@@ -28,23 +26,13 @@ export function permissionsForDeleted(
   return { permissionClasses, scope: 'unrestricted', allowAnonymous: false };
 }
 
-/**
- * Makes the action that restores a deleted record; none if nobody sees deleted records.
- *
- * @throws ImproperlyConfigured if the view has an action of its own by the name of one
- */
+/** Makes the action that restores a deleted record; none if nobody sees deleted records. */
 export function restoringActions(
   view: RestoringView,
   softDelete: SoftDelete | undefined,
   defaults: readonly PermissionClass[],
 ): ReadonlyMap<string, Action> {
   if (softDelete?.visibleTo === undefined) return new Map();
-  const taken = OF_DELETED.find((name) => actionsOf(view).has(name));
-  if (taken !== undefined) {
-    throw new ImproperlyConfigured(
-      `${view.name}: option "softDelete" with "visibleTo" makes an action "${taken}", and the view has one of its own; rename it`,
-    );
-  }
   const permissions = permissionsForDeleted(view, softDelete.visibleTo, defaults);
   const restore = action({ methods: ['post'], detail: true, answers: 'record', ...permissions }, (request) =>
     view[RESTORE](request),

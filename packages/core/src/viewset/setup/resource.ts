@@ -15,7 +15,7 @@ import { QuerySet } from '../../query/queryset.ts';
 import { type ReadShape, readShape, toReadShape } from '../../shapes/read/read-shape.ts';
 import { shownByAll } from '../../shapes/read/shown-paths.ts';
 import { ANSWERING } from '../request/answer.ts';
-import type { Action } from './action.ts';
+import { type Action, actionsOf } from './action.ts';
 import { type AnsweringView, Answers } from '../answers/answers.ts';
 import { Envelope } from '../answers/envelope.ts';
 import { Bulk, type BulkOption } from '../writes/bulk.ts';
@@ -188,13 +188,24 @@ export class Resource implements ViewDefinition {
     return this.input === undefined ? new Map() : fileActions(this.input.files, sent, recordOf);
   }
 
-  /** Makes the routes that the declarations bring along. */
+  /**
+   * Makes the routes that the declarations bring along.
+   *
+   * @throws ImproperlyConfigured if the view has an action of its own by the name of one
+   */
   #makeActions(view: ResourceView, { defaults }: ViewContext): ReadonlyMap<string, Action> {
-    return new Map([
-      ...this.fileActions,
-      ...restoringActions(view, this.softDelete, defaults.permissionClasses),
-      ...(this.history?.actions ?? []),
+    const { name, softDelete, history, fileActions: files } = this;
+    const brought = new Map([
+      ...restoringActions(view, softDelete, defaults.permissionClasses),
+      ...(history?.actions ?? []),
     ]);
+    const own = actionsOf(view);
+    const listed = softDelete?.visibleTo === undefined ? [] : ['deleted'];
+    const taken = [...listed, ...brought.keys()].find((each) => own.has(each) || files.has(each));
+    if (taken === undefined) return new Map([...files, ...brought]);
+    throw new ImproperlyConfigured(
+      `${name}: its options make an action "${taken}", and the view has one of its own by this name; rename it`,
+    );
   }
 
   #makeHistory(
