@@ -94,6 +94,7 @@ export type { ExportFormat } from './exports/list-export.ts';
 export { requireTransactions } from './mikro/transactions.ts';
 export { afterCommit } from './viewset/writes/after-commit.ts';
 export type {
+  HistoricRecord,
   HistoryOption,
   HistoryPlugin,
   HistoryView,

@@ -27,14 +27,14 @@ export function entriesAction(view: HistoryView): Action {
   return action(options, async (request) => {
     const { page = 1, page_size: size = DEFAULT_PAGE_SIZE } = request.query;
     const { em } = request;
-    const where = await entriesOf(em, view, await view.keyOf(request));
+    const { key, shown } = await view.find(request);
+    const where = await entriesOf(em, view, key);
     const [entries, count] = await em.findAndCount(HistoryEntry, where, {
       orderBy: { id: 'desc' },
       limit: size,
       offset: (page - 1) * size,
       ...AS_STORED,
     });
-    const shown = view.shownTo(request);
     return {
       count,
       next: page * size < count,

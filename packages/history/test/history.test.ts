@@ -197,6 +197,36 @@ forEachDatabase(t, { entities: [Shelf, Note, HistoryEntry] }, async (t, orm) => 
     t.match(await send('GET', `/notes/${id}/history`, undefined, 'ann'), { status: 404 });
   });
 
+  t.test('permissions and shapes that go by the operation are asked as for retrieve', async (t) => {
+    class RetrievedByAnn extends Permission {
+      override hasPermission(request: FastifyRequest, view: PermissionView) {
+        return view.getAction(request) !== 'retrieve' || request.headers['x-user'] === 'ann';
+      }
+    }
+    class Notes extends ModelViewSet(Note, {
+      read: { default: plain.extend(['salary']), brief: readShape(Note, ['id', 'title']) },
+      write: writeShape(Note, ['title', 'salary']),
+      permissionClasses: [RetrievedByAnn],
+      history: { revert: true },
+    }) {
+      override readShapeFor(request: FastifyRequest) {
+        return this.getAction(request) === 'retrieve' ? ('brief' as const) : undefined;
+      }
+    }
+    const send = await start(t, Notes);
+    const { id } = (await send('POST', '/notes', { title: 'A', salary: 5 }, 'ben')).body;
+    const [entry] = await entries();
+    t.match(await send('PATCH', `/notes/${id}`, { title: 'B', salary: 6 }, 'ben'), { status: 200 });
+    t.match(await send('GET', `/notes/${id}`, undefined, 'ben'), { status: 403 });
+    t.match(await send('GET', `/notes/${id}/history`, undefined, 'ben'), { status: 403 });
+    t.match(await send('GET', `/notes/${id}/history`), { status: 401 });
+    t.match(await send('POST', `/notes/${id}/revert`, { entry: entry!.id }, 'ben'), { status: 403 });
+    const listed = await send('GET', `/notes/${id}/history`, undefined, 'ann');
+    t.strictSame(listed.body.results[0].record, { id, title: 'B' });
+    t.match(await send('POST', `/notes/${id}/revert`, { entry: entry!.id }, 'ann'), { status: 200 });
+    t.match(await orm.em.fork().findAll(Note), [{ title: 'A', salary: 6 }], 'a field that is not seen stays');
+  });
+
   t.test('at answers with the record as it was', async (t) => {
     class Notes extends ModelViewSet(Note, {
       read: plain,

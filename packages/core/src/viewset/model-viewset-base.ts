@@ -448,7 +448,7 @@ export abstract class ModelViewSetBase<
    */
   async [REVERT](request: FastifyRequest, reply: FastifyReply, entry: string): Promise<object> {
     const { history, input } = this.#resource;
-    const body = await history!.bodyOf(request, await this.getObject(request), entry);
+    const body = await history!.bodyOf(request, entry);
     const read = oneBody(input!.read(request, body, 'change'));
     request.body = read.value;
     stateOf(request).input = read;

@@ -1,10 +1,15 @@
 /** The option `softDelete`: a view marks its records when it deletes them, and has them no more. */
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { FastifyRequest, InjectOptions } from 'fastify';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import {
   action,
   AllowAny,
+  file,
+  type FileStore,
+  FileType,
   IsAuthenticated,
   IsRoleAdminUser,
   many,
@@ -57,6 +62,14 @@ const Slip = defineEntity({
   },
 });
 const Stamp = defineEntity({ name: 'Stamp', properties: { id: p.integer().primary(), made_at: p.datetime() } });
+const Scan = defineEntity({
+  name: 'Scan',
+  properties: {
+    id: p.integer().primary(),
+    image: p.type(FileType).nullable(),
+    deleted_at: p.datetime().length(3).nullable(),
+  },
+});
 type PageRecord = InferEntity<typeof Page>;
 
 const read = readShape(Page, ['id', 'title']);
@@ -77,7 +90,7 @@ class OwnedByUser extends Permission {
   }
 }
 
-forEachDatabase(t, { entities: [Shelf, Page, Link, Slip] }, async (t, orm, database) => {
+forEachDatabase(t, { entities: [Shelf, Page, Link, Slip, Scan] }, async (t, orm, database) => {
   const start = async (t: Test, ...routers: Router[]) => {
     await orm.schema.clear();
     const app = await testApp(t, orm, routers);
@@ -172,6 +185,47 @@ forEachDatabase(t, { entities: [Shelf, Page, Link, Slip] }, async (t, orm, datab
       answers.map(({ status }) => status).toSorted((a, b) => a - b),
       [204, 404, 404, 404, 404],
     );
+  });
+
+  t.test('of many requests that restore one record, one does', async (t) => {
+    class Pages extends ModelViewSet(Page, {
+      ...declared,
+      softDelete: { property: 'deleted_at', visibleTo: [AllowAny] },
+    }) {}
+    const send = await start(t, new Router().register('pages', Pages));
+    const id = await make({ title: 'Tea', deleted_at: new Date() });
+    const answers = await Promise.all([1, 2, 3, 4].map(() => send('POST', `/pages/${id}/restore`)));
+    t.strictSame(
+      answers.map(({ status }) => status).toSorted((a, b) => a - b),
+      [200, 404, 404, 404],
+    );
+  });
+
+  t.test('the file of a deleted record is not sent, and stays for the restored one', async (t) => {
+    const files = new Map<string, Buffer>();
+    const store: FileStore = {
+      put: async (key, content) => void files.set(key, await buffer(content)),
+      get: async (key) => Readable.from([files.get(key)!]),
+      delete: async (key) => void files.delete(key),
+    };
+    class Scans extends ModelViewSet(Scan, {
+      read: readShape(Scan, ['id', 'image']),
+      write: writeShape(Scan, [], { image: file({ store, maxBytes: 100, types: ['text/plain'] }) }),
+      softDelete: { property: 'deleted_at', visibleTo: [AllowAny] },
+    }) {}
+    await orm.schema.clear();
+    const app = await testApp(t, orm, [new Router().register('scans', Scans)]);
+    const form = '--f\r\ncontent-disposition: form-data; name="image"; filename="a.txt"\r\n\r\nhello\r\n--f--\r\n';
+    const headers = { 'content-type': 'multipart/form-data; boundary=f' };
+    const made = await app.inject({ method: 'POST', url: '/scans', headers, payload: form });
+    t.equal(made.statusCode, 201);
+    const { id } = made.json();
+    const url = `/scans/${id}/image`;
+    t.equal((await app.inject(url)).body, 'hello');
+    t.equal((await app.inject({ method: 'DELETE', url: `/scans/${id}` })).statusCode, 204);
+    t.equal((await app.inject(url)).statusCode, 404);
+    t.equal((await app.inject({ method: 'POST', url: `/scans/${id}/restore` })).statusCode, 200);
+    t.equal((await app.inject(url)).body, 'hello');
   });
 
   t.test('those of visibleTo list deleted records and restore them, if the view lets them', async (t) => {

@@ -55,10 +55,20 @@ export interface HistoryView {
   readonly keepsDeleted: boolean;
   /** The fields whose values are kept: those of the shape that `retrieve` has by itself. Hidden properties are never among them. */
   readonly kept: readonly KeptField[];
-  /** Returns those of `kept` whose values `retrieve` shows to a request. */
-  shownTo(request: FastifyRequest): readonly KeptField[];
-  /** Returns the primary key of the record that the request names. Throws NotFound if `retrieve` would not show the record. */
-  keyOf(request: RecordRequest): Promise<unknown>;
+  /**
+   * Finds the record that a request names, as `retrieve` would show it: its permissions are asked for that operation too.
+   *
+   * @throws HttpError if `retrieve` would not show the record to the request
+   */
+  find(request: RecordRequest): Promise<HistoricRecord>;
+}
+
+/** A record whose history a request may see. */
+export interface HistoricRecord {
+  /** The value of its primary key. */
+  readonly key: unknown;
+  /** Those of the fields of `HistoryView.kept` whose values `retrieve` shows to the request. */
+  readonly shown: readonly KeptField[];
 }
 
 /** The history of the records of one view. */
@@ -129,7 +139,7 @@ export class RecordHistory {
 
   /** @throws ImproperlyConfigured for a view whose code may hide what a history would tell, and for an option that its shapes cannot serve */
   constructor(declarations: HistoryDeclarations, option: HistoryOption, plugin: HistoryPlugin | undefined) {
-    const { view, meta, pk, answers } = declarations;
+    const { view, meta, answers } = declarations;
     const owner = `${view.name}: option "history"`;
     if (isRecord(option)) checkOptions(`${view.name}.history`, option, { at: BOOLEAN, revert: BOOLEAN });
     const { at = false, revert = false } = isRecord(option) ? option : {};
@@ -149,14 +159,25 @@ export class RecordHistory {
       meta,
       keepsDeleted: declarations.softDelete !== undefined,
       kept: this.#kept,
-      shownTo: (request) => {
-        const shown = this.#shownBy(answers.of(request, 'retrieve').shape);
-        return this.#kept.filter(({ property }) => shown.some((field) => field.property === property));
-      },
-      keyOf: async (request) => (await view.getObject(request))[pk.property.name as never],
+      find: (request) => this.find(request),
     });
     this.listener = this.#history.listener;
     this.actions = new Map([...this.#history.actions, ...(revert ? [['revert', revertAction(view)] as const] : [])]);
+  }
+
+  /**
+   * Finds the record that a request names. All is asked as `retrieve` asks it: permissions and shapes may go by the operation.
+   *
+   * @throws HttpError if `retrieve` would not show the record to the request
+   */
+  async find(request: RecordRequest): Promise<HistoricRecord> {
+    const { view, answers } = this.#declarations;
+    const retrieves = request.server.viewset.shownViews.get(view)!;
+    const asked = await retrieves.admit(request, (request.params as { readonly pk?: string }).pk);
+    await retrieves.find(asked, false);
+    const shown = new Set(this.#shownBy(answers.of(asked.shown, 'retrieve').shape).map(({ property }) => property));
+    const key = this.#keyOf(await view.getObject(request));
+    return { key, shown: this.#kept.filter(({ property }) => shown.has(property)) };
   }
 
   /** Reads the point in time that a request asks about; undefined if it asks about none. Throws InvalidUsage. */
@@ -183,12 +204,13 @@ export class RecordHistory {
     return Object.fromEntries(shown.map(({ name, property }) => [name, values[property]]));
   }
 
-  /** Makes the body that writes the values of an entry. Throws NotFound if the record has no such entry. */
-  async bodyOf(request: FastifyRequest, entity: object, entry: string): Promise<object> {
-    const values = await this.#history.valuesOf(request, this.#keyOf(entity), entry);
+  /** Makes the body that writes those values of an entry that the request may see. Throws NotFound if the record has no such entry. */
+  async bodyOf(request: RecordRequest, entry: string): Promise<object> {
+    const { key, shown } = await this.find(request);
+    const values = await this.#history.valuesOf(request, key, entry);
     if (values === undefined) throw new NotFound();
     const { input } = this.#declarations;
-    const names = writtenNames(this.#declarations, input!.of(request, 'update').shape.fields, this.#kept);
+    const names = writtenNames(this.#declarations, input!.of(request, 'update').shape.fields, shown);
     return Object.fromEntries(
       names.flatMap(({ name, sentAs }) => (Object.hasOwn(values, name) ? [[sentAs, values[name]]] : [])),
     );
