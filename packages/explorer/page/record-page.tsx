@@ -45,6 +45,8 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
   const form = useFormState(wanted, path);
   const isMissing = resource.isSingleton && resource.create !== undefined && refusal?.status === 404;
   const action = form === 'shown' ? wanted : undefined;
+  // A record that is not there may be deleted and restorable: the API has told what it permits.
+  const mayAct = row !== undefined || (refusal?.status === 404 && person.permitted?.operations !== undefined);
   return (
     <>
       <Breadcrumbs api={api} path={path} />
@@ -58,7 +60,7 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
               {texts.back}
             </a>
           )}
-          {action === undefined && row !== undefined && <ActionButtons actions={actions} path={path} />}
+          {action === undefined && mayAct && <ActionButtons actions={actions} path={path} />}
         </div>
       </div>
       <Waiting isWaiting={isWaiting || (isUndecidedYet && refusal === undefined)} />
