@@ -104,7 +104,16 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'how-to-graphql',
   ],
   'Coming from': ['django', 'nestjs', 'express', 'rails', 'laravel'],
-  Operation: ['check', 'telemetry', 'deployment', 'limits', 'security', 'security-events', 'performance', 'architecture'],
+  Operation: [
+    'check',
+    'telemetry',
+    'deployment',
+    'limits',
+    'security',
+    'security-events',
+    'performance',
+    'architecture',
+  ],
 };
 
 /** Pages that stand elsewhere than in `docs`. */

@@ -15,7 +15,18 @@ const idempotency = readModules(new URL('../../idempotency/src/', import.meta.ur
 const mcp = readModules(new URL('../../mcp/src/', import.meta.url));
 const history = readModules(new URL('../../history/src/', import.meta.url));
 const testing = readModules(new URL('../../testing/src/', import.meta.url));
-const every = [...core, ...auth, ...outbox, ...telemetry, ...mongodb, ...cli, ...idempotency, ...history, ...mcp, ...testing];
+const every = [
+  ...core,
+  ...auth,
+  ...outbox,
+  ...telemetry,
+  ...mongodb,
+  ...cli,
+  ...idempotency,
+  ...history,
+  ...mcp,
+  ...testing,
+];
 const layers = documentedLayers();
 
 /** The entries of core: for applications, and for packages that bring a backend. */
