@@ -194,7 +194,7 @@ function ofEntity(meta: EntityMetadata): readonly string[] {
 }
 
 function ofColumns(operation: WriteOperation, { meta, key, input }: WritingView): readonly string[] {
-  const shapes = input?.choicesFor(operation === 'create' ? 'create' : 'update') ?? [];
+  const shapes = operation === 'destroy' ? [] : (input?.choicesFor(operation) ?? []);
   const names = [...new Set(shapes.flatMap(({ shape }) => shape.fields.map(({ name }) => name)))];
   const isColumn = (name: string): boolean => {
     const property = meta.properties[name as never] as EntityProperty | undefined;
