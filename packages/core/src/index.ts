@@ -104,6 +104,7 @@ export type {
 } from './viewset/setup/record-history.ts';
 export type { SoftDeleteOption } from './viewset/visible/soft-delete.ts';
 export type { RecordWrite, WriteKind, WriteListener } from './viewset/writes/write-listener.ts';
+export { partOf, RequestPart, type RequestPartOptions } from './viewset/writes/request-part.ts';
 export { inTransaction } from './viewset/writes/transaction.ts';
 export { acceptedType } from './accepted-type.ts';
 export { addVary } from './add-vary.ts';

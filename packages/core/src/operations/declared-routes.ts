@@ -10,7 +10,7 @@ import { checkSpelling } from '../schema/compile-schema.ts';
 import { compileValidator } from '../schema/validator.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
-import { type Action, type ActionOptions, URL_PATH_RULE } from '../viewset/setup/action.ts';
+import { type Action, type ActionOptions, OWN_PATH, URL_PATH_RULE } from '../viewset/setup/action.ts';
 import { kebabCase } from '../kebab-case.ts';
 import type { Preconditions } from '../viewset/writes/writing-definition.ts';
 import { type AnsweringOperation, isAnswering } from '../viewset/request/answer.ts';
@@ -88,6 +88,8 @@ export interface DeclaredRoute {
   /** Those of the view's own operations; an action has none, even if it has the name of one. */
   readonly preconditions?: Preconditions | undefined;
   readonly transaction: boolean;
+  /** True if the library handles the operation, false if the view does; undefined for an action. */
+  readonly isBuiltIn?: boolean;
   /** Tells why requests may need a transaction of the library's; no reason if one statement is all that they write. */
   readonly transactionReasons: () => readonly string[];
   readonly handler: OperationHandler;
@@ -182,6 +184,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       form,
       preconditions: definition.preconditions,
       transaction: isWriting && isOwn,
+      isBuiltIn: isOwn,
       transactionReasons: () => (isWriting ? (definition.transactionReasons?.(operation as WriteOperation) ?? []) : []),
       handler: isOwn ? operationHandler(view, operation) : readingRecords(operationHandler(view, operation)),
       proof: isOwn && !customized.findsRecord ? PROOFS[operation] : 'none',
@@ -241,6 +244,7 @@ function declaredSummary({ view, definition: { summary } }: MountedView): Declar
       validateQuery: (query) => summary.validate(query),
       isCommaSeparated: true,
       transaction: false,
+      isBuiltIn: true,
       transactionReasons: () => [],
       handler: (request) => view[SUMMARIZE](request),
       proof: 'none',
@@ -325,6 +329,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       namesRecords: operation !== 'create',
       preconditions: definition.preconditions,
       transaction: customized?.handlesBulk[operation] === false,
+      isBuiltIn: customized?.handlesBulk[operation] === false,
       transactionReasons: () => (customized?.reachesSeveral(operation) === true ? ['it writes several records'] : []),
       handler: view[handler].bind(view),
       proof: 'none' as const,
@@ -337,7 +342,8 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
   return [...actions, ...(definition.actions ?? [])].flatMap(([name, { options, methods, detail, handler }]) => {
     const path = options.urlPath ?? actionPath(name);
     const [expected, fits] = URL_PATH_RULE;
-    if (!fits(path)) throw wrongOption(`${view.name}.${name}`, 'urlPath', expected, path);
+    const isOwnPath = path === OWN_PATH && !detail && view.meta === undefined;
+    if (!isOwnPath && !fits(path)) throw wrongOption(`${view.name}.${name}`, 'urlPath', expected, path);
     const { body, querystring } = options;
     const compiled = (schema: TSchema | undefined, place: 'body' | 'query') =>
       schema && naming(`${view.name}.${name}`, () => compileValidator(schema, place));
@@ -355,7 +361,7 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
         action: name,
         method: method.toUpperCase() as OperationMethod,
         detail,
-        suffix: `/${path}`,
+        suffix: isOwnPath ? '' : `/${path}`,
         urlName: options.urlName ?? kebabCase(name),
         ...records,
         options: {

@@ -4,6 +4,7 @@ import { permissionDenied } from '../current-user.ts';
 import { NotFound, TooManyRequests } from '../errors.ts';
 import { evaluatePermissions, narrowGrant, type PermissionGrant } from '../permissions/evaluate.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
+import { partOf } from '../viewset/writes/request-part.ts';
 import type { PlannedRoute } from './plan-view.ts';
 import type { ViewDefinition } from '../viewset/setup/view-definition.ts';
 import { hasThrottleRate, type ViewSet } from '../viewset/viewset.ts';
@@ -59,6 +60,7 @@ function runSteps(steps: readonly Step[], first: number, request: FastifyRequest
 
 /** Counts a request by the view's `throttleRate`. Throws TooManyRequests. */
 export async function askView(view: ViewSet, request: FastifyRequest): Promise<void> {
+  if (partOf(request)?.isCounted === false) return;
   if (!isYes(await view.throttleRate(request))) throw new TooManyRequests(1);
 }
 

@@ -127,6 +127,8 @@ export interface OperationPlan {
   readonly transaction: boolean;
   /** How the route takes `Idempotency-Key`; undefined if it takes none. */
   readonly idempotency: Exclude<IdempotencyMode, 'off'> | undefined;
+  /** True if the operation may be a part of a batch. */
+  readonly batchable: boolean;
   /** The largest body that the route reads, in bytes. Undefined: the application's limit. */
   readonly bodyLimit: number | undefined;
   readonly documentation: OperationDocumentation;

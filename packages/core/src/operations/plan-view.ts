@@ -193,6 +193,7 @@ function operationPlan(
     ]),
     transaction,
     idempotency,
+    batchable: mayBePart(view, declared),
     bodyLimit: options.bodyLimit,
     documentation: Object.freeze({
       summary: options.summary ?? summaryOf(named),
@@ -325,6 +326,12 @@ function idempotencyOf(
   // Work that must not be in a transaction has none in which its answer could be stored.
   const mode = options.transaction === false ? options.idempotency : (declared ?? idempotency?.mode);
   return mode === 'off' ? undefined : mode;
+}
+
+/** Tells if an operation may be a part of a batch: if somebody says so, or if it is the library's own and sends JSON. */
+function mayBePart(view: ViewSet, { isBuiltIn, variant, options }: DeclaredRoute): boolean {
+  if (isBuiltIn === undefined) return options.batchable === true;
+  return (variant === undefined || variant === 'bulk') && (view.batchable ?? isBuiltIn);
 }
 
 function keyParameters(mode: OperationPlan['idempotency']): OperationParameter[] {

@@ -5,6 +5,7 @@ import { HttpError, ParseError, ServiceUnavailable, UriTooLong } from '../errors
 import { LineLimit } from '../line-limit.ts';
 import { readsBody } from '../methods.ts';
 import { cutOff } from './answer-progress.ts';
+import { partOf } from '../viewset/writes/request-part.ts';
 import { sendError } from './error-handler.ts';
 import type { ResolvedOptions } from './options.ts';
 import { type RequestInFlight, RequestsInFlight } from './requests-in-flight.ts';
@@ -36,7 +37,7 @@ type Admitted = FastifyRequest & { [IN_FLIGHT]?: RequestInFlight | null };
  * so that a busy process is not taken for a dead one.
  */
 export function admitRequests(app: FastifyInstance, options: ResolvedOptions, throttles: Throttles): void {
-  const { maxRequestsInFlight, maxUrlLength } = options;
+  const { maxRequestsInFlight, maxUrlLength, orm } = options;
   const inFlight = new RequestsInFlight(maxRequestsInFlight);
   const refuse = overloadAnswer(app, maxRequestsInFlight);
   limitTime(app, options, inFlight);
@@ -47,17 +48,26 @@ export function admitRequests(app: FastifyInstance, options: ResolvedOptions, th
     // Fastify makes an object of twelve fields each time it is asked.
     const { config } = request.routeOptions;
     const counts = config.throttle !== false;
-    if (counts && inFlight.isFull) return refuse(reply);
-    request[IN_FLIGHT] = inFlight.enter(reply, counts);
+    const part = partOf(request);
+    // A part works in the slot of the whole request.
+    if (part === undefined && counts && inFlight.isFull) return refuse(reply);
+    request[IN_FLIGHT] = inFlight.enter(reply, counts && part === undefined);
     const problem = problemOf(request.raw, maxUrlLength);
-    if (problem !== undefined || !counts) done(problem);
-    else runHook(() => throttles.askAddress(config, request, reply), done);
+    if (problem !== undefined) return done(problem);
+    runHook(() => {
+      part?.admit(request, reply, orm.em);
+      if (counts && part?.isCounted !== false) return throttles.askAddress(config, request, reply);
+    }, done);
   });
   waitForBodies(app, inFlight, refuse);
   app.addHook('onRoute', (route) => {
     const { handler } = route;
     route.handler = function observed(request: Admitted, reply) {
-      const work: unknown = handler.call(this, request, reply);
+      const part = partOf(request);
+      const work: unknown =
+        part === undefined
+          ? handler.call(this, request, reply)
+          : part.handle(request, () => handler.call(this, request, reply));
       const admitted = request[IN_FLIGHT];
       if (admitted) inFlight.beginWork(admitted, work);
       return work;

@@ -6,6 +6,7 @@ import { MemoryStore } from '../stores/memory-store.ts';
 import { PathRateLimit } from '../throttle/built-in-rules.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { RequestLimiter, RuleList } from '../throttle/request-limiter.ts';
+import { partOf } from '../viewset/writes/request-part.ts';
 import type { ResolvedOptions } from './options.ts';
 
 /**
@@ -79,6 +80,7 @@ function addUserThrottle(route: RouteOptions, common: RuleList, throttleRate: Re
   if (route.config?.throttle === false || (!rules.has('user') && throttleRate === undefined)) return;
   const own = route.onRequest === undefined ? [] : [route.onRequest].flat();
   const throttle = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (partOf(request)?.isCounted === false) return;
     await rules.check('user', request, reply);
     if (throttleRate !== undefined && !isYes(await throttleRate(request))) throw new TooManyRequests(1);
   };

@@ -86,6 +86,7 @@ export abstract class ModelViewSetBase<
     this.ignoreUnknownParameters = options.ignoreUnknownParameters;
     this.allowAnonymous = options.allowAnonymous;
     this.idempotency = options.idempotency;
+    this.batchable = options.batchable;
     const words = Object.keys(DOCUMENTATION_RULES) as (keyof ViewDocumentation)[];
     this.documentation = Object.fromEntries(words.map((word) => [word, options[word]]));
   }

@@ -44,6 +44,11 @@ export abstract class ViewSet implements PermissionView {
   allowAnonymous: boolean | undefined = undefined;
   /** How the view's POST and PATCH routes take `Idempotency-Key`. Default: as the plugin's `idempotency` says. */
   idempotency: IdempotencyMode | undefined = undefined;
+  /**
+   * Says if the view's operations may be parts of a batch (`@viewset/batch`). Actions say so by their own option. Default: the operations that
+   * the library handles may, and those that the view handles itself may not.
+   */
+  batchable: boolean | undefined = undefined;
   /** The texts about the view in documents. */
   documentation: ViewDocumentation = {};
   /**

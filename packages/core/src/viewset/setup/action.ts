@@ -114,6 +114,11 @@ export interface ActionOptions<
    * `transaction: false`, off.
    */
   readonly idempotency?: IdempotencyMode;
+  /**
+   * True: the action may be an operation of a batch (`@viewset/batch`). It then runs in the transaction of the batch, and must answer with JSON.
+   * Its cookies and streams cannot be sent there. Default: false.
+   */
+  readonly batchable?: boolean;
   /** The largest body, in bytes. A larger one gives 413. Default: the application's, 1 MiB. */
   readonly bodyLimit?: number;
   /** The media types of the body. Any but JSON arrives as a Buffer, and no schema checks it. Default: `['application/json']`. */
@@ -264,10 +269,13 @@ export const URL_PATH_RULE: OptionRule = [
   (value) => typeof value === 'string' && URL_PATH.test(value),
 ];
 
+/** The `urlPath` of an action that has the path of its view. */
+export const OWN_PATH = '/';
+
 const RULES: Readonly<Record<keyof ActionOptions, OptionRule>> = {
   methods: ANYTHING,
   detail: BOOLEAN,
-  urlPath: URL_PATH_RULE,
+  urlPath: [URL_PATH_RULE[0], (value) => value === OWN_PATH || URL_PATH_RULE[1](value)],
   urlName: TEXT,
   body: ['a schema', isSchema],
   querystring: ['a Type.Object()', (value) => isRecord(value) && 'properties' in value],
@@ -281,6 +289,7 @@ const RULES: Readonly<Record<keyof ActionOptions, OptionRule>> = {
   allowAnonymous: BOOLEAN,
   transaction: BOOLEAN,
   idempotency: IDEMPOTENCY_RULE,
+  batchable: BOOLEAN,
   bodyLimit: ['a positive integer, in bytes', (value) => Number.isSafeInteger(value) && (value as number) > 0],
   contentTypes: [
     'a list of media types, like "text/csv"',
@@ -307,6 +316,14 @@ function checkTogether(options: ActionOptions, methods: readonly ActionMethod[])
     throw new ImproperlyConfigured(
       'action(): option "idempotency" stores the answer in a transaction, but "transaction" is false',
     );
+  }
+  if (options.batchable === true && transaction === false && !methods.includes('get')) {
+    throw new ImproperlyConfigured(
+      'action(): option "batchable" lets the action run in the transaction of a batch, but "transaction" is false',
+    );
+  }
+  if (options.batchable === true && options.contentTypes !== undefined) {
+    throw new ImproperlyConfigured('action(): option "batchable" needs a body of JSON, but "contentTypes" says otherwise');
   }
   if (options.answers !== undefined && (options.response ?? options.responses?.[200]) !== undefined) {
     throw new ImproperlyConfigured('action(): option "answers" says what 200 answers, and so does a schema');

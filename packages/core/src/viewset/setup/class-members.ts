@@ -23,6 +23,7 @@ export const DECLARATIONS = {
   throttles: RATE_LIMIT_RULES,
   allowAnonymous: BOOLEAN,
   idempotency: IDEMPOTENCY_RULE,
+  batchable: BOOLEAN,
   throttleRate: FUNCTION,
   ignoreUnknownParameters: LIST_RULES.ignoreUnknownParameters,
 };

@@ -386,6 +386,8 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   readonly allowAnonymous?: boolean;
   /** See `ViewSet.idempotency`. */
   readonly idempotency?: IdempotencyMode;
+  /** See `ViewSet.batchable`. */
+  readonly batchable?: boolean;
 }
 
 /**
@@ -496,6 +498,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
   ignoreUnknownParameters: ANYTHING,
   allowAnonymous: BOOLEAN,
   idempotency: IDEMPOTENCY_RULE,
+  batchable: BOOLEAN,
   ...DOCUMENTATION_RULES,
 };
 

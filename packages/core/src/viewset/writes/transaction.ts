@@ -3,7 +3,8 @@ import type { FastifyRequest } from 'fastify';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readError } from '../../backends/database-errors.ts';
 import { checkNotGivenUp, isGivenUp, onGivenUp, tookTooLong } from '../../given-up.ts';
-import { ImproperlyConfigured } from '../../errors.ts';
+import type { Backend } from '../../backends/backend.ts';
+import { HttpError, ImproperlyConfigured } from '../../errors.ts';
 import { endable } from '../../mikro/endable-transaction.ts';
 import { holdTransaction, transactionMethods } from '../../mikro/held-transaction.ts';
 import { transactionEnd } from '../../mikro/transaction-ends.ts';
@@ -64,11 +65,16 @@ export async function inTransaction<Result>(
     try {
       return await oneTransaction(request, work, isKept);
     } catch (error) {
-      if (!backend.isLostRace(error) || attempt === MAX_ATTEMPTS || isGivenUp(request)) throw error;
+      if (!hasLostRace(backend, error) || attempt === MAX_ATTEMPTS || isGivenUp(request)) throw error;
       em.clear();
       await sleep(waits.next().value);
     }
   }
+}
+
+/** Tells if an error says that the transaction has lost a race, or was made of one that does. */
+function hasLostRace(backend: Backend, error: unknown): boolean {
+  return backend.isLostRace(error) || (error instanceof HttpError && backend.isLostRace(error.cause));
 }
 
 /** Runs work as a part of the transaction that there is. */

@@ -1,0 +1,91 @@
+import {
+  action,
+  checkOptionNames,
+  InvalidUsage,
+  type PermissionClass,
+  type RateLimitRule,
+  ViewSet,
+  wrongOption,
+} from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import { faultsOf } from './check-operations.ts';
+import { KnownRoutes } from './known-routes.ts';
+import { ANSWERS_SCHEMA, type BatchAnswers, type BatchOperation, batchSchema, FAILED_SCHEMA } from './operation.ts';
+import { runBatch } from './run-batch.ts';
+
+/** The options of `BatchViewSet`; every one has a default. */
+export interface BatchOptions {
+  /** The greatest number of operations. Default: 50. */
+  readonly maxOperations?: number;
+  /** The largest batch, in bytes. The body of one operation with the values of its references is no larger either. Default: 1,048,576. */
+  readonly maxBytes?: number;
+  /** Those who may send batches at all. Each operation asks its own permissions besides. Default: everybody. */
+  readonly permissionClasses?: readonly PermissionClass[];
+  /** Rules that limit batches, besides the plugin's. Default: none. */
+  readonly throttles?: readonly RateLimitRule[];
+}
+
+const DEFAULTS = { maxOperations: 50, maxBytes: 1_048_576 };
+const MAX_DETAILS = 100;
+
+/**
+ * Makes a view that takes several operations in one request and runs them in one transaction: all are stored, or none. Register it beside the
+ * views whose operations it takes. Paths of operations begin where its own path does.
+ *
+ * An operation is a request of its own to its route. It passes the same authentication, throttles, permissions, checks and hooks.
+ *
+ * @throws ImproperlyConfigured for a wrong option
+ * @example
+ * class Batch extends BatchViewSet({ maxOperations: 20 }) {}
+ * router.register('batch', Batch);
+ * // POST /api/batch {"operations":[{"id":"a","method":"POST","path":"/books","body":{"title":"Ash"}}]}
+ * // 200 {"answers":[{"id":"a","status":201,"headers":{"location":"/api/books/7"},"body":{"id":7,"title":"Ash"}}]}
+ */
+export function BatchViewSet(options: BatchOptions = {}) {
+  checkOptionNames('BatchViewSet', options, ['maxOperations', 'maxBytes', 'permissionClasses', 'throttles']);
+  const { permissionClasses, throttles = [] } = options;
+  const maxOperations = limit(options, 'maxOperations');
+  const maxBytes = limit(options, 'maxBytes');
+  let routes: KnownRoutes | undefined;
+
+  return class extends ViewSet {
+    override permissionClasses = permissionClasses ?? [];
+    override allowAnonymous = permissionClasses === undefined ? true : undefined;
+    override throttles = throttles;
+
+    run = action(
+      {
+        methods: ['post'],
+        urlPath: '/',
+        body: batchSchema(maxOperations),
+        bodyLimit: maxBytes,
+        responses: { 200: ANSWERS_SCHEMA, 422: FAILED_SCHEMA },
+        summary: 'Run several operations in one transaction',
+        description: 'All operations are stored, or none. The answers have the order of the operations.',
+      },
+      async (request): Promise<BatchAnswers> => {
+        routes ??= new KnownRoutes(request.server.viewset.operations);
+        const { operations } = request.body;
+        const base = baseOf(request);
+        const faults = faultsOf(operations as readonly BatchOperation[], { base, routes });
+        if (faults.length > 0) {
+          const details = faults.slice(0, MAX_DETAILS).map((fault) => ({ in: 'body' as const, ...fault }));
+          throw new InvalidUsage(`Invalid batch: ${details[0]!.path} ${details[0]!.message}`, { details });
+        }
+        return { answers: await runBatch({ request, operations, base, maxBytes }) };
+      },
+    );
+  };
+}
+
+/** Returns the path that the batch's own path is below: paths of operations begin there. */
+function baseOf({ url }: FastifyRequest): string {
+  const path = url.split('?')[0]!.replace(/\/$/, '');
+  return path.slice(0, path.lastIndexOf('/'));
+}
+
+function limit(options: BatchOptions, name: 'maxOperations' | 'maxBytes'): number {
+  const value: unknown = options[name] ?? DEFAULTS[name];
+  if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
+  throw wrongOption('BatchViewSet', name, 'a whole number above 0', value);
+}

@@ -1,0 +1,62 @@
+import type { KnownRoutes } from './known-routes.ts';
+import type { BatchOperation } from './operation.ts';
+import { eachReference, type Fault, idIn, pathProblem, referencesInPath } from './references.ts';
+
+/** The headers that an operation may have of its own. All others are those of the batch. */
+const HEADERS: ReadonlySet<string> = new Set(['if-match', 'if-none-match', 'idempotency-key']);
+
+/** What the operations of a batch are checked against. */
+export interface BatchPlace {
+  /** The path that the paths of operations are below. */
+  readonly base: string;
+  readonly routes: KnownRoutes;
+}
+
+/** Lists everything that is wrong with the operations of a batch before any of them has run. */
+export function faultsOf(operations: readonly BatchOperation[], place: BatchPlace): Fault[] {
+  const earlier = new Set<string>();
+  const all = new Set(operations.map(({ id }) => id));
+  return operations.flatMap((operation, index) => {
+    const path = `/operations/${index}`;
+    const { id } = operation;
+    const faults = [...faultsOfTarget(operation, place), ...faultsOfHeaders(operation)];
+    if (id !== undefined && earlier.has(id)) faults.push({ path: '/id', message: 'is the id of an earlier operation' });
+    const visit = (reference: string, at: string): void => {
+      const named = idIn(reference);
+      if (named !== undefined && earlier.has(named)) return;
+      faults.push({ path: at, message: referenceProblem(reference, named, all) });
+    };
+    for (const reference of referencesInPath(operation.path)) visit(reference, '/path');
+    faults.push(...eachReference(operation.body, (reference, at) => visit(reference, `/body${at}`)).map(inBody));
+    if (id !== undefined) earlier.add(id);
+    return faults.map((fault) => ({ ...fault, path: path + fault.path }));
+  });
+}
+
+function inBody({ path, message }: Fault): Fault {
+  return { path: `/body${path}`, message };
+}
+
+function referenceProblem(reference: string, id: string | undefined, all: ReadonlySet<string | undefined>): string {
+  const name = JSON.stringify(reference.slice(0, 100));
+  if (id === undefined) return `${name} is no reference, such as "a.id"`;
+  return all.has(id)
+    ? `${name} refers to an operation that does not come before this one`
+    : `${name} refers to no operation of the batch`;
+}
+
+function faultsOfTarget({ method, path }: BatchOperation, { base, routes }: BatchPlace): Fault[] {
+  const problem = pathProblem(path);
+  if (problem !== undefined) return [{ path: '/path', message: problem }];
+  if (routes.has(method, base + path.split('?')[0]!)) return [];
+  return [{ path: '/path', message: `${method} ${path.slice(0, 200)} is no operation that a batch can have` }];
+}
+
+function faultsOfHeaders({ headers = {} }: BatchOperation): Fault[] {
+  return Object.keys(headers)
+    .filter((name) => !HEADERS.has(name.toLowerCase()))
+    .map((name) => ({
+      path: `/headers/${name.slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1')}`,
+      message: 'is no header that an operation can have: If-Match, If-None-Match or Idempotency-Key',
+    }));
+}

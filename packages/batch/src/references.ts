@@ -1,0 +1,135 @@
+import type { BatchAnswer } from './operation.ts';
+
+/** A place in a batch, and what is wrong there. */
+export interface Fault {
+  /** A JSON pointer. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The answers so far, by the ids of their operations. */
+export type KnownAnswers = ReadonlyMap<string, BatchAnswer>;
+
+/** A reference leads nowhere, or what it leads to does not fit its place. */
+export class BadReference extends Error {}
+
+/** Data that is nested more deeply is refused, so that no walk through it runs out of stack. */
+const MAX_DEPTH = 100;
+const REFERENCE = /^([A-Za-z0-9_-]{1,64})((?:\.[^.{}]+)+)$/;
+/** Keys of data that look like references: each is written with one `$` more than it has. */
+const ESCAPED = /^\$\$+ref$/;
+const IN_PATH = /\{([^{}]*)\}/g;
+/** The characters of RFC 3986 that a path and a query may have. */
+const URL_TEXT = /^(?:[\w\-.~!$&'()*+,;=:@/?]|%[\dA-Fa-f]{2})*$/;
+const PROTOTYPE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
+type Visit = (reference: string, path: string) => void;
+
+/** Calls a function for each reference in a body. Returns the faults of what only looks like one. */
+export function eachReference(body: unknown, visit: Visit, path = '', depth = 0): Fault[] {
+  if (typeof body === 'bigint') return [{ path, message: 'has more digits than a JSON number keeps; send it as a text' }];
+  if (typeof body !== 'object' || body === null) return [];
+  if (depth === MAX_DEPTH) return [{ path, message: `is nested more than ${MAX_DEPTH} levels deep` }];
+  if (Object.hasOwn(body, '$ref')) {
+    const { $ref } = body as { readonly $ref: unknown };
+    if (typeof $ref !== 'string' || Object.keys(body).length > 1) {
+      return [{ path, message: 'has the key "$ref", which a reference has alone, with a text; write "$$ref" for data' }];
+    }
+    visit($ref, path);
+    return [];
+  }
+  return Object.entries(body).flatMap(([key, value]) =>
+    eachReference(value, visit, `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, depth + 1),
+  );
+}
+
+/** Lists the references in a path and query. */
+export function referencesInPath(path: string): string[] {
+  return [...path.matchAll(IN_PATH)].map(([, reference]) => reference!);
+}
+
+/** Returns the id of the operation that a reference names; undefined if it is none. */
+export function idIn(reference: string): string | undefined {
+  const [, id, rest = ''] = REFERENCE.exec(reference) ?? [];
+  return rest.split('.').some((key) => PROTOTYPE_KEYS.has(key)) ? undefined : id;
+}
+
+/** Tells what is wrong with a path and query; undefined if nothing is. */
+export function pathProblem(path: string): string | undefined {
+  if (!path.startsWith('/')) return 'must begin with "/"';
+  const [segments = ''] = path.split('?');
+  const isWhole = segments.split('/').every((segment) => !segment.includes('{') || /^\{[^{}]*\}$/.test(segment));
+  if (!isWhole) return 'may have a reference as a whole segment, as in "/books/{a.id}", or in its query';
+  if (!URL_TEXT.test(path.replaceAll(IN_PATH, '0'))) return 'has characters that a URL must not have; encode them';
+  return segments.split('/').some(isDots) ? 'must not have segments of dots' : undefined;
+}
+
+function isDots(segment: string): boolean {
+  return /^(?:\.|%2e){1,2}$/i.test(segment);
+}
+
+/**
+ * Puts the values of earlier answers in the place of references.
+ *
+ * @throws BadReference for a reference that leads nowhere, or for a body that would be larger than `maxBytes`
+ */
+export class References {
+  readonly #answers: KnownAnswers;
+  readonly #maxBytes: number;
+  readonly #sizes = new Map<string, number>();
+
+  constructor(answers: KnownAnswers, maxBytes: number) {
+    this.#answers = answers;
+    this.#maxBytes = maxBytes;
+  }
+
+  inPath(path: string): string {
+    const resolved = path.replaceAll(IN_PATH, (_text, reference: string) => {
+      const value = this.#find(reference);
+      const isKey = typeof value === 'number' || (typeof value === 'string' && value !== '' && value.isWellFormed());
+      if (!isKey || isDots(String(value))) throw new BadReference(`${reference} is no value that a path can have`);
+      return encodeURIComponent(value);
+    });
+    return resolved;
+  }
+
+  inBody(body: unknown): unknown {
+    let bytes = 0;
+    const take = (reference: string): unknown => {
+      const value = this.#find(reference);
+      bytes += this.#sizeOf(reference, value);
+      if (bytes > this.#maxBytes) throw new BadReference(`the values of references exceed ${this.#maxBytes} bytes`);
+      return value;
+    };
+    const replaced = (value: unknown): unknown => {
+      if (typeof value !== 'object' || value === null) return value;
+      if (Array.isArray(value)) return value.map(replaced);
+      if (Object.hasOwn(value, '$ref')) return take((value as { readonly $ref: string }).$ref);
+      const entries = Object.entries(value).map(([key, each]) => [ESCAPED.test(key) ? key.slice(1) : key, replaced(each)]);
+      return Object.fromEntries(entries) as unknown;
+    };
+    return replaced(body);
+  }
+
+  #sizeOf(reference: string, value: unknown): number {
+    const known = this.#sizes.get(reference) ?? Buffer.byteLength(JSON.stringify(value));
+    this.#sizes.set(reference, known);
+    return known;
+  }
+
+  #find(reference: string): unknown {
+    const id = idIn(reference)!;
+    let value: unknown = this.#answers.get(id)?.body;
+    for (const key of reference.slice(id.length + 1).split('.')) {
+      const has = typeof value === 'object' && value !== null && Object.hasOwn(value, key) && isKeyOf(value, key);
+      if (!has) throw new BadReference(`${reference} leads nowhere in the answer of "${id}"`);
+      value = (value as Readonly<Record<string, unknown>>)[key];
+    }
+    return value;
+  }
+}
+
+/** An array has only its items. */
+function isKeyOf(value: object, key: string): boolean {
+  return !Array.isArray(value) || /^\d+$/.test(key);
+}

@@ -1,0 +1,123 @@
+import { type ErrorDetail, inTransaction } from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import { BatchFailed, endsBatch, type Failure } from './batch-failed.ts';
+import type { BatchAnswer, BatchOperation } from './operation.ts';
+import { eachReference, idIn, BadReference, References, referencesInPath } from './references.ts';
+import { type ReadyOperation, sendOperation, type SentOperation } from './send-operation.ts';
+
+/** A batch whose operations have passed the checks that need no database. */
+export interface Batch {
+  readonly request: FastifyRequest;
+  readonly operations: readonly BatchOperation[];
+  /** The path that the paths of operations are below. */
+  readonly base: string;
+  readonly maxBytes: number;
+}
+
+/** The operations of a request that throttles have counted: its work may run again. */
+const counted = new WeakMap<FastifyRequest, Set<number>>();
+
+/**
+ * Runs the operations of a batch in order, in one transaction.
+ *
+ * @throws BatchFailed if an operation fails; nothing is stored then
+ */
+export async function runBatch(batch: Batch): Promise<BatchAnswer[]> {
+  let answers: BatchAnswer[] = [];
+  try {
+    return await inTransaction(batch.request, async () => {
+      answers = [];
+      for (const index of batch.operations.keys()) answers.push(await runOperation(batch, index, answers));
+      return answers;
+    });
+  } catch (error) {
+    if (!(error instanceof OperationFailed)) throw error;
+    const { failure, cause } = error;
+    const others = endsBatch(failure.status) ? [] : await otherFaults(batch, failure.index, answers);
+    throw new BatchFailed([failure, ...others], cause);
+  }
+}
+
+/** Rolls back the transaction of a batch. */
+class OperationFailed extends BatchFailed {
+  readonly failure: Failure;
+
+  constructor(failure: Failure, cause: unknown) {
+    super([failure], cause);
+    this.failure = failure;
+  }
+}
+
+async function runOperation(batch: Batch, index: number, answers: readonly BatchAnswer[]): Promise<BatchAnswer> {
+  const { id } = batch.operations[index]!;
+  const sent = await attempt(batch, index, answers, false);
+  if (sent.status >= 400) throw new OperationFailed(failureOf(batch, index, sent), sent.error);
+  const { status, headers } = sent;
+  return { ...(id !== undefined && { id }), status, headers, ...('body' in sent && { body: sent.body }) };
+}
+
+/**
+ * Checks the operations behind one that has failed, up to their handlers, and lists those whose bodies are at fault. An operation that refers
+ * to an answer that is not there cannot be checked. Nor does any other refusal count: it may be due to what was rolled back.
+ */
+async function otherFaults(batch: Batch, failed: number, answers: readonly BatchAnswer[]): Promise<Failure[]> {
+  const known = new Set(answers.map(({ id }) => id));
+  const failures: Failure[] = [];
+  for (let index = failed + 1; index < batch.operations.length; index++) {
+    if (idsIn(batch.operations[index]!).some((id) => !known.has(id))) continue;
+    const sent = await attempt(batch, index, answers, true);
+    if (endsBatch(sent.status)) break;
+    if (sent.status === 400) failures.push(failureOf(batch, index, sent));
+  }
+  return failures;
+}
+
+/** Sends an operation; what its references lead to may be a fault of its own. */
+async function attempt(
+  batch: Batch,
+  index: number,
+  answers: readonly BatchAnswer[],
+  isOnlyChecked: boolean,
+): Promise<SentOperation> {
+  const known = counted.get(batch.request) ?? new Set();
+  counted.set(batch.request, known);
+  let ready: ReadyOperation;
+  try {
+    ready = readyOperation(batch, batch.operations[index]!, answers);
+  } catch (error) {
+    if (error instanceof BadReference) return refused(error.message);
+    throw error;
+  }
+  const isCounted = !known.has(index);
+  known.add(index);
+  return sendOperation(batch.request, ready, { isCounted, isOnlyChecked });
+}
+
+function readyOperation({ base, maxBytes }: Batch, operation: BatchOperation, answers: readonly BatchAnswer[]) {
+  const { method, path, headers, body } = operation;
+  const byId = new Map(answers.flatMap((answer) => (answer.id === undefined ? [] : [[answer.id, answer] as const])));
+  const references = new References(byId, maxBytes);
+  return {
+    method,
+    url: base + references.inPath(path),
+    ...(headers && { headers }),
+    ...('body' in operation && { body: references.inBody(body) }),
+  };
+}
+
+function idsIn({ path, body }: BatchOperation): string[] {
+  const references = referencesInPath(path);
+  eachReference(body, (reference) => references.push(reference));
+  return references.map((reference) => idIn(reference)!);
+}
+
+function refused(message: string): SentOperation {
+  const details: ErrorDetail[] = [{ in: 'body', path: '', message }];
+  const body = { error: `Invalid reference: ${message}`, code: 'invalid_usage', details };
+  return { status: 400, headers: {}, body, allHeaders: {}, error: undefined };
+}
+
+function failureOf({ operations }: Batch, index: number, { status, body, allHeaders }: SentOperation): Failure {
+  const { id } = operations[index]!;
+  return { index, ...(id !== undefined && { id }), status, body: body ?? null, headers: allHeaders };
+}

@@ -1,0 +1,94 @@
+import { ImproperlyConfigured, RequestPart } from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import inject, { type InjectOptions, type Response } from 'light-my-request';
+import type { BatchAnswer, BatchOperation } from './operation.ts';
+
+/** An operation whose references are resolved. */
+export interface ReadyOperation extends Pick<BatchOperation, 'method' | 'headers'> {
+  /** The whole path, with its query. */
+  readonly url: string;
+  readonly body?: unknown;
+}
+
+/** The answer of an operation, with all that may be told of it. */
+export interface SentOperation extends BatchAnswer {
+  readonly allHeaders: Readonly<Record<string, string>>;
+  /** The error of its handler. */
+  readonly error: unknown;
+}
+
+/** Headers of the batch that say something about itself alone: its body, its connection, its conditions. */
+const OF_BATCH: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'connection',
+  'expect',
+  'idempotency-key',
+  'keep-alive',
+  'proxy-connection',
+  'range',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+const SENT_HEADERS = ['location', 'etag'];
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
+
+/** Hands an operation to the application as a part of the batch's request, and waits for the answer. */
+export async function sendOperation(
+  whole: FastifyRequest,
+  operation: ReadyOperation,
+  how: { readonly isCounted: boolean; readonly isOnlyChecked: boolean },
+): Promise<SentOperation> {
+  const part = new RequestPart({ whole, ...how });
+  const answer = await part.send((claim) =>
+    inject((raw, response) => {
+      claim(raw);
+      // The client of the operation is that of the batch: its address, and whether the connection is encrypted.
+      Object.assign(raw, { socket: whole.raw.socket, url: operation.url });
+      whole.server.routing(raw, response);
+    }, optionsOf(whole, operation)),
+  );
+  const { statusCode: status } = answer;
+  if (!part.isAdmitted && status < 400) {
+    throw new ImproperlyConfigured(`${operation.method} ${operation.url} is a route outside of the plugin "viewset"`);
+  }
+  const allHeaders = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));
+  const headers = Object.fromEntries(Object.entries(allHeaders).filter(([name]) => SENT_HEADERS.includes(name)));
+  return { status, headers, ...bodyOf(answer, operation), allHeaders, error: part.error };
+}
+
+function optionsOf(whole: FastifyRequest, { method, url, headers = {}, body }: ReadyOperation): InjectOptions {
+  const inherited = Object.entries(whole.headers).filter(
+    ([name, value]) => value !== undefined && !isOfBatch(name),
+  ) as [string, string | string[]][];
+  const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const hasBody = body !== undefined;
+  return {
+    method,
+    url,
+    validate: false,
+    headers: {
+      ...Object.fromEntries([...inherited, ...own]),
+      accept: 'application/json',
+      ...(hasBody && { 'content-type': 'application/json' }),
+    },
+    ...(hasBody && { payload: JSON.stringify(body) }),
+  };
+}
+
+function isOfBatch(name: string): boolean {
+  return OF_BATCH.has(name) || name.startsWith('content-') || name.startsWith('if-') || name.startsWith(':');
+}
+
+/** @throws ImproperlyConfigured for a success that is no JSON */
+function bodyOf(answer: Response, { method, url }: ReadyOperation): { readonly body?: unknown } {
+  const { payload, headers, statusCode } = answer;
+  if (payload === '') return {};
+  if (JSON_TYPE.test(String(headers['content-type']))) return { body: JSON.parse(payload) as unknown };
+  if (statusCode >= 400) return { body: payload };
+  throw new ImproperlyConfigured(
+    `${method} ${url} answered with ${headers['content-type'] ?? 'no type'}, and a batch has only JSON; set its option "batchable" to false`,
+  );
+}

@@ -1,0 +1,123 @@
+import { type EntityManager, TransactionContext } from '@mikro-orm/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import { type Awaitable, settle } from '../../awaitable.ts';
+import { HttpError, ImproperlyConfigured, UnprocessableEntity } from '../../errors.ts';
+import { checkNotGivenUp, giveUp, onGivenUp } from '../../given-up.ts';
+import { holdTransaction } from '../../mikro/held-transaction.ts';
+import { invalidInput } from '../../schema/error-details.ts';
+import { placedError } from '../request/placed-error.ts';
+import { faultsIn } from '../request/read-input.ts';
+import { stateOf } from '../request/request-state.ts';
+
+/** The facts of a part of a request. */
+export interface RequestPartOptions {
+  /** The request that the part belongs to. */
+  readonly whole: FastifyRequest;
+  /** False: throttles do not count it, because they have counted it before. Default: true. */
+  readonly isCounted?: boolean;
+  /** True: the part is checked up to its handler, which does not run; it answers 424. Default: false. */
+  readonly isOnlyChecked?: boolean;
+}
+
+const PART: unique symbol = Symbol('viewset.part');
+
+interface Carrier {
+  [PART]?: RequestPart;
+}
+
+/**
+ * A request that the application sends to itself as a part of another one. It passes every hook, throttle and check of its route like a
+ * request from outside. It shares the transaction of the whole request and ends with it. Its route must say that it may be a part
+ * (`plan.batchable`); any other route gives 422 before its handler runs.
+ *
+ * `request.em` of a part is an entity manager of its own within the transaction of the whole. Nothing that a client sends can make a request
+ * a part: only `send` can, by the object of Node's request.
+ *
+ * @example
+ * const part = new RequestPart({ whole: request });
+ * const answer = await part.send((claim) =>
+ *   inject((raw, response) => {
+ *     claim(raw);
+ *     request.server.routing(raw, response);
+ *   }, { method: 'POST', url: '/api/books', payload }),
+ * );
+ */
+export class RequestPart {
+  readonly whole: FastifyRequest;
+  readonly isCounted: boolean;
+  readonly isOnlyChecked: boolean;
+  /** The error of its handler; undefined if there was none. */
+  error: unknown = undefined;
+  readonly #em: EntityManager;
+  #isAdmitted = false;
+
+  constructor({ whole, isCounted = true, isOnlyChecked = false }: RequestPartOptions) {
+    this.whole = whole;
+    this.isCounted = isCounted;
+    this.isOnlyChecked = isOnlyChecked;
+    this.#em = whole.em.fork({ keepTransactionContext: true });
+    if (this.#em.isInTransaction()) holdTransaction(this.#em, isHeld);
+  }
+
+  /** True once a route of the plugin has taken the part. A route outside of the plugin's scope never does. */
+  get isAdmitted(): boolean {
+    return this.#isAdmitted;
+  }
+
+  /**
+   * Runs a function that hands the part to the application. The function must call `claim` with the raw request before that, and must wait
+   * for the response.
+   */
+  send<Answer>(hand: (claim: (raw: IncomingMessage) => void) => Promise<Answer>): Promise<Answer> {
+    const claim = (raw: IncomingMessage): void => {
+      (raw as Carrier)[PART] = this;
+    };
+    return TransactionContext.create(this.#em, () => hand(claim));
+  }
+
+  /** @internal Takes the part into the scope of an entity manager's ORM. Throws for a route that takes no parts. */
+  admit(request: FastifyRequest, reply: FastifyReply, em: EntityManager): void {
+    this.#isAdmitted = true;
+    checkNotGivenUp(this.whole);
+    reply.raw.once(
+      'close',
+      onGivenUp(this.whole, () => giveUp(request)),
+    );
+    // An unknown path answers by itself.
+    if (request.is404) return;
+    const isOfOrm = this.#em.getDriver() === em.getDriver();
+    if (!isOfOrm || request.routeOptions.config.viewset?.batchable !== true) {
+      throw new UnprocessableEntity('The operation cannot be a part of a batch');
+    }
+    stateOf(request).em = this.#em;
+  }
+
+  /** @internal Does the work of the part's handler, or only tells the faults of the body that the handler would tell. */
+  handle(request: FastifyRequest, work: () => unknown): unknown {
+    if (this.isOnlyChecked) throw notRun(request);
+    const failed = (error: unknown): never => {
+      this.error = error;
+      throw error;
+    };
+    return settle(work as () => Awaitable<unknown>, (result) => result, failed);
+  }
+}
+
+/** Returns the part that a request is; undefined for a request from outside. */
+export function partOf(request: FastifyRequest): RequestPart | undefined {
+  return (request.raw as Carrier)[PART];
+}
+
+function notRun(request: FastifyRequest): unknown {
+  const { input } = stateOf(request);
+  const faults = input === undefined ? [] : faultsIn(input);
+  if (faults.length > 0) return placedError(invalidInput('body', faults), input?.path);
+  return new HttpError(424, 'failed_dependency', 'Not run, because another part of the request has failed');
+}
+
+function isHeld(method: string): Error {
+  return new ImproperlyConfigured(
+    `em.${method}() was called in a part of a request, whose transaction ends with the whole request`,
+  );
+}
