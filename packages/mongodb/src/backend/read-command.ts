@@ -109,7 +109,8 @@ export function pageSource(question: KeyedQuestion, { columns, entityColumns }: 
   const plan = planOf(question, { columns, entityColumns, ordered: true });
   return {
     // A page that a client has narrowed often shows its number, which would be counted in vain. Behind the command that finds keys, no third follows.
-    countsInline: question.query.author === 'view' || question.keys !== undefined,
+    // No transaction has $unionWith.
+    countsInline: !question.em.isInTransaction() && (question.query.author === 'view' || question.keys !== undefined),
     rows: (slice, counted) =>
       counted ? readCounted(question, plan, slice) : readBy(question, plan, plan.filter, slice),
     count: () => countBy(question, plan),

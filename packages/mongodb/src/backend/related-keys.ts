@@ -54,6 +54,8 @@ export async function withRelatedKeys(question: Question, isOrdered: boolean): P
   asking.collect(condition);
   for (const { path } of isOrdered ? query.order.total : []) asking.collectOrder(path);
   const { asks } = asking;
+  // No transaction has $unionWith.
+  if (asks.length > 1 && em.isInTransaction()) return question;
   if (asks.length === 0 || (await collectionSize(em, query.meta.root)) < MIN_DOCUMENTS) return question;
   const found = await readAll(question, asks);
   for (const [index, ask] of asks.entries()) ask.take(found.get(index) ?? {});

@@ -1,0 +1,117 @@
+/** Two processes on one database: batches at once that write the same records, and a process that ends within a batch. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import {
+  createDatabaseBehindPgBouncer,
+  createPostgreSqlDatabase,
+  mongoDatabase,
+  skipMongo,
+  skipPgBouncer,
+  skipPostgreSql,
+} from '../../core/test/support/databases.ts';
+import { Account, Entry, openBank } from './support/batch-server.ts';
+
+const BATCHES = 40;
+const program = fileURLToPath(new URL('support/batch-server.ts', import.meta.url));
+
+interface Server {
+  readonly address: string;
+  readonly process: ChildProcess;
+}
+
+async function startServer(t: Test, url: string): Promise<Server> {
+  const server = fork(program, { env: { ...process.env, DATABASE_URL: url } });
+  t.teardown(() => server.kill('SIGKILL'));
+  const [address] = (await once(server, 'message')) as [string];
+  return { address, process: server };
+}
+
+async function post({ address }: Server, operations: readonly object[], signal?: AbortSignal) {
+  const answer = await fetch(`${address}/api/batch`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ operations }),
+    ...(signal && { signal }),
+  });
+  return { status: answer.status, text: await answer.text() };
+}
+
+const entry = (account: unknown, amount: number) => ({ method: 'POST', path: '/entries', body: { account, amount } });
+const add = (account: number, amount: number) => ({ method: 'POST', path: `/accounts/${account}/add`, body: { amount } });
+
+function testOn(name: string, skip: string | false, makeDatabase: (t: Test) => string | Promise<string>): void {
+  t.test(`on ${name}`, { skip }, async (t) => {
+    const url = await makeDatabase(t);
+    const orm = await openBank(url);
+    t.teardown(async () => {
+      if (url.startsWith('mongodb')) await orm.schema.drop();
+      await orm.close(true);
+    });
+    await orm.schema.create();
+    const em = orm.em.fork();
+    const [one, two] = [em.create(Account, { name: 'one' }), em.create(Account, { name: 'two' })];
+    await em.flush();
+    const servers = await Promise.all([startServer(t, url), startServer(t, url)]);
+
+    await t.test('transfers at once lose nothing, and each is stored whole or not at all', async (t) => {
+      const requests = Array.from({ length: BATCHES }, (_, index) => {
+        const [from, to] = index % 4 < 2 ? [one.id, two.id] : [two.id, one.id];
+        const transfer = [add(from, -1), entry(from, -1), add(to, 1), entry(to, 1)];
+        return post(servers[index % 2]!, index % 10 === 9 ? [...transfer, entry(to, 'x' as never)] : transfer);
+      });
+      const answers = await Promise.all(requests);
+      const stored = answers.filter(({ status }) => status === 200).length;
+      t.comment(JSON.stringify(Object.fromEntries(Object.entries(Object.groupBy(answers, (each) => each.status)).map(([status, all]) => [status, all!.length]))));
+      t.strictSame(
+        answers.filter(({ status }) => ![200, 422, 503].includes(status)),
+        [],
+      );
+      t.ok(stored > 0);
+      const after = orm.em.fork();
+      const [accounts, entries] = [await after.find(Account, {}), await after.find(Entry, {})];
+      t.equal(entries.length, stored * 2);
+      for (const { id, balance } of accounts) {
+        const sum = entries.filter(({ account }) => account.id === id).reduce((total, { amount }) => total + amount, 0);
+        t.equal(balance, sum, 'the balance is that of the entries');
+      }
+    });
+
+    const waiting = [
+      { method: 'POST', path: '/accounts', body: { name: 'new' }, id: 'a' },
+      entry({ $ref: 'a.id' }, 5),
+      { method: 'POST', path: '/accounts/wait', body: {} },
+    ];
+
+    await t.test('a process that ends within a batch leaves nothing', async (t) => {
+      const dying = await startServer(t, url);
+      const lost = post(dying, waiting).catch(() => 'lost');
+      await once(dying.process, 'message');
+      dying.process.kill('SIGKILL');
+      t.equal(await lost, 'lost');
+      t.equal(await orm.em.fork().count(Account, { name: 'new' }), 0);
+    });
+
+    await t.test('a client that goes away leaves nothing', async (t) => {
+      const leaving = new AbortController();
+      const lost = post(servers[0], waiting, leaving.signal).catch(() => 'lost');
+      await once(servers[0].process, 'message');
+      leaving.abort();
+      t.equal(await lost, 'lost');
+      let status = 0;
+      // The server learns of it after a moment, and frees the name.
+      for (let tries = 0; status !== 200 && tries < 50; tries++) {
+        ({ status } = await post(servers[1], [{ method: 'POST', path: '/accounts', body: { name: 'new' } }]));
+      }
+      t.equal(status, 200);
+      t.equal(await orm.em.fork().count(Entry, { amount: 5 }), 0);
+    });
+  });
+}
+
+testOn('SQLite', false, (t) => join(t.testdir(), 'bank.sqlite'));
+testOn('PostgreSQL', skipPostgreSql(), createPostgreSqlDatabase);
+testOn('PgBouncer', skipPgBouncer(), createDatabaseBehindPgBouncer);
+testOn('MongoDB', skipMongo(), () => mongoDatabase());
