@@ -58,18 +58,14 @@ function testOn(name: string, skip: string | false, makeDatabase: (t: Test) => s
 
     await t.test('transfers at once lose nothing, and each is stored whole or not at all', async (t) => {
       const requests = Array.from({ length: BATCHES }, (_, index) => {
-        const [from, to] = index % 4 < 2 ? [one.id, two.id] : [two.id, one.id];
-        const transfer = [add(from, -1), entry(from, -1), add(to, 1), entry(to, 1)];
-        return post(servers[index % 2]!, index % 10 === 9 ? [...transfer, entry(to, 'x' as never)] : transfer);
+        const amount = index % 4 < 2 ? 1 : -1;
+        const transfer = [add(one.id, -amount), entry(one.id, -amount), add(two.id, amount), entry(two.id, amount)];
+        return post(servers[index % 2]!, index % 10 === 9 ? [...transfer, entry(two.id, 'x' as never)] : transfer);
       });
       const answers = await Promise.all(requests);
       const stored = answers.filter(({ status }) => status === 200).length;
-      t.comment(JSON.stringify(Object.fromEntries(Object.entries(Object.groupBy(answers, (each) => each.status)).map(([status, all]) => [status, all!.length]))));
-      t.strictSame(
-        answers.filter(({ status }) => ![200, 422, 503].includes(status)),
-        [],
-      );
-      t.ok(stored > 0);
+      const bad = answers.filter(({ status }) => status === 422).length;
+      t.strictSame([stored, bad], [BATCHES * 0.9, BATCHES * 0.1]);
       const after = orm.em.fork();
       const [accounts, entries] = [await after.find(Account, {}), await after.find(Entry, {})];
       t.equal(entries.length, stored * 2);
@@ -79,31 +75,31 @@ function testOn(name: string, skip: string | false, makeDatabase: (t: Test) => s
       }
     });
 
-    const waiting = [
-      { method: 'POST', path: '/accounts', body: { name: 'new' }, id: 'a' },
+    const waitingFor = (name: string) => [
+      { method: 'POST', path: '/accounts', body: { name }, id: 'a' },
       entry({ $ref: 'a.id' }, 5),
       { method: 'POST', path: '/accounts/wait', body: {} },
     ];
 
     await t.test('a process that ends within a batch leaves nothing', async (t) => {
       const dying = await startServer(t, url);
-      const lost = post(dying, waiting).catch(() => 'lost');
+      const lost = post(dying, waitingFor('killed')).catch(() => 'lost');
       await once(dying.process, 'message');
       dying.process.kill('SIGKILL');
       t.equal(await lost, 'lost');
-      t.equal(await orm.em.fork().count(Account, { name: 'new' }), 0);
+      t.equal(await orm.em.fork().count(Account, { name: 'killed' }), 0);
     });
 
     await t.test('a client that goes away leaves nothing', async (t) => {
       const leaving = new AbortController();
-      const lost = post(servers[0], waiting, leaving.signal).catch(() => 'lost');
+      const lost = post(servers[0], waitingFor('left'), leaving.signal).catch(() => 'lost');
       await once(servers[0].process, 'message');
       leaving.abort();
       t.equal(await lost, 'lost');
       let status = 0;
       // The server learns of it after a moment, and frees the name.
       for (let tries = 0; status !== 200 && tries < 50; tries++) {
-        ({ status } = await post(servers[1], [{ method: 'POST', path: '/accounts', body: { name: 'new' } }]));
+        ({ status } = await post(servers[1], [{ method: 'POST', path: '/accounts', body: { name: 'left' } }]));
       }
       t.equal(status, 200);
       t.equal(await orm.em.fork().count(Entry, { amount: 5 }), 0);
