@@ -368,9 +368,12 @@ type RenamedAction<View> = {
     : never;
 }[keyof View];
 
+/** An action at the path of its view itself, `/`, has no name here. */
 type ActionName<Name extends string, UrlPath> = UrlPath extends string
   ? string extends UrlPath
     ? never
+    : UrlPath extends '/'
+      ? never
     : `/${UrlPath}`
   : Name extends Taken
     ? `/${Name}`

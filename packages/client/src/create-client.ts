@@ -57,7 +57,7 @@ export function createClient<Api, Errors = ErrorBody>(options: ClientOptions): C
 type ActionPath = (name: string) => string;
 
 /** The views below a path: that of the API, or of one record. */
-function views(send: Send, url: string, actionPath: ActionPath): object {
+export function views(send: Send, url: string, actionPath: ActionPath): object {
   return members({}, (path) => resource(send, `${url}/${path}`, actionPath));
 }
 
