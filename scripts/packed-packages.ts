@@ -24,6 +24,7 @@ export const PUBLISHED = [
   'explorer',
   'client',
   'idempotency',
+  'batch',
   'mcp',
   'history',
   'testing',

@@ -9,6 +9,7 @@ const LIBRARIES = [
   'explorer',
   'client',
   'idempotency',
+  'batch',
   'mcp',
   'history',
   'testing',
@@ -22,6 +23,7 @@ export const PACKAGES = [...LIBRARIES, 'create'] as const;
 export const MODULES = [
   ...LIBRARIES,
   'core/backend',
+  'client/batch',
   'client/once',
   'client/progress',
   'client/refresh-by-cookie',

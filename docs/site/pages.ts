@@ -25,6 +25,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'write-shapes',
     'writing-relations',
     'bulk',
+    'batch',
     'envelopes',
     'transactions',
     'outbox',

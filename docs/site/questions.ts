@@ -2,6 +2,8 @@
 export const QUESTIONS: readonly (readonly [question: string, answers: readonly string[]])[] = [
   ['tutorial', ['/tutorial']],
   ['idempotency key', ['/idempotency']],
+  ['several requests in one transaction', ['/batch']],
+  ['batch', ['/batch']],
   ['mcp server', ['/mcp']],
   ['model context protocol', ['/mcp']],
   ['getting started', ['/tutorial']],

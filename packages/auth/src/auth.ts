@@ -275,7 +275,9 @@ function addHooks(
   { authenticate, retrieveUser }: AuthInstance,
 ): void {
   const needsHeader = options.authenticate === undefined;
-  const steps = { authenticate, retrieveUser, storeUser: options.storeUser, header, needsHeader };
+  const own = [options.authenticate, options.retrieveUser, options.storeUser];
+  const areBuiltIn = own.every((step) => step === undefined);
+  const steps = { authenticate, retrieveUser, storeUser: options.storeUser, header, needsHeader, areBuiltIn };
   const { onRequest } = new Authentication(steps, options.endpoints);
   app.addHook('onRequest', onRequest);
 }

@@ -28,6 +28,9 @@ const Note = defineEntity({
   properties: { id: p.integer().primary(), text: p.string().length(50) },
 });
 
+/** The statements so far. */
+let queries: string[] = [];
+
 class NoteViewSet extends ModelViewSet(Note, {
   read: readShape(Note, ['id', 'text']),
   write: writeShape(Note, ['text']),
@@ -65,6 +68,8 @@ async function open(t: Test, url?: string): Promise<MikroORM> {
   const orm = await ORM.init({
     ...(url === undefined ? { dbName: ':memory:' } : { clientUrl: url }),
     entities,
+    debug: ['query'],
+    logger: (line: string) => queries.push(line),
     pool: { max: 1 },
   } as object);
   t.teardown(() => orm.close(true));
@@ -87,6 +92,9 @@ function testOn(name: string, skip: string | false, makeDatabase: (t: Test) => P
       const answers = await Promise.all(Array.from({ length: 10 }, () => send({ authorization })));
       t.strictSame(new Set(answers.map(({ statusCode }) => statusCode)), new Set([200]), answers[0]!.body);
       t.equal(await orm.em.fork().count(Note), 30);
+      queries = [];
+      t.equal((await send({ authorization })).statusCode, 200);
+      t.equal(queries.filter((line) => /from "?account"?/.test(line)).length, 2, 'one for the batch, one for all operations');
       t.equal((await send({})).statusCode, 401);
       const wrong = await send({ authorization: `${authorization}x` });
       t.equal(wrong.statusCode, 401);

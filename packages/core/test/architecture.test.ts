@@ -12,6 +12,7 @@ const telemetry = readModules(new URL('../../telemetry/src/', import.meta.url));
 const mongodb = readModules(new URL('../../mongodb/src/', import.meta.url));
 const cli = readModules(new URL('../../cli/src/', import.meta.url));
 const idempotency = readModules(new URL('../../idempotency/src/', import.meta.url));
+const batch = readModules(new URL('../../batch/src/', import.meta.url));
 const mcp = readModules(new URL('../../mcp/src/', import.meta.url));
 const history = readModules(new URL('../../history/src/', import.meta.url));
 const testing = readModules(new URL('../../testing/src/', import.meta.url));
@@ -23,6 +24,7 @@ const every = [
   ...mongodb,
   ...cli,
   ...idempotency,
+  ...batch,
   ...history,
   ...mcp,
   ...testing,
@@ -92,6 +94,7 @@ t.test('no file imports itself, directly or through others', async (t) => {
   t.strictSame(cycles(mongodb), [], 'in mongodb');
   t.strictSame(cycles(cli), [], 'in cli');
   t.strictSame(cycles(idempotency), [], 'in idempotency');
+  t.strictSame(cycles(batch), [], 'in batch');
   t.strictSame(cycles(mcp), [], 'in mcp');
   t.strictSame(cycles(history), [], 'in history');
   t.strictSame(cycles(testing), [], 'in testing');
@@ -158,6 +161,7 @@ for (const [name, modules, doors] of [
   ['mongodb', mongodb, ['@viewset/core', '@viewset/core/backend']],
   ['cli', cli, ['@viewset/core']],
   ['idempotency', idempotency, ['@viewset/core']],
+  ['batch', batch, ['@viewset/core']],
   ['mcp', mcp, ['@viewset/core']],
   ['history', history, ['@viewset/core']],
   ['testing', testing, ['@viewset/core', '@viewset/client', '@viewset/mongodb']],
@@ -196,6 +200,7 @@ for (const [name, modules, entries] of [
   ['mongodb', mongodb, ['index.ts']],
   ['cli', cli, ['index.ts']],
   ['idempotency', idempotency, ['index.ts']],
+  ['batch', batch, ['index.ts']],
   ['mcp', mcp, ['index.ts']],
   ['history', history, ['index.ts']],
 ] as const) {

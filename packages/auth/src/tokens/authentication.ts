@@ -1,4 +1,4 @@
-import { type CurrentUser, toHttpError, Unauthorized } from '@viewset/core';
+import { type CurrentUser, partOf, toHttpError, Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { type AuthorizationHeader, invalidToken } from './access-tokens.ts';
 import type { NonAuthEndpoints } from './non-auth-endpoints.ts';
@@ -24,12 +24,16 @@ export interface AuthenticationSteps {
   readonly header: AuthorizationHeader;
   /** True if a request without an Authorization header cannot be anybody's. */
   readonly needsHeader: boolean;
+  /** True if all steps are the plugin's: they go by the token alone. Those of an application may go by the route too. */
+  readonly areBuiltIn: boolean;
 }
 
 /** Identifies the sender of a request in an onRequest hook, before anything else is done for the request. */
 export class Authentication {
   readonly #steps: AuthenticationSteps;
   readonly #endpoints: NonAuthEndpoints;
+  /** The users of requests that have parts, once a part has asked: all parts come with one token. */
+  readonly #ofWholes = new WeakMap<FastifyRequest, CurrentUser>();
 
   constructor(steps: AuthenticationSteps, endpoints: NonAuthEndpoints) {
     this.#steps = steps;
@@ -59,6 +63,14 @@ export class Authentication {
 
   /** Sets `request.user`. Whatever the three steps answer that is no payload or no user is nobody. */
   async #identify(request: FastifyRequest): Promise<void> {
+    const whole = this.#steps.areBuiltIn ? partOf(request)?.whole : undefined;
+    const known = whole && this.#ofWholes.get(whole);
+    if (known !== undefined) request.user = known;
+    else await this.#find(request);
+    if (whole !== undefined && request.user !== null) this.#ofWholes.set(whole, request.user);
+  }
+
+  async #find(request: FastifyRequest): Promise<void> {
     const { authenticate, retrieveUser, storeUser } = this.#steps;
     const payload = await authenticate(request);
     if (!isRecord(payload)) throw this.#nobody(request);

@@ -6,6 +6,7 @@ t.test("nothing but what an application may call or override is a member of a us
   class BookViewSet extends ModelViewSet(Book, { read: readShape(Book, ['id']) }) {}
   const options = [
     'allowAnonymous',
+    'batchable',
     'documentation',
     'idempotency',
     'ignoreUnknownParameters',

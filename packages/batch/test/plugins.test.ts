@@ -1,0 +1,121 @@
+/** Batches beside other plugins: documents, events of an outbox, authentication, lost races and other scopes. */
+import { defineEntity, p } from '@mikro-orm/core';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import t from 'tap';
+import {
+  action,
+  inTransaction,
+  ModelViewSet,
+  readShape,
+  Router,
+  serverOptions,
+  UserRateLimit,
+  viewset,
+  writeShape,
+} from '@viewset/core';
+import { openapi } from '@viewset/openapi';
+import { outbox, OutboxEvent } from '@viewset/outbox';
+import { forEachDatabase, openMongo, openSqlite, skipMongo } from '../../core/test/support/databases.ts';
+import { testApp } from '../../core/test/support/library.ts';
+import { BatchViewSet } from '../src/index.ts';
+
+const Note = defineEntity({
+  name: 'Note',
+  properties: { id: p.integer().primary(), text: p.string().length(50) },
+});
+class NoteViewSet extends ModelViewSet(Note, {
+  read: readShape(Note, ['id', 'text']),
+  write: writeShape(Note, ['text']),
+  emits: ['created'],
+}) {}
+class Batch extends BatchViewSet() {}
+class LimitedBatch extends BatchViewSet({ maxOperations: 3 }) {}
+
+const note = (text: unknown) => ({ method: 'POST', path: '/notes', body: { text } });
+const send = (app: FastifyInstance, operations: unknown, url = '/api/batch') =>
+  app.inject({ method: 'POST', url, payload: { operations } as object });
+
+forEachDatabase(t, { entities: [Note, OutboxEvent] }, async (t, orm) => {
+  await t.test('events are stored with the batch, or not at all', async (t) => {
+    const router = new Router({ prefix: 'api' }).register('notes', NoteViewSet).register('batch', Batch);
+    const app = await testApp(t, orm, [router], { before: async (app) => void (await app.register(outbox)) });
+    t.equal((await send(app, [note('1'), note('2'), note(3)])).statusCode, 422);
+    t.equal(await orm.em.fork().count(OutboxEvent), 0);
+    t.equal((await send(app, [note('1'), note('2')])).statusCode, 200);
+    t.equal(await orm.em.fork().count(OutboxEvent), 2);
+  });
+});
+
+t.test('has its place in the document', async (t) => {
+  const orm = await openSqlite(t, { entities: [Note] });
+  const app = fastify(serverOptions());
+  t.teardown(() => app.close());
+  await app.register(viewset, { orm });
+  await app.register(openapi, { info: { title: 'Notes', version: '1' } });
+  class Notes extends ModelViewSet(Note, { read: readShape(Note, ['id', 'text']) }) {}
+  await app.register(new Router({ prefix: 'api' }).register('notes', Notes).register('batch', LimitedBatch).plugin);
+  await app.ready();
+  const document = (await app.inject('/openapi.json')).json<any>();
+  const { post } = document.paths['/api/batch'];
+  const body = JSON.stringify(post.requestBody);
+  t.match(JSON.stringify([body, document.components.schemas]), /maxItems":3/);
+  t.ok(post.responses['200'].content['application/json'].schema);
+  t.ok(post.responses['422'].content['application/json'].schema);
+});
+
+t.test('routes outside of the plugin, and of another ORM, are no operations', async (t) => {
+  const [orm, other] = [await openSqlite(t, { entities: [Note] }), await openSqlite(t, { entities: [Note] })];
+  const app = fastify(serverOptions());
+  t.teardown(() => app.close());
+  let hits = 0;
+  app.post('/api/raw', async () => ({ hits: ++hits }));
+  app.get('/api/notes/raw', async () => ({ hits: ++hits }));
+  class Notes extends ModelViewSet(Note, { read: readShape(Note, ['id', 'text']), write: writeShape(Note, ['text']) }) {}
+  await app.register(async (scope) => {
+    await scope.register(viewset, { orm });
+    await scope.register(new Router({ prefix: 'api' }).register('notes', Notes).register('batch', Batch).plugin);
+  });
+  await app.register(async (scope) => {
+    await scope.register(viewset, { orm: other, healthPath: '/other', notFoundHandler: false });
+    class Others extends ModelViewSet(Note, { read: readShape(Note, ['id', 'text']), write: writeShape(Note, ['text']) }) {}
+    await scope.register(new Router({ prefix: 'api' }).register('others', Others).plugin);
+  });
+  await app.ready();
+  t.equal((await send(app, [{ method: 'POST', path: '/raw', body: {} }])).statusCode, 400);
+  t.equal((await send(app, [{ method: 'POST', path: '/others', body: { text: 'x' } }])).statusCode, 400);
+  t.equal(hits, 0);
+  const raw = await send(app, [note('x'), { method: 'GET', path: '/notes/raw' }]);
+  t.equal(raw.statusCode, 500, raw.body);
+  t.equal(await orm.em.fork().count(Note), 0);
+});
+
+t.test('on MongoDB a batch that lost a race runs again, and is counted once', { skip: skipMongo() }, async (t) => {
+  const orm = await openMongo(t, { entities: [Note] });
+  let losses = 2;
+  let runs = 0;
+  class Notes extends ModelViewSet(Note, {
+    read: readShape(Note, ['id', 'text']),
+    write: writeShape(Note, ['text']),
+    throttles: [new UserRateLimit(2, 60)],
+  }) {
+    override async performCreate(request: FastifyRequest, data: { text: string }) {
+      runs += 1;
+      const created = await super.performCreate(request, data);
+      if (data.text === 'second' && losses-- > 0) throw Object.assign(new Error('lost'), { code: 112 });
+      return created;
+    }
+
+    own = action({ methods: ['post'], batchable: true }, (request) => inTransaction(request, async () => ({})));
+  }
+  const router = new Router({ prefix: 'api' }).register('notes', Notes).register('batch', Batch);
+  const app = await testApp(t, orm, [router]);
+  const answer = await app.inject({
+    method: 'POST',
+    url: '/api/batch',
+    headers: { 'x-user': 'eve' },
+    payload: { operations: [note('first'), note('second')] },
+  });
+  t.equal(answer.statusCode, 200, answer.body);
+  t.equal(runs, 6);
+  t.equal(await orm.em.fork().count(Note), 2);
+});
