@@ -17,10 +17,12 @@ import {
   writeShape,
 } from '@viewset/core';
 import type { Backend } from '@viewset/core/backend';
+import { BatchViewSet } from '@viewset/batch';
 import type { EmailSender } from '@viewset/auth';
 import type { Client, ErrorDetail } from '@viewset/client';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Redis as RedisClient } from 'ioredis';
+import type { IncomingMessage } from 'node:http';
 
 export { Disk } from 'flydrive';
 export { FSDriver } from 'flydrive/drivers/fs';
@@ -146,8 +148,12 @@ class TicketViewSet extends ModelViewSet(Ticket, {
     attachment: file({ store: uploads, maxBytes: 1_000_000, types: ['image/*'] }),
   }),
 }) {}
+class BatchOfAll extends BatchViewSet() {}
 export const shopRouter = () =>
-  new Router({ prefix: 'api' }).register('products', ProductViewSet).register('tickets', TicketViewSet);
+  new Router({ prefix: 'api' })
+    .register('products', ProductViewSet)
+    .register('tickets', TicketViewSet)
+    .register('batch', BatchOfAll);
 export type Api = ReturnType<typeof shopRouter>;
 
 export declare const api: Client<Api>;
@@ -162,6 +168,7 @@ export declare const request: FastifyRequest;
 export declare const reply: FastifyReply;
 export declare const redis: RedisClient;
 export declare const health: HealthRegistry;
+export declare const inject: (hand: (raw: IncomingMessage) => void) => Promise<unknown>;
 export declare const mailer: EmailSender;
 export declare const meta: EntityMetadata<Product>;
 export declare const accountMeta: EntityMetadata<Account>;

@@ -19,7 +19,7 @@ export interface Failure extends FailedOperation {
 const MAX_DETAILS = 100;
 
 /** The headers that tell a client what to do about the status of the whole response. */
-const KEPT_HEADERS = ['retry-after', 'www-authenticate'];
+const KEPT_HEADERS: ReadonlySet<string> = new Set(['retry-after', 'www-authenticate']);
 
 /**
  * Nothing of a batch was stored, because operations have failed. The status is 422. If the first failure is 401, 429, or 500 and above, the
@@ -31,12 +31,17 @@ export class BatchFailed extends HttpError {
 
   constructor(failures: readonly [Failure, ...Failure[]], cause?: unknown) {
     const [{ index, status, body, headers }] = failures;
-    const kept = Object.entries(headers).filter(([name]) => KEPT_HEADERS.includes(name));
-    super(endsBatch(status) ? status : 422, 'batch_failed', `Operation ${index} failed: ${messageOf({ status, body })}`, {
-      details: failures.flatMap(detailsOf).slice(0, MAX_DETAILS),
-      headers: endsBatch(status) ? Object.fromEntries(kept) : {},
-      cause,
-    });
+    const kept = Object.entries(headers).filter(([name]) => KEPT_HEADERS.has(name));
+    super(
+      endsBatch(status) ? status : 422,
+      'batch_failed',
+      `Operation ${index} failed: ${messageOf({ status, body })}`,
+      {
+        details: failures.flatMap(detailsOf).slice(0, MAX_DETAILS),
+        headers: endsBatch(status) ? Object.fromEntries(kept) : {},
+        cause,
+      },
+    );
     this.operations = failures.map((failure) => {
       const named = failure.id === undefined ? {} : { id: failure.id };
       return { index: failure.index, ...named, status: failure.status, body: failure.body };

@@ -10,7 +10,7 @@ import {
 import type { FastifyRequest } from 'fastify';
 import { faultsOf } from './check-operations.ts';
 import { KnownRoutes } from './known-routes.ts';
-import { ANSWERS_SCHEMA, type BatchAnswers, type BatchOperation, batchSchema, FAILED_SCHEMA } from './operation.ts';
+import { ANSWERS_SCHEMA, type BatchAnswers, batchSchema, FAILED_SCHEMA } from './operation.ts';
 import { runBatch } from './run-batch.ts';
 
 /** The options of `BatchViewSet`; every one has a default. */
@@ -67,7 +67,7 @@ export function BatchViewSet(options: BatchOptions = {}) {
         routes ??= new KnownRoutes(request.server.viewset.operations);
         const { operations } = request.body;
         const base = baseOf(request);
-        const faults = faultsOf(operations as readonly BatchOperation[], { base, routes });
+        const faults = faultsOf(operations, { base, routes });
         if (faults.length > 0) {
           const details = faults.slice(0, MAX_DETAILS).map((fault) => ({ in: 'body' as const, ...fault }));
           throw new InvalidUsage(`Invalid batch: ${details[0]!.path} ${details[0]!.message}`, { details });

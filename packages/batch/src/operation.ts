@@ -15,7 +15,8 @@ const OPERATION = Type.Object(
     method: Type.Enum(METHODS),
     path: Type.String({
       minLength: 1,
-      description: 'The path and query below the path of the API, such as "/books/7". A segment may be a reference: "/books/{a.id}"',
+      description:
+        'The path and query below the path of the API, such as "/books/7". A segment may be a reference: "/books/{a.id}"',
       examples: ['/books'],
     }),
     headers: Type.Optional(
@@ -48,7 +49,9 @@ const ANSWER = Type.Object(
   {
     id: Type.Optional(ID),
     status: Type.Integer(),
-    headers: Type.Record(Type.String(), Type.String(), { description: 'Location and ETag, by their names in lower case' }),
+    headers: Type.Record(Type.String(), Type.String(), {
+      description: 'Location and ETag, by their names in lower case',
+    }),
     body: Type.Optional(Type.Unknown({ description: 'Left out if the response has no body' })),
   },
   { title: 'BatchAnswer' },

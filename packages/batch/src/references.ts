@@ -15,6 +15,7 @@ export class BadReference extends Error {}
 
 /** Data that is nested more deeply is refused, so that no walk through it runs out of stack. */
 const MAX_DEPTH = 100;
+const MAX_REFERENCE_LENGTH = 300;
 const REFERENCE = /^([A-Za-z0-9_-]{1,64})((?:\.[^.{}]+)+)$/;
 /** Keys of data that look like references: each is written with one `$` more than it has. */
 const ESCAPED = /^\$\$+ref$/;
@@ -27,13 +28,15 @@ type Visit = (reference: string, path: string) => void;
 
 /** Calls a function for each reference in a body. Returns the faults of what only looks like one. */
 export function eachReference(body: unknown, visit: Visit, path = '', depth = 0): Fault[] {
-  if (typeof body === 'bigint') return [{ path, message: 'has more digits than a JSON number keeps; send it as a text' }];
+  if (typeof body === 'bigint') return [{ path, message: 'has more digits than a JSON number keeps; send a text' }];
   if (typeof body !== 'object' || body === null) return [];
   if (depth === MAX_DEPTH) return [{ path, message: `is nested more than ${MAX_DEPTH} levels deep` }];
   if (Object.hasOwn(body, '$ref')) {
     const { $ref } = body as { readonly $ref: unknown };
     if (typeof $ref !== 'string' || Object.keys(body).length > 1) {
-      return [{ path, message: 'has the key "$ref", which a reference has alone, with a text; write "$$ref" for data' }];
+      return [
+        { path, message: 'has the key "$ref", which a reference has alone, with a text; write "$$ref" for data' },
+      ];
     }
     visit($ref, path);
     return [];
@@ -50,6 +53,7 @@ export function referencesInPath(path: string): string[] {
 
 /** Returns the id of the operation that a reference names; undefined if it is none. */
 export function idIn(reference: string): string | undefined {
+  if (reference.length > MAX_REFERENCE_LENGTH) return undefined;
   const [, id, rest = ''] = REFERENCE.exec(reference) ?? [];
   return rest.split('.').some((key) => PROTOTYPE_KEYS.has(key)) ? undefined : id;
 }
@@ -105,7 +109,10 @@ export class References {
       if (typeof value !== 'object' || value === null) return value;
       if (Array.isArray(value)) return value.map(replaced);
       if (Object.hasOwn(value, '$ref')) return take((value as { readonly $ref: string }).$ref);
-      const entries = Object.entries(value).map(([key, each]) => [ESCAPED.test(key) ? key.slice(1) : key, replaced(each)]);
+      const entries = Object.entries(value).map(([key, each]) => [
+        ESCAPED.test(key) ? key.slice(1) : key,
+        replaced(each),
+      ]);
       return Object.fromEntries(entries) as unknown;
     };
     return replaced(body);

@@ -58,18 +58,27 @@ async function runOperation(batch: Batch, index: number, answers: readonly Batch
 
 /**
  * Checks the operations behind one that has failed, up to their handlers, and lists those whose bodies are at fault. An operation that refers
- * to an answer that is not there cannot be checked. Nor does any other refusal count: it may be due to what was rolled back.
+ * to an answer that is not there cannot be checked. Nor does any other refusal count: it may be due to what was rolled back. What hooks write
+ * meanwhile is rolled back as well.
  */
 async function otherFaults(batch: Batch, failed: number, answers: readonly BatchAnswer[]): Promise<Failure[]> {
   const known = new Set(answers.map(({ id }) => id));
-  const failures: Failure[] = [];
-  for (let index = failed + 1; index < batch.operations.length; index++) {
-    if (idsIn(batch.operations[index]!).some((id) => !known.has(id))) continue;
-    const sent = await attempt(batch, index, answers, true);
-    if (endsBatch(sent.status)) break;
-    if (sent.status === 400) failures.push(failureOf(batch, index, sent));
+  const work = async (): Promise<Failure[]> => {
+    const failures: Failure[] = [];
+    for (let index = failed + 1; index < batch.operations.length; index++) {
+      if (idsIn(batch.operations[index]!).some((id) => !known.has(id))) continue;
+      const sent = await attempt(batch, index, answers, true);
+      if (endsBatch(sent.status)) break;
+      if (sent.status === 400) failures.push(failureOf(batch, index, sent));
+    }
+    return failures;
+  };
+  try {
+    return await inTransaction(batch.request, work, () => false);
+  } catch (err) {
+    batch.request.log.debug({ err }, 'the other operations of a batch could not be checked');
+    return [];
   }
-  return failures;
 }
 
 /** Sends an operation; what its references lead to may be a fault of its own. */

@@ -32,7 +32,7 @@ const OF_BATCH: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-const SENT_HEADERS = ['location', 'etag'];
+const SENT_HEADERS: ReadonlySet<string> = new Set(['location', 'etag']);
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
 
 /** Hands an operation to the application as a part of the batch's request, and waits for the answer. */
@@ -43,19 +43,22 @@ export async function sendOperation(
 ): Promise<SentOperation> {
   const part = new RequestPart({ whole, ...how });
   const answer = await part.send((claim) =>
-    inject((raw, response) => {
-      claim(raw);
-      // The client of the operation is that of the batch: its address, and whether the connection is encrypted.
-      Object.assign(raw, { socket: whole.raw.socket, url: operation.url });
-      whole.server.routing(raw, response);
-    }, optionsOf(whole, operation)),
+    inject(
+      (raw, response) => {
+        claim(raw);
+        // The client of the operation is that of the batch: its address, and whether the connection is encrypted.
+        Object.assign(raw, { socket: whole.raw.socket, url: operation.url });
+        whole.server.routing(raw, response);
+      },
+      optionsOf(whole, operation),
+    ),
   );
   const { statusCode: status } = answer;
   if (!part.isAdmitted && status < 400) {
     throw new ImproperlyConfigured(`${operation.method} ${operation.url} is a route outside of the plugin "viewset"`);
   }
   const allHeaders = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));
-  const headers = Object.fromEntries(Object.entries(allHeaders).filter(([name]) => SENT_HEADERS.includes(name)));
+  const headers = Object.fromEntries(Object.entries(allHeaders).filter(([name]) => SENT_HEADERS.has(name)));
   return { status, headers, ...bodyOf(answer, operation), allHeaders, error: part.error };
 }
 

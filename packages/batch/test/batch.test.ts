@@ -128,7 +128,7 @@ async function open(
 
 async function send(app: FastifyInstance, operations: unknown, headers: Record<string, string> = {}) {
   const answer = await app.inject({ method: 'POST', url: '/api/batch', payload: { operations } as object, headers });
-  return { status: answer.statusCode, headers: answer.headers, body: answer.json<any>() };
+  return { status: answer.statusCode, headers: answer.headers, body: answer.json() };
 }
 
 const post = (path: string, body: unknown, more: object = {}) => ({ method: 'POST', path, body, ...more });
@@ -151,7 +151,12 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     ]);
     t.equal(status, 200, JSON.stringify(body));
     const [a, b, second, changed, read, deleted] = body.answers;
-    t.match(a, { id: 'a', status: 201, headers: { location: /^\/api\/orders\/\d+$/, etag: /./ }, body: { code: 'one' } });
+    t.match(a, {
+      id: 'a',
+      status: 201,
+      headers: { location: /^\/api\/orders\/\d+$/, etag: /./ },
+      body: { code: 'one' },
+    });
     t.match(b, { id: 'b', status: 201, body: { text: 'first', order: a.body.id } });
     t.match(second, { status: 201, body: { text: 'second', order: a.body.id } });
     t.notOk('id' in second);
@@ -298,7 +303,11 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     const app = await open(t, orm);
     const { status, body } = await send(app, [
       post('/notes', { text: 'one', data: { list: [{ deep: 'value' }] } }, { id: 'n' }),
-      post('/notes', { text: { $ref: 'n.data.list.0.deep' }, data: { copy: { $ref: 'n.data' }, none: null } }, { id: 'm' }),
+      post(
+        '/notes',
+        { text: { $ref: 'n.data.list.0.deep' }, data: { copy: { $ref: 'n.data' }, none: null } },
+        { id: 'm' },
+      ),
       { method: 'GET', path: '/notes', id: 'all' },
       post('/notes', { text: { $ref: 'all.results.1.text' } }),
     ]);
@@ -311,13 +320,21 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     const app = await open(t, orm);
     const first = post('/notes', { text: 'one', data: { list: [1] } }, { id: 'n' });
     for (const reference of ['n.nothing', 'n.text.length', 'n.data.list.length', 'n.data.list.1', 'n.data.toString']) {
-      const { status, body } = await send(app, [first, post('/notes', { text: { $ref: reference } }), post('/notes', {})]);
+      const { status, body } = await send(app, [
+        first,
+        post('/notes', { text: { $ref: reference } }),
+        post('/notes', {}),
+      ]);
       t.equal(status, 422, reference);
       t.match(body.details, [{ path: '/operations/1/body' }, { path: '/operations/2/body/text' }]);
       t.match(body.operations, [{ index: 1, status: 400 }, { index: 2 }]);
     }
     for (const path of ['/notes/{n.nothing}', '/notes/{n.data}', '/notes/{n.data.list}']) {
-      t.match((await send(app, [first, { method: 'GET', path }])).body, { operations: [{ index: 1, status: 400 }] }, path);
+      t.match(
+        (await send(app, [first, { method: 'GET', path }])).body,
+        { operations: [{ index: 1, status: 400 }] },
+        path,
+      );
     }
     t.strictSame(await count(), [0, 0, 0]);
   });
@@ -330,7 +347,8 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     t.equal(failed.status, 422, JSON.stringify(failed.body));
     t.strictSame(
       failed.body.operations.map(({ index }: { index: number }) => index),
-      [1, 2],
+      // MongoDB has no savepoints: the transaction of the key has failed as well, and nothing can be asked in it.
+      database === 'mongodb' ? [1] : [1, 2],
     );
     t.equal(await orm.em.fork().count(IdempotencyRecord), 0);
     const operations = [post('/orders', { code: 'one' }), post('/notes', { text: 'note' })];
@@ -359,7 +377,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     const urls: string[] = [];
     const app = await open(t, orm, {}, (app) => {
       app.addHook('onRequest', async (request) => {
-        urls.push(`${request.method} ${request.url} ${request.headers['x-tenant']} ${request.ip}`);
+        urls.push(`${request.method} ${request.url} ${String(request.headers['x-tenant'])} ${request.ip}`);
         if (request.url.startsWith('/api/notes')) request.em.create(Note, { text: 'of a hook', data: null });
       });
       app.addHook('preHandler', async (request) => {
@@ -376,7 +394,8 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     t.strictSame(body.answers[0].headers.etag, '"hook"');
     t.strictSame(await count(), [0, 0, 2]);
     t.equal((await send(app, [post('/notes', { text: 'note' }), post('/notes', {})])).status, 422);
-    t.strictSame(await count(), [0, 0, 2]);
+    t.equal((await send(app, [post('/orders', {}), post('/notes', { text: 'note' })])).status, 422);
+    t.strictSame(await count(), [0, 0, 2], 'nothing of what hooks have written stays');
   });
 
   if (database === 'sqlite') await refusals(t, orm, count);

@@ -3,7 +3,16 @@ import { defineEntity, type MikroORM, p } from '@mikro-orm/core';
 import fastify from 'fastify';
 import t, { type Test } from 'tap';
 import { auth } from '@viewset/auth';
-import { action, IsAuthenticated, ModelViewSet, readShape, Router, serverOptions, viewset, writeShape } from '@viewset/core';
+import {
+  action,
+  IsAuthenticated,
+  ModelViewSet,
+  readShape,
+  Router,
+  serverOptions,
+  viewset,
+  writeShape,
+} from '@viewset/core';
 import { createPostgreSqlDatabase, skipPostgreSql } from '../../core/test/support/databases.ts';
 import { BatchViewSet } from '../src/index.ts';
 
@@ -54,7 +63,13 @@ async function serve(t: Test, orm: MikroORM, handlerTimeoutMs = 30_000) {
   await app.register(new Router({ prefix: 'api' }).register('notes', NoteViewSet).register('batch', Batch).plugin);
   await app.ready();
   const em = orm.em.fork();
-  const account = em.create(Account, { email: 'ann@example.com', name: 'Ann', password: 'p', role: null, last_login: null });
+  const account = em.create(Account, {
+    email: 'ann@example.com',
+    name: 'Ann',
+    password: 'p',
+    role: null,
+    last_login: null,
+  });
   await em.flush();
   const token = app.auth.issueToken({ id: account.id, is_active: true, role: null } as never);
   return { app, authorization: `Bearer ${token}` };
@@ -94,7 +109,11 @@ function testOn(name: string, skip: string | false, makeDatabase: (t: Test) => P
       t.equal(await orm.em.fork().count(Note), 30);
       queries = [];
       t.equal((await send({ authorization })).statusCode, 200);
-      t.equal(queries.filter((line) => /from "?account"?/.test(line)).length, 2, 'one for the batch, one for all operations');
+      t.equal(
+        queries.filter((line) => /from "?account"?/.test(line)).length,
+        2,
+        'one for the batch, one for all operations',
+      );
       t.equal((await send({})).statusCode, 401);
       const wrong = await send({ authorization: `${authorization}x` });
       t.equal(wrong.statusCode, 401);

@@ -38,7 +38,11 @@ const send = (app: FastifyInstance, operations: unknown, url = '/api/batch') =>
 forEachDatabase(t, { entities: [Note, OutboxEvent] }, async (t, orm) => {
   await t.test('events are stored with the batch, or not at all', async (t) => {
     const router = new Router({ prefix: 'api' }).register('notes', NoteViewSet).register('batch', Batch);
-    const app = await testApp(t, orm, [router], { before: async (app) => void (await app.register(outbox)) });
+    const app = await testApp(t, orm, [router], {
+      before: async (app) => {
+        await app.register(outbox);
+      },
+    });
     t.equal((await send(app, [note('1'), note('2'), note(3)])).statusCode, 422);
     t.equal(await orm.em.fork().count(OutboxEvent), 0);
     t.equal((await send(app, [note('1'), note('2')])).statusCode, 200);
@@ -55,7 +59,7 @@ t.test('has its place in the document', async (t) => {
   class Notes extends ModelViewSet(Note, { read: readShape(Note, ['id', 'text']) }) {}
   await app.register(new Router({ prefix: 'api' }).register('notes', Notes).register('batch', LimitedBatch).plugin);
   await app.ready();
-  const document = (await app.inject('/openapi.json')).json<any>();
+  const document = (await app.inject('/openapi.json')).json();
   const { post } = document.paths['/api/batch'];
   const body = JSON.stringify(post.requestBody);
   t.match(JSON.stringify([body, document.components.schemas]), /maxItems":3/);
@@ -70,14 +74,20 @@ t.test('routes outside of the plugin, and of another ORM, are no operations', as
   let hits = 0;
   app.post('/api/raw', async () => ({ hits: ++hits }));
   app.get('/api/notes/raw', async () => ({ hits: ++hits }));
-  class Notes extends ModelViewSet(Note, { read: readShape(Note, ['id', 'text']), write: writeShape(Note, ['text']) }) {}
+  class Notes extends ModelViewSet(Note, {
+    read: readShape(Note, ['id', 'text']),
+    write: writeShape(Note, ['text']),
+  }) {}
   await app.register(async (scope) => {
     await scope.register(viewset, { orm });
     await scope.register(new Router({ prefix: 'api' }).register('notes', Notes).register('batch', Batch).plugin);
   });
   await app.register(async (scope) => {
     await scope.register(viewset, { orm: other, healthPath: '/other', notFoundHandler: false });
-    class Others extends ModelViewSet(Note, { read: readShape(Note, ['id', 'text']), write: writeShape(Note, ['text']) }) {}
+    class Others extends ModelViewSet(Note, {
+      read: readShape(Note, ['id', 'text']),
+      write: writeShape(Note, ['text']),
+    }) {}
     await scope.register(new Router({ prefix: 'api' }).register('others', Others).plugin);
   });
   await app.ready();

@@ -40,7 +40,11 @@ async function post({ address }: Server, operations: readonly object[], signal?:
 }
 
 const entry = (account: unknown, amount: number) => ({ method: 'POST', path: '/entries', body: { account, amount } });
-const add = (account: number, amount: number) => ({ method: 'POST', path: `/accounts/${account}/add`, body: { amount } });
+const add = (account: number, amount: number) => ({
+  method: 'POST',
+  path: `/accounts/${account}/add`,
+  body: { amount },
+});
 
 function testOn(name: string, skip: string | false, makeDatabase: (t: Test) => string | Promise<string>): void {
   t.test(`on ${name}`, { skip }, async (t) => {

@@ -374,7 +374,7 @@ type ActionName<Name extends string, UrlPath> = UrlPath extends string
     ? never
     : UrlPath extends '/'
       ? never
-    : `/${UrlPath}`
+      : `/${UrlPath}`
   : Name extends Taken
     ? `/${Name}`
     : Name;

@@ -25,7 +25,7 @@ type FieldOf<Data> = unknown extends Data
   : Data extends readonly unknown[]
     ? number
     : keyof NonNullable<Data> & (string | number);
-type Field<Data, Name> = unknown extends Data ? any : NonNullable<Data>[Name & keyof NonNullable<Data>];
+type Field<Data, Name> = unknown extends Data ? unknown : NonNullable<Data>[Name & keyof NonNullable<Data>];
 
 /** A value, or one in which references stand. */
 type Referring<Value> = Ref<Value> | Within<Value>;
@@ -38,7 +38,9 @@ type Within<Value> = Value extends string | number | bigint | boolean | null | u
 /** The calls of a client, each of which adds an operation to a batch. */
 export type BatchCalls<Api> = { readonly [Path in keyof Api]: BatchedView<Api[Path]> };
 
-type BatchedView<View> = (View extends (key: Key) => infer Below ? (key: Key | Ref<Key>) => BatchCalls<Below> : unknown) & {
+type BatchedView<View> = (View extends (key: Key) => infer Below
+  ? (key: Key | Ref<Key>) => BatchCalls<Below>
+  : unknown) & {
   readonly [Name in Exclude<keyof View, 'each' | 'exportAs' | 'key'>]: BatchedCall<View[Name]>;
 };
 
@@ -49,11 +51,12 @@ type BatchedCall<Call> = (Call extends (...args: infer Args) => Promise<unknown>
 };
 
 /** The answers in the places of their operations. */
-export type AnswersOf<Result> = Result extends BatchedOperation<infer Data>
-  ? Data
-  : Result extends object
-    ? { -readonly [Name in keyof Result]: AnswersOf<Result[Name]> }
-    : Result;
+export type AnswersOf<Result> =
+  Result extends BatchedOperation<infer Data>
+    ? Data
+    : Result extends object
+      ? { -readonly [Name in keyof Result]: AnswersOf<Result[Name]> }
+      : Result;
 
 /** The options of `batch()`: those of the one request, and where to send it. */
 export interface BatchOptions<View> extends CallOptions {
@@ -90,10 +93,11 @@ interface Sent {
  *
  * @param make calls `tx`, and returns the operations whose answers are asked for: one, or an array or object of them
  * @example
- * const [order, line] = await batch(api, (tx) => {
- *   const made = tx.orders.create({ code: 'A1' });
- *   return [made, tx.lines.create({ order: made.ref('id'), text: 'Tea' })];
+ * const [tea, same] = await batch(api, (tx) => {
+ *   const made = tx.products.create({ name: 'Tea', price: 3 });
+ *   return [made, tx.products.update(made.ref('id'), { price: 4 })];
  * });
+ * console.log(tea.id, same.price);
  */
 export async function batch<
   Api extends { readonly [Name in View]: BatchResource },
@@ -122,7 +126,8 @@ class Reference {
   }
 
   ref(name: string | number): Reference {
-    if (!/^[^.{}]+$/.test(String(name))) throw new TypeError(`${JSON.stringify(name)} is no field that a batch can refer to`);
+    const isField = /^[^.{}]+$/.test(String(name));
+    if (!isField) throw new TypeError(`${JSON.stringify(name)} is no field that a batch can refer to`);
     return new Reference(`${this.text}.${name}`);
   }
 }
@@ -153,7 +158,11 @@ class Recording {
       },
       apply: (_target, _self, args: unknown[]) => {
         const before = this.operations.length;
-        const result: unknown = Reflect.apply(target as () => unknown, undefined, args.map((value) => this.#marking(value)));
+        const result: unknown = Reflect.apply(
+          target as () => unknown,
+          undefined,
+          args.map((value) => this.#marking(value)),
+        );
         if (!(result instanceof Promise)) return this.#recorded(result as object);
         this.checked = Promise.all([this.checked, this.operations.length > before || result]);
         this.checked.catch(() => undefined);
@@ -190,7 +199,11 @@ class Recording {
       return { $ref: value.replace(this.#marked, (_text, index: string) => this.#references[Number(index)]!) };
     }
     if (value instanceof Blob) throw new TypeError('A batch has no files');
-    return mapped(value, (part) => this.#written(part), (key) => (/^\$+ref$/.test(key) ? `$${key}` : key));
+    return mapped(
+      value,
+      (part) => this.#written(part),
+      (key) => (/^\$+ref$/.test(key) ? `$${key}` : key),
+    );
   }
 }
 

@@ -21,7 +21,7 @@ class AccountViewSet extends ModelViewSet(Account, {
   /** POST /accounts/7/add: adds to the balance, as it is when the transaction writes it. */
   add = action({ methods: ['post'], detail: true, batchable: true }, async (request) => {
     const account = await this.getObject(request);
-    account.balance += Number((request.body as { amount: number }).amount);
+    account.balance += (request.body as { amount: number }).amount;
     return { balance: account.balance };
   });
 

@@ -323,7 +323,9 @@ function checkTogether(options: ActionOptions, methods: readonly ActionMethod[])
     );
   }
   if (options.batchable === true && options.contentTypes !== undefined) {
-    throw new ImproperlyConfigured('action(): option "batchable" needs a body of JSON, but "contentTypes" says otherwise');
+    throw new ImproperlyConfigured(
+      'action(): option "batchable" needs a body of JSON, but "contentTypes" says otherwise',
+    );
   }
   if (options.answers !== undefined && (options.response ?? options.responses?.[200]) !== undefined) {
     throw new ImproperlyConfigured('action(): option "answers" says what 200 answers, and so does a schema');

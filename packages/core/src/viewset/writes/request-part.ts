@@ -1,7 +1,7 @@
 import { type EntityManager, TransactionContext } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
-import { type Awaitable, settle } from '../../awaitable.ts';
+import { settle } from '../../awaitable.ts';
 import { HttpError, ImproperlyConfigured, UnprocessableEntity } from '../../errors.ts';
 import { checkNotGivenUp, giveUp, onGivenUp } from '../../given-up.ts';
 import { holdTransaction } from '../../mikro/held-transaction.ts';
@@ -36,12 +36,8 @@ interface Carrier {
  *
  * @example
  * const part = new RequestPart({ whole: request });
- * const answer = await part.send((claim) =>
- *   inject((raw, response) => {
- *     claim(raw);
- *     request.server.routing(raw, response);
- *   }, { method: 'POST', url: '/api/books', payload }),
- * );
+ * // `inject` makes a request, has it claimed, and hands it to `app.routing`.
+ * const answer = await part.send((claim) => inject((raw) => claim(raw)));
  */
 export class RequestPart {
   readonly whole: FastifyRequest;
@@ -100,7 +96,7 @@ export class RequestPart {
       this.error = error;
       throw error;
     };
-    return settle(work as () => Awaitable<unknown>, (result) => result, failed);
+    return settle<unknown, unknown>(work, (result) => result, failed);
   }
 }
 
