@@ -59,7 +59,7 @@ export type AnswersOf<Result> =
       : Result;
 
 /** The options of `batch()`: those of the one request, and where to send it. */
-export interface BatchOptions<View> extends CallOptions {
+export interface BatchCallOptions<View> extends CallOptions {
   /** The path of the view that takes batches. Default: `batch`. */
   readonly view?: View | undefined;
   /** Returns the path of an action by its name, as the client's option of that name. Default: kebab-case. */
@@ -103,7 +103,7 @@ export async function batch<
   Api extends { readonly [Name in View]: BatchResource },
   const Result extends object,
   const View extends string = 'batch',
->(api: Api, make: (tx: BatchCalls<Api>) => Result, options: BatchOptions<View> = {}): Promise<AnswersOf<Result>> {
+>(api: Api, make: (tx: BatchCalls<Api>) => Result, options: BatchCallOptions<View> = {}): Promise<AnswersOf<Result>> {
   const { view = 'batch', actionPath = kebabCase, ...call } = options;
   const recording = new Recording(actionPath);
   const result = make(recording.calls as BatchCalls<Api>);
