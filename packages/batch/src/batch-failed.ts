@@ -16,7 +16,7 @@ export interface Failure extends FailedOperation {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const MAX_DETAILS = 100;
+const MAX_DETAILS = 50;
 
 /** The headers that tell a client what to do about the status of the whole response. */
 const KEPT_HEADERS: ReadonlySet<string> = new Set(['retry-after', 'www-authenticate']);

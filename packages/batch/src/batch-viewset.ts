@@ -26,7 +26,7 @@ export interface BatchOptions {
 }
 
 const DEFAULTS = { maxOperations: 50, maxBytes: 1_048_576 };
-const MAX_DETAILS = 100;
+const MAX_DETAILS = 50;
 
 /**
  * Makes a view that takes several operations in one request and runs them in one transaction: all are stored, or none. Register it beside the
@@ -46,7 +46,6 @@ export function BatchViewSet(options: BatchOptions = {}) {
   const { permissionClasses, throttles = [] } = options;
   const maxOperations = limit(options, 'maxOperations');
   const maxBytes = limit(options, 'maxBytes');
-  let routes: KnownRoutes | undefined;
 
   return class extends ViewSet {
     override permissionClasses = permissionClasses ?? [];
@@ -64,7 +63,7 @@ export function BatchViewSet(options: BatchOptions = {}) {
         description: 'All operations are stored, or none. The answers have the order of the operations.',
       },
       async (request): Promise<BatchAnswers> => {
-        routes ??= new KnownRoutes(request.server.viewset.operations);
+        const routes = KnownRoutes.of(request.server.viewset.operations);
         const { operations } = request.body;
         const base = baseOf(request);
         const faults = faultsOf(operations, { base, routes });

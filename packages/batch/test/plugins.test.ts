@@ -2,8 +2,14 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import t from 'tap';
+import { EventEmitter } from 'node:events';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import {
   action,
+  file,
+  type FileStore,
+  FileType,
   inTransaction,
   ModelViewSet,
   readShape,
@@ -29,6 +35,22 @@ class NoteViewSet extends ModelViewSet(Note, {
   emits: ['created'],
 }) {}
 class Batch extends BatchViewSet() {}
+
+const Picture = defineEntity({
+  name: 'Picture',
+  properties: { id: p.integer().primary(), image: p.type(FileType).nullable() },
+});
+const files = new Map<string, Buffer>();
+const deleted: string[] = [];
+const store: FileStore = {
+  put: async (key, content) => void files.set(key, await buffer(content)),
+  get: async (key) => Readable.from([files.get(key)!]),
+  delete: async (key) => void (files.delete(key) && deleted.push(key)),
+};
+class PictureViewSet extends ModelViewSet(Picture, {
+  read: readShape(Picture, ['id']),
+  write: writeShape(Picture, [], { image: file({ store, maxBytes: 100, types: ['text/plain'] }) }),
+}) {}
 class LimitedBatch extends BatchViewSet({ maxOperations: 3 }) {}
 
 const note = (text: unknown) => ({ method: 'POST', path: '/notes', body: { text } });
@@ -128,4 +150,73 @@ t.test('on MongoDB a batch that lost a race runs again, and is counted once', { 
   t.equal(answer.statusCode, 200, answer.body);
   t.equal(runs, 6);
   t.equal(await orm.em.fork().count(Note), 2);
+});
+
+forEachDatabase(t, { entities: [Note, Picture] }, async (t, orm, database) => {
+  await t.test('files are deleted with the batch, once', async (t) => {
+    const router = new Router({ prefix: 'api' }).register('pictures', PictureViewSet).register('batch', Batch);
+    const app = await testApp(t, orm, [router]);
+    const form = new FormData();
+    form.append('image', new Blob(['text'], { type: 'text/plain' }), 'a.txt');
+    const made = await app.inject({ method: 'POST', url: '/api/pictures', payload: form as never });
+    t.equal(made.statusCode, 201, made.body);
+    const remove = { method: 'DELETE', path: `/pictures/${made.json<{ id: number }>().id}` };
+    t.equal((await send(app, [remove, { method: 'GET', path: '/pictures/99' }])).statusCode, 422);
+    t.strictSame([files.size, deleted.length], [1, 0]);
+    t.equal((await send(app, [remove, { method: 'GET', path: '/pictures' }])).statusCode, 200);
+    t.strictSame([files.size, deleted.length], [0, 1]);
+    deleted.length = 0;
+  });
+
+  if (database !== 'sqlite') return;
+  class Notes extends ModelViewSet(Note, { read: readShape(Note, ['id', 'text']), write: writeShape(Note, ['text']) }) {
+    gate = action({ methods: ['post'], batchable: true }, async () => {
+      await gate();
+      return {};
+    });
+  }
+  let gate = (): Promise<unknown> => Promise.resolve();
+  const router = (): Router =>
+    new Router({ prefix: 'api' }).register('notes', Notes).register('batch', Batch) as unknown as Router;
+
+  await t.test('an application that closes lets a batch that has begun end', async (t) => {
+    await orm.em.fork().nativeDelete(Note, {});
+    const app = fastify(serverOptions());
+    await app.register(viewset, { orm });
+    await app.register(router().plugin);
+    const address = await app.listen({ port: 0 });
+    let closed: Promise<unknown> = Promise.resolve();
+    gate = async () => {
+      closed = app.close();
+      await new Promise(setImmediate);
+    };
+    const answer = await fetch(`${address}/api/batch`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ operations: [note('1'), { method: 'POST', path: '/notes/gate', body: {} }, note('2')] }),
+    });
+    t.equal(answer.status, 200);
+    app.server.closeAllConnections();
+    await closed;
+    t.equal(await orm.em.fork().count(Note), 2);
+    gate = () => Promise.resolve();
+  });
+
+  await t.test('a hook that loses the asynchronous context does not leave the transaction', async (t) => {
+    const calls = new EventEmitter();
+    const waiting: (() => void)[] = [];
+    calls.on('call', () => waiting.shift()?.());
+    const timer = setInterval(() => calls.emit('call'), 1);
+    t.teardown(() => clearInterval(timer));
+    const app = await testApp(t, orm, [router()], {
+      before: (app) => {
+        app.addHook('preHandler', (_request, _reply, done) => void waiting.push(done));
+      },
+    });
+    const before = await orm.em.fork().count(Note);
+    t.equal((await send(app, [note('1'), { method: 'GET', path: '/notes/0' }])).statusCode, 422);
+    t.equal(await orm.em.fork().count(Note), before);
+    t.equal((await send(app, [note('1'), note('2')])).statusCode, 200);
+    t.equal(await orm.em.fork().count(Note), before + 2);
+  });
 });

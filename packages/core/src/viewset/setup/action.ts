@@ -317,7 +317,7 @@ function checkTogether(options: ActionOptions, methods: readonly ActionMethod[])
       'action(): option "idempotency" stores the answer in a transaction, but "transaction" is false',
     );
   }
-  if (options.batchable === true && transaction === false && !methods.includes('get')) {
+  if (options.batchable === true && transaction === false && methods.some((method) => method !== 'get')) {
     throw new ImproperlyConfigured(
       'action(): option "batchable" lets the action run in the transaction of a batch, but "transaction" is false',
     );
