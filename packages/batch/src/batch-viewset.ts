@@ -41,13 +41,13 @@ const MAX_DETAILS = 50;
  * // POST /api/batch {"operations":[{"id":"a","method":"POST","path":"/books","body":{"title":"Ash"}}]}
  * // 200 {"answers":[{"id":"a","status":201,"headers":{"location":"/api/books/7"},"body":{"id":7,"title":"Ash"}}]}
  */
-export function BatchViewSet(options: BatchOptions = {}) {
+export function BatchViewSet(options: BatchOptions = {}): new () => ViewSet {
   checkOptionNames('BatchViewSet', options, ['maxOperations', 'maxBytes', 'permissionClasses', 'throttles']);
   const { permissionClasses, throttles = [] } = options;
   const maxOperations = limit(options, 'maxOperations');
   const maxBytes = limit(options, 'maxBytes');
 
-  return class extends ViewSet {
+  return class ReadyBatchViewSet extends ViewSet {
     override permissionClasses = permissionClasses ?? [];
     override allowAnonymous = permissionClasses === undefined ? true : undefined;
     override throttles = throttles;
