@@ -14,6 +14,10 @@ export const Entry = defineEntity({
   properties: { id: p.integer().primary(), amount: p.integer(), account: () => p.manyToOne(Account) },
 });
 
+interface MongoSessionId {
+  readonly id: { toString(encoding: 'hex'): string };
+}
+
 class AccountViewSet extends ModelViewSet(Account, {
   read: readShape(Account, ['id', 'name', 'balance']),
   write: writeShape(Account, ['name', 'balance']),
@@ -25,9 +29,10 @@ class AccountViewSet extends ModelViewSet(Account, {
     return { balance: account.balance };
   });
 
-  /** POST /accounts/wait: never ends by itself. */
-  wait = action({ methods: ['post'], batchable: true }, () => {
-    process.send?.('waits');
+  /** POST /accounts/wait: never ends by itself. Tells the session of its transaction, which MongoDB alone has. */
+  wait = action({ methods: ['post'], batchable: true }, ({ em }) => {
+    const { id } = em.getTransactionContext<{ readonly id?: MongoSessionId }>()!;
+    process.send?.(id?.id.toString('hex') ?? '');
     return new Promise<never>(() => {});
   });
 }
