@@ -66,7 +66,10 @@ export interface ActionOptions<
   readonly methods?: readonly Method[];
   /** False (default): acts on the collection. True: acts on one record, `request.params.pk`. */
   readonly detail?: Detail;
-  /** The path below the collection or the record. Default: the router's `actionPath`, which is the name in kebab-case. */
+  /**
+   * The path below the collection or the record; `'/'`, in a view without an entity, is the path of the view itself. Default: the router's
+   * `actionPath`, which is the name in kebab-case.
+   */
   readonly urlPath?: UrlPath & {};
   /** The second half of the route's name. Default: the action's name in kebab-case. */
   readonly urlName?: string;
