@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import { conditionHeaders, pathValues, queryString, type ToolArguments } from './arguments.ts';
 import type { Catalog } from './catalog.ts';
-import type { InnerRequests, InnerResponse } from './inner-requests.ts';
+import { EVENTS, type InnerRequests, type InnerResponse } from './inner-requests.ts';
 import { isObject } from './json-schema.ts';
 import { problemOf } from './problem-of.ts';
 import { OPERATIONS, type OperationName, type Resource } from './resource.ts';
@@ -91,7 +91,7 @@ export class Call {
    * Sends the request of an operation.
    *
    * @param bodyName the argument that holds the body, for errors
-   * @throws ToolProblem for an error, and for a response to a GET that is too large or not JSON
+   * @throws ToolProblem for an error, for a redirect, and for a response to a GET that is too large or not JSON
    */
   async send(plan: OperationPlan, body: unknown, bodyName = 'values'): Promise<Returned> {
     const { args } = this;
@@ -108,6 +108,7 @@ export class Call {
       this.#signal,
     );
     if (response.status >= 400) throw problemOf(response, plan, bodyName);
+    if (response.status >= 300) throw redirected(response);
     const { etag } = response.headers;
     return { ...this.#valueOf(response, plan), etag: typeof etag === 'string' ? etag : undefined };
   }
@@ -116,11 +117,15 @@ export class Call {
     const { status, type, body } = response;
     if (status === 204 || body?.length === 0) return { value: undefined, note: undefined };
     const text = body?.toString();
-    if (text !== undefined && (type === 'application/json' || type.endsWith('+json'))) {
-      return { value: withoutEnvelope(JSON.parse(text), plan), note: undefined };
-    }
-    if (text !== undefined && type.startsWith('text/')) return { value: text, note: undefined };
-    const reason = text === undefined ? this.#tooLarge(plan) : `The response is ${type}, which is not shown`;
+    const isJson = type === 'application/json' || type.endsWith('+json');
+    const json = isJson ? parsedJson(text) : undefined;
+    if (json !== undefined) return { value: withoutEnvelope(json, plan), note: undefined };
+    const isShown = type.startsWith('text/') && type !== EVENTS;
+    if (text !== undefined && isShown) return { value: text, note: undefined };
+    const isTooLarge = text === undefined && type !== EVENTS;
+    const reason = isTooLarge
+      ? this.#tooLarge(plan)
+      : `The response is ${isJson ? 'no valid JSON' : type}, which is not shown`;
     if (plan.method === 'GET') throw new ToolProblem(reason);
     return { value: undefined, note: `It was done. ${reason}` };
   }
@@ -139,6 +144,24 @@ export class Call {
     const cure = cures.length === 0 ? '' : `; ask for ${cures.join(' or ')}`;
     return `The response has more than ${this.maxResultBytes} bytes${cure}`;
   }
+}
+
+/** Parses a text; undefined if it is none, or no JSON. */
+function parsedJson(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as unknown);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A hook may have redirected the request before the operation ran, so a redirect is never a success. */
+function redirected({ status, headers: { location } }: InnerResponse): ToolProblem {
+  return new ToolProblem(`The API answered ${status} with a redirect, which no tool follows`, {
+    status,
+    location,
+    hint: 'Nobody knows if the operation was done; read the record before you repeat the call',
+  });
 }
 
 function withoutEnvelope(value: unknown, { envelope }: OperationPlan): unknown {

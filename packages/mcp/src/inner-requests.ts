@@ -1,8 +1,12 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import type { OutgoingHttpHeaders } from 'node:http';
 import { NotFound, type OperationPlan } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
+import type { OutgoingHttpHeaders } from 'node:http';
 import { ToolProblem } from './tool-problem.ts';
+
+/** The header that tells the request of a tool from those that a hook sends on its way. No hook after the guard sees it. */
+const MARK = 'x-viewset-mcp';
 
 /** The headers that a request behind a tool has from the request of the client: who asks, for whom a proxy speaks, and in which language. */
 const PASSED_ON = [
@@ -22,6 +26,9 @@ const PASSED_ON = [
   'tracestate',
 ];
 
+/** The media type of a stream of events, which may have no end: its body is not read. */
+export const EVENTS = 'text/event-stream';
+
 /** A request that a tool sends. */
 export interface InnerRequest {
   readonly plan: OperationPlan;
@@ -39,14 +46,15 @@ export interface InnerResponse {
   readonly headers: Readonly<OutgoingHttpHeaders>;
   /** The media type without parameters; empty if there is no body. */
   readonly type: string;
-  /** Undefined if the body is larger than a result may be; then it has not been read to its end. */
+  /** Undefined if the body has not been read to its end: it is larger than a result may be, or a stream of events. */
   readonly body: Buffer | undefined;
 }
 
-/** The plan of the route that a request is for, and if its first request has come to a route. */
+/** The plan of the route that a request is for, and if the request has come to it. */
 interface Expected {
   readonly plan: OperationPlan;
-  isReached: boolean | undefined;
+  readonly mark: string;
+  isReached: boolean;
 }
 
 /**
@@ -67,26 +75,33 @@ export class InnerRequests {
     this.#app = app;
     this.#passedOn = [...PASSED_ON, ...headers];
     this.#maxBytes = maxBytes;
-    // A key may be the path of a route that no view has. Such a route must not be reached.
-    app.addHook('onRequest', (request, _reply, done) => {
+    // A key may be the path of another route, of a view or not. No other route must be reached.
+    scopeOfViewset(app).addHook('onRequest', (request, _reply, done) => {
       const expected = this.#expected.getStore();
-      if (expected === undefined || expected.isReached !== undefined) return done();
-      expected.isReached = request.routeOptions.config.viewset === expected.plan;
-      done(expected.isReached ? undefined : new NotFound());
+      if (expected === undefined || request.headers[MARK] !== expected.mark) return done();
+      delete request.headers[MARK];
+      if (request.routeOptions.config.viewset !== expected.plan) return done(new NotFound());
+      expected.isReached = true;
+      done();
     });
   }
 
   /** @param signal ends the request with that of the client */
   async send(client: FastifyRequest, sent: InnerRequest, signal: AbortSignal): Promise<InnerResponse> {
     const { plan, params, query, body } = sent;
+    const mark = randomUUID();
     const headers: Record<string, string> = { accept: 'application/json', ...sent.headers };
     for (const name of this.#passedOn) {
       const value = client.headers[name];
       if (value !== undefined) headers[name] = String(value);
     }
+    const { [':authority']: authority } = client.headers;
+    // The Host of HTTP/2.
+    if (headers['host'] === undefined && typeof authority === 'string') headers['host'] = authority;
+    headers[MARK] = mark;
     const path = plan.path.replaceAll(/:(\w+)/g, (_all, name: string) => encodeURIComponent(params[name]!));
     const search = query.toString();
-    const expected: Expected = { plan, isReached: undefined };
+    const expected: Expected = { plan, mark, isReached: false };
     // What inject returns begins when it is awaited, which has to be inside.
     const response = await this.#expected.run(
       expected,
@@ -103,13 +118,21 @@ export class InnerRequests {
     );
     const { statusCode: status, raw } = response;
     // Not reached either if a hook of the application has answered before.
-    const isOther = status < 400 && expected.isReached !== true;
-    const read = isOther ? undefined : await readBody(response.stream(), this.#maxBytes);
+    const isOther = status < 400 && !expected.isReached;
+    const type = (response.headers['content-type'] ?? '').split(';')[0]!.trim();
+    const isSkipped = isOther || type === EVENTS;
+    const read = isSkipped ? undefined : await readBody(response.stream(), this.#maxBytes);
     if (read === undefined) raw.res.destroy();
     if (isOther) throw new ToolProblem('The response is not that of the resource');
-    const type = (response.headers['content-type'] ?? '').split(';')[0]!.trim();
     return { status, headers: response.headers, type, body: read };
   }
+}
+
+/** The instance that has the plugin of core: its hooks see the requests to all views, wherever `mcp` is registered. */
+function scopeOfViewset(app: FastifyInstance): FastifyInstance {
+  let scope = app;
+  while (!Object.hasOwn(scope, 'viewset')) scope = Object.getPrototypeOf(scope) as FastifyInstance;
+  return scope;
 }
 
 /** Reads a body; undefined if it has more bytes. */

@@ -52,6 +52,17 @@ const OPTION_NAMES: readonly (keyof McpOptions)[] = [
   'instructions',
 ];
 
+/** Headers of the message itself: a request behind a tool has other ones, or none. */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  'accept',
+  'connection',
+  'content-length',
+  'content-type',
+  'idempotency-key',
+  'if-match',
+  'transfer-encoding',
+]);
+
 /** A smaller result could not hold an error that says how to mend a request. */
 const LEAST_RESULT_BYTES = 1024;
 
@@ -89,6 +100,8 @@ export function resolveOptions(options: McpOptions): ResolvedOptions {
   check('headers', 'a list of names of headers', isListOf(headers, isHeader), headers);
   const names = headers.map((header) => header.toLowerCase());
   check('headers', 'names without "cookie", which browsers send for any page', !names.includes('cookie'), 'cookie');
+  const own = names.find((each) => OWN_HEADERS.has(each));
+  check('headers', 'names without those that the plugin or a connection sets', own === undefined, own);
   const isSize = Number.isSafeInteger(maxResultBytes) && maxResultBytes >= LEAST_RESULT_BYTES;
   check('maxResultBytes', `a whole number from ${LEAST_RESULT_BYTES}`, isSize, maxResultBytes);
   check('path', 'a path such as "/mcp"', typeof path === 'string' && /^(?:\/[\w.~-]+)+$/.test(path), path);

@@ -36,6 +36,9 @@ t.test('wrong options are refused, and named', async (t) => {
     t.match(await message({ allowedOrigins: [origin] }), /"allowedOrigins" must be a list of origins/);
   }
   t.match(await message({ headers: ['Cookie'] }), /"headers" must be names without "cookie"/);
+  for (const header of ['Content-Length', 'if-match', 'Idempotency-Key']) {
+    t.match(await message({ headers: [header] }), /"headers" must be names without those that the plugin/);
+  }
   t.match(await message({ headers: ['a b'] }), /"headers" must be a list of names of headers/);
   for (const maxResultBytes of [0, 1023, 1.5, '9000', Infinity]) {
     t.match(await message({ maxResultBytes }), /"maxResultBytes" must be a whole number from 1024/);
