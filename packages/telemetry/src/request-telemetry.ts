@@ -77,18 +77,28 @@ export class RequestTelemetry {
     span.end(end);
   }
 
-  /** Ends the span. Returns the attributes of the metrics. */
-  end({ raw, statusCode }: FastifyReply): Attributes {
-    const isSent = raw.writableEnded;
-    const isFault = isSent && statusCode >= 500;
-    const outcome: Attributes = {
-      ...(isSent ? { 'http.response.status_code': statusCode } : { 'error.type': 'aborted' }),
-      ...(isFault ? { 'error.type': this.#fault ?? String(statusCode) } : {}),
+  /** Tells how the response has ended, for the span and the metrics. */
+  outcomeOf({ raw, statusCode }: FastifyReply): Attributes {
+    if (!raw.writableEnded) return { 'error.type': 'aborted' };
+    return {
+      'http.response.status_code': statusCode,
+      ...(statusCode >= 500 ? { 'error.type': this.#fault ?? String(statusCode) } : {}),
     };
+  }
+
+  /** The attributes of the duration. */
+  metricAttributes(outcome: Attributes): Attributes {
+    const { viewset: plan } = this.#request.routeOptions.config;
+    const operation = plan === undefined ? {} : { 'viewset.operation': plan.operationId };
+    return { ...commonAttributes(this.#request), ...operation, ...outcome };
+  }
+
+  /** Ends the span. */
+  end(outcome: Attributes): void {
     this.#span.setAttributes(outcome);
+    const isFault = 'http.response.status_code' in outcome && 'error.type' in outcome;
     if (isFault) this.#span.setStatus({ code: SpanStatusCode.ERROR });
     this.#span.end();
-    return { ...metricAttributes(this.#request), ...outcome };
   }
 }
 
@@ -113,17 +123,13 @@ function requestAttributes(request: FastifyRequest): Attributes {
   };
 }
 
-function metricAttributes(request: FastifyRequest): Attributes {
-  const { viewset: plan } = request.routeOptions.config;
-  return { ...commonAttributes(request), ...(plan === undefined ? {} : { 'viewset.operation': plan.operationId }) };
-}
-
 /** The attributes of a request that is in flight. */
 export function commonAttributes(request: FastifyRequest): Attributes {
   const route = routeOf(request);
   return {
     'http.request.method': request.method,
-    'url.scheme': request.protocol,
+    // A proxy, or a client that poses as one, may send any text as the protocol.
+    'url.scheme': request.protocol === 'https' ? 'https' : 'http',
     ...(route === undefined ? {} : { 'http.route': route }),
   };
 }

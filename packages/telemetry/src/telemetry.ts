@@ -1,13 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { context, metrics, trace } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ImproperlyConfigured } from '@viewset/core';
 import fp from 'fastify-plugin';
 import { hearStatements, type RanStatement } from './hear-statements.ts';
 import { resolveOptions, type ResolvedOptions, type TelemetryOptions } from './options.ts';
 import { commonAttributes, RequestTelemetry } from './request-telemetry.ts';
+import { makeSafe, type Safely } from './safely.ts';
 import { databaseOf, StatementNames } from './statement-names.ts';
 
 const NAME = '@viewset/telemetry';
+
+/** Decorates the scopes that the plugin has. */
+const REGISTERED = Symbol(NAME);
 
 /** The bounds that the conventions of OpenTelemetry recommend for durations of requests, in seconds. */
 const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
@@ -37,7 +42,7 @@ interface InFlight {
  * The application sets up the SDK of OpenTelemetry and its exporters. Without an SDK, spans and metrics go nowhere. Register the plugin right
  * after `viewset`.
  *
- * Throws ImproperlyConfigured for a wrong option.
+ * Throws ImproperlyConfigured for a wrong option, and if the scope or an outer one already has the plugin.
  *
  * @example
  * await app.register(viewset, { orm });
@@ -47,10 +52,17 @@ interface InFlight {
 export const telemetry = fp(
   async (app: FastifyInstance, given: TelemetryOptions): Promise<void> => {
     const options = resolveOptions(given);
+    if (app.hasDecorator(REGISTERED)) {
+      throw new ImproperlyConfigured(
+        'telemetry: this scope or an outer one already has the plugin; each request would count twice',
+      );
+    }
+    app.decorate(REGISTERED, true);
+    const safely = makeSafe(app.log);
     const inFlight = new AsyncLocalStorage<InFlight>();
     const states = new WeakMap<FastifyRequest, InFlight>();
-    hearRequests(app, inFlight, states);
-    hearDatabase(app, inFlight, options);
+    hearRequests(app, inFlight, states, safely);
+    hearDatabase(app, inFlight, options, safely);
     if (options.serverTiming) addServerTiming(app, states);
   },
   { name: NAME, fastify: '5.x', dependencies: ['@viewset/core'] },
@@ -60,8 +72,58 @@ function hearRequests(
   app: FastifyInstance,
   inFlight: AsyncLocalStorage<InFlight>,
   states: WeakMap<FastifyRequest, InFlight>,
+  safely: Safely,
 ): void {
   const tracer = trace.getTracer(NAME);
+  const { duration, active } = makeMetrics();
+  const end = (told: RequestTelemetry, reply: FastifyReply): void => {
+    const outcome = told.outcomeOf(reply);
+    safely(() => duration.record((performance.now() - told.startedMs) / 1000, told.metricAttributes(outcome)));
+    safely(() => told.end(outcome));
+  };
+  const begin = (request: FastifyRequest, reply: FastifyReply): InFlight => {
+    const state = { request, telemetry: new RequestTelemetry(tracer, request) };
+    states.set(request, state);
+    // An earlier hook may have waited for longer than the client. Its response tells nothing more.
+    if (isClosed(reply)) {
+      end(state.telemetry, reply);
+      return state;
+    }
+    const common = commonAttributes(request);
+    // Not onResponse, which Fastify does not call for a client that went away.
+    reply.raw.once('close', () => {
+      safely(() => active.add(-1, common));
+      end(state.telemetry, reply);
+    });
+    safely(() => active.add(1, common));
+    return state;
+  };
+  const enter = (state: InFlight | undefined, done: () => void): void => {
+    if (state === undefined) done();
+    else inFlight.run(state, () => context.with(state.telemetry.context, done));
+  };
+  app.addHook('onRequest', (request, reply, done) => {
+    enter(
+      safely(() => begin(request, reply)),
+      done,
+    );
+  });
+  // Of a request that core refuses before this plugin hears of it, because it has too many or they come too fast.
+  app.addHook('onResponse', (request, reply, done) => {
+    if (!states.has(request)) safely(() => end(new RequestTelemetry(tracer, request, reply.elapsedTime), reply));
+    done();
+  });
+  // A body comes in by events of the socket, which know nothing of the request.
+  app.addHook('preValidation', (request, _reply, done) => {
+    enter(states.get(request), done);
+  });
+  app.addHook('onError', (request, _reply, error, done) => {
+    states.get(request)?.telemetry.fail(error);
+    done();
+  });
+}
+
+function makeMetrics() {
   const meter = metrics.getMeter(NAME);
   const duration = meter.createHistogram('http.server.request.duration', {
     unit: 's',
@@ -72,40 +134,21 @@ function hearRequests(
     unit: '{request}',
     description: 'Number of active HTTP server requests',
   });
-  const end = (told: RequestTelemetry, reply: FastifyReply): void =>
-    duration.record((performance.now() - told.startedMs) / 1000, told.end(reply));
-  const enter = (state: InFlight, done: () => void): void =>
-    inFlight.run(state, () => context.with(state.telemetry.context, done));
-  app.addHook('onRequest', (request, reply, done) => {
-    const state = { request, telemetry: new RequestTelemetry(tracer, request) };
-    states.set(request, state);
-    const common = commonAttributes(request);
-    active.add(1, common);
-    // Not onResponse, which Fastify does not call for a client that went away.
-    reply.raw.once('close', () => {
-      active.add(-1, common);
-      end(state.telemetry, reply);
-    });
-    enter(state, done);
-  });
-  // Of a request that core refuses before this plugin hears of it, because it has too many or they come too fast.
-  app.addHook('onResponse', (request, reply, done) => {
-    if (!states.has(request)) end(new RequestTelemetry(tracer, request, reply.elapsedTime), reply);
-    done();
-  });
-  // A body comes in by events of the socket, which know nothing of the request.
-  app.addHook('preValidation', (request, _reply, done) => {
-    const state = states.get(request);
-    if (state === undefined) done();
-    else enter(state, done);
-  });
-  app.addHook('onError', (request, _reply, error, done) => {
-    states.get(request)?.telemetry.fail(error);
-    done();
-  });
+  return { duration, active };
 }
 
-function hearDatabase(app: FastifyInstance, inFlight: AsyncLocalStorage<InFlight>, options: ResolvedOptions): void {
+/** True if the response has emitted `close`. That of HTTP/2 does not say so itself. */
+function isClosed({ raw }: FastifyReply): boolean {
+  const { stream } = raw as { readonly stream?: { readonly closed: boolean } };
+  return stream?.closed ?? raw.closed;
+}
+
+function hearDatabase(
+  app: FastifyInstance,
+  inFlight: AsyncLocalStorage<InFlight>,
+  options: ResolvedOptions,
+  safely: Safely,
+): void {
   const { orm } = app.viewset;
   const tracer = trace.getTracer(NAME);
   const database = databaseOf(orm);
@@ -117,7 +160,7 @@ function hearDatabase(app: FastifyInstance, inFlight: AsyncLocalStorage<InFlight
     const { telemetry: told, request } = state;
     if (!BRACKETS.has(name.operation)) told.statements += 1;
     told.databaseMs += statement.tookMs;
-    told.addStatement(tracer, database, name, statement);
+    safely(() => told.addStatement(tracer, database, name, statement));
     if (options.slowStatementMs === null || statement.tookMs < options.slowStatementMs) return;
     const { viewset: plan } = request.routeOptions.config;
     request.log.warn(
@@ -136,7 +179,9 @@ function addServerTiming(app: FastifyInstance, states: WeakMap<FastifyRequest, I
       const { startedMs, databaseMs, statements } = state.telemetry;
       const total = (performance.now() - startedMs).toFixed(1);
       const noun = statements === 1 ? 'statement' : 'statements';
-      void reply.header('server-timing', `total;dur=${total}, db;dur=${databaseMs};desc="${statements} ${noun}"`);
+      const own = [reply.getHeader('server-timing') ?? []].flat();
+      const told = [...own, `total;dur=${total}`, `db;dur=${databaseMs};desc="${statements} ${noun}"`];
+      void reply.header('server-timing', told.join(', '));
     }
     done();
   });

@@ -1,0 +1,23 @@
+import { diag } from '@opentelemetry/api';
+import type { FastifyBaseLogger } from 'fastify';
+
+/** Returns the result of a work; undefined if it throws. */
+export type Safely = <T>(work: () => T) => T | undefined;
+
+/**
+ * Makes the function that calls the SDK, whose samplers, processors and exporters may throw. Their fault fails no request and no statement. The
+ * log tells of the first one, and the diagnostics of OpenTelemetry of all.
+ */
+export function makeSafe(log: FastifyBaseLogger): Safely {
+  let isTold = false;
+  return (work) => {
+    try {
+      return work();
+    } catch (error) {
+      diag.error('@viewset/telemetry: the SDK has thrown', error);
+      if (!isTold) log.error({ err: error }, 'the SDK of OpenTelemetry has thrown; spans or metrics are missing');
+      isTold = true;
+      return undefined;
+    }
+  };
+}
