@@ -110,17 +110,17 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Refuses names that the body of an operation does not have. The route itself drops them, and a model would take a value for stored
- * that is not.
+ * Finds names that the body of an operation does not have. The route itself drops them, and a model would take a value for stored that is
+ * not.
  *
- * @throws ToolProblem that lists the known names
+ * @returns the problem, which lists the known names; undefined if all are known
  */
-export function checkValueNames(plan: OperationPlan, values: unknown, argument: string): void {
+export function unknownNames(plan: OperationPlan, values: unknown, argument: string): ToolProblem | undefined {
   const known = propertyNames(valuesSchema(plan));
-  if (known === undefined || !isObject(values)) return;
+  if (known === undefined || !isObject(values)) return undefined;
   const unknown = Object.keys(values).filter((name) => !known.includes(name));
-  if (unknown.length === 0) return;
-  throw new ToolProblem(`${argument} has no ${listed(unknown)}`, { known_names: known });
+  if (unknown.length === 0) return undefined;
+  return new ToolProblem(`${argument} has no ${listed(unknown)}`, { known_names: known });
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { OperationPlan } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
-import { conditionHeaders, pathValues, queryString, type ToolArguments } from './arguments.ts';
+import { conditionHeaders, pathValues, queryString, type ToolArguments, unknownNames } from './arguments.ts';
 import type { Catalog } from './catalog.ts';
 import { EVENTS, type InnerRequests, type InnerResponse } from './inner-requests.ts';
 import { isObject } from './json-schema.ts';
@@ -95,6 +95,9 @@ export class Call {
    */
   async send(plan: OperationPlan, body: unknown, bodyName = 'values'): Promise<Returned> {
     const { args } = this;
+    const problem = unknownNames(plan, body, bodyName);
+    // The problem lists fields. The route itself refuses an account that may not know them.
+    if (problem !== undefined && (await this.catalog.may(plan))) throw problem;
     const enveloped = plan.envelope === undefined || body === undefined ? body : { [plan.envelope]: body };
     const response = await this.#inner.send(
       this.#request,

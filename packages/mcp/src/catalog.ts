@@ -42,14 +42,17 @@ export class Catalog {
     const operations = new Map<OperationName, OperationPlan>();
     const actions = new Map<string, OperationPlan>();
     const leftOut: LeftOut[] = [];
-    for (const [name, plan] of resource.operations) if (await this.#may(plan)) operations.set(name, plan);
-    for (const [name, plan] of resource.actions) if (await this.#may(plan)) actions.set(name, plan);
-    for (const each of resource.leftOut) if (await this.#may(each.plan)) leftOut.push(each);
+    for (const [name, plan] of resource.operations) if (await this.may(plan)) operations.set(name, plan);
+    for (const [name, plan] of resource.actions) if (await this.may(plan)) actions.set(name, plan);
+    for (const each of resource.leftOut) if (await this.may(each.plan)) leftOut.push(each);
     return operations.size + actions.size === 0 ? undefined : { name: resource.name, operations, actions, leftOut };
   }
 
-  /** A permission that fails does not say yes, and keeps nobody from the other operations. */
-  async #may(plan: OperationPlan): Promise<boolean> {
+  /**
+   * Tells if the caller may use an operation, as far as that is known before its record. A permission that fails does not say yes, and keeps
+   * nobody from the other operations.
+   */
+  async may(plan: OperationPlan): Promise<boolean> {
     try {
       return await this.#admits(this.#request, plan);
     } catch (error) {

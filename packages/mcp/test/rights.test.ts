@@ -72,6 +72,9 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
       value: { status: 401, hint: /valid token/ },
     });
     t.match(await call('get', { resource: 'profile' }), { isError: true, value: { status: 401 } });
+    const unknown = await call('update', { resource: 'profile', values: { owner: 1 } });
+    t.match(unknown, { isError: true, value: { status: 401 } });
+    t.notMatch(JSON.stringify(unknown), 'theme', 'no error tells the fields');
     t.match(await call('search', { resource: 'secrets' }), {
       isError: true,
       value: { error: /no resource "secrets"/ },

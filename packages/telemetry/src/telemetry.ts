@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { context, metrics, trace } from '@opentelemetry/api';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '@viewset/core';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { hearStatements, type RanStatement } from './hear-statements.ts';
 import { resolveOptions, type ResolvedOptions, type TelemetryOptions } from './options.ts';

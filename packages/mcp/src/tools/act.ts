@@ -1,4 +1,3 @@
-import { checkValueNames } from '../arguments.ts';
 import type { Tool } from '../tool.ts';
 import { ToolProblem } from '../tool-problem.ts';
 
@@ -19,7 +18,6 @@ export const act: Tool = {
       throw await call.missing(`${name} has no action ${JSON.stringify(action.slice(0, 60).toWellFormed())}`, name);
     }
     if (body !== undefined && plan.method === 'GET') throw new ToolProblem(`${action} takes no "body"`);
-    checkValueNames(plan, body, 'body');
     const { value, etag, note } = await call.send(plan, body, 'body');
     return {
       ...(note === undefined ? { answer: value ?? null } : { note }),

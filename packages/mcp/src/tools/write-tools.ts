@@ -1,4 +1,3 @@
-import { checkValueNames } from '../arguments.ts';
 import type { Call } from '../call.ts';
 import type { JsonObject } from '../json-schema.ts';
 import type { Tool } from '../tool.ts';
@@ -47,7 +46,6 @@ export const remove: Tool = {
 
 async function store(call: Call, operation: 'create' | 'update'): Promise<JsonObject> {
   const plan = await call.operation(operation);
-  checkValueNames(plan, call.args.values, 'values');
   const { value, etag, note } = await call.send(plan, call.args.values);
   return {
     ...(note === undefined ? { record: value ?? null } : { note }),
