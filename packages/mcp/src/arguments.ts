@@ -48,8 +48,13 @@ export function readArguments(
 const MOST_LISTED = 10;
 const LONGEST_NAME = 60;
 
+/** Quotes a name that a client has chosen, for a message. */
+export function quoted(name: string): string {
+  return JSON.stringify(name.slice(0, LONGEST_NAME).toWellFormed());
+}
+
 function listed(names: readonly string[]): string {
-  const shown = names.slice(0, MOST_LISTED).map((name) => JSON.stringify(name.slice(0, LONGEST_NAME).toWellFormed()));
+  const shown = names.slice(0, MOST_LISTED).map(quoted);
   return shown.join(', ') + (names.length > MOST_LISTED ? ` and ${names.length - MOST_LISTED} more` : '');
 }
 

@@ -1,7 +1,7 @@
 import type { OperationPlan } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
-import { conditionHeaders, pathValues, queryString, type ToolArguments, unknownNames } from './arguments.ts';
+import { conditionHeaders, pathValues, queryString, quoted, type ToolArguments, unknownNames } from './arguments.ts';
 import type { Catalog } from './catalog.ts';
 import { EVENTS, type InnerRequests, type InnerResponse } from './inner-requests.ts';
 import { isObject } from './json-schema.ts';
@@ -60,7 +60,7 @@ export class Call {
     const resource = this.catalog.all.get(name);
     if (resource !== undefined) return resource;
     const names = [...(await this.catalog.shown()).keys()];
-    throw new ToolProblem(`There is no resource ${JSON.stringify(name.slice(0, 60).toWellFormed())}`, {
+    throw new ToolProblem(`There is no resource ${quoted(name)}`, {
       known_resources: names.slice(0, MOST_NAMES),
     });
   }

@@ -1,3 +1,4 @@
+import { quoted } from '../arguments.ts';
 import type { Tool } from '../tool.ts';
 import { ToolProblem } from '../tool-problem.ts';
 
@@ -15,7 +16,7 @@ export const act: Tool = {
     const { name, actions } = await call.resource();
     const plan = actions.get(action);
     if (plan === undefined) {
-      throw await call.missing(`${name} has no action ${JSON.stringify(action.slice(0, 60).toWellFormed())}`, name);
+      throw await call.missing(`${name} has no action ${quoted(action)}`, name);
     }
     if (body !== undefined && plan.method === 'GET') throw new ToolProblem(`${action} takes no "body"`);
     const { value, etag, note } = await call.send(plan, body, 'body');

@@ -1,4 +1,5 @@
 import type { OperationPlan } from '@viewset/core';
+import { quoted } from '../arguments.ts';
 import type { Call } from '../call.ts';
 import { describeAction, describeOperation, describePath, describeRecord } from '../describe-operation.ts';
 import type { JsonObject } from '../json-schema.ts';
@@ -78,7 +79,7 @@ function one(
   const plan = operations.get(operation as never);
   const action = actions.get(operation);
   if (plan === undefined && action === undefined) {
-    throw new ToolProblem(`${name} has no operation ${JSON.stringify(operation.slice(0, 60).toWellFormed())}`, {
+    throw new ToolProblem(`${name} has no operation ${quoted(operation)}`, {
       operations: [...operations.keys(), ...actions.keys()],
     });
   }
