@@ -34,6 +34,9 @@ interface InFlight {
   readonly telemetry: RequestTelemetry;
 }
 
+/** The innermost request of any application: a handler may send a request to another one, which shares the ORM. */
+const inFlight = new AsyncLocalStorage<InFlight>();
+
 /**
  * Tells OpenTelemetry of requests and their statements: a span for each request with its route, view and action, a span for each statement
  * with its kind and table, and the metrics `http.server.request.duration` and `http.server.active_requests`. It never tells values: no
@@ -59,21 +62,15 @@ export const telemetry = fp(
     }
     app.decorate(REGISTERED, true);
     const safely = makeSafe(app.log);
-    const inFlight = new AsyncLocalStorage<InFlight>();
     const states = new WeakMap<FastifyRequest, InFlight>();
-    hearRequests(app, inFlight, states, safely);
-    hearDatabase(app, inFlight, options, safely);
+    hearRequests(app, states, safely);
+    hearDatabase(app, states, options, safely);
     if (options.serverTiming) addServerTiming(app, states);
   },
   { name: NAME, fastify: '5.x', dependencies: ['@viewset/core'] },
 );
 
-function hearRequests(
-  app: FastifyInstance,
-  inFlight: AsyncLocalStorage<InFlight>,
-  states: WeakMap<FastifyRequest, InFlight>,
-  safely: Safely,
-): void {
+function hearRequests(app: FastifyInstance, states: WeakMap<FastifyRequest, InFlight>, safely: Safely): void {
   const tracer = trace.getTracer(NAME);
   const { duration, active } = makeMetrics();
   const end = (told: RequestTelemetry, reply: FastifyReply): void => {
@@ -145,7 +142,7 @@ function isClosed({ raw }: FastifyReply): boolean {
 
 function hearDatabase(
   app: FastifyInstance,
-  inFlight: AsyncLocalStorage<InFlight>,
+  states: WeakMap<FastifyRequest, InFlight>,
   options: ResolvedOptions,
   safely: Safely,
 ): void {
@@ -155,7 +152,8 @@ function hearDatabase(
   const names = new StatementNames(orm);
   const hear = (statement: RanStatement): void => {
     const state = inFlight.getStore();
-    if (state === undefined) return;
+    // The request may be that of another application.
+    if (state === undefined || states.get(state.request) !== state) return;
     const name = names.of(statement.text);
     const { telemetry: told, request } = state;
     if (!BRACKETS.has(name.operation)) told.statements += 1;

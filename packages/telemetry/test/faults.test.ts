@@ -1,6 +1,6 @@
 // Needs a process of its own: it sets the providers of OpenTelemetry, which are the process's.
 /** Parts of the SDK that throw, responses that end in unusual ways, and what clients choose. */
-import { context, metrics, trace } from '@opentelemetry/api';
+import { context, metrics, SpanKind, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import {
   AggregationTemporality,
@@ -134,6 +134,24 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   t.test('Server-Timing keeps the metrics of the handler', async (t) => {
     const { headers } = await app.inject('/timed');
     t.match(headers['server-timing'], /^cache;dur=1, total;dur=[\d.]+, db;dur=0;desc="0 statements"$/);
+  });
+
+  t.test('a statement of an application inside another one is told once', async (t) => {
+    const outer = fastify(serverOptions());
+    t.teardown(() => outer.close());
+    await outer.register(viewset, { orm });
+    await outer.register(telemetry);
+    outer.get('/outer', async () => (await app.inject('/api/books/1')).json());
+    spans.reset();
+    await outer.inject('/outer');
+    await finished('GET /outer');
+    const found = spans.getFinishedSpans();
+    const inner = found.find(({ name }) => name === 'GET /api/books/:pk');
+    const statements = found.filter(({ kind }) => kind === SpanKind.CLIENT);
+    t.strictSame(
+      statements.map(({ parentSpanContext }) => parentSpanContext?.spanId),
+      [inner?.spanContext().spanId],
+    );
   });
 
   t.test('a second registration is refused, because requests would count twice', async (t) => {
