@@ -55,7 +55,11 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
   });
 
   t.test('parameters have types, bounds, defaults and words', async (t) => {
-    t.match(parameter('title'), { in: 'query', description: 'Title, equal to this. Repeat the parameter for several values', schema: { type: 'string' } });
+    t.match(parameter('title'), {
+      in: 'query',
+      description: 'Title, equal to this. Repeat the parameter for several values',
+      schema: { type: 'string' },
+    });
     t.match(parameter('publisher'), { description: 'Publisher name, contains this in upper or lower case' });
     t.match(parameter('ids'), { style: 'form', explode: false, schema: { type: 'array', items: { type: 'integer' } } });
     t.match(parameter('pages'), { schema: { type: 'array', minItems: 2, maxItems: 2 } });
