@@ -16,6 +16,8 @@ import { inTime, SharedReads, tellAll } from './round.ts';
 /** Without a connection, notes are only taken so that they do not pile up, in milliseconds. */
 const IDLE_MS = 10_000;
 const RETRY_AFTER_SECONDS = 5;
+/** The time after which a look that has failed is tried again, in milliseconds. */
+const RETRY_MS = 200;
 
 /** Connections that are opened at once. Those with the same question share one answer. */
 interface Opening {
@@ -157,7 +159,7 @@ export class LiveLists {
       try {
         if (this.#connections.size === 0) await this.#log.take();
         else await this.#tell();
-        this.#isFailing = false;
+        if (this.#connections.size === 0) this.#isFailing = false;
       } catch (err) {
         if (!this.#isFailing) this.#appLog.error({ err }, 'live lists could not look for changes');
         this.#isFailing = true;
@@ -185,6 +187,7 @@ export class LiveLists {
     await tellAll(due, concurrency, (connection, error) => {
       if (!refuse(connection, error)) errors.push(error);
     });
+    this.#isFailing = errors.length > 0;
     if (errors.length > 0) {
       this.#appLog.error(
         { err: errors[0], lists: errors.length },
@@ -202,7 +205,9 @@ export class LiveLists {
     this.#wake = resolve;
     // Several processes that start at once do not look at once.
     const { pollMs } = this.#options;
-    const restMs = (this.#connections.size === 0 ? Math.max(IDLE_MS, pollMs) : pollMs) * (0.9 + 0.2 * Math.random());
+    const usualMs = this.#connections.size === 0 ? Math.max(IDLE_MS, pollMs) : pollMs;
+    // Two processes may have taken the same notes, and one of them has lost.
+    const restMs = (this.#isFailing ? Math.min(RETRY_MS, usualMs) : usualMs) * (0.9 + 0.2 * Math.random());
     const timer = setTimeout(resolve, restMs);
     await promise;
     clearTimeout(timer);
