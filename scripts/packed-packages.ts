@@ -19,6 +19,7 @@ export const PUBLISHED = [
   'mongodb',
   'auth',
   'outbox',
+  'live',
   'telemetry',
   'openapi',
   'explorer',

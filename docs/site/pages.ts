@@ -37,7 +37,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'history',
     'query-sets',
   ],
-  Lists: ['filters', 'json-logic', 'ordering', 'pagination', 'exports', 'aggregates'],
+  Lists: ['filters', 'json-logic', 'ordering', 'pagination', 'exports', 'aggregates', 'live-lists'],
   Access: [
     'authentication',
     'accounts',

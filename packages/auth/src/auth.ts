@@ -278,8 +278,13 @@ function addHooks(
   const own = [options.authenticate, options.retrieveUser, options.storeUser];
   const areBuiltIn = own.every((step) => step === undefined);
   const steps = { authenticate, retrieveUser, storeUser: options.storeUser, header, needsHeader, areBuiltIn };
-  const { onRequest } = new Authentication(steps, options.endpoints);
-  app.addHook('onRequest', onRequest);
+  const authentication = new Authentication(steps, options.endpoints);
+  app.addHook('onRequest', authentication.onRequest);
+  // Another scope of the same application may have another authentication, or none.
+  app.viewset.live.identify.add(async (request) => {
+    const isOwn = request.server.hasDecorator('auth') && request.server.auth === app.auth;
+    if (isOwn) await authentication.identifyAgain(request);
+  });
 }
 
 /** Says of each route if it needs a token, for documents, and of its URLs, some of which may be open. */

@@ -90,6 +90,15 @@ export { writeShape, type WriteShape } from './shapes/write/write-shape.ts';
 export { field, type Renamed } from './shapes/write/renamed-field.ts';
 export { nested, type Nested, refs, type Refs } from './shapes/write/to-many-input.ts';
 export type { Aggregate, SummaryOption } from './aggregates/summary-option.ts';
+export type {
+  LiveList,
+  LiveOption,
+  LivePage,
+  LiveQuestion,
+  LiveRecord,
+  LiveSupport,
+  SendLiveList,
+} from './live/live-list.ts';
 export type { ExportFormat } from './exports/list-export.ts';
 export { requireTransactions } from './mikro/transactions.ts';
 export { afterCommit } from './viewset/writes/after-commit.ts';

@@ -15,6 +15,7 @@ const idempotency = readModules(new URL('../../idempotency/src/', import.meta.ur
 const batch = readModules(new URL('../../batch/src/', import.meta.url));
 const mcp = readModules(new URL('../../mcp/src/', import.meta.url));
 const history = readModules(new URL('../../history/src/', import.meta.url));
+const live = readModules(new URL('../../live/src/', import.meta.url));
 const testing = readModules(new URL('../../testing/src/', import.meta.url));
 const every = [
   ...core,
@@ -27,6 +28,7 @@ const every = [
   ...batch,
   ...history,
   ...mcp,
+  ...live,
   ...testing,
 ];
 const layers = documentedLayers();
@@ -95,6 +97,7 @@ t.test('no file imports itself, directly or through others', async (t) => {
   t.strictSame(cycles(cli), [], 'in cli');
   t.strictSame(cycles(idempotency), [], 'in idempotency');
   t.strictSame(cycles(batch), [], 'in batch');
+  t.strictSame(cycles(live), [], 'in live');
   t.strictSame(cycles(mcp), [], 'in mcp');
   t.strictSame(cycles(history), [], 'in history');
   t.strictSame(cycles(testing), [], 'in testing');
@@ -162,6 +165,7 @@ for (const [name, modules, doors] of [
   ['cli', cli, ['@viewset/core']],
   ['idempotency', idempotency, ['@viewset/core']],
   ['batch', batch, ['@viewset/core']],
+  ['live', live, ['@viewset/core']],
   ['mcp', mcp, ['@viewset/core']],
   ['history', history, ['@viewset/core']],
   ['testing', testing, ['@viewset/core', '@viewset/client', '@viewset/mongodb']],
@@ -201,6 +205,7 @@ for (const [name, modules, entries] of [
   ['cli', cli, ['index.ts']],
   ['idempotency', idempotency, ['index.ts']],
   ['batch', batch, ['index.ts']],
+  ['live', live, ['index.ts']],
   ['mcp', mcp, ['index.ts']],
   ['history', history, ['index.ts']],
 ] as const) {

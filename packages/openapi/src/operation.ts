@@ -61,9 +61,19 @@ function mapResponses(plan: OperationPlan, plans: PlansByPath): JsonObject {
     const example = jsonValue(documentation.examples.responses?.[Number(status)]);
     const worded = changeInside(schema, envelope, (inside) => withWords(inside, view.fieldWords));
     const answer = describeResponse(response, worded, example);
-    return [status, { ...answer, ...(links === undefined ? {} : { links }) }];
+    const streamed = plan.isLive && status === '200' ? withStream(answer) : answer;
+    return [status, { ...streamed, ...(links === undefined ? {} : { links }) }];
   });
   return Object.fromEntries(described) as JsonObject;
+}
+
+/** Adds the stream of a list that clients can follow. Its events are Server-Sent Events. */
+function withStream(answer: JsonObject): JsonObject {
+  const description = 'Events of the list: list, enter, change, leave, count, reset, end';
+  return {
+    ...answer,
+    content: { ...(answer['content'] as object), 'text/event-stream': { schema: { type: 'string', description } } },
+  };
 }
 
 /** Adds to an operation of the application's own what the library answers on its route, and if it needs a token. */

@@ -41,6 +41,10 @@ export class Authentication {
   }
 
   readonly onRequest = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    this.#onRequest(request, done);
+  };
+
+  #onRequest(request: FastifyRequest, done: HookHandlerDoneFunction): void {
     if (request.is404) return done();
     const { config } = request.routeOptions;
     // The route of a view that opened itself may still ask who the user is; other public routes do so if they say it.
@@ -49,6 +53,14 @@ export class Authentication {
     const isPublic = isOpen || this.#endpoints.includes(request.method, request.url);
     if (isPublic && this.#steps.needsHeader && request.headers.authorization === undefined) return done();
     void this.#answer(request, isPublic, done);
+  }
+
+  /** Identifies the sender of a request that lasts once more. Throws Unauthorized if the token has expired or its session is over. */
+  readonly identifyAgain = (request: FastifyRequest): Promise<void> => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    request.user = null;
+    this.#onRequest(request, (refusal) => (refusal === undefined ? resolve() : reject(refusal)));
+    return promise;
   };
 
   async #answer(request: FastifyRequest, isPublic: boolean, done: HookHandlerDoneFunction): Promise<void> {

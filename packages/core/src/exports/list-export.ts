@@ -1,8 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import type { TObject } from 'typebox';
-import { acceptedType } from '../accepted-type.ts';
-import { addVary } from '../add-vary.ts';
 import { takeExportSlot } from './export-slots.ts';
 import { checkNotGivenUp } from '../given-up.ts';
 import { after } from '../language/condition.ts';
@@ -20,7 +18,7 @@ export type ExportFormat = (typeof EXPORTS)[number];
 export const EXPORT_TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
 
 /** The media types of exports. */
-type ExportType = (typeof EXPORT_TYPES)[ExportFormat];
+export type ExportType = (typeof EXPORT_TYPES)[ExportFormat];
 
 /** Records that the first statement reads, before it is known what they weigh. */
 const FIRST_BATCH_SIZE = 25;
@@ -34,20 +32,9 @@ const BATCH_LENGTH = 256 * 1024;
 /** The exports that a view offers. */
 export class ListExport {
   readonly formats: readonly ExportFormat[];
-  readonly #types: readonly ExportType[];
 
   constructor(formats: readonly ExportFormat[]) {
     this.formats = formats;
-    this.#types = formats.map((format) => EXPORT_TYPES[format]);
-  }
-
-  /** The type that the path names, `/books.csv`, or that a request prefers to JSON; undefined if it wants JSON. */
-  typeFor({ headers, routeOptions }: FastifyRequest, reply: FastifyReply): ExportType | undefined {
-    const { variant } = routeOptions.config.viewset ?? {};
-    if (variant === 'csv' || variant === 'ndjson') return EXPORT_TYPES[variant];
-    addVary(reply, 'Accept');
-    const type = acceptedType(headers.accept, ['application/json', ...this.#types]);
-    return type === 'application/json' ? undefined : type;
   }
 
   /**

@@ -246,6 +246,41 @@ export function isSameCondition(one: Condition, other: Condition): boolean {
   }
 }
 
+/** Writes down a condition in part: the same for conditions that are written alike. */
+export function hintOf(condition: Condition): string {
+  switch (condition.kind) {
+    case 'constant':
+      return String(condition.value);
+    case 'compare':
+      return `${condition.path.key} ${condition.lookup} ${hintOfValue(condition.value)}`;
+    case 'and':
+    case 'or':
+      return `${condition.kind}(${condition.conditions.map(hintOf).join()})`;
+    case 'not':
+    case 'apart':
+    case 'some':
+      return `${condition.kind}(${hintOf(condition.condition)})`;
+    case 'after':
+    case 'unchanged':
+    case 'matching':
+      return condition.kind;
+  }
+}
+
+function hintOfValue(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(hintOfValue).join()}]`;
+  if (value instanceof Date) return String(value.getTime());
+  switch (typeof value) {
+    case 'string':
+    case 'number':
+    case 'bigint':
+    case 'boolean':
+      return `${value}`;
+    default:
+      return '';
+  }
+}
+
 function areAlike<Part>(
   parts: readonly Part[],
   others: readonly Part[],

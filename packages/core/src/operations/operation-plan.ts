@@ -135,6 +135,8 @@ export interface OperationPlan {
   readonly view: OperationView;
   /** The fields and pages of a `list`; undefined for other operations. */
   readonly list: DeclaredList | undefined;
+  /** True of a list that clients can follow, by `Accept: text/event-stream`. */
+  readonly isLive: boolean;
   readonly handler: OperationHandler;
 }
 

@@ -204,6 +204,7 @@ function operationPlan(
     }),
     view: operationView(view, basename, key.column?.key),
     list: action === 'list' ? lists?.declared : undefined,
+    isLive: action === 'list' && variant === undefined && lists?.live === true,
     handler: customized === undefined ? guarded : answeringRefusals(guarded, { meta, key, parent }),
   });
 }

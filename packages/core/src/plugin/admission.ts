@@ -35,8 +35,14 @@ type Admitted = FastifyRequest & { [IN_FLIGHT]?: RequestInFlight | null };
  *
  * Routes that no throttle counts (`config.throttle: false`, the health routes) are neither refused for load nor counted,
  * so that a busy process is not taken for a dead one.
+ *
+ * @returns frees the slot of a request whose answer lasts
  */
-export function admitRequests(app: FastifyInstance, options: ResolvedOptions, throttles: Throttles): void {
+export function admitRequests(
+  app: FastifyInstance,
+  options: ResolvedOptions,
+  throttles: Throttles,
+): (request: FastifyRequest) => void {
   const { maxRequestsInFlight, maxUrlLength, orm } = options;
   const inFlight = new RequestsInFlight(maxRequestsInFlight);
   const refuse = overloadAnswer(app, maxRequestsInFlight);
@@ -73,6 +79,10 @@ export function admitRequests(app: FastifyInstance, options: ResolvedOptions, th
       return work;
     };
   });
+  return (request: Admitted) => {
+    const admitted = request[IN_FLIGHT];
+    if (admitted) inFlight.beginStream(admitted);
+  };
 }
 
 /** Keeps a body that is still coming in from taking a slot of those that work. */

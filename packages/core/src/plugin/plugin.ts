@@ -5,6 +5,7 @@ import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { healthRoutes } from '../health/health-routes.ts';
 import { limitExports } from '../exports/export-slots.ts';
+import type { LiveSupport } from '../live/live-list.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
 import { refuseLateOptions } from '../router/options-route.ts';
 import { RouteNames } from '../router/route-names.ts';
@@ -42,6 +43,8 @@ export interface ViewsetInstance {
   readonly writeListeners: WriteListeners;
   /** The plugin that keeps the history of records. A plugin sets itself before the routers are registered. */
   readonly histories: Histories;
+  /** What a plugin needs that sends lists which are live. */
+  readonly live: LiveSupport;
   /**
    * Lists the responses of a route that belongs to no view, by status, for documents. It has the responses that the route's schema
    * declares, without their schemas, and the errors that the library sends. Both come with their headers.
@@ -110,7 +113,7 @@ export const viewset = fp(
     if (options.errorHandler) orSay('errorHandler', () => app.setErrorHandler(errorHandler));
     if (options.notFoundHandler) orSay('notFoundHandler', () => answerNotFound(app));
     const throttles = new Throttles(app, options);
-    admitRequests(app, options, throttles);
+    const freeSlot = admitRequests(app, options, throttles);
     limitExports(app, options.maxExports);
     const { orm, defaults, health, healthPath } = options;
     const { makeRules } = throttles;
@@ -121,6 +124,7 @@ export const viewset = fp(
       operations.push(route.plan);
     };
     const routeNames = new RouteNames();
+    const live: LiveSupport = { send: undefined, identify: new Set(), freeSlot };
     refuseLateOptions(app, plannedRoutes);
     const responsesOf = (route: RouteOptions): OperationPlan['responses'] =>
       routeResponses(route, makeRules([]), defaults);
@@ -147,6 +151,7 @@ export const viewset = fp(
         addRoute,
         writeListeners: new Map(),
         histories: new Map(),
+        live,
         shownViews: new Map(),
         makeRules,
       }),

@@ -10,7 +10,7 @@ export interface RequestInFlight {
   since: number;
   /** Health routes take no slot. */
   readonly takesSlot: boolean;
-  phase: 'working' | 'receiving' | 'sending' | 'left';
+  phase: 'working' | 'receiving' | 'sending' | 'streaming' | 'left';
   /** How quickly the client takes the answer, once it has had to be waited for. */
   progress: AnswerProgress | undefined;
   /** The value that the handler returned, once the handler has been called. */
@@ -86,6 +86,13 @@ export class RequestsInFlight {
     this.#taken += 1;
     request.phase = 'working';
     return true;
+  }
+
+  /** Frees the slot of a request whose answer lasts. What is still sent of it must be read no more slowly than any answer. */
+  beginStream(request: RequestInFlight): void {
+    if (request.phase !== 'working') return;
+    if (request.takesSlot) this.#taken -= 1;
+    request.phase = 'streaming';
   }
 
   /** Notes what a handler returned: a request whose client is gone is done when that is settled. */
@@ -180,7 +187,7 @@ export class RequestsInFlight {
     if (request.phase === 'left') return;
     if (request.phase === 'receiving') this.#receiving.delete(request);
     else if (request.phase === 'sending') this.#sending.delete(request);
-    else if (request.takesSlot) this.#taken -= 1;
+    else if (request.phase === 'working' && request.takesSlot) this.#taken -= 1;
     request.phase = 'left';
     const last = this.#all.pop()!;
     if (last === request) return;

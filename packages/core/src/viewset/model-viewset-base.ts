@@ -2,8 +2,12 @@ import { type EntityData, type EntityKey, type EntityMetadata, type EntityName, 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SUMMARIZE } from '../aggregates/summary.ts';
 import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
-import { NotFound } from '../errors.ts';
+import { ImproperlyConfigured, NotFound } from '../errors.ts';
+import { permissionDenied } from '../current-user.ts';
 import { checkNotGivenUp } from '../given-up.ts';
+import { STREAM_TYPE } from '../live/live-list.ts';
+import { ListQuestion } from '../live/list-question.ts';
+import { evaluatePermissions } from '../permissions/evaluate.ts';
 import { type QuerySet, slicedError } from '../query/queryset.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
 import type { ByProperty, ResolvedData } from '../shapes/write/write-input.ts';
@@ -17,6 +21,7 @@ import type { WriteOperation } from './request/operation.ts';
 import { narrowTo } from './setup/record-lists.ts';
 import { RecordWrites } from './writes/record-writes.ts';
 import { oneBody, type TakingOperation } from './request/read-input.ts';
+import { requestAgain } from './request/request-for.ts';
 import { parametersOf, stateOf } from './request/request-state.ts';
 import { loadStored } from './request/unread-records.ts';
 import { Resource } from './setup/resource.ts';
@@ -146,7 +151,8 @@ export abstract class ModelViewSetBase<
     const { lists, nesting } = this.#resource;
     const visible = this.#parts.records.forList(request);
     try {
-      const type = lists.export?.typeFor(request, reply);
+      const type = lists.typeFor(request, reply);
+      if (type === STREAM_TYPE) return await this.#stream(request, reply);
       const records = this.#filtered(request, visible);
       if (type !== undefined) {
         // What is sent piece by piece cannot turn out to be a 404.
@@ -478,6 +484,36 @@ export abstract class ModelViewSetBase<
   /** Keeps, of the records of a list, those that the filters keep. An override may have started anew. */
   #filtered(request: FastifyRequest, visible: QuerySet<Entity>): Awaitable<QuerySet<Entity>> {
     return whenReady(this.filterQueryset(request, visible), (kept) => narrowTo(visible, kept));
+  }
+
+  /** Sends the list as it changes. */
+  #stream(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { send } = request.server.viewset.live;
+    if (send === undefined) throw new TypeError(`${this.name}: no plugin sends live lists`);
+    if (request.reader.isInTransaction()) {
+      // What hooks have said to the database holds in that transaction alone, such as the user of row-level security.
+      throw new ImproperlyConfigured(
+        `${this.name}: a live list outlasts the transaction that a hook has begun for its request, so it cannot be sent`,
+      );
+    }
+    const { className: entity } = this.#resource.meta.root;
+    return send(request, reply, { entity, ask: () => this.#askAgain(request, reply) });
+  }
+
+  /** Asks for the list as for a new request of the same sender. */
+  async #askAgain(first: FastifyRequest, reply: FastifyReply): Promise<ListQuestion> {
+    const { nesting, answers, permissions, listForm: form } = this.#resource;
+    const request = requestAgain(first);
+    for (const identify of first.server.viewset.live.identify) await identify(request);
+    const grant = await evaluatePermissions(permissions, request, this, { object: false });
+    if (grant.denied) throw permissionDenied(request);
+    stateOf(request).grant = grant;
+    if (answers.parametersOf('list').length > 0) answers.select(request, 'list');
+    await nesting?.parent.check(request);
+    const found = await this.#filtered(request, this.#parts.records.forList(request));
+    if (found.isSliced) throw slicedError(this.name, 'filterQueryset()', 'the paginator');
+    const records = found as unknown as QuerySet<object>;
+    return new ListQuestion({ request, reply, records, answer: this.#answer(request, 'list'), form });
   }
 
   #answer<Name extends AnsweringOperation>(request: FastifyRequest, operation: Name): AnswerOf<Types['answers'][Name]> {

@@ -66,6 +66,31 @@ export function requestApart(request: FastifyRequest): FastifyRequest {
   return Object.create(request, { [REQUEST_STATE]: { value: state } }) as FastifyRequest;
 }
 
+/**
+ * Makes a request that is the same in all, and of which nothing has been decided yet: who sent it, what it may see, and how it is answered. It
+ * reads the last committed state.
+ */
+export function requestAgain(request: FastifyRequest): FastifyRequest {
+  const outer = stateOf(request);
+  const unknown = { value: undefined, writable: true };
+  const state = Object.create(outer, {
+    em: { value: outer.em?.fork(), writable: true },
+    user: { value: outer.user, writable: true },
+    challenge: { value: null, writable: true },
+    grant: unknown,
+    object: unknown,
+    answers: unknown,
+    boundAnswers: unknown,
+    lookUps: unknown,
+    refusal: unknown,
+    unread: unknown,
+  }) as RequestState;
+  return Object.create(request, {
+    [REQUEST_STATE]: { value: state },
+    readsPrimary: { value: true },
+  }) as FastifyRequest;
+}
+
 function emptyBody(plan: AskedOperation['plan']): unknown {
   const { type } = (plan?.body?.schema ?? {}) as { readonly type?: unknown };
   return type === 'array' ? [] : {};

@@ -34,6 +34,7 @@ import type { OneShape, ReadShapes, ShapesOf, WriteShapes } from '../request/nam
 import type { TakingOperation } from '../request/read-input.ts';
 import type { AnsweringOperation } from '../request/answer.ts';
 import { type ExportFormat, EXPORTS } from '../../exports/list-export.ts';
+import type { LiveOption } from '../../live/live-list.ts';
 import { actionsOf, type Words } from './action.ts';
 import { DECLARATIONS, ownMembers, spelledAlike } from './class-members.ts';
 import { type Operation, UPDATE_METHODS, type UpdateMethod } from '../request/operation.ts';
@@ -376,6 +377,12 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    * // GET /products/7/history, GET /products/7?at=2026-01-01
    */
   readonly history?: HistoryOption;
+  /**
+   * True: clients can follow lists as they change, by `Accept: text/event-stream` on the list's own URL. `'writes'`: only the writes of the view
+   * are told of, for lists of other views of the entity. False: neither, although another view of the entity is live. It needs a plugin, such as
+   * `live` of `@viewset/live`. Default: false; an application that has another live view of the entity must say it.
+   */
+  readonly live?: LiveOption;
   /** See `ViewSet.permissionClasses`. */
   readonly permissionClasses?: readonly PermissionClass[];
   /** See `ViewSet.throttles`. */
@@ -493,6 +500,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
   emits: WRITE_KINDS,
   softDelete: SOFT_DELETE_RULE,
   history: HISTORY_RULE,
+  live: ['true, false or "writes"', (value) => typeof value === 'boolean' || value === 'writes'],
   permissionClasses: LIST,
   throttles: RATE_LIMIT_RULES,
   ignoreUnknownParameters: ANYTHING,

@@ -1,6 +1,8 @@
 import type { EntityMetadata } from '@mikro-orm/core';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
+import { acceptedType } from '../../accepted-type.ts';
+import { addVary } from '../../add-vary.ts';
 import { type Awaitable, isPromise, settle, whenReady } from '../../awaitable.ts';
 import { violationOf } from '../../query/known-errors.ts';
 import { ImproperlyConfigured, InvalidUsage } from '../../errors.ts';
@@ -14,14 +16,22 @@ import { PageNames } from '../../pagination/page-names.ts';
 import type { Paginator, PaginatorClass } from '../../pagination/paginator.ts';
 import { invalidParameter, type ParameterDeclaration } from '../../parameters.ts';
 import type { QuerySet } from '../../query/queryset.ts';
+import type { FieldPath } from '../../fields/field-path.ts';
+import { namesShowing } from '../../shapes/read/read-shape.ts';
 import type { IsShown } from '../../shapes/read/shown-paths.ts';
-import { type ExportFormat, ListExport } from '../../exports/list-export.ts';
+import { EXPORT_TYPES, type ExportFormat, type ExportType, ListExport } from '../../exports/list-export.ts';
+import { type LiveOption, STREAM_TYPE } from '../../live/live-list.ts';
 import { LIST_RULES } from './list-options.ts';
+import type { Answers } from '../answers/answers.ts';
 import type { Envelope } from '../answers/envelope.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
+import type { Customized } from '../request/customized.ts';
 import { parametersOf } from '../request/request-state.ts';
 import type { Operation } from '../request/operation.ts';
 import type { DeclaredList, ListDefinition, ViewContext } from './view-definition.ts';
+
+/** The media types of a list that is not sent as JSON. */
+type ListType = ExportType | typeof STREAM_TYPE;
 
 /** The declarations of a view that decide about its lists. */
 interface ListDeclarations {
@@ -30,11 +40,14 @@ interface ListDeclarations {
   readonly records: QuerySet<object>;
   readonly options: AnyModelOptions;
   readonly operations: readonly Operation[];
-  /** The parameters by which clients select what is sent of a record. */
-  readonly answerParameters: readonly ParameterDeclaration[];
+  /** The answers of the view, of which clients may select what is sent. */
+  readonly answers: Pick<Answers, 'parametersOf' | 'choicesFor'>;
+  /** The field by which paths name records. */
+  readonly key: FieldPath;
   readonly context: ViewContext;
   readonly isShown: IsShown;
   readonly envelope: Envelope;
+  readonly customized: Customized;
 }
 
 /** The lists of a view: in which order records come, how they are narrowed, paged and exported, and by which parameters. */
@@ -49,10 +62,15 @@ export class RecordLists implements ListDefinition {
   readonly parameters: readonly ParameterDeclaration[];
   readonly unpagedParameters: readonly ParameterDeclaration[];
   readonly takesQuery: boolean;
+  /** The view's option. */
+  readonly live: LiveOption | undefined;
+  /** The media types of lists, beside JSON. */
+  readonly #types: readonly ListType[];
   readonly #filters: readonly Filter[];
 
   constructor(declarations: ListDeclarations) {
-    const { name, records, options, operations, answerParameters, context, isShown, envelope } = declarations;
+    const { name, records, options, operations, answers, context, isShown, envelope } = declarations;
+    const answerParameters = answers.parametersOf('list');
     checkValues(name, options, LIST_RULES);
     const target = filterTarget(name, records.meta, options, isShown);
     this.#filters = makeFilters(target, options, context.defaults.filters);
@@ -66,6 +84,12 @@ export class RecordLists implements ListDefinition {
     this.pageMembers = (this.paginator?.pageNames ?? new PageNames(name, {}, envelope.list)).changed;
     this.records = applyOrdering(name, records, options).by('view');
     this.takesQuery = takesQuery(name, options, operations);
+    if (options.live === true) checkLive(declarations);
+    this.live = options.live;
+    this.#types = [
+      ...this.exports.map((format) => EXPORT_TYPES[format]),
+      ...(this.live === true ? ([STREAM_TYPE] as const) : []),
+    ];
     this.parameters = declaredParameters(name, answerParameters, this.#filters, this.paginator);
     const ofPages = new Set(this.paginator?.parameters.map((parameter) => parameter.name));
     this.unpagedParameters = this.parameters.filter((parameter) => !ofPages.has(parameter.name));
@@ -85,6 +109,18 @@ export class RecordLists implements ListDefinition {
 
   get headers(): Readonly<Record<string, TSchema>> {
     return this.paginator?.headers ?? {};
+  }
+
+  /** The type that the path names, `/books.csv`, or that a request prefers to JSON; undefined if it wants JSON. */
+  typeFor({ headers, routeOptions }: FastifyRequest, reply: FastifyReply): ListType | undefined {
+    if (this.#types.length === 0) return undefined;
+    const { variant, action } = routeOptions.config.viewset ?? {};
+    if (variant === 'csv' || variant === 'ndjson') return EXPORT_TYPES[variant];
+    addVary(reply, 'Accept');
+    // An action that lists has permissions of its own, which a stream would not ask again.
+    const types = action === 'list' ? this.#types : this.#types.filter((each) => each !== STREAM_TYPE);
+    const type = acceptedType(headers.accept, ['application/json', ...types]);
+    return type === 'application/json' ? undefined : type;
   }
 
   /** Applies the filters in order, at once if each answers at once. No filter adds to the records that it is given. */
@@ -157,6 +193,28 @@ function takesQuery(name: string, { queryMethod = false }: AnyModelOptions, oper
   if (!queryMethod || operations.includes('list')) return queryMethod;
   throw new ImproperlyConfigured(
     `${name}: option "queryMethod" needs the operation "list", which the view does not offer`,
+  );
+}
+
+/**
+ * @throws ImproperlyConfigured for a view without lists, for one whose lists an override makes, of which a stream would know nothing, and for lists
+ * that hide the keys of their records, which a stream tells
+ */
+function checkLive({ name, operations, customized, key, answers }: ListDeclarations): void {
+  if (!operations.includes('list')) {
+    throw new ImproperlyConfigured(
+      `${name}: option "live" needs the operation "list", which the view does not offer; say live: 'writes' to tell of its writes alone`,
+    );
+  }
+  const hiding = answers.choicesFor('list').find(({ shape }) => namesShowing(shape, key.key).length === 0);
+  if (hiding !== undefined) {
+    throw new ImproperlyConfigured(
+      `${name}: option "live" tells the keys of records, so the read shapes of lists have to show "${key.key}"`,
+    );
+  }
+  if (!customized.handles.list) return;
+  throw new ImproperlyConfigured(
+    `${name}: option "live" would send what the override of list() may hide; narrow the records by getQueryset() or filterQueryset()`,
   );
 }
 

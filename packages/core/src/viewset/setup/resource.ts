@@ -19,6 +19,8 @@ import { type Action, actionsOf } from './action.ts';
 import { type AnsweringView, Answers } from '../answers/answers.ts';
 import { Envelope } from '../answers/envelope.ts';
 import { Bulk, type BulkOption } from '../writes/bulk.ts';
+import type { LiveOption } from '../../live/live-list.ts';
+import type { ListForm } from '../../live/list-question.ts';
 import { Customized } from '../request/customized.ts';
 import { checkCreatedReferences, faultOfCreation } from './creatable.ts';
 import { restoringActions, type RestoringView } from './deleted-records.ts';
@@ -94,6 +96,7 @@ export class Resource implements ViewDefinition {
   readonly schemas: ViewSchemas;
   /** The groups of the records; undefined if the view declares none. */
   readonly summary: Summary | undefined;
+  #listForm: ListForm | undefined;
 
   /** @param library the prototype of the view class that overrides nothing */
   constructor(
@@ -104,8 +107,8 @@ export class Resource implements ViewDefinition {
     context: ViewContext,
   ) {
     const { name } = view;
-    this.name = name;
     const { orm, parent } = context;
+    this.name = name;
     const operations = operationsOf(options);
     this.operations = operations;
     this.updateMethods = options.updateMethods ?? UPDATE_METHODS;
@@ -152,13 +155,13 @@ export class Resource implements ViewDefinition {
     this.bulk = options.bulk === undefined ? undefined : this.#makeBulk(options.bulk);
     this.history = this.#makeHistory(view, options.history, context.histories.get('history'));
     this.actions = this.#makeActions(view, context);
-    this.listeners = listenersOf(this, options.emits, context.writeListeners);
+    this.listeners = listenersOf(this, options, context.writeListeners);
     this.writes = new WritePlan(this);
 
-    const answerParameters = this.answers.parametersOf('list');
     const isShown = shownByAll(meta, shapes.values());
-    const { envelope } = this;
-    this.lists = new RecordLists({ name, records, options, operations, answerParameters, context, isShown, envelope });
+    const { envelope, answers } = this;
+    const declared = { options, operations, customized, key, answers, isShown, envelope };
+    this.lists = new RecordLists({ name, records, context, ...declared });
     this.schemas = new ViewSchemas(this);
     this.summary = options.summary === undefined ? undefined : this.#makeSummary(options.summary);
   }
@@ -225,6 +228,20 @@ export class Resource implements ViewDefinition {
     return new SoftDelete({ name, meta, written, isSingleton: key.singleton !== undefined }, option);
   }
 
+  /** The view's option `live`. */
+  get live(): LiveOption | undefined {
+    return this.lists.live;
+  }
+
+  /** How lists are sent. */
+  get listForm(): ListForm {
+    return (this.#listForm ??= {
+      paginator: this.lists.paginator,
+      schemaOf: (record) => this.schemas.ofList(record),
+      wrapWhole: (records) => this.envelope.wrapWhole(records),
+    });
+  }
+
   #readShapes(entity: EntityName<object>, read: unknown): ReadonlyMap<string, ReadShape<object, object>> {
     const { name, operations, customized } = this;
     return namedShapes(read, {
@@ -257,6 +274,16 @@ export class Resource implements ViewDefinition {
 
   findViews(registered: readonly ShownView[]): void {
     this.resolution.findViews(registered);
+    if (this.live === true) for (const { view, definition } of registered) this.#checkTelling(view.name, definition);
+  }
+
+  /** @throws ImproperlyConfigured for another view whose writes would not reach the lists of this one */
+  #checkTelling(name: string, { meta, live, operations = [] }: ShownView['definition']): void {
+    const written = operations.find((operation) => operation !== 'list' && operation !== 'retrieve');
+    if (meta.root.class !== this.meta.root.class || written === undefined || live !== undefined) return;
+    throw new ImproperlyConfigured(
+      `${name}: its ${written} would not reach the lists of ${this.name}, which are live. Say live: 'writes', or live: false if they need not hear of it`,
+    );
   }
 }
 

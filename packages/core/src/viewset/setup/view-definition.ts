@@ -14,6 +14,7 @@ import type { Idempotency } from './idempotency.ts';
 import type { Histories, RecordHistory } from './record-history.ts';
 import type { Customized } from '../request/customized.ts';
 import type { ExportFormat } from '../../exports/list-export.ts';
+import type { LiveOption } from '../../live/live-list.ts';
 import type { Parent } from '../visible/parent.ts';
 import type { AnsweringOperation } from '../request/answer.ts';
 import type { Answers } from '../answers/answers.ts';
@@ -130,6 +131,8 @@ export interface ListDefinition {
   readonly unpagedParameters: readonly ParameterDeclaration[];
   /** The same without those that order records, for what has none of its own. */
   readonly narrowingParameters: readonly ParameterDeclaration[];
+  /** The view's option; true if clients can follow its lists. */
+  readonly live: LiveOption | undefined;
   /** The forms in which a list is sent as a file. */
   readonly exports: readonly ExportFormat[];
   /** Throws InvalidUsage that names every parameter that does not fit. */

@@ -91,6 +91,11 @@ export class ViewSchemas implements SchemaSource {
     };
   }
 
+  /** Makes the schema of a list with records of a schema; the same object for the same schema. */
+  ofList(record: TSchema): TSchema {
+    return this.#sent('list', record);
+  }
+
   /** Returns the schema of the answer to a request; undefined if it is that of the route. */
   forAnswer(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined {
     const { answers, bulk, envelope } = this.#parts;

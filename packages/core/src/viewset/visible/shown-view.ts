@@ -7,6 +7,8 @@ import { evaluatePermissions, type PermissionGrant } from '../../permissions/eva
 import type { Permission, PermissionView } from '../../permissions/permission.ts';
 import type { Customized } from '../request/customized.ts';
 import type { KeyDefinition } from './record-key.ts';
+import type { LiveOption } from '../../live/live-list.ts';
+import type { Operation } from '../request/operation.ts';
 import { requestFor } from '../request/request-for.ts';
 import { stateOf } from '../request/request-state.ts';
 import type { SoftDelete } from './soft-delete.ts';
@@ -53,6 +55,9 @@ export interface ShownDefinition {
   readonly key: KeyDefinition;
   /** The way to delete records and keep them; undefined if a deleted one is gone. */
   readonly softDelete: SoftDelete | undefined;
+  readonly operations?: readonly Operation[];
+  /** The view's option; undefined if it says nothing. */
+  readonly live?: LiveOption | undefined;
 }
 
 /** A request for records of another view, and the answer of that view's permissions. */

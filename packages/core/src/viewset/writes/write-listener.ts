@@ -2,6 +2,7 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { isListOf, type OptionRule } from '../../options.ts';
+import type { LiveOption } from '../../live/live-list.ts';
 import type { Customized } from '../request/customized.ts';
 import { byName, type Operation, type WriteOperation, WRITES } from '../request/operation.ts';
 
@@ -53,11 +54,14 @@ export interface RecordWrite {
 export type WriteListener = (writes: readonly RecordWrite[]) => Promise<void>;
 
 /** The listeners of an application, by the option of a view that asks for them. */
-export type WriteListeners = Map<'emits', WriteListener>;
+export type WriteListeners = Map<ListeningOption, WriteListener>;
+
+/** The options of a view that ask for a listener. */
+export type ListeningOption = 'emits' | 'live';
 
 /** A listener, and the option by which a view asks for it. */
 export interface AskedListener {
-  readonly option: 'emits' | 'history';
+  readonly option: 'emits' | 'history' | 'live';
   readonly listener: WriteListener;
 }
 
@@ -72,19 +76,21 @@ interface TellingView {
   readonly history: { readonly listener: WriteListener } | undefined;
 }
 
+/** The options of a view that say of which writes it tells. */
+interface TellingOptions {
+  readonly emits?: readonly WriteKind[];
+  readonly live?: LiveOption;
+}
+
 /** Returns the listeners of a view. Throws ImproperlyConfigured for kinds of which it cannot tell, or if nobody would be told. */
 export function listenersOf(
   view: TellingView,
-  emits: readonly WriteKind[] = [],
+  { emits = [], live = false }: TellingOptions,
   listeners: WriteListeners,
 ): ListenersByOperation {
   const { name, operations, history } = view;
-  const emitted = listeners.get('emits');
-  if (emits.length > 0 && emitted === undefined) {
-    throw new ImproperlyConfigured(
-      `${name}: option "emits" needs a plugin that takes the events; register one between viewset and the router, such as outbox of @viewset/outbox`,
-    );
-  }
+  const emitted = neededListener(`${name}: option "emits"`, emits.length > 0, listeners.get('emits'), EVENTS);
+  const following = neededListener(`${name}: option "live"`, live !== false, listeners.get('live'), LISTS);
   return byName(WRITES, (operation) => {
     const asked: AskedListener[] = [];
     const isOffered = operations.includes(operation);
@@ -99,8 +105,26 @@ export function listenersOf(
       // A record that is restored is updated, whatever operations there are.
       asked.push({ option: 'history', listener: history.listener });
     }
+    if (following !== undefined) {
+      if (isOffered) checkTells(view, `${name}: the view has "live"`, operation);
+      asked.push({ option: 'live', listener: following });
+    }
     return asked;
   });
+}
+
+const EVENTS = 'takes the events; register one between viewset and the router, such as outbox of @viewset/outbox';
+const LISTS = 'sends live lists; register one between viewset and the router, such as live of @viewset/live';
+
+function neededListener(
+  owner: string,
+  isNeeded: boolean,
+  listener: WriteListener | undefined,
+  which: string,
+): WriteListener | undefined {
+  if (!isNeeded) return undefined;
+  if (listener === undefined) throw new ImproperlyConfigured(`${owner} needs a plugin that ${which}`);
+  return listener;
 }
 
 /** @throws ImproperlyConfigured for an override by which a write would pass the listeners */

@@ -1,0 +1,128 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
+import { isUnfiltered } from '../backends/entity-filters.ts';
+import { keyText } from '../fields/primary-key.ts';
+import { hintOf, isSameCondition } from '../language/condition.ts';
+import type { OrderKey } from '../language/order.ts';
+import type { Keyed } from '../language/projection.ts';
+import type { Paginator } from '../pagination/paginator.ts';
+import type { QueryParameters } from '../parameters.ts';
+import type { QuerySet } from '../query/queryset.ts';
+import { type Answer, byAuthor } from '../viewset/request/answer.ts';
+import { parametersOf } from '../viewset/request/request-state.ts';
+import type { LivePage, LiveQuestion, LiveRecord } from './live-list.ts';
+
+/** The declarations of a view that decide how its list is sent. */
+export interface ListForm {
+  readonly paginator: Paginator | null;
+  /** The schema of the list with records of a schema. */
+  readonly schemaOf: (record: TSchema) => TSchema;
+  /** Puts the records of a list without pages into its envelope. */
+  readonly wrapWhole: (records: readonly unknown[]) => object;
+}
+
+interface Asked {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly records: QuerySet<object>;
+  readonly answer: Answer;
+  readonly form: ListForm;
+}
+
+/** The list of one request, whose permissions, scope and filters have been asked. */
+export class ListQuestion implements LiveQuestion {
+  readonly hint: string;
+  readonly #asked: Asked;
+  /** The parameters of the page, as texts. */
+  readonly #page: string;
+  /** False if what is read may depend on the request in more ways than its query set tells. */
+  readonly #isComparable: boolean;
+
+  constructor(asked: Asked) {
+    this.#asked = asked;
+    const { request, records, answer, form } = asked;
+    this.#page = pageText(form.paginator, parametersOf(request));
+    const { reader } = request;
+    this.#isComparable =
+      answer.forRequest === undefined &&
+      answer.records.ofEntities !== true &&
+      records.filters === undefined &&
+      isUnfiltered(reader, records.meta);
+    this.hint = `${records.meta.className} ${reader.schema ?? ''} ${this.#page} ${hintOf(records.condition)}`;
+  }
+
+  isSameAs(other: LiveQuestion): boolean {
+    if (this === other) return true;
+    if (!(other instanceof ListQuestion) || !this.#isComparable || !other.#isComparable) return false;
+    const [one, two] = [this.#asked, other.#asked];
+    return (
+      this.hint === other.hint &&
+      one.form === two.form &&
+      one.answer === two.answer &&
+      one.records.meta === two.records.meta &&
+      isSameOrder(one.records.order, two.records.order) &&
+      isSameCondition(one.records.condition, two.records.condition)
+    );
+  }
+
+  async read(): Promise<LivePage> {
+    const { request, records, answer, form } = this.#asked;
+    const found = byAuthor(records, answer);
+    const { paginator } = form;
+    if (paginator === null) {
+      const rows = await found.rows(answer.keyed);
+      return this.#sent(form.wrapWhole(rows), rows);
+    }
+    const page = await paginator.paginate(found, answer.keyed, parametersOf(request));
+    const named = paginator.pageNames.apply(page);
+    const rows = Object.values(named).find((member): member is Keyed<object>[] => isKeyed(member)) ?? [];
+    return this.#sent(named, rows);
+  }
+
+  get #cursorNames(): readonly (string | undefined)[] {
+    const names = this.#asked.form.paginator?.pageNames;
+    return [names?.of('next_cursor'), names?.of('previous_cursor')];
+  }
+
+  /** Writes a list as a GET does, its records one by one. */
+  #sent(list: object, rows: readonly Keyed<object>[]): LivePage {
+    const { reply, answer, form } = this.#asked;
+    const write = (schema: TSchema, value: object): string =>
+      reply.compileSerializationSchema(schema as TSchema & Record<string, unknown>)(value as Record<string, unknown>);
+    const records = rows.map(({ key, record }): LiveRecord => ({
+      key: keyText(key),
+      json: write(answer.schema, record),
+    }));
+    const all = `[${records.map(({ json }) => json).join(',')}]`;
+    if (Array.isArray(list)) return { records, rest: '{}', mark: '', json: all };
+    const member = Object.entries(list).find(([, value]) => value === rows || isKeyed(value))?.[0];
+    const empty = member === undefined ? list : { ...list, [member]: [] };
+    const parts = Object.entries(JSON.parse(write(form.schemaOf(answer.schema), empty)) as object);
+    const without = parts.filter(([name]) => name !== member);
+    const texts = parts.map(
+      ([name, value]) => `${JSON.stringify(name)}:${name === member ? all : JSON.stringify(value)}`,
+    );
+    const marked = without.filter(([name]) => !this.#cursorNames.includes(name));
+    const [rest, mark] = [without, marked].map((some) => JSON.stringify(Object.fromEntries(some))) as [string, string];
+    return { records, rest, mark, json: `{${texts.join(',')}}` };
+  }
+}
+
+function isKeyed(member: unknown): boolean {
+  return Array.isArray(member) && member.length > 0 && member.every((each) => isKeyedRecord(each));
+}
+
+function isKeyedRecord(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'key' in value && 'record' in value;
+}
+
+function isSameOrder(one: readonly OrderKey[], other: readonly OrderKey[]): boolean {
+  const isSame = ({ path, descending }: OrderKey, index: number): boolean =>
+    other[index]?.path === path && other[index].descending === descending;
+  return one.length === other.length && one.every(isSame);
+}
+
+function pageText(paginator: Paginator | null, parameters: QueryParameters): string {
+  const names = paginator?.parameters.map(({ name }) => name) ?? [];
+  return JSON.stringify(names.map((name) => [name, parameters.one(name) ?? null]));
+}

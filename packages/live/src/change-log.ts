@@ -1,0 +1,69 @@
+import { type EntityManager, LockMode, type MikroORM } from '@mikro-orm/core';
+import { randomUUID } from 'node:crypto';
+import { ListChange, ListVersion, STORED } from './list-change.ts';
+
+/** The most notes that one transaction takes. */
+const BATCH_SIZE = 1000;
+
+/** The version of each entity, by its name. An entity that was never written has none. */
+export type Versions = ReadonlyMap<string, string>;
+
+/** Notes that records of entities are changed, in the transaction of an entity manager. It is there if the transaction is committed. */
+export async function noteChanges(em: EntityManager, entities: Iterable<string>): Promise<void> {
+  const notes = [...new Set(entities)].map((entity) => ({ id: randomUUID(), entity }));
+  if (notes.length > 0) await em.insertMany(ListChange, notes);
+}
+
+/**
+ * The changes of all processes, by way of the database. A write adds a note, which becomes visible with its commit. Any process takes the notes that
+ * it sees, and gives their entities new versions in the same transaction. So whoever reads the versions after that knows of the change, however late
+ * the write was committed: no order of notes is asked for, in which one that comes late would be overlooked. Two processes that take the same note
+ * give two versions, which costs one look too many.
+ */
+export class ChangeLog {
+  readonly #orm: MikroORM;
+  /** PostgreSQL alone: a process does not wait for the notes that another one is about to take. */
+  readonly #skipsLocked: boolean;
+
+  constructor(orm: MikroORM) {
+    this.#orm = orm;
+    this.#skipsLocked = orm.em.getPlatform().supportsRowLevelSecurity();
+  }
+
+  /** Takes the notes that there are. Then returns the versions. */
+  async read(): Promise<Versions> {
+    await this.take();
+    const rows = await this.#orm.em.fork().find(ListVersion, {}, STORED);
+    return new Map(rows.map(({ id, version }) => [id, version]));
+  }
+
+  /** Takes the notes that there are. */
+  async take(): Promise<void> {
+    for (let taken = BATCH_SIZE; taken === BATCH_SIZE;) taken = await this.#takeSome();
+  }
+
+  async #takeSome(): Promise<number> {
+    const em = this.#orm.em.fork();
+    const seen = await this.#find(em, false);
+    if (seen.length === 0) return 0;
+    return em.transactional(async (within) => {
+      const notes = this.#skipsLocked ? await this.#find(within, true) : seen;
+      // First of all a write, so that SQLite need not make a writer of a reader.
+      await within.nativeDelete(ListChange, { id: { $in: notes.map(({ id }) => id) } }, STORED);
+      // In one order, so that no two processes wait for each other.
+      const entities = [...new Set(notes.map(({ entity }) => entity))].toSorted();
+      for (const id of entities) {
+        const version = randomUUID();
+        const changed = await within.nativeUpdate(ListVersion, { id }, { version }, STORED);
+        if (changed === 0) await within.insert(ListVersion, { id, version });
+      }
+      return notes.length;
+    });
+  }
+
+  #find(em: EntityManager, isLocking: boolean): Promise<ListChange[]> {
+    const some = { ...STORED, limit: BATCH_SIZE, disableIdentityMap: true } as const;
+    const lockMode = LockMode.PESSIMISTIC_PARTIAL_WRITE as const;
+    return em.find(ListChange, {}, isLocking ? { ...some, lockMode } : some);
+  }
+}

@@ -1,0 +1,113 @@
+import type { LivePage, LiveRecord } from '@viewset/core';
+import { ListState } from './list-state.ts';
+
+/** Writes an event, as the specification of Server-Sent Events has it (HTML, section 9.2). JSON has no line breaks. */
+export function eventText(event: string, data: string, id?: string): string {
+  return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`;
+}
+
+/**
+ * Writes the events that make the list that a client knows the list as it is: records leave, then enter or change in the order of the list, then the
+ * rest. `index` is the place where a record is put, or out of which it leaves; `from` is the place that one that changes had. Each event has the id of the state that it leads to, so that a client that has
+ * got some of them goes on behind the last.
+ */
+export function eventsBetween(known: ListState, state: ListState, page: LivePage): string {
+  const change = new Change(known);
+  const remaining = new Set(state.keys);
+  for (const key of known.keys) if (!remaining.has(key)) change.leave(key);
+  const staying = keptInOrder(
+    known.keys.filter((key) => remaining.has(key)),
+    state.keys,
+  );
+  for (const [index, record] of page.records.entries()) {
+    const { key } = record;
+    const digest = state.digestOf(key)!;
+    const stays = staying.has(key);
+    if (stays && known.digestOf(key) === digest) continue;
+    change.put(record, digest, stays ? change.placeOf(key) : change.placeBehind(page.records[index - 1]?.key, key));
+  }
+  if (known.mark !== state.mark) change.finish(page.rest, state.mark);
+  return change.text;
+}
+
+/** The events of a change, and the state that they lead to. */
+class Change {
+  text = '';
+  readonly #keys: string[];
+  readonly #digests: Map<string, string>;
+  #mark: string;
+
+  constructor(known: ListState) {
+    this.#keys = [...known.keys];
+    this.#digests = new Map(known.keys.map((key) => [key, known.digestOf(key)!]));
+    this.#mark = known.mark;
+  }
+
+  placeOf(key: string): number {
+    return this.#keys.indexOf(key);
+  }
+
+  /** Returns the place behind one record that another one has once it is taken out of where it is. */
+  placeBehind(before: string | undefined, key: string): number {
+    if (before === undefined) return 0;
+    const place = this.placeOf(before) + 1;
+    const own = this.placeOf(key);
+    return own !== -1 && own < place ? place - 1 : place;
+  }
+
+  leave(key: string): void {
+    const index = this.#take(key);
+    this.#digests.delete(key);
+    this.#write('leave', `{"key":${JSON.stringify(key)},"index":${index}}`);
+  }
+
+  /** Puts a record in a place, out of the one that it may have. */
+  put({ key, json }: LiveRecord, digest: string, place: number): void {
+    const from = this.#take(key);
+    this.#keys.splice(place, 0, key);
+    this.#digests.set(key, digest);
+    const name = JSON.stringify(key);
+    if (from === -1) this.#write('enter', `{"key":${name},"index":${place},"record":${json}}`);
+    else this.#write('change', `{"key":${name},"from":${from},"index":${place},"record":${json}}`);
+  }
+
+  finish(rest: string, mark: string): void {
+    this.#mark = mark;
+    this.#write('count', rest);
+  }
+
+  #take(key: string): number {
+    const place = this.placeOf(key);
+    if (place !== -1) this.#keys.splice(place, 1);
+    return place;
+  }
+
+  #write(event: string, data: string): void {
+    const state = new ListState(
+      this.#keys.map((key) => [key, this.#digests.get(key)!]),
+      this.#mark,
+    );
+    this.text += eventText(event, data, state.id);
+  }
+}
+
+/** Returns the most records that can stay where they are while the others move: a longest increasing subsequence of their new places. */
+export function keptInOrder(known: readonly string[], wanted: readonly string[]): ReadonlySet<string> {
+  const places = new Map(wanted.map((key, index) => [key, index]));
+  const tails: string[] = [];
+  const previous = new Map<string, string | undefined>();
+  for (const key of known) {
+    const place = places.get(key)!;
+    let [low, high] = [0, tails.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (places.get(tails[middle]!)! < place) low = middle + 1;
+      else high = middle;
+    }
+    previous.set(key, tails[low - 1]);
+    tails[low] = key;
+  }
+  const kept = new Set<string>();
+  for (let key = tails.at(-1); key !== undefined; key = previous.get(key)) kept.add(key);
+  return kept;
+}

@@ -1,0 +1,229 @@
+import {
+  getCurrentUser,
+  type LiveList,
+  type LivePage,
+  ServiceUnavailable,
+  toHttpError,
+  TooManyRequests,
+} from '@viewset/core';
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChangeLog, Versions } from './change-log.ts';
+import { Connection } from './connection.ts';
+import type { ResolvedLiveOptions } from './live-options.ts';
+import { inTime, SharedReads, tellAll } from './round.ts';
+
+/** Without a connection, notes are only taken so that they do not pile up, in milliseconds. */
+const IDLE_MS = 10_000;
+const RETRY_AFTER_SECONDS = 5;
+/** The time after which a look that has failed is tried again, in milliseconds. */
+const RETRY_MS = 200;
+
+/** Connections that are opened at once. Those with the same question share one answer. */
+interface Opening {
+  readonly begun: Promise<void>;
+  readonly pending: Promise<unknown>[];
+  readonly reads: SharedReads;
+}
+
+/** The connections of one process, and the loop that looks for changes and tells of them. */
+export class LiveLists {
+  readonly #log: ChangeLog;
+  readonly #options: ResolvedLiveOptions;
+  readonly #appLog: FastifyBaseLogger;
+  readonly #connections = new Set<Connection>();
+  readonly #perSender = new Map<string, number>();
+  readonly #stop = new AbortController();
+  /** The versions that the connections have heard of; undefined while there are none. */
+  #versions: Versions | undefined;
+  #wake: () => void = () => {};
+  #isWoken = false;
+  #isFailing = false;
+  #run: Promise<void> = Promise.resolve();
+  #heart: NodeJS.Timeout | undefined;
+  /** The connections that are opened next, together. */
+  #opening: Opening | undefined;
+  /** Settles when those before them have their lists. */
+  #lastOpening: Promise<unknown> = Promise.resolve();
+
+  constructor(log: ChangeLog, options: ResolvedLiveOptions, appLog: FastifyBaseLogger) {
+    this.#log = log;
+    this.#options = options;
+    this.#appLog = appLog;
+  }
+
+  start(): void {
+    const { heartbeatMs } = this.#options;
+    this.#heart = setInterval(() => {
+      const since = Date.now() - heartbeatMs / 2;
+      for (const connection of this.#connections) connection.beat(since);
+    }, heartbeatMs / 2);
+    this.#run = this.#loop();
+  }
+
+  /** Ends all connections. Their clients may go on with another process. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    clearInterval(this.#heart);
+    for (const connection of this.#connections) connection.end();
+    this.#wake();
+    await this.#run;
+  }
+
+  /** Has the loop look at once. */
+  wake(): void {
+    this.#isWoken = true;
+    this.#wake();
+  }
+
+  /**
+   * Opens a connection. The versions are read before the list is, so that whatever is committed after that is told of.
+   *
+   * @throws ServiceUnavailable or TooManyRequests if there are too many, and what `ask()` throws
+   */
+  async open(request: FastifyRequest, reply: FastifyReply, list: LiveList): Promise<Connection> {
+    const leave = this.#enter(request);
+    const connection = new Connection(reply, list, () => this.wake());
+    const close = (): void => {
+      if (!this.#connections.delete(connection)) return;
+      connection.end();
+      leave();
+      if (this.#connections.size === 0) this.#versions = undefined;
+    };
+    this.#connections.add(connection);
+    // It may sleep longer while there are none.
+    if (this.#connections.size === 1) this.wake();
+    reply.raw.once('close', close);
+    if (reply.raw.destroyed) close();
+    try {
+      if (this.#versions === undefined) {
+        const versions = await this.#log.read();
+        this.#versions ??= versions;
+      }
+      const id = request.headers['last-event-id'];
+      connection.askedAt = Date.now();
+      const page = await this.#readFirst(list);
+      connection.begin(page, typeof id === 'string' && id !== '' ? id : undefined);
+      if (connection.isDirty) this.wake();
+      return connection;
+    } catch (error) {
+      close();
+      throw error;
+    }
+  }
+
+  /** Reads the first list of a connection, together with others that are opened while those before them are read. */
+  async #readFirst(list: LiveList): Promise<LivePage> {
+    const opening = (this.#opening ??= this.#openNext());
+    // All of them are among the connections by then, so nothing that is written after their lists are read is missed.
+    await opening.begun;
+    const read = inTime(list.ask().then((question) => opening.reads.of(question)));
+    opening.pending.push(read);
+    return (await read).page;
+  }
+
+  #openNext(): Opening {
+    const pending: Promise<unknown>[] = [];
+    const before = this.#lastOpening;
+    const begun = before.then(() => {
+      this.#opening = undefined;
+      // Once all have asked, which they do right after this.
+      this.#lastOpening = new Promise((resolve) => setImmediate(() => resolve(Promise.allSettled(pending))));
+    });
+    return { begun, pending, reads: new SharedReads(this.#options.concurrency) };
+  }
+
+  #enter(request: FastifyRequest): () => void {
+    const { maxConnections, maxConnectionsPerUser } = this.#options;
+    if (this.#connections.size >= maxConnections || this.#stop.signal.aborted) {
+      throw new ServiceUnavailable('Too many live lists are open here; try again shortly', {
+        headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
+      });
+    }
+    const sender = senderOf(request);
+    const own = this.#perSender.get(sender) ?? 0;
+    if (own >= maxConnectionsPerUser) throw new TooManyRequests(RETRY_AFTER_SECONDS);
+    this.#perSender.set(sender, own + 1);
+    return () => {
+      const left = this.#perSender.get(sender)! - 1;
+      if (left === 0) this.#perSender.delete(sender);
+      else this.#perSender.set(sender, left);
+    };
+  }
+
+  async #loop(): Promise<void> {
+    const { windowMs } = this.#options;
+    while (!this.#stop.signal.aborted) {
+      this.#isWoken = false;
+      const startedAt = Date.now();
+      try {
+        if (this.#connections.size === 0) await this.#log.take();
+        else await this.#tell();
+        if (this.#connections.size === 0) this.#isFailing = false;
+      } catch (err) {
+        if (!this.#isFailing) this.#appLog.error({ err }, 'live lists could not look for changes');
+        this.#isFailing = true;
+      }
+      await this.#sleep(startedAt + windowMs - Date.now());
+    }
+  }
+
+  /** Asks for all lists that may have changed. */
+  async #tell(): Promise<void> {
+    const { refreshMs, concurrency } = this.#options;
+    const known = this.#versions;
+    const versions = await this.#log.read();
+    // Without these, no connection has been begun yet, and the first of them reads them anew.
+    if (known !== undefined && this.#versions !== undefined) {
+      this.#versions = versions;
+      for (const connection of this.#connections) {
+        const { entity } = connection.list;
+        if (known.get(entity) !== versions.get(entity)) connection.isDirty = true;
+      }
+    }
+    const oldest = Date.now() - refreshMs;
+    const due = [...this.#connections].filter(({ isDirty, askedAt }) => isDirty || askedAt < oldest);
+    const errors: unknown[] = [];
+    await tellAll(due, concurrency, (connection, error) => {
+      if (!refuse(connection, error)) errors.push(error);
+    });
+    this.#isFailing = errors.length > 0;
+    if (errors.length > 0) {
+      this.#appLog.error(
+        { err: errors[0], lists: errors.length },
+        'live lists could not be read; they are asked for again',
+      );
+    }
+  }
+
+  /** Waits until it is time to look again, or somebody wakes the loop after a least time. */
+  async #sleep(leastMs: number): Promise<void> {
+    const { signal } = this.#stop;
+    if (leastMs > 0) await sleep(leastMs, undefined, { signal }).catch(() => {});
+    if (this.#isWoken || signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    // Several processes that start at once do not look at once.
+    const { pollMs } = this.#options;
+    const usualMs = this.#connections.size === 0 ? Math.max(IDLE_MS, pollMs) : pollMs;
+    // Two processes may have taken the same notes, and one of them has lost.
+    const restMs = (this.#isFailing ? Math.min(RETRY_MS, usualMs) : usualMs) * (0.9 + 0.2 * Math.random());
+    const timer = setTimeout(resolve, restMs);
+    await promise;
+    clearTimeout(timer);
+  }
+}
+
+/** Ends a connection whose sender may not have the list any more. Returns false after any other error: the list is to be asked for again. */
+function refuse(connection: Connection, error: unknown): boolean {
+  const { statusCode: status, code, message } = toHttpError(error);
+  const isRefusal = status >= 400 && status < 500;
+  if (isRefusal) connection.refuse({ status, code, message });
+  else connection.isDirty = true;
+  return isRefusal;
+}
+
+function senderOf(request: FastifyRequest): string {
+  const user = getCurrentUser(request);
+  return user === null ? `address ${request.ip}` : `user ${user.id}`;
+}

@@ -1,0 +1,159 @@
+import {
+  afterCommit,
+  ImproperlyConfigured,
+  requireTransactions,
+  type RecordWrite,
+  type SendLiveList,
+} from '@viewset/core';
+import type { EntityClass, EntityManager, EntityName } from '@mikro-orm/core';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import { Readable } from 'node:stream';
+import { ChangeLog, noteChanges } from './change-log.ts';
+import { ListChange, ListVersion } from './list-change.ts';
+import { LiveLists } from './live-lists.ts';
+import { type LiveOptions, resolveLiveOptions } from './live-options.ts';
+import type { WakeUps } from './wake-ups.ts';
+
+const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
+
+/** The time in which writes tell other processes once, in milliseconds. */
+const TELL_EVERY_MS = 10;
+
+/** The loops of this process that writes wake, by the configurations of their ORMs, which all entity managers of an ORM share. */
+const loops = new WeakMap<object, Set<() => void>>();
+
+/**
+ * The Fastify plugin that sends the lists of views with `live: true` as streams of their changes. Register it after `viewset` and before the routers.
+ * The ORM needs the entities `ListChange` and `ListVersion`.
+ *
+ * @throws ImproperlyConfigured for a wrong option, and for an ORM that has no transactions or lacks one of the entities
+ * @example
+ * class ProductViewSet extends ModelViewSet(Product, { read, write, live: true }) {}
+ *
+ * await app.register(viewset, { orm });
+ * await app.register(live);
+ * await app.register(new Router().register('products', ProductViewSet).plugin);
+ */
+export const live = fp(
+  async (app: FastifyInstance, given: LiveOptions): Promise<void> => {
+    const options = resolveLiveOptions(given);
+    const { orm, writeListeners, live: support } = app.viewset;
+    requireTransactions(orm, 'live');
+    for (const entity of [ListChange, ListVersion] as EntityClass<object>[]) {
+      if (orm.getMetadata().find(entity) !== undefined) continue;
+      throw new ImproperlyConfigured(
+        `live: the ORM needs the entity ${entity.name} of @viewset/live among its "entities"`,
+      );
+    }
+    const lists = new LiveLists(new ChangeLog(orm), options, app.log);
+    writeListeners.set('live', noteWrites);
+    support.send = senderTo(lists, support.freeSlot);
+    const woken = new Waking(options.wakeUps, () => lists.wake());
+    const all = loops.get(orm.em.config) ?? new Set();
+    loops.set(orm.em.config, all.add(woken.written));
+    app.addHook('onReady', async () => {
+      await woken.start();
+      lists.start();
+    });
+    // Before the server waits for its connections to end.
+    app.addHook('preClose', async () => {
+      all.delete(woken.written);
+      await lists.stop();
+      await woken.stop();
+    });
+  },
+  { name: '@viewset/live', fastify: '5.x', dependencies: ['@viewset/core'] },
+);
+
+/**
+ * Tells live lists that records of an entity were changed by something other than a view with `live`: an action, a job, a statement. It is told if
+ * the current transaction of `em` is committed; without a transaction at once.
+ *
+ * @param request a request, or `{ em }` of a job
+ * @example
+ * await em.transactional(async (em) => {
+ *   await em.nativeUpdate(Product, { stock: 0 }, { hidden: true });
+ *   await tellLists({ em }, Product);
+ * });
+ */
+export async function tellLists<Entities extends readonly object[]>(
+  request: { readonly em: EntityManager },
+  ...entities: { readonly [Place in keyof Entities]: EntityName<Entities[Place]> }
+): Promise<void> {
+  const { em } = request;
+  await note(
+    request,
+    entities.map((entity) => em.getMetadata().get(entity).root.className),
+  );
+}
+
+async function noteWrites(writes: readonly RecordWrite[]): Promise<void> {
+  if (writes.length === 0) return;
+  await note(
+    writes[0]!.request,
+    writes.map(({ meta }) => meta.root.className),
+  );
+}
+
+async function note(request: { readonly em: EntityManager }, entities: readonly string[]): Promise<void> {
+  const { em } = request;
+  await noteChanges(em, entities);
+  // Of a request, only the entity manager is asked: waking does not fail.
+  await afterCommit(request as FastifyRequest, () => {
+    for (const written of loops.get(em.config) ?? []) written();
+  });
+}
+
+function senderTo(lists: LiveLists, freeSlot: (request: FastifyRequest) => void): SendLiveList {
+  return async (request, reply, list) => {
+    if (request.method === 'HEAD') {
+      await (await list.ask()).read();
+      return reply.headers(HEADERS).send(Readable.from([]));
+    }
+    const { body } = await lists.open(request, reply, list);
+    freeSlot(request);
+    // Kept alive, it would hold up a server that closes. HTTP/2 has no such header.
+    if (request.raw.httpVersionMajor === 1) void reply.header('connection', 'close');
+    return reply.headers(HEADERS).send(body);
+  };
+}
+
+/** Wakes the loop of this process and those of others. */
+class Waking {
+  readonly #wakeUps: WakeUps | undefined;
+  readonly #wake: () => void;
+  #end: (() => unknown) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(wakeUps: WakeUps | undefined, wake: () => void) {
+    this.#wakeUps = wakeUps;
+    this.#wake = wake;
+  }
+
+  /** Called after something was written in this process. */
+  readonly written = (): void => {
+    this.#wake();
+    if (this.#wakeUps?.tell === undefined || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.#tell();
+    }, TELL_EVERY_MS);
+  };
+
+  async start(): Promise<void> {
+    this.#end = await this.#wakeUps?.listen(this.#wake);
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#end?.();
+  }
+
+  /** A hint that cannot be given is none: others look by themselves. */
+  async #tell(): Promise<void> {
+    try {
+      await this.#wakeUps!.tell!();
+    } catch {}
+  }
+}

@@ -1,0 +1,499 @@
+/** Lists that are live, over HTTP and real sockets: what a client knows is what a GET would show it, and nothing else. */
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import { connect } from 'node:http2';
+import t, { type Test } from 'tap';
+import {
+  action,
+  AllowAny,
+  CursorPagination,
+  IsOwner,
+  ModelViewSet,
+  PageNumberPagination,
+  Permission,
+  readShape,
+  Router,
+  serverOptions,
+  Unauthorized,
+  type ViewSet,
+  viewset,
+  writeShape,
+} from '@viewset/core';
+import { forEachDatabase } from '../../core/test/support/databases.ts';
+import { live, type LiveOptions, ListChange, ListVersion, tellLists } from '../src/index.ts';
+import { EventStream } from './support/event-stream.ts';
+import { until } from './support/until.ts';
+
+const Task = defineEntity({
+  name: 'Task',
+  properties: {
+    id: p.integer().primary(),
+    title: p.string().length(50),
+    place: p.integer().default(0),
+    done: p.boolean().default(false),
+    secret: p.string().length(50).default('hush'),
+    owner: p.integer().default(0),
+  },
+});
+type TaskRecord = InferEntity<typeof Task>;
+
+const read = readShape(Task, ['id', 'title', 'place', 'done']);
+const write = writeShape(Task, ['title', 'place', 'done', 'owner']);
+const common = {
+  read,
+  write,
+  filterFields: { done: 'done', title: 'title__icontains' },
+  orderingFields: { place: 'place', id: 'id' },
+  pageSize: 3,
+  bulk: 50,
+} as const;
+
+class SmallCursors extends CursorPagination {
+  override readonly pageSize = 3;
+}
+
+/** Tells of each page that is read. */
+class CountedPages extends PageNumberPagination {
+  static onPage: () => void = () => {};
+  override paginate: PageNumberPagination['paginate'] = (...args) => {
+    CountedPages.onPage();
+    return super.paginate(...args);
+  };
+}
+
+/** The user of a request is the one that its header names. */
+function withUsers(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request) => {
+    const id = request.headers['user'];
+    request.user = id === undefined ? null : { id: Number(id) };
+  });
+}
+
+forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm, database) => {
+  const start = async (
+    t: Test,
+    View: new () => ViewSet,
+    options: LiveOptions = {},
+    before?: (app: FastifyInstance) => void,
+  ) => {
+    await orm.em.fork().nativeDelete(Task, {});
+    await orm.em.fork().nativeDelete(ListChange, {});
+    const app = fastify({ ...serverOptions(), forceCloseConnections: true });
+    t.teardown(() => app.close());
+    await app.register(viewset, { orm, secret: 'x'.repeat(32) });
+    before?.(app);
+    await app.register(live, { windowMs: 10, pollMs: 60_000, ...options });
+    await app.register(new Router().register('tasks', View).plugin);
+    const address = await app.listen({ port: 0, host: '127.0.0.1' });
+    const url = `${address}/tasks`;
+    const send = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
+      const response = await fetch(url + path, {
+        method,
+        headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+      return response.status === 204 ? undefined : ((await response.json()) as Record<string, unknown>);
+    };
+    const store = async (...tasks: Partial<TaskRecord>[]) => {
+      const em = orm.em.fork();
+      const ids: string[] = [];
+      for (const task of tasks) {
+        const created = em.create(Task, { title: '', ...task });
+        await em.flush();
+        ids.push(String(created.id));
+      }
+      return ids;
+    };
+    /** Waits until a stream shows what a GET shows. */
+    const agrees = (stream: EventStream, query = '', headers: Record<string, string> = {}) =>
+      until(async () => {
+        const { results, ...rest } = (await send('GET', query, undefined, headers)) as { results: object[] };
+        return (
+          JSON.stringify(stream.records.map(({ record }) => record)) === JSON.stringify(results) &&
+          JSON.stringify(stream.rest) === JSON.stringify(rest)
+        );
+      });
+    return { app, url, send, store, agrees };
+  };
+
+  class Tasks extends ModelViewSet(Task, { ...common, live: true }) {}
+
+  t.test('a stream begins with the list, and goes on with what enters, changes and leaves', async (t) => {
+    const { url, send, store, agrees } = await start(t, Tasks);
+    const [a, b] = await store({ title: 'A', place: 1 }, { title: 'B', place: 2 });
+    const stream = await EventStream.open(t, `${url}?sort=place&done=false`);
+    t.equal(stream.response.status, 200);
+    t.equal(stream.response.headers.get('cache-control'), 'no-store');
+    t.equal(stream.response.headers.get('x-accel-buffering'), 'no');
+    t.equal(stream.response.headers.get('vary'), 'Accept');
+    await stream.until(({ events }) => events.length === 1);
+    t.equal(stream.events[0]!.event, 'list');
+    t.strictSame(stream.events[0]!.data, await send('GET', '?sort=place&done=false'));
+
+    await send('PATCH', `/${b}`, { title: 'B2' });
+    await stream.until(({ events }) => events.length === 2);
+    t.match(stream.events[1], { event: 'change', data: { key: b, index: 1, record: { title: 'B2' } } });
+    await send('PATCH', `/${a}`, { done: true });
+    await stream.until(({ told }) => told.includes('count'));
+    t.strictSame(stream.told.slice(2), [`leave ${a}`, 'count']);
+    const made = await send('POST', '', { title: 'C', place: 0 });
+    await stream.until(({ told }) => told.length === 6);
+    t.match(stream.events[4], { event: 'enter', data: { key: String(made!['id']), index: 0 } });
+    t.strictSame(Object.keys(stream.events[4]!.data['record'] as object), ['id', 'title', 'place', 'done']);
+    await send('DELETE', `/${b}`);
+    await agrees(stream, '?sort=place&done=false');
+    t.strictSame(stream.faults, []);
+  });
+
+  t.test('the page stays a page: records that are pushed out leave, and those behind move up', async (t) => {
+    const { url, send, store, agrees } = await start(t, Tasks);
+    const ids = await store(...[1, 2, 3, 4].map((place) => ({ title: `T${place}`, place: place * 10 })));
+    const stream = await EventStream.open(t, `${url}?sort=place`);
+    await stream.until(({ events }) => events.length === 1);
+    await send('POST', '', { title: 'first', place: 5 });
+    await stream.until(({ told }) => told.includes('count'));
+    t.equal(stream.told[1], `leave ${ids[2]}`);
+    t.match(stream.events[2], { event: 'enter', data: { index: 0 } });
+    await send('PATCH', `/${ids[0]}`, { place: 25 });
+    await agrees(stream, '?sort=place');
+    await send('DELETE', `/${ids[0]}`);
+    await agrees(stream, '?sort=place');
+    t.strictSame(stream.faults, []);
+  });
+
+  t.test('several writes at once are told once, and a write that is rolled back never', async (t) => {
+    const { url, send, store, agrees } = await start(t, Tasks);
+    const ids = await store({ title: 'A' }, { title: 'B' });
+    const stream = await EventStream.open(t, url);
+    await stream.until(({ events }) => events.length === 1);
+    await send('PATCH', '', ids.map((id) => ({ id: Number(id), title: `new ${id}` })) as object);
+    await agrees(stream);
+    t.strictSame(
+      stream.told.slice(1),
+      ids.map((id) => `change ${id}`),
+    );
+    await t.rejects(
+      send('PATCH', '', [
+        { id: Number(ids[0]), title: 'lost' },
+        { id: 999_999, title: 'none' },
+      ] as object),
+    );
+    await send('PATCH', `/${ids[1]}`, { title: 'kept' });
+    await stream.until(({ told }) => told.length === 4);
+    t.notMatch(JSON.stringify(stream.events), /lost/);
+  });
+
+  t.test('a job tells by tellLists, and only once it has committed', async (t) => {
+    const { url, store } = await start(t, Tasks);
+    const [id] = await store({ title: 'A' });
+    const stream = await EventStream.open(t, url);
+    await stream.until(({ events }) => events.length === 1);
+    const em = orm.em.fork();
+    await em.transactional(async (within) => {
+      await within.nativeUpdate(Task, { id: Number(id) }, { title: 'by a job' });
+      await tellLists({ em: within }, Task);
+    });
+    await stream.until(({ told }) => told.length === 2);
+    t.match(stream.events[1], { event: 'change', data: { record: { title: 'by a job' } } });
+  });
+
+  t.test('a client goes on from what it knows, with another process too, and is told the difference', async (t) => {
+    const first = await start(t, Tasks);
+    const [a, b] = await first.store({ title: 'A' }, { title: 'B' });
+    const before = await EventStream.open(t, first.url);
+    await before.until(({ events }) => events.length === 1);
+    before.close();
+    const same = await EventStream.open(t, first.url, { from: before });
+    await first.send('PATCH', `/${a}`, { title: 'A2' });
+    await same.until(({ events }) => events.length === 1);
+    t.strictSame(same.told, [`change ${a}`], 'nothing had changed, so nothing was told before');
+    same.close();
+    await first.send('DELETE', `/${b}`);
+    const made = await first.send('POST', '', { title: 'C' });
+
+    const other = fastify({ ...serverOptions(), forceCloseConnections: true });
+    t.teardown(() => other.close());
+    await other.register(viewset, { orm });
+    await other.register(live, { windowMs: 10 });
+    await other.register(new Router().register('tasks', Tasks).plugin);
+    const address = await other.listen({ port: 0, host: '127.0.0.1' });
+    const resumed = await EventStream.open(t, `${address}/tasks`, { from: same });
+    await resumed.until(({ events }) => events.length === 2);
+    t.strictSame(resumed.told, [`leave ${b}`, `enter ${String(made!['id'])}`]);
+    t.strictSame(resumed.faults, []);
+    await first.agrees(resumed);
+  });
+
+  t.test('an id that tells nothing gets a reset with the whole list', async (t) => {
+    const { url, store, send } = await start(t, Tasks);
+    await store({ title: 'A' });
+    const made = Buffer.from(JSON.stringify(['AAAAAAAAAAAA', 7, 'x'])).toString('base64url');
+    for (const id of ['12', 'AAAAAAAAAAAA', '%%%', made, Buffer.from('{').toString('base64url'), 'x'.repeat(9000)]) {
+      const stream = await EventStream.open(t, url, { headers: { 'last-event-id': id } });
+      await stream.until(({ events }) => events.length === 1);
+      t.equal(stream.events[0]!.event, 'reset', id.slice(0, 20));
+      t.strictSame(stream.events[0]!.data, await send('GET', ''));
+      stream.close();
+    }
+  });
+
+  t.test('after each event, a client that has got no further goes on behind it', async (t) => {
+    const { url, store, send } = await start(t, Tasks);
+    const ids = await store({ title: 'A' }, { title: 'B' }, { title: 'C' });
+    const whole = await EventStream.open(t, url);
+    await whole.until(({ events }) => events.length === 1);
+    await orm.em.fork().nativeDelete(Task, { id: Number(ids[1]) });
+    await orm.em.fork().nativeUpdate(Task, { id: Number(ids[2]) }, { title: 'C2' });
+    await send('POST', '', { title: 'D' });
+    await whole.until(({ told }) => told.length >= 4);
+    const all = whole.told.slice(1);
+    for (const [index, { id }] of whole.events.entries()) {
+      const stream = await EventStream.open(t, url, { headers: { 'last-event-id': id! } });
+      const rest = all.slice(index);
+      await stream.until(({ events }) => events.length === rest.length);
+      t.strictSame(stream.told, rest, `behind event ${index}`);
+      stream.close();
+    }
+  });
+
+  t.test('each client sees its own scope alone, and what leaves it leaves the list', async (t) => {
+    class OwnTasks extends ModelViewSet(Task, {
+      ...common,
+      write: writeShape(Task, ['title', 'place', 'done']),
+      live: true,
+      permissionClasses: [IsOwner('owner', { scope: true })],
+    }) {}
+    const { url, send, store, agrees } = await start(t, OwnTasks, {}, withUsers);
+    const [a] = await store({ title: 'A', owner: 1 }, { title: 'B', owner: 2 });
+    const one = await EventStream.open(t, url, { headers: { user: '1' } });
+    const two = await EventStream.open(t, url, { headers: { user: '2' } });
+    await one.until(({ events }) => events.length === 1);
+    await two.until(({ events }) => events.length === 1);
+    await send('POST', '', { title: 'C' }, { user: '1' });
+    await agrees(one, '', { user: '1' });
+    await orm.em.fork().nativeUpdate(Task, { id: Number(a) }, { owner: 2 });
+    await send('POST', '', { title: 'D' }, { user: '1' });
+    await agrees(one, '', { user: '1' });
+    await agrees(two, '', { user: '2' });
+    t.ok(one.told.includes(`leave ${a}`));
+    t.ok(two.told.includes(`enter ${a}`));
+    t.notMatch(JSON.stringify(one.events), /"B"/);
+    t.notMatch(JSON.stringify(two.events), /"C"|"D"/);
+  });
+
+  t.test('a sender who may not have the list any more is told so, and nothing else', async (t) => {
+    const banned = new Set<number>();
+    const ended = new Set<string>();
+    class Guarded extends ModelViewSet(Task, {
+      ...common,
+      live: true,
+      permissionClasses: [
+        class extends Permission {
+          override hasPermission({ user }: FastifyRequest) {
+            return user !== null && !banned.has(Number(user.id));
+          }
+        },
+      ],
+    }) {}
+    const { app, url, send, store } = await start(t, Guarded, {}, (app) => {
+      withUsers(app);
+      app.viewset.live.identify.add(async (request) => {
+        if (ended.has(String(request.headers['user']))) throw new Unauthorized();
+      });
+    });
+    const [a] = await store({ title: 'A' });
+    t.equal((await EventStream.open(t, url)).response.status, 401);
+    const streams = await Promise.all(['1', '2', '3'].map((user) => EventStream.open(t, url, { headers: { user } })));
+    for (const stream of streams) await stream.until(({ events }) => events.length === 1);
+    banned.add(1);
+    ended.add('2');
+    await send('PATCH', `/${a}`, { title: 'not for them' }, { user: '3' });
+    for (const stream of streams.slice(0, 2)) await stream.until(({ isEnded }) => isEnded);
+    t.match(streams[0]!.events[1], { event: 'end', data: { status: 403 } });
+    t.match(streams[1]!.events[1], { event: 'end', data: { status: 401 } });
+    await streams[2]!.until(({ told }) => told.length === 2);
+    t.equal(streams[0]!.events.length + streams[1]!.events.length, 4);
+    t.equal(app.viewset.live.send === undefined, false);
+  });
+
+  t.test(
+    'a list whose request is in a transaction of a hook is refused: what it holds, the stream would not',
+    async (t) => {
+      const { url, send, store } = await start(t, Tasks, {}, (app) => {
+        app.addHook('preHandler', async (request) => {
+          if (request.headers['user'] === 'in') await request.em.begin();
+        });
+        app.addHook('onSend', async ({ em }) => {
+          if (em.isInTransaction()) await em.rollback();
+        });
+      });
+      await store({ title: 'A' });
+      // The driver of MongoDB reads nothing in a transaction that begins outside of its own.
+      if (database !== 'mongodb') t.equal((await send('GET', '', undefined, { user: 'in' }))!['count'], 1);
+      t.equal((await EventStream.open(t, url, { headers: { user: 'in' } })).response.status, 500);
+      t.equal((await EventStream.open(t, url)).response.status, 200);
+    },
+  );
+
+  t.test('clients with the same question share one answer of the database', async (t) => {
+    let pages = 0;
+    class CountedTasks extends ModelViewSet(Task, { ...common, live: true, pagination: CountedPages }) {}
+    CountedPages.onPage = () => (pages += 1);
+    const { url, send, agrees } = await start(t, CountedTasks, { maxConnectionsPerUser: 100 }, withUsers);
+    const streams = await Promise.all(
+      Array.from({ length: 30 }, (_, index) =>
+        EventStream.open(t, `${url}?done=false&page=1`, { headers: { user: String(index % 5) } }),
+      ),
+    );
+    const other = await EventStream.open(t, `${url}?done=true&page=1`);
+    for (const stream of [...streams, other]) await stream.until(({ events }) => events.length === 1);
+    pages = 0;
+    await send('POST', '', { title: 'A' });
+    for (const stream of streams) await stream.until(({ told }) => told.includes('count'));
+    t.ok(pages <= 4, `${pages} pages were read, of two questions in one round or two`);
+    await agrees(streams[0]!, '?done=false&page=1');
+  });
+
+  t.test('pages by cursor and chosen fields are followed as they are', async (t) => {
+    class CursorTasks extends ModelViewSet(Task, { ...common, live: true, fields: true, pagination: SmallCursors }) {}
+    const { url, send, store } = await start(t, CursorTasks);
+    const [a] = await store({ title: 'A' }, { title: 'B' }, { title: 'C' }, { title: 'C2' });
+    const stream = await EventStream.open(t, `${url}?fields=title&sort=-id`);
+    await stream.until(({ events }) => events.length === 1);
+    t.equal(typeof stream.events[0]!.data['next_cursor'], 'string');
+    await send('PATCH', `/${a}`, { title: 'not on this page' });
+    await send('POST', '', { title: 'D' });
+    await stream.until(({ told }) => told.length === 3);
+    t.strictSame(stream.events[2]!.data['record'], { title: 'D' });
+    t.match(stream.told.join(), /^list,leave \d+,enter \d+$/, 'the cursors alone are no news');
+  });
+
+  t.test('an action that lists is not live: it has permissions of its own', async (t) => {
+    class ActingTasks extends ModelViewSet(Task, { ...common, live: true }) {
+      mine = action(
+        { answers: 'page', permissionClasses: [AllowAny] },
+        (request, reply) => this.list(request, reply) as never,
+      );
+    }
+    const { url } = await start(t, ActingTasks);
+    const answer = await fetch(`${url}/mine`, { headers: { accept: 'text/event-stream' } });
+    t.equal(answer.status, 200);
+    t.match(answer.headers.get('content-type'), /json/);
+  });
+
+  t.test('HTTP/2 streams too', async (t) => {
+    const app = fastify({ http2: true });
+    t.teardown(() => app.close());
+    await app.register(viewset, { orm });
+    await app.register(live, { windowMs: 10 });
+    await app.register(new Router().register('tasks', Tasks).plugin);
+    const session = connect(await app.listen({ port: 0, host: '127.0.0.1' }));
+    t.teardown(() => session.destroy());
+    const stream = session.request({ ':path': '/tasks', accept: 'text/event-stream' });
+    let text = '';
+    stream.setEncoding('utf8').on('data', (part: string) => (text += part));
+    await until(() => text.includes('event: list'));
+    await app.inject({ method: 'POST', url: '/tasks', payload: { title: 'by HTTP/2' } });
+    await until(() => text.includes('by HTTP/2'));
+    t.equal(stream.closed, false);
+  });
+
+  t.test('what a stream could not tell truly fails at start', async (t) => {
+    const refused = async (options: object, ...others: (new () => ViewSet)[]) => {
+      class View extends ModelViewSet(Task, { ...common, ...options }) {}
+      const app = fastify(serverOptions());
+      t.teardown(() => app.close());
+      await app.register(viewset, { orm });
+      await app.register(live);
+      const router = new Router().register('tasks', View);
+      for (const [index, Other] of others.entries()) router.register(`others${index}`, Other);
+      await app.register(router.plugin);
+      await app.ready();
+    };
+    class Silent extends ModelViewSet(Task, common) {}
+    class Told extends ModelViewSet(Task, { ...common, live: 'writes' }) {}
+    class Deaf extends ModelViewSet(Task, { ...common, live: false }) {}
+    class Reading extends ModelViewSet(Task, { read }) {}
+    await t.rejects(refused({ live: true }, Silent), /Silent: its create would not reach the lists of View/);
+    await refused({ live: true }, Told, Deaf, Reading);
+    await t.rejects(refused({ live: true, read: readShape(Task, ['title']) }), /have to show "id"/);
+    await t.rejects(refused({ live: true, operations: ['create'] }), /needs the operation "list"/);
+    await t.rejects(refused({ live: 'yes' }), /"live" must be true, false or "writes"/);
+    const bare = fastify(serverOptions());
+    t.teardown(() => bare.close());
+    await bare.register(viewset, { orm });
+    await t.rejects(
+      async () => bare.register(new Router().register('tasks', Tasks).plugin),
+      /needs a plugin that sends live lists/,
+    );
+    const wrong = fastify(serverOptions());
+    t.teardown(() => wrong.close());
+    await wrong.register(viewset, { orm });
+    await t.rejects(async () => wrong.register(live, { pollMs: 0 }), /live: option "pollMs"/);
+  });
+
+  t.test('a list is asked for after some time even if nothing was told of', async (t) => {
+    const ended = new Set<string>();
+    const { url, store } = await start(t, Tasks, { refreshMs: 50, pollMs: 20 }, (app) => {
+      app.viewset.live.identify.add(async (request) => {
+        if (ended.has(String(request.headers['user']))) throw new Unauthorized();
+      });
+    });
+    const [a] = await store({ title: 'A' });
+    const stream = await EventStream.open(t, url, { headers: { user: '1' } });
+    await stream.until(({ events }) => events.length === 1);
+    await orm.em.fork().nativeUpdate(Task, { id: Number(a) }, { title: 'past the views' });
+    await stream.until(({ events }) => events.length === 2);
+    ended.add('1');
+    await stream.until(({ isEnded }) => isEnded);
+    t.equal(stream.told.at(-1), 'end');
+  });
+
+  t.test('HEAD, unlive lists, wrong parameters and closing answer as any list does', async (t) => {
+    const { app, url, store, send } = await start(t, Tasks, { maxConnectionsPerUser: 2 });
+    await store({ title: 'A' });
+    const accept = 'text/event-stream';
+    const head = await fetch(url, { method: 'HEAD', headers: { accept } });
+    t.equal(head.headers.get('content-type'), accept);
+    t.equal((await fetch(`${url}?wrong=1`, { headers: { accept } })).status, 400);
+    t.equal((await fetch(`${url}?page=x`, { headers: { accept } })).status, 400);
+    const [one, two] = [await EventStream.open(t, url), await EventStream.open(t, url)];
+    t.equal((await fetch(url, { headers: { accept } })).status, 429);
+    one.close();
+    await until(async () => {
+      const again = await EventStream.open(t, url);
+      return again.response.status === 200;
+    });
+    t.equal((await send('GET', ''))!['count'], 1);
+    await app.close();
+    await two.until(({ isEnded }) => isEnded);
+  });
+
+  t.test('a note that is committed late is not overlooked', async (t) => {
+    const { url, send, store } = await start(t, Tasks, { pollMs: 10 });
+    const [a] = await store({ title: 'A' });
+    const stream = await EventStream.open(t, url);
+    await stream.until(({ events }) => events.length === 1);
+    const begun = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const isAlone = orm.em.getPlatform().getDefaultSchemaName() !== 'public' && database === 'sqlite';
+    const early = orm.em.fork().transactional(async (em) => {
+      await tellLists({ em }, Task);
+      await em.nativeUpdate(Task, { id: Number(a) }, { title: 'begun first' });
+      begun.resolve();
+      if (!isAlone) await goOn.promise;
+    });
+    await begun.promise;
+    if (!isAlone) {
+      for (const title of ['B', 'C']) {
+        await send('POST', '', { title });
+        await stream.until(({ records }) => records.some(({ record }) => record['title'] === title));
+      }
+    }
+    goOn.resolve();
+    await early;
+    await stream.until(({ records }) => records.some(({ record }) => record['title'] === 'begun first'));
+    t.strictSame(stream.faults, []);
+  });
+});

@@ -1,0 +1,32 @@
+/** The document of a view whose lists can be followed. */
+import { defineEntity, p } from '@mikro-orm/core';
+import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
+import t from 'tap';
+import { openSqlite } from '../../core/test/support/databases.ts';
+import { documentOf, startApp } from './support/app.ts';
+import { isSound } from './support/sound.ts';
+
+const Note = defineEntity({
+  name: 'Note',
+  properties: { id: p.integer().primary(), title: p.string().length(20) },
+});
+const declared = { read: readShape(Note, ['id', 'title']), write: writeShape(Note, ['title']) };
+class Notes extends ModelViewSet(Note, { ...declared, live: true }) {}
+class Others extends ModelViewSet(Note, { ...declared, live: 'writes' }) {}
+
+t.test('a list that can be followed is JSON or a stream of events', async (t) => {
+  const orm = await openSqlite(t, { entities: [Note] });
+  const router = new Router({ prefix: 'api' }).register('notes', Notes).register('others', Others);
+  const app = await startApp(t, orm, (made) => {
+    made.viewset.writeListeners.set('live', async () => {});
+    void made.register(router.plugin);
+  });
+  const document = await documentOf(app);
+  await isSound(t, document);
+  const typesOf = (path: string): string[] => {
+    const { responses } = document.paths[path]!.get!;
+    return Object.keys((responses as never as Record<string, { content: object }>)['200']!.content);
+  };
+  t.strictSame(typesOf('/api/notes'), ['application/json', 'text/event-stream']);
+  t.strictSame(typesOf('/api/others'), ['application/json']);
+});
