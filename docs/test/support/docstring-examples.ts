@@ -30,7 +30,7 @@ export function docstringExamples(root: string, folder: string): DocstringExampl
 /** Lists the names that a source file exports. */
 export function exportedNames(text: string): string[] {
   const declared = text.matchAll(
-    /^export (?:declare )?(?:abstract )?(?:async )?(?:class|function|const|interface|type) (\w+)/gm,
+    /^export (?:declare )?(?:abstract )?(?:async )?(?:class|function\*?|const|interface|type) (\w+)/gm,
   );
   const lists = text.matchAll(/^export (?:type )?\{([^}]*)\}/gm);
   const listed = [...lists].flatMap(([, list = '']) =>

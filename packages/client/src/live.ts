@@ -30,7 +30,7 @@ type PageOf<View extends Listing> = Awaited<ReturnType<View['list']>>;
  * @param options `fetch` is used instead of the platform's, not the client's
  * @throws ApiError if the server refuses the list, also later, as when the token has expired
  * @example
- * for await (const { results } of watch(api.products, { sort: '-price' })) show(results);
+ * for await (const { results } of watch(api.products, { sort: '-price' })) console.log(results);
  */
 export async function* watch<View extends Listing>(
   view: View,

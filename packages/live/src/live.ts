@@ -73,7 +73,7 @@ export const live = fp(
  * @param request a request, or `{ em }` of a job
  * @example
  * await em.transactional(async (em) => {
- *   await em.nativeUpdate(Product, { stock: 0 }, { hidden: true });
+ *   await em.nativeUpdate(Product, { stock: 0 }, { deleted_at: new Date() });
  *   await tellLists({ em }, Product);
  * });
  */

@@ -57,6 +57,7 @@ const RECONNECT_MS = 2000;
  * @param connect makes a client of `pg`, which is not connected yet. It is called again when the connection is lost
  * @param channel a name without quotes, shared by the processes of one application. Default: `viewset_live`
  * @example
+ * import { Client } from 'pg';
  * await app.register(live, { wakeUps: postgresWakeUps(() => new Client(process.env.DATABASE_URL)) });
  */
 export function postgresWakeUps(connect: () => PostgresClient, channel = 'viewset_live'): WakeUps {
@@ -114,6 +115,8 @@ interface WatchedCollection {
  *
  * @param collection gives the collection of `ListChange`
  * @example
+ * import { MikroORM } from '@mikro-orm/mongodb';
+ * const orm = await MikroORM.init({ dbName: 'shop', entities: [ListChange, ListVersion] });
  * await app.register(live, { wakeUps: mongoWakeUps(() => orm.em.getCollection(ListChange)) });
  */
 export function mongoWakeUps(collection: () => WatchedCollection): WakeUps {
