@@ -94,7 +94,7 @@ async function attempt(
   try {
     ready = readyOperation(batch, batch.operations[index]!, answers);
   } catch (error) {
-    if (error instanceof BadReference) return refused(error.message);
+    if (error instanceof BadReference) return refused(error);
     throw error;
   }
   const isCounted = !known.has(index);
@@ -120,8 +120,8 @@ function idsIn({ path, body }: BatchOperation): string[] {
   return references.map((reference) => idIn(reference)!);
 }
 
-function refused(message: string): SentOperation {
-  const details: ErrorDetail[] = [{ in: 'body', path: '', message }];
+function refused({ place, message }: BadReference): SentOperation {
+  const details: ErrorDetail[] = [{ in: place, path: '', message }];
   const body = { error: `Invalid reference: ${message}`, code: 'invalid_usage', details };
   return { status: 400, headers: {}, body, allHeaders: {}, error: undefined };
 }

@@ -316,6 +316,25 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     t.match(body.answers[3].body, { text: 'value' });
   });
 
+  await t.test('a query takes any text, number or boolean', async (t) => {
+    const app = await open(t, orm);
+    const data = { dots: '..', empty: '', escaped: 'a&b={n.id}?', yes: true };
+    const { status, body } = await send(app, [
+      post('/notes', { text: 'n', data }, { id: 'n' }),
+      ...['..', 'a&b={n.id}?', 'true'].map((text) => post('/notes', { text })),
+      ...['dots', 'escaped', 'yes'].map((name) => ({ method: 'GET', path: `/notes?text={n.data.${name}}` })),
+      { method: 'GET', path: '/notes?text={n.data.empty}' },
+    ]);
+    t.equal(status, 200, JSON.stringify(body));
+    const found = body.answers.slice(4).map((answer: { body: { results: { text: string }[] } }) => answer.body.results);
+    t.match(found, [[{ text: '..' }], [{ text: 'a&b={n.id}?' }], [{ text: 'true' }], []]);
+    const segment = await send(app, [
+      post('/notes', { text: 'n', data }, { id: 'n' }),
+      { method: 'GET', path: '/notes/{n.data.dots}' },
+    ]);
+    t.match(segment.body.details, [{ path: '/operations/1/path', message: /no value that a path can have/ }]);
+  });
+
   await t.test('refuses references that lead nowhere, with their index', async (t) => {
     const app = await open(t, orm);
     const first = post('/notes', { text: 'one', data: { list: [1] } }, { id: 'n' });
@@ -332,7 +351,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     for (const path of ['/notes/{n.nothing}', '/notes/{n.data}', '/notes/{n.data.list}']) {
       t.match(
         (await send(app, [first, { method: 'GET', path }])).body,
-        { operations: [{ index: 1, status: 400 }] },
+        { details: [{ path: '/operations/1/path' }], operations: [{ index: 1, status: 400 }] },
         path,
       );
     }
@@ -454,6 +473,11 @@ async function refusals(t: Test, orm: MikroORM, count: () => Promise<number[]>):
     ]);
     t.equal(status, 422);
     t.match(body.operations, [{ index: 1, status: 400, body: { error: /exceed 1048576 bytes/ } }]);
+    // 6 gigabytes, if it were written out.
+    const path = `/notes?text=${'{n.data.text}'.repeat(30_000)}`;
+    const long = post('/notes', { text: 'n', data: { text: 'x'.repeat(200_000) } }, { id: 'n' });
+    const inPath = await send(app, [long, { method: 'GET', path }]);
+    t.match(inPath.body.details, [{ path: '/operations/1/path', message: /exceed 1048576 bytes/ }]);
   });
   await t.test('refuses numbers that JavaScript would round', async (t) => {
     const app = await open(t, orm);
