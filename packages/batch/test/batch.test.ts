@@ -6,6 +6,7 @@ import { Type } from 'typebox';
 import {
   action,
   afterCommit,
+  type FormatError,
   InvalidUsage,
   IsAuthenticated,
   ModelViewSet,
@@ -96,6 +97,11 @@ class ClosedViewSet extends ModelViewSet(Note, {
   permissionClasses: [IsAuthenticated],
   throttles: [new UserRateLimit(2, 60)],
 }) {}
+class EnvelopedViewSet extends ModelViewSet(Note, {
+  read: readShape(Note, ['id', 'text']),
+  write: writeShape(Note, ['text']),
+  envelope: { one: 'note', many: 'notes' },
+}) {}
 class OwnViewSet extends ModelViewSet(Note, { read: readShape(Note, ['id', 'text']) }) {
   override retrieve(request: FastifyRequest, reply: FastifyReply) {
     return super.retrieve(request, reply);
@@ -122,6 +128,7 @@ async function open(
     .register('notes', NoteViewSet)
     .register('closed', ClosedViewSet)
     .register('own', OwnViewSet)
+    .register('enveloped', EnvelopedViewSet)
     .register('batch', Batch);
   return testApp(t, orm, [router], { options, ...(before && { before }) });
 }
@@ -207,6 +214,31 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
       ],
     );
     t.strictSame(await count(), [0, 0, 0]);
+  });
+
+  await t.test("tells faults whatever the application's format of errors", async (t) => {
+    const formatError: FormatError = ({ statusCode, message, details = [] }) => ({
+      status: statusCode === 400 ? 422 : statusCode === 429 ? 503 : statusCode,
+      body: { problem: message, places: details.map(({ path }) => path) },
+    });
+    const errorSchema = Type.Object({ problem: Type.String() });
+    const app = await open(t, orm, { formatError, errorSchema });
+    const { status, body } = await send(app, [
+      post('/enveloped', { note: { text: 1 } }),
+      post('/notes', { text: 2 }, { id: 'n' }),
+      { method: 'GET', path: '/notes/{n.id}' },
+      post('/enveloped', {}),
+    ]);
+    t.equal(status, 422);
+    t.match(body.problem, /^Operation 0 failed: Invalid body: text must be/);
+    t.strictSame(body.places, ['/operations/0/body/note/text', '/operations/1/body/text', '/operations/3/body/note']);
+    isOpen = false;
+    t.match(await send(app, [post('/orders', { code: 'one' })]), {
+      body: { problem: /^Operation 0 failed: Authentication is required/ },
+    });
+    const closed = { method: 'GET', path: '/closed' };
+    const many = await send(app, [closed, closed, closed], { 'x-user': 'ann' });
+    t.match(many, { status: 503, headers: { 'retry-after': /\d/ }, body: { problem: /^Operation 2 failed/ } });
   });
 
   await t.test('keeps a status that says something of the whole request', async (t) => {
