@@ -3,6 +3,7 @@
  * text and the same values. Every value is another one, so that two that have changed places are found.
  */
 import { defineEntity, type EntityMetadata, type EntityProperty, p, Type } from '@mikro-orm/core';
+import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import { bindChildren } from '../../src/backends/sql/children-statement.ts';
 import type { Bound } from '../../src/backends/sql/dialects/reader.ts';
@@ -86,6 +87,27 @@ const Chief = defineEntity({
   properties: { stars: p.integer().nullable() },
 });
 
+/** Chooses the first of several the more often, the more draws it makes: more statements are alike. */
+class Skewed extends Dice {
+  readonly #draws: number;
+
+  constructor(seed: number, draws: number) {
+    super(seed);
+    this.#draws = draws;
+  }
+
+  override below(limit: number): number {
+    return Math.min(...Array.from({ length: this.#draws }, () => super.below(limit)));
+  }
+}
+
+/** A statement as it is bound by an entity that has bound others, by a new one, and by that once more. */
+interface Twice {
+  readonly known: Bound;
+  readonly written: Bound;
+  readonly again: Bound;
+}
+
 const ROUNDS = 6000;
 const NUMBERS = [
   'id',
@@ -134,7 +156,6 @@ forEachDatabase(
       warm.set(meta, plan);
       return plan;
     };
-    const coldPlan = (meta: EntityMetadata): EntityPlan => makeEntityPlan(em, dialect, meta, undefined);
 
     let last = 1000;
     const next = (): number => ++last;
@@ -223,21 +244,23 @@ forEachDatabase(
         ] as const);
         return some([meta.properties[name as never] as EntityProperty], inner(target));
       }
-      if (kind === 5) {
-        const keys = anyOrder(dice, meta).total;
-        const values = keys.map(({ path: { nullable, type } }) => {
-          if (nullable && dice.below(2) === 0) return null;
-          return type.kind === 'string' ? `${next()}` : next();
-        });
-        return { kind: 'after', keys, values };
-      }
+      if (kind === 5) return anyPlace(dice, meta);
       return anyComparison(dice, meta);
     }
 
+    function anyPlace(dice: Dice, meta: EntityMetadata): Condition {
+      const keys = anyOrder(dice, meta).total;
+      const values = keys.map(({ path: { nullable, type } }) => {
+        if (nullable && dice.below(2) === 0) return null;
+        return type.kind === 'string' ? `${next()}` : next();
+      });
+      return { kind: 'after', keys, values };
+    }
+
     function anyOrder(dice: Dice, meta: EntityMetadata): Order {
-      const keys = Array.from({ length: dice.below(3) }, (): OrderKey => {
+      const keys = Array.from({ length: (1 + dice.below(3)) % 3 }, (): OrderKey => {
         const names =
-          meta === firm ? ['name', 'rank'] : ['name', 'rank', 'boss.rank', 'twice', 'place.zip', 'firm.motto'];
+          meta === firm ? ['rank', 'name'] : ['rank', 'name', 'boss.rank', 'twice', 'place.zip', 'firm.motto'];
         const key = meta !== firm && dice.below(3) === 0 ? toldPath(dice, meta) : path(meta, dice.oneOf(names));
         return { path: key, descending: dice.below(2) === 0 };
       });
@@ -258,10 +281,10 @@ forEachDatabase(
 
     const keyOf = (meta: EntityMetadata): Condition => compare(path(meta, 'id'), 'exact', next());
 
-    function bothOf(dice: Dice): readonly [Bound, Bound] {
-      const meta = dice.oneOf([...metas, firm]);
+    function anyStatement(dice: Dice, kind: number): Twice {
+      const meta = kind < 3 ? dice.oneOf([...metas, firm]) : metas[0]!;
       const of = dice.oneOf(['client', 'view'] as const);
-      const condition = anyCondition(dice, meta, dice.below(3));
+      const condition = dice.below(3) === 0 ? anyPlace(dice, meta) : anyCondition(dice, meta, dice.below(3));
       const order = anyOrder(dice, meta);
       const question = (plan: EntityPlan, target = meta, asked = condition, by = order) => ({
         em,
@@ -272,9 +295,15 @@ forEachDatabase(
         related: undefined,
       });
       const columns = anyColumns(dice, meta);
-      const kind = dice.below(meta === metas[0] ? 5 : 3);
-      const twice = (bind: (planOf: (meta: EntityMetadata) => EntityPlan) => Bound) =>
-        [bind(warmPlan), bind(coldPlan)] as const;
+      const twice = (bind: (planOf: (meta: EntityMetadata) => EntityPlan) => Bound): Twice => {
+        const plans = new Map<EntityMetadata, EntityPlan>();
+        const newPlan = (of: EntityMetadata): EntityPlan => {
+          const plan = plans.get(of) ?? makeEntityPlan(em, dialect, of, undefined);
+          plans.set(of, plan);
+          return plan;
+        };
+        return { known: bind(warmPlan), written: bind(newPlan), again: bind(newPlan) };
+      };
       if (kind < 2) {
         const select = {
           columns: dice.below(6) === 0 ? COUNT : columns,
@@ -294,7 +323,7 @@ forEachDatabase(
           .map((name) => ({ path: path(meta, name), value: dice.below(5) === 0 ? null : next() }));
         const returning = [path(meta, 'id'), ...(dice.below(2) === 0 ? [path(meta, 'name')] : [])];
         const writes = dice.oneOf(['insert', 'update', 'delete'] as const);
-        if (writes === 'update' && assignments.length === 0) return bothOf(dice);
+        if (writes === 'update' && assignments.length === 0) return anyStatement(dice, kind);
         const write = {
           kind: writes,
           assignments: writes === 'delete' ? [] : assignments,
@@ -349,19 +378,18 @@ forEachDatabase(
     const seen = new Set<object>();
     let found = 0;
     for (let round = 0; round < ROUNDS; round++) {
-      const [known, written] = bothOf(new Dice(SEED + round));
+      const seed = `seed ${SEED + round}`;
+      const dice = new Skewed(SEED + round, 1 + (round % 6));
+      const { known, written, again } = anyStatement(dice, Math.floor(round / 6) % 5);
       if (seen.has(known.statement)) found++;
       seen.add(known.statement);
-      if (
-        known.statement.sql === written.statement.sql &&
-        JSON.stringify(known.values) === JSON.stringify(written.values)
-      ) {
-        continue;
-      }
-      t.equal(known.statement.sql, written.statement.sql, `seed ${SEED + round}`);
-      t.strictSame(known.values, written.values, `seed ${SEED + round}`);
-      break;
+      const isSame = known.statement.sql === written.statement.sql && isDeepStrictEqual(known.values, written.values);
+      if (!isSame) t.strictSame([known.statement.sql, known.values], [written.statement.sql, written.values], seed);
+      // A text is kept only if the shape has its values in their order. A very long one is not.
+      const isKept = again.statement === written.statement || written.statement.sql.length > 1800;
+      if (!isKept) t.fail(`${seed}: the text is written each time: ${written.statement.sql}`);
+      if (!isSame || !isKept) break;
     }
-    t.ok(found > ROUNDS / 20, 'many of them were known');
+    t.ok(found > ROUNDS / 10, `${found} of ${ROUNDS} were known`);
   },
 );
