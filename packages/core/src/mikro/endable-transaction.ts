@@ -9,6 +9,8 @@ export interface EndableTransaction {
   readonly transaction: object;
   /** Has every statement fail that comes from now on, with the error that `problem` makes. */
   readonly end: (problem: () => Error) => void;
+  /** Tells if a statement has failed, whether or not somebody caught its error. */
+  readonly hasFailed: () => boolean;
 }
 
 /**
@@ -18,13 +20,20 @@ export interface EndableTransaction {
  */
 export function endable(own: object): EndableTransaction {
   let problem: (() => Error) | undefined;
+  let hasFailed = false;
+  const check = (): void => {
+    if (problem !== undefined) throw problem();
+  };
+  const failed = (error: unknown): never => {
+    hasFailed = true;
+    throw error;
+  };
   return {
-    transaction: guardTransaction(own, () => {
-      if (problem !== undefined) throw problem();
-    }),
+    transaction: guardTransaction(own, check, failed),
     end: (why) => {
       problem = why;
     },
+    hasFailed: () => hasFailed,
   };
 }
 
@@ -41,23 +50,30 @@ export function originalTransaction(transaction: object): object {
  * Makes a stand-in for a transaction.
  *
  * @param check is called with the name of each member that somebody asks for; may throw
+ * @param failed is called with the error of each statement of Kysely that fails, and throws it
  */
 export function guardTransaction<Transaction extends object>(
   transaction: Transaction,
   check: (name: string | symbol) => void,
+  failed?: (error: unknown) => never,
 ): Transaction {
   const standIn = new Proxy(transaction, {
     get(_target, name) {
       check(name);
       if (name === 'savepoint') {
         return (savepoint: string) => ({
-          execute: async () =>
-            guardTransaction(await (transaction as unknown as KyselyTransaction).savepoint(savepoint).execute(), check),
+          execute: async () => {
+            const within = await (transaction as unknown as KyselyTransaction).savepoint(savepoint).execute();
+            return guardTransaction(within, check, failed);
+          },
         });
       }
       // Kysely's private fields are those of the transaction itself.
       const value: unknown = Reflect.get(transaction, name, transaction);
-      return typeof value === 'function' ? (value.bind(transaction) as unknown) : value;
+      if (typeof value !== 'function') return value;
+      const bound = value.bind(transaction) as (...args: unknown[]) => unknown;
+      if (name !== 'executeQuery' || failed === undefined) return bound;
+      return (...args: unknown[]) => (bound(...args) as Promise<unknown>).catch(failed);
     },
   });
   originals.set(standIn, transaction);

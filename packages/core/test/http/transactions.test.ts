@@ -151,6 +151,28 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, onLibSql: tru
     }
   });
 
+  t.test('what was written before an error that work catches is stored if the client is told so', async (t) => {
+    await fill();
+    class CarefulViewSet extends BookViewSet {
+      careless = action({ methods: ['post'], transaction: true }, async ({ em }) => {
+        await em.insert(Book, { title: 'Careless' });
+        await em.insert(Book, { id: 101, title: 'Twice' }).catch(() => {});
+        return {};
+      });
+      careful = action({ methods: ['post'], transaction: true }, async (request) => {
+        await request.em.insert(Book, { title: 'Careful' });
+        await inTransaction(request, () => request.em.insert(Book, { id: 101, title: 'Twice' })).catch(() => {});
+        return {};
+      });
+    }
+    const app = await testApp(t, orm, [new Router().register('books', CarefulViewSet)]);
+    const careless = await app.inject({ method: 'POST', url: '/books/careless', payload: {} });
+    t.equal((await titles()).includes('Careless'), careless.statusCode === 200, careless.body);
+    const careful = await app.inject({ method: 'POST', url: '/books/careful', payload: {} });
+    t.equal((await titles()).includes('Careful'), careful.statusCode === 200, careful.body);
+    if (database !== 'mongodb') t.equal(careful.statusCode, 200, careful.body);
+  });
+
   t.test('a transaction per request, begun in preHandler and ended in onSend', async (t) => {
     for (const View of [BookViewSet, OuterViewSet, HookedOuterViewSet]) {
       await fill();
