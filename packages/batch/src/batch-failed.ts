@@ -18,7 +18,8 @@ export interface Failure extends FailedOperation {
   readonly error: HttpError | undefined;
 }
 
-const MAX_DETAILS = 50;
+/** The greatest number of faults that a response tells. */
+export const MAX_DETAILS = 50;
 
 /** The headers that tell a client what to do about the status of the whole response. */
 const KEPT_HEADERS: ReadonlySet<string> = new Set(['retry-after', 'www-authenticate']);
