@@ -69,12 +69,15 @@ function optionsOf(whole: FastifyRequest, { method, url, headers = {}, body }: R
   ) as [string, string | string[]][];
   const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   const hasBody = body !== undefined;
+  // HTTP/2 has the host in a header of its own.
+  const { ':authority': authority, host = authority } = whole.headers;
   return {
     method,
     url,
     validate: false,
     headers: {
       ...Object.fromEntries([...inherited, ...own]),
+      ...(typeof host === 'string' && { host }),
       accept: 'application/json',
       ...(hasBody && { 'content-type': 'application/json' }),
     },
