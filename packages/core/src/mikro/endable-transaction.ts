@@ -9,7 +9,7 @@ export interface EndableTransaction {
   readonly transaction: object;
   /** Has every statement fail that comes from now on, with the error that `problem` makes. */
   readonly end: (problem: () => Error) => void;
-  /** Tells if a statement has failed, whether or not somebody caught its error. */
+  /** Tells if a statement of Kysely has failed, whether or not somebody caught its error. */
   readonly hasFailed: () => boolean;
 }
 
@@ -20,21 +20,44 @@ export interface EndableTransaction {
  */
 export function endable(own: object): EndableTransaction {
   let problem: (() => Error) | undefined;
-  let hasFailed = false;
-  const check = (): void => {
-    if (problem !== undefined) throw problem();
-  };
-  const failed = (error: unknown): never => {
-    hasFailed = true;
-    throw error;
-  };
+  const watched = watch(own);
   return {
-    transaction: guardTransaction(own, check, failed),
+    transaction: guardTransaction(own, () => {
+      if (problem !== undefined) throw problem();
+    }),
     end: (why) => {
       problem = why;
     },
-    hasFailed: () => hasFailed,
+    hasFailed: () => watched.hasFailed,
   };
+}
+
+/** What runs the statements of a transaction of Kysely, and of those within it. */
+interface Executor {
+  executeQuery(...query: unknown[]): Promise<unknown>;
+}
+
+interface Watched {
+  hasFailed: boolean;
+}
+
+const executors = new WeakMap<Executor, Watched>();
+
+/** Notes if a statement fails. Other backends than those of Kysely have no executor. */
+function watch(own: { readonly getExecutor?: () => Executor }): Watched {
+  const executor = own.getExecutor?.();
+  if (executor === undefined) return { hasFailed: false };
+  const known = executors.get(executor);
+  if (known !== undefined) return known;
+  const watched = { hasFailed: false };
+  executors.set(executor, watched);
+  const executeQuery = executor.executeQuery.bind(executor);
+  executor.executeQuery = (...query) =>
+    executeQuery(...query).catch((error: unknown) => {
+      watched.hasFailed = true;
+      throw error;
+    });
+  return watched;
 }
 
 /** The transactions that stand-ins stand for. */
@@ -50,30 +73,23 @@ export function originalTransaction(transaction: object): object {
  * Makes a stand-in for a transaction.
  *
  * @param check is called with the name of each member that somebody asks for; may throw
- * @param failed is called with the error of each statement of Kysely that fails, and throws it
  */
 export function guardTransaction<Transaction extends object>(
   transaction: Transaction,
   check: (name: string | symbol) => void,
-  failed?: (error: unknown) => never,
 ): Transaction {
   const standIn = new Proxy(transaction, {
     get(_target, name) {
       check(name);
       if (name === 'savepoint') {
         return (savepoint: string) => ({
-          execute: async () => {
-            const within = await (transaction as unknown as KyselyTransaction).savepoint(savepoint).execute();
-            return guardTransaction(within, check, failed);
-          },
+          execute: async () =>
+            guardTransaction(await (transaction as unknown as KyselyTransaction).savepoint(savepoint).execute(), check),
         });
       }
       // Kysely's private fields are those of the transaction itself.
       const value: unknown = Reflect.get(transaction, name, transaction);
-      if (typeof value !== 'function') return value;
-      const bound = value.bind(transaction) as (...args: unknown[]) => unknown;
-      if (name !== 'executeQuery' || failed === undefined) return bound;
-      return (...args: unknown[]) => (bound(...args) as Promise<unknown>).catch(failed);
+      return typeof value === 'function' ? (value.bind(transaction) as unknown) : value;
     },
   });
   originals.set(standIn, transaction);

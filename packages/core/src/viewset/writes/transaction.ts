@@ -134,12 +134,10 @@ async function oneTransaction<Result>(
     const result = await Promise.race([givenUp.promise, flushAfter(work())]);
     checkNotGivenUp(request);
     stopListening();
-    if (!isKept()) {
-      await rollback();
-    } else {
-      if (hasFailed()) await checkStatements(em, own);
-      await commit().catch(throwKnownError);
-    }
+    const isStored = isKept();
+    if (isStored && hasFailed()) await checkStatements(em, own);
+    if (isStored) await commit().catch((error: unknown) => throwKnownError(em, error));
+    else await rollback();
     end(hasEnded);
     em.setTransactionContext(outer);
     letGo();
@@ -159,16 +157,17 @@ async function oneTransaction<Result>(
     backend.releaseTransaction(own).catch(ignore);
   }
 
-  /** A constraint that is deferred is asked by COMMIT, whose errors MikroORM hands on as the driver's own. */
-  function throwKnownError(error: unknown): never {
-    throw backend.isLostRace(error) ? error : readError(backend.errors, em.getPlatform(), error);
-  }
-
   async function flushAfter(working: Promise<Result>): Promise<Result> {
     const result = await working;
     await em.flush();
     return result;
   }
+}
+
+/** A constraint that is deferred is asked by COMMIT, whose errors MikroORM hands on as the driver's own. */
+function throwKnownError(em: EntityManager, error: unknown): never {
+  const backend = backendOf(em);
+  throw backend.isLostRace(error) ? error : readError(backend.errors, em.getPlatform(), error);
 }
 
 /** PostgreSQL stores nothing after an error that no savepoint has caught, and answers COMMIT all the same. */
