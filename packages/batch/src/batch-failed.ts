@@ -14,9 +14,12 @@ export interface FailedOperation {
 /** The failure of one operation, with what is not for its own entry. */
 export interface Failure extends FailedOperation {
   readonly headers: Readonly<Record<string, string>>;
+  /** What the operation failed of; undefined if only its response says so. */
+  readonly error: HttpError | undefined;
 }
 
-const MAX_DETAILS = 50;
+/** The greatest number of faults that a response tells. */
+export const MAX_DETAILS = 50;
 
 /** The headers that tell a client what to do about the status of the whole response. */
 const KEPT_HEADERS: ReadonlySet<string> = new Set(['retry-after', 'www-authenticate']);
@@ -29,17 +32,19 @@ export class BatchFailed extends HttpError {
   /** The operations that have failed, in their order. */
   readonly operations: readonly FailedOperation[];
 
-  constructor(failures: readonly [Failure, ...Failure[]], cause?: unknown) {
-    const [{ index, status, body, headers }] = failures;
-    const kept = Object.entries(headers).filter(([name]) => KEPT_HEADERS.has(name));
+  constructor(failures: readonly [Failure, ...Failure[]]) {
+    const [first] = failures;
+    const { error } = first;
+    const status = statusOf(first);
+    const kept = Object.entries(first.headers).filter(([name]) => KEPT_HEADERS.has(name));
     super(
       endsBatch(status) ? status : 422,
       'batch_failed',
-      `Operation ${index} failed: ${messageOf({ status, body })}`,
+      `Operation ${first.index} failed: ${problemOf(first).message}`,
       {
         details: failures.flatMap(detailsOf).slice(0, MAX_DETAILS),
         headers: endsBatch(status) ? Object.fromEntries(kept) : {},
-        cause,
+        cause: error?.cause ?? error,
       },
     );
     this.operations = failures.map((failure) => {
@@ -58,24 +63,38 @@ export function endsBatch(status: number): boolean {
   return status === 401 || status === 429 || status >= 500;
 }
 
-function messageOf({ status, body }: Pick<FailedOperation, 'status' | 'body'>): string {
-  const { error } = Object(body) as { readonly error?: unknown };
-  return typeof error === 'string' ? error : `it answered ${status}`;
+/** Returns the status of a failure, before the application's format of errors changes it. */
+export function statusOf({ status, error }: Pick<Failure, 'status' | 'error'>): number {
+  return error?.statusCode ?? status;
+}
+
+/** What a failure says. */
+interface Problem {
+  readonly message: string;
+  readonly details?: readonly ErrorDetail[] | undefined;
+}
+
+function problemOf({ error, status, body }: Failure): Problem {
+  if (error !== undefined) return error;
+  const { error: message, details } = Object(body) as { readonly error?: unknown; readonly details?: unknown };
+  return {
+    message: typeof message === 'string' ? message : `it answered ${status}`,
+    details: Array.isArray(details) ? (details as unknown[]).filter(isDetail) : [],
+  };
 }
 
 function detailsOf(failure: Failure): ErrorDetail[] {
   const place = `/operations/${failure.index}`;
-  const { details } = Object(failure.body) as { readonly details?: unknown };
-  const known = Array.isArray(details) ? (details as unknown[]).filter(isDetail) : [];
-  if (known.length === 0) return [{ in: 'body', path: place, message: messageOf(failure) }];
-  return known.map(({ in: part, path, message }) =>
-    part === 'body'
-      ? { in: 'body', path: `${place}/body${path}`, message }
-      : { in: 'body', path: `${place}/path`, message: `${path.slice(1)} ${message}`.trim() },
+  const { message, details = [] } = problemOf(failure);
+  if (details.length === 0) return [{ in: 'body', path: place, message }];
+  return details.map((detail) =>
+    detail.in === 'body'
+      ? { in: 'body', path: `${place}/body${detail.path}`, message: detail.message }
+      : { in: 'body', path: `${place}/path`, message: `${detail.path.slice(1)} ${detail.message}`.trim() },
   );
 }
 
-/** The application may have a format of errors of its own. */
+/** A response may have another form of errors. */
 function isDetail(value: unknown): value is ErrorDetail {
   const { in: part, path, message } = Object(value) as Partial<Record<keyof ErrorDetail, unknown>>;
   return typeof part === 'string' && typeof path === 'string' && typeof message === 'string';

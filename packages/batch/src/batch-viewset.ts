@@ -8,6 +8,7 @@ import {
   wrongOption,
 } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
+import { MAX_DETAILS } from './batch-failed.ts';
 import { faultsOf } from './check-operations.ts';
 import { KnownRoutes } from './known-routes.ts';
 import { ANSWERS_SCHEMA, type BatchAnswers, batchSchema, FAILED_SCHEMA } from './operation.ts';
@@ -17,7 +18,7 @@ import { runBatch } from './run-batch.ts';
 export interface BatchOptions {
   /** The greatest number of operations. Default: 50. */
   readonly maxOperations?: number;
-  /** The largest batch, in bytes. The body of one operation with the values of its references is no larger either. Default: 1,048,576. */
+  /** The largest batch, in bytes. The values that references put into one body or path have the same limit. Default: 1,048,576. */
   readonly maxBytes?: number;
   /** Those who may send batches at all. Each operation asks its own permissions besides. Default: everybody. */
   readonly permissionClasses?: readonly PermissionClass[];
@@ -26,7 +27,6 @@ export interface BatchOptions {
 }
 
 const DEFAULTS = { maxOperations: 50, maxBytes: 1_048_576 };
-const MAX_DETAILS = 50;
 
 /**
  * Makes a view that takes several operations in one request and runs them in one transaction: all are stored, or none. Register it beside the

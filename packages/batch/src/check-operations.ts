@@ -27,9 +27,9 @@ export function faultsOf(operations: readonly BatchOperation[], place: BatchPlac
       faults.push({ path: at, message: referenceProblem(reference, named, all) });
     };
     for (const reference of referencesInPath(operation.path)) visit(reference, '/path');
-    faults.push(...eachReference(operation.body, (reference, at) => visit(reference, `/body${at}`)).map(inBody));
+    const ofBody = eachReference(operation.body, (reference, at) => visit(reference, `/body${at}`)).map(inBody);
     if (id !== undefined) earlier.add(id);
-    return faults.map((fault) => ({ ...fault, path: path + fault.path }));
+    return [...faults, ...ofBody].map((fault) => ({ ...fault, path: path + fault.path }));
   });
 }
 

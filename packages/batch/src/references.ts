@@ -1,3 +1,4 @@
+import type { ErrorDetail } from '@viewset/core';
 import type { BatchAnswer } from './operation.ts';
 
 /** A place in a batch, and what is wrong there. */
@@ -11,10 +12,18 @@ export interface Fault {
 export type KnownAnswers = ReadonlyMap<string, BatchAnswer>;
 
 /** A reference leads nowhere, or what it leads to does not fit its place. */
-export class BadReference extends Error {}
+export class BadReference extends Error {
+  readonly place: Place;
 
-/** Data that is nested more deeply is refused, so that no walk through it runs out of stack. */
-const MAX_DEPTH = 100;
+  constructor(place: Place, message: string) {
+    super(message);
+    this.place = place;
+  }
+}
+
+/** The part of a request that a reference is in. */
+type Place = ErrorDetail['in'];
+
 const MAX_REFERENCE_LENGTH = 300;
 const REFERENCE = /^([A-Za-z0-9_-]{1,64})((?:\.[^.{}]+)+)$/;
 /** Keys of data that look like references: each is written with one `$` more than it has. */
@@ -27,10 +36,8 @@ const PROTOTYPE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor',
 type Visit = (reference: string, path: string) => void;
 
 /** Calls a function for each reference in a body. Returns the faults of what only looks like one. */
-export function eachReference(body: unknown, visit: Visit, path = '', depth = 0): Fault[] {
-  if (typeof body === 'bigint') return [{ path, message: 'has more digits than a JSON number keeps; send a text' }];
+export function eachReference(body: unknown, visit: Visit, path = ''): Fault[] {
   if (typeof body !== 'object' || body === null) return [];
-  if (depth === MAX_DEPTH) return [{ path, message: `is nested more than ${MAX_DEPTH} levels deep` }];
   if (Object.hasOwn(body, '$ref')) {
     const { $ref } = body as { readonly $ref: unknown };
     if (typeof $ref !== 'string' || Object.keys(body).length > 1) {
@@ -42,7 +49,7 @@ export function eachReference(body: unknown, visit: Visit, path = '', depth = 0)
     return [];
   }
   return Object.entries(body).flatMap(([key, value]) =>
-    eachReference(value, visit, `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, depth + 1),
+    eachReference(value, visit, `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`),
   );
 }
 
@@ -75,7 +82,7 @@ function isDots(segment: string): boolean {
 /**
  * Puts the values of earlier answers in the place of references.
  *
- * @throws BadReference for a reference that leads nowhere, or for a body that would be larger than `maxBytes`
+ * @throws BadReference for a reference that leads nowhere, or if the values in one path or body exceed `maxBytes`
  */
 export class References {
   readonly #answers: KnownAnswers;
@@ -88,27 +95,24 @@ export class References {
   }
 
   inPath(path: string): string {
-    const resolved = path.replaceAll(IN_PATH, (_text, reference: string) => {
-      const value = this.#find(reference);
-      const isKey = typeof value === 'number' || (typeof value === 'string' && value !== '' && value.isWellFormed());
-      if (!isKey || isDots(String(value))) throw new BadReference(`${reference} is no value that a path can have`);
-      return encodeURIComponent(value);
+    const take = this.#limited();
+    const queryAt = path.includes('?') ? path.indexOf('?') : path.length;
+    return path.replaceAll(IN_PATH, (_text, reference: string, at: number) => {
+      const place = at < queryAt ? 'params' : 'query';
+      const text = textOf(take(reference, place));
+      if (text === undefined || (place === 'params' && (text === '' || isDots(text)))) {
+        throw new BadReference(place, `${reference} is no value that a ${PLACE_NAMES[place]} can have`);
+      }
+      return encodeURIComponent(text);
     });
-    return resolved;
   }
 
   inBody(body: unknown): unknown {
-    let bytes = 0;
-    const take = (reference: string): unknown => {
-      const value = this.#find(reference);
-      bytes += this.#sizeOf(reference, value);
-      if (bytes > this.#maxBytes) throw new BadReference(`the values of references exceed ${this.#maxBytes} bytes`);
-      return value;
-    };
+    const take = this.#limited();
     const replaced = (value: unknown): unknown => {
       if (typeof value !== 'object' || value === null) return value;
       if (Array.isArray(value)) return value.map(replaced);
-      if (Object.hasOwn(value, '$ref')) return take((value as { readonly $ref: string }).$ref);
+      if (Object.hasOwn(value, '$ref')) return take((value as { readonly $ref: string }).$ref, 'body');
       const entries = Object.entries(value).map(([key, each]) => [
         ESCAPED.test(key) ? key.slice(1) : key,
         replaced(each),
@@ -118,22 +122,41 @@ export class References {
     return replaced(body);
   }
 
+  /** Finds values, until they exceed `maxBytes`: a short text may refer to a long value many times. */
+  #limited(): (reference: string, place: Place) => unknown {
+    let bytes = 0;
+    return (reference, place) => {
+      const value = this.#find(reference, place);
+      bytes += this.#sizeOf(reference, value);
+      if (bytes <= this.#maxBytes) return value;
+      throw new BadReference(place, `the values of references exceed ${this.#maxBytes} bytes`);
+    };
+  }
+
   #sizeOf(reference: string, value: unknown): number {
     const known = this.#sizes.get(reference) ?? Buffer.byteLength(JSON.stringify(value));
     this.#sizes.set(reference, known);
     return known;
   }
 
-  #find(reference: string): unknown {
+  #find(reference: string, place: Place): unknown {
     const id = idIn(reference)!;
     let value: unknown = this.#answers.get(id)?.body;
     for (const key of reference.slice(id.length + 1).split('.')) {
       const has = typeof value === 'object' && value !== null && Object.hasOwn(value, key) && isKeyOf(value, key);
-      if (!has) throw new BadReference(`${reference} leads nowhere in the answer of "${id}"`);
+      if (!has) throw new BadReference(place, `${reference} leads nowhere in the answer of "${id}"`);
       value = (value as Readonly<Record<string, unknown>>)[key];
     }
     return value;
   }
+}
+
+const PLACE_NAMES = { params: 'path', query: 'query' } as const;
+
+/** The text of a value in a URL; undefined if it has none. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return typeof value === 'string' && value.isWellFormed() ? value : undefined;
 }
 
 /** An array has only its items. */

@@ -1,6 +1,6 @@
-import { type ErrorDetail, inTransaction } from '@viewset/core';
+import { inTransaction, InvalidUsage } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import { BatchFailed, endsBatch, type Failure } from './batch-failed.ts';
+import { BatchFailed, endsBatch, type Failure, statusOf } from './batch-failed.ts';
 import type { BatchAnswer, BatchOperation } from './operation.ts';
 import { eachReference, idIn, BadReference, References, referencesInPath } from './references.ts';
 import { type ReadyOperation, sendOperation, type SentOperation } from './send-operation.ts';
@@ -32,9 +32,9 @@ export async function runBatch(batch: Batch): Promise<BatchAnswer[]> {
     });
   } catch (error) {
     if (!(error instanceof OperationFailed)) throw error;
-    const { failure, cause } = error;
-    const others = endsBatch(failure.status) ? [] : await otherFaults(batch, failure.index, answers);
-    throw new BatchFailed([failure, ...others], cause);
+    const { failure } = error;
+    const others = endsBatch(statusOf(failure)) ? [] : await otherFaults(batch, failure.index, answers);
+    throw new BatchFailed([failure, ...others]);
   }
 }
 
@@ -42,8 +42,8 @@ export async function runBatch(batch: Batch): Promise<BatchAnswer[]> {
 class OperationFailed extends BatchFailed {
   readonly failure: Failure;
 
-  constructor(failure: Failure, cause: unknown) {
-    super([failure], cause);
+  constructor(failure: Failure) {
+    super([failure]);
     this.failure = failure;
   }
 }
@@ -51,7 +51,7 @@ class OperationFailed extends BatchFailed {
 async function runOperation(batch: Batch, index: number, answers: readonly BatchAnswer[]): Promise<BatchAnswer> {
   const { id } = batch.operations[index]!;
   const sent = await attempt(batch, index, answers, false);
-  if (sent.status >= 400) throw new OperationFailed(failureOf(batch, index, sent), sent.error);
+  if (sent.status >= 400) throw new OperationFailed(failureOf(batch, index, sent));
   const { status, headers } = sent;
   return { ...(id !== undefined && { id }), status, headers, ...('body' in sent && { body: sent.body }) };
 }
@@ -68,8 +68,8 @@ async function otherFaults(batch: Batch, failed: number, answers: readonly Batch
     for (let index = failed + 1; index < batch.operations.length; index++) {
       if (idsIn(batch.operations[index]!).some((id) => !known.has(id))) continue;
       const sent = await attempt(batch, index, answers, true);
-      if (endsBatch(sent.status)) break;
-      if (sent.status === 400) failures.push(failureOf(batch, index, sent));
+      if (endsBatch(statusOf(sent))) break;
+      if (statusOf(sent) === 400) failures.push(failureOf(batch, index, sent));
     }
     return failures;
   };
@@ -94,7 +94,7 @@ async function attempt(
   try {
     ready = readyOperation(batch, batch.operations[index]!, answers);
   } catch (error) {
-    if (error instanceof BadReference) return refused(error.message);
+    if (error instanceof BadReference) return refused(error);
     throw error;
   }
   const isCounted = !known.has(index);
@@ -120,13 +120,12 @@ function idsIn({ path, body }: BatchOperation): string[] {
   return references.map((reference) => idIn(reference)!);
 }
 
-function refused(message: string): SentOperation {
-  const details: ErrorDetail[] = [{ in: 'body', path: '', message }];
-  const body = { error: `Invalid reference: ${message}`, code: 'invalid_usage', details };
-  return { status: 400, headers: {}, body, allHeaders: {}, error: undefined };
+function refused({ place, message }: BadReference): SentOperation {
+  const error = new InvalidUsage(`Invalid reference: ${message}`, { details: [{ in: place, path: '', message }] });
+  return { status: error.statusCode, headers: {}, body: error.toBody(), allHeaders: {}, error };
 }
 
-function failureOf({ operations }: Batch, index: number, { status, body, allHeaders }: SentOperation): Failure {
+function failureOf({ operations }: Batch, index: number, { status, body, allHeaders, error }: SentOperation): Failure {
   const { id } = operations[index]!;
-  return { index, ...(id !== undefined && { id }), status, body: body ?? null, headers: allHeaders };
+  return { index, ...(id !== undefined && { id }), status, body: body ?? null, headers: allHeaders, error };
 }

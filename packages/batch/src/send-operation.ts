@@ -1,4 +1,4 @@
-import { ImproperlyConfigured, RequestPart } from '@viewset/core';
+import { type HttpError, ImproperlyConfigured, RequestPart, toHttpError } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import inject, { type InjectOptions, type Response } from 'light-my-request';
 import type { BatchAnswer, BatchOperation } from './operation.ts';
@@ -13,8 +13,8 @@ export interface ReadyOperation extends Pick<BatchOperation, 'method' | 'headers
 /** The answer of an operation, with all that may be told of it. */
 export interface SentOperation extends BatchAnswer {
   readonly allHeaders: Readonly<Record<string, string>>;
-  /** The error of its handler. */
-  readonly error: unknown;
+  /** What it failed of: the body is in the application's own format. Undefined if it did not fail, or if only the response says so. */
+  readonly error: HttpError | undefined;
 }
 
 /** Headers of the batch that say something about itself alone: its body, its connection, its conditions. */
@@ -59,7 +59,8 @@ export async function sendOperation(
   }
   const allHeaders = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));
   const headers = Object.fromEntries(Object.entries(allHeaders).filter(([name]) => SENT_HEADERS.has(name)));
-  return { status, headers, ...bodyOf(answer, operation), allHeaders, error: part.error };
+  const error = part.error === undefined ? undefined : toHttpError(part.error);
+  return { status, headers, ...bodyOf(answer, operation), allHeaders, error };
 }
 
 function optionsOf(whole: FastifyRequest, { method, url, headers = {}, body }: ReadyOperation): InjectOptions {
@@ -68,12 +69,15 @@ function optionsOf(whole: FastifyRequest, { method, url, headers = {}, body }: R
   ) as [string, string | string[]][];
   const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   const hasBody = body !== undefined;
+  // HTTP/2 has the host in a header of its own.
+  const { ':authority': authority, host = authority } = whole.headers;
   return {
     method,
     url,
     validate: false,
     headers: {
       ...Object.fromEntries([...inherited, ...own]),
+      ...(typeof host === 'string' && { host }),
       accept: 'application/json',
       ...(hasBody && { 'content-type': 'application/json' }),
     },

@@ -6,6 +6,7 @@ import { Type } from 'typebox';
 import {
   action,
   afterCommit,
+  type FormatError,
   InvalidUsage,
   IsAuthenticated,
   ModelViewSet,
@@ -96,6 +97,11 @@ class ClosedViewSet extends ModelViewSet(Note, {
   permissionClasses: [IsAuthenticated],
   throttles: [new UserRateLimit(2, 60)],
 }) {}
+class EnvelopedViewSet extends ModelViewSet(Note, {
+  read: readShape(Note, ['id', 'text']),
+  write: writeShape(Note, ['text']),
+  envelope: { one: 'note', many: 'notes' },
+}) {}
 class OwnViewSet extends ModelViewSet(Note, { read: readShape(Note, ['id', 'text']) }) {
   override retrieve(request: FastifyRequest, reply: FastifyReply) {
     return super.retrieve(request, reply);
@@ -122,6 +128,7 @@ async function open(
     .register('notes', NoteViewSet)
     .register('closed', ClosedViewSet)
     .register('own', OwnViewSet)
+    .register('enveloped', EnvelopedViewSet)
     .register('batch', Batch);
   return testApp(t, orm, [router], { options, ...(before && { before }) });
 }
@@ -207,6 +214,31 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
       ],
     );
     t.strictSame(await count(), [0, 0, 0]);
+  });
+
+  await t.test("tells faults whatever the application's format of errors", async (t) => {
+    const formatError: FormatError = ({ statusCode, message, details = [] }) => ({
+      status: statusCode === 400 ? 422 : statusCode === 429 ? 503 : statusCode,
+      body: { problem: message, places: details.map(({ path }) => path) },
+    });
+    const errorSchema = Type.Object({ problem: Type.String() });
+    const app = await open(t, orm, { formatError, errorSchema });
+    const { status, body } = await send(app, [
+      post('/enveloped', { note: { text: 1 } }),
+      post('/notes', { text: 2 }, { id: 'n' }),
+      { method: 'GET', path: '/notes/{n.id}' },
+      post('/enveloped', {}),
+    ]);
+    t.equal(status, 422);
+    t.match(body.problem, /^Operation 0 failed: Invalid body: text must be/);
+    t.strictSame(body.places, ['/operations/0/body/note/text', '/operations/1/body/text', '/operations/3/body/note']);
+    isOpen = false;
+    t.match(await send(app, [post('/orders', { code: 'one' })]), {
+      body: { problem: /^Operation 0 failed: Authentication is required/ },
+    });
+    const closed = { method: 'GET', path: '/closed' };
+    const many = await send(app, [closed, closed, closed], { 'x-user': 'ann' });
+    t.match(many, { status: 503, headers: { 'retry-after': /\d/ }, body: { problem: /^Operation 2 failed/ } });
   });
 
   await t.test('keeps a status that says something of the whole request', async (t) => {
@@ -316,6 +348,25 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     t.match(body.answers[3].body, { text: 'value' });
   });
 
+  await t.test('a query takes any text, number or boolean', async (t) => {
+    const app = await open(t, orm);
+    const data = { dots: '..', empty: '', escaped: 'a&b={n.id}?', yes: true };
+    const { status, body } = await send(app, [
+      post('/notes', { text: 'n', data }, { id: 'n' }),
+      ...['..', 'a&b={n.id}?', 'true'].map((text) => post('/notes', { text })),
+      ...['dots', 'escaped', 'yes'].map((name) => ({ method: 'GET', path: `/notes?text={n.data.${name}}` })),
+      { method: 'GET', path: '/notes?text={n.data.empty}' },
+    ]);
+    t.equal(status, 200, JSON.stringify(body));
+    const found = body.answers.slice(4).map((answer: { body: { results: { text: string }[] } }) => answer.body.results);
+    t.match(found, [[{ text: '..' }], [{ text: 'a&b={n.id}?' }], [{ text: 'true' }], []]);
+    const segment = await send(app, [
+      post('/notes', { text: 'n', data }, { id: 'n' }),
+      { method: 'GET', path: '/notes/{n.data.dots}' },
+    ]);
+    t.match(segment.body.details, [{ path: '/operations/1/path', message: /no value that a path can have/ }]);
+  });
+
   await t.test('refuses references that lead nowhere, with their index', async (t) => {
     const app = await open(t, orm);
     const first = post('/notes', { text: 'one', data: { list: [1] } }, { id: 'n' });
@@ -332,7 +383,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     for (const path of ['/notes/{n.nothing}', '/notes/{n.data}', '/notes/{n.data.list}']) {
       t.match(
         (await send(app, [first, { method: 'GET', path }])).body,
-        { operations: [{ index: 1, status: 400 }] },
+        { details: [{ path: '/operations/1/path' }], operations: [{ index: 1, status: 400 }] },
         path,
       );
     }
@@ -454,6 +505,11 @@ async function refusals(t: Test, orm: MikroORM, count: () => Promise<number[]>):
     ]);
     t.equal(status, 422);
     t.match(body.operations, [{ index: 1, status: 400, body: { error: /exceed 1048576 bytes/ } }]);
+    // 6 gigabytes, if it were written out.
+    const path = `/notes?text=${'{n.data.text}'.repeat(30_000)}`;
+    const long = post('/notes', { text: 'n', data: { text: 'x'.repeat(200_000) } }, { id: 'n' });
+    const inPath = await send(app, [long, { method: 'GET', path }]);
+    t.match(inPath.body.details, [{ path: '/operations/1/path', message: /exceed 1048576 bytes/ }]);
   });
   await t.test('refuses numbers that JavaScript would round', async (t) => {
     const app = await open(t, orm);

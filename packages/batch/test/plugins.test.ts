@@ -3,6 +3,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import t from 'tap';
 import { EventEmitter } from 'node:events';
+import { connect } from 'node:http2';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import {
@@ -33,6 +34,10 @@ class NoteViewSet extends ModelViewSet(Note, {
   read: readShape(Note, ['id', 'text']),
   write: writeShape(Note, ['text']),
   emits: ['created'],
+}) {}
+class PlainViewSet extends ModelViewSet(Note, {
+  read: readShape(Note, ['id', 'text']),
+  write: writeShape(Note, ['text']),
 }) {}
 class Batch extends BatchViewSet() {}
 
@@ -119,6 +124,25 @@ t.test('routes outside of the plugin, and of another ORM, are no operations', as
   const raw = await send(app, [note('x'), { method: 'GET', path: '/notes/raw' }]);
   t.equal(raw.statusCode, 500, raw.body);
   t.equal(await orm.em.fork().count(Note), 0);
+});
+
+t.test('an operation of a batch over HTTP/2 has the host of the batch', async (t) => {
+  const orm = await openSqlite(t, { entities: [Note] });
+  const app = fastify(Object.assign(serverOptions(), { http2: true }) as never) as unknown as FastifyInstance;
+  t.teardown(() => app.close());
+  await app.register(viewset, { orm });
+  const hosts: string[] = [];
+  app.addHook('onRequest', async ({ host }) => void hosts.push(host));
+  await app.register(new Router({ prefix: 'api' }).register('notes', PlainViewSet).register('batch', Batch).plugin);
+  const address = await app.listen({ port: 0, host: '127.0.0.1' });
+  const session = connect(address);
+  t.teardown(() => session.close());
+  const stream = session.request({ ':method': 'POST', ':path': '/api/batch', 'content-type': 'application/json' });
+  stream.end(JSON.stringify({ operations: [note('one')] }));
+  const answer = await buffer(stream);
+  t.match(JSON.parse(String(answer)), { answers: [{ status: 201 }] });
+  const { host } = new URL(address);
+  t.strictSame(hosts, [host, host]);
 });
 
 t.test('on MongoDB a batch that lost a race runs again, and is counted once', { skip: skipMongo() }, async (t) => {

@@ -1,6 +1,6 @@
 import type { DataOf } from './client.ts';
 import { views } from './create-client.ts';
-import type { ApiRequest } from './exchange.ts';
+import { type ApiRequest, RAW_BODIES } from './exchange.ts';
 import type { CallOptions } from './options.ts';
 import { type Key, kebabCase } from './url.ts';
 
@@ -66,6 +66,9 @@ export interface BatchCallOptions<View> extends CallOptions {
   readonly actionPath?: ((name: string) => string) | undefined;
 }
 
+/** The options of a call that say something about a request of its own. */
+const OF_WHOLE = ['signal', 'timeoutMs', 'retries', 'token', 'fetch'] as const;
+
 /** The part of a client that sends a batch. */
 interface BatchResource {
   key(): readonly unknown[];
@@ -89,7 +92,8 @@ interface Sent {
  * `tx` are those of the client. They answer with operations, whose fields later calls may refer to.
  *
  * Rejects with the ApiError of the batch if an operation fails; `details` has the index of each, `/operations/1/body/title`. Rejects with a
- * TypeError, and sends nothing, if a call is none that a batch can have: with files, an export, or `ifMatch: true`.
+ * TypeError, and sends nothing, if a call is none that a batch can have: with files, an export, `ifMatch: true`, or an option of a request such as
+ * `token`.
  *
  * @param make calls `tx`, and returns the operations whose answers are asked for: one, or an array or object of them
  * @example
@@ -107,6 +111,7 @@ export async function batch<
   const { view = 'batch', actionPath = kebabCase, ...call } = options;
   const recording = new Recording(actionPath);
   const result = make(recording.calls as BatchCalls<Api>);
+  if (result instanceof Promise) throw new TypeError('The function of a batch must return its operations at once');
   await recording.checked;
   const resource = api[view as View] as unknown as {
     create(body: object, options: CallOptions): Promise<Answers>;
@@ -180,9 +185,14 @@ class Recording {
   /** Adds an operation. Nobody waits for the answer. */
   async #record({ method, url, isStreamed, body, options }: ApiRequest): Promise<never> {
     const { ifMatch, headers } = options;
+    const ofWhole = OF_WHOLE.find((name) => options[name] !== undefined);
+    if (ofWhole !== undefined) throw new TypeError(`${ofWhole} is an option of the whole batch`);
     if (isStreamed) throw new TypeError('A batch has no exports');
     if (ifMatch === true) throw new TypeError('ifMatch: a batch needs the ETag itself');
+    // In the JSON of a query, the value would stand in the midst of a text.
+    if (url.includes(`%22${this.#mark}`)) throw new TypeError('A batch cannot refer in an object of a query');
     const own = { ...headers, ...(ifMatch !== undefined && { 'if-match': ifMatch }) };
+    if (JSON.stringify(own).includes(this.#mark)) throw new TypeError('A batch cannot refer in a header');
     this.operations.push({
       id: `o${this.operations.length}`,
       method,
@@ -198,7 +208,7 @@ class Recording {
     if (typeof value === 'string' && value.startsWith(this.#mark)) {
       return { $ref: value.replace(this.#marked, (_text, index: string) => this.#references[Number(index)]!) };
     }
-    if (value instanceof Blob) throw new TypeError('A batch has no files');
+    if (RAW_BODIES.some((kind) => value instanceof kind)) throw new TypeError('A batch has JSON alone');
     return mapped(
       value,
       (part) => this.#written(part),

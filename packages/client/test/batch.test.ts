@@ -127,13 +127,20 @@ t.test('batch()', async (t) => {
   await t.test('sends nothing if a call is none for a batch', async (t) => {
     bodies.length = 0;
     const wrong = [
-      batch(api, (tx) => tx.orders.retrieve('')),
-      batch(api, (tx) => tx.orders.update(1, { code: 'x' }, { ifMatch: true })),
-      batch(api, (tx) => tx.orders.create({ code: 'x', data: new Blob([]) as never })),
-      batch(api, (tx) => (tx.orders as unknown as { exportAs(format: string): object }).exportAs('csv')),
-      batch(api, (tx) => tx.orders.retrieve(tx.orders.create({ code: 'x', data: {} }).ref('a.b' as 'id'))),
+      () => batch(api, (tx) => tx.orders.retrieve('')),
+      () => batch(api, (tx) => tx.orders.update(1, { code: 'x' }, { ifMatch: true })),
+      () => batch(api, (tx) => tx.orders.create({ code: 'x', data: new Blob([]) as never })),
+      () => batch(api, (tx) => (tx.orders as unknown as { exportAs(format: string): object }).exportAs('csv')),
+      () => batch(api, (tx) => tx.orders.retrieve(tx.orders.create({ code: 'x', data: {} }).ref('a.b' as 'id'))),
+      () => batch(api, (tx) => tx.orders.create({ code: 'x', data: new URLSearchParams() })),
+      () => batch(api, (tx) => tx.orders.create({ code: 'x', data: {} }, { token: 'of somebody else' })),
+      () => batch(api, (tx) => tx.orders.create({ code: 'x', data: {} }, { signal: AbortSignal.timeout(1000) })),
+      () => batch(api, async (tx) => tx.orders.retrieve(1)),
+      () => batch(api, (tx) => tx.orders.update(1, { code: 'x' }, { ifMatch: tx.orders.retrieve(1).ref('code') })),
+      () =>
+        batch(api, (tx) => tx.orders.list({}, { query: { filter: { '==': [tx.orders.retrieve(1).ref('code'), 1] } } })),
     ];
-    for (const each of wrong) await t.rejects(each, TypeError);
+    for (const each of wrong) await t.rejects(each(), TypeError);
     t.strictSame(bodies, []);
   });
 

@@ -111,12 +111,20 @@ function walkPath(meta: EntityMetadata, path: string, separator: Separator): Fie
   });
 }
 
-/** Cuts a path behind its first relation to many; undefined if it has none. */
+const splits = new WeakMap<FieldPath, SplitPath>();
+
+/** Cuts a path behind its first relation to many, into the same objects for the same path; undefined if it has none. */
 export function splitAtMany(path: FieldPath): SplitPath | undefined {
   if (!path.toMany) return undefined;
-  const length = path.steps.findIndex(isToMany) + 1;
+  let found = splits.get(path);
+  if (found === undefined) splits.set(path, (found = cut(path, path.steps.findIndex(isToMany) + 1)));
+  return found;
+}
+
+function cut(path: FieldPath, length: number): SplitPath {
   const steps = path.steps.slice(length);
-  return { steps: path.steps.slice(0, length), rest: { ...path, steps, toMany: steps.some(isToMany) } };
+  const rest = Object.freeze({ ...path, steps, toMany: steps.some(isToMany) });
+  return { steps: path.steps.slice(0, length), rest };
 }
 
 /** The property that a path leads to, and the way there. */

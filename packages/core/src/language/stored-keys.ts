@@ -26,10 +26,18 @@ export function byStoredKeys(condition: Condition): Condition {
   }
 }
 
+/** The foreign keys in the records that refer, by the paths to the keys of the related records. */
+const foreignKeys = new WeakMap<FieldPath, FieldPath>();
+
 /** To MikroORM, a related record without a key is a foreign key that is NULL. */
 function storedKey({ path, lookup, value }: Compare): FieldPath {
   const last = path.steps.at(-1);
   const asksForNone = lookup === 'isnull' && value === true && path.property.primary === true;
   if (!asksForNone || last === undefined || !ownsColumn(last)) return storedPath(path);
-  return { ...path, steps: path.steps.slice(0, -1), property: last, isStored: true };
+  let found = foreignKeys.get(path);
+  if (found === undefined) {
+    found = Object.freeze({ ...path, steps: path.steps.slice(0, -1), property: last, isStored: true });
+    foreignKeys.set(path, found);
+  }
+  return found;
 }

@@ -9,6 +9,8 @@ export interface EndableTransaction {
   readonly transaction: object;
   /** Has every statement fail that comes from now on, with the error that `problem` makes. */
   readonly end: (problem: () => Error) => void;
+  /** Tells if a statement of Kysely has failed, whether or not somebody caught its error. */
+  readonly hasFailed: () => boolean;
 }
 
 /**
@@ -18,6 +20,7 @@ export interface EndableTransaction {
  */
 export function endable(own: object): EndableTransaction {
   let problem: (() => Error) | undefined;
+  const watched = watch(own);
   return {
     transaction: guardTransaction(own, () => {
       if (problem !== undefined) throw problem();
@@ -25,7 +28,36 @@ export function endable(own: object): EndableTransaction {
     end: (why) => {
       problem = why;
     },
+    hasFailed: () => watched.hasFailed,
   };
+}
+
+/** What runs the statements of a transaction of Kysely, and of those within it. */
+interface Executor {
+  executeQuery(...query: unknown[]): Promise<unknown>;
+}
+
+interface Watched {
+  hasFailed: boolean;
+}
+
+const executors = new WeakMap<Executor, Watched>();
+
+/** Notes if a statement fails. Other backends than those of Kysely have no executor. */
+function watch(own: { readonly getExecutor?: () => Executor }): Watched {
+  const executor = own.getExecutor?.();
+  if (executor === undefined) return { hasFailed: false };
+  const known = executors.get(executor);
+  if (known !== undefined) return known;
+  const watched = { hasFailed: false };
+  executors.set(executor, watched);
+  const executeQuery = executor.executeQuery.bind(executor);
+  executor.executeQuery = (...query) =>
+    executeQuery(...query).catch((error: unknown) => {
+      watched.hasFailed = true;
+      throw error;
+    });
+  return watched;
 }
 
 /** The transactions that stand-ins stand for. */

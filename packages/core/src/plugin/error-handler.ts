@@ -25,6 +25,7 @@ import { NotStored } from '../backends/backend.ts';
 import { isConflict } from '../backends/database-errors.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { isTransient, violationOf } from '../query/known-errors.ts';
+import { partOf } from '../viewset/writes/request-part.ts';
 import { logRefusal } from './security-event.ts';
 
 /** The words for the errors of Fastify that say that a request cannot be read, by their codes. */
@@ -130,6 +131,8 @@ function fromValidation(error: FastifyError): HttpError {
 export function errorHandler(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = errorFrom(thrown);
   const answer = toHttpError(error);
+  const part = partOf(request);
+  if (part !== undefined) part.error = error;
   logError(request, answer, error);
   return sendError(answer, reply);
 }

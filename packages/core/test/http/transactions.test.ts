@@ -1,4 +1,5 @@
 import { type EventSubscriber, type InferEntity, type MikroORM, TransactionPropagation } from '@mikro-orm/core';
+import type { EntityManager as SqlEntityManager } from '@mikro-orm/postgresql';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { once } from 'node:events';
 import t from 'tap';
@@ -149,6 +150,40 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, onLibSql: tru
       t.same(again, [], View.name);
       t.ok(heard.includes('afterTransactionRollback'));
     }
+  });
+
+  t.test('what was written before an error that work catches is stored if the client is told so', async (t) => {
+    await fill();
+    class CarefulViewSet extends BookViewSet {
+      careless = action({ methods: ['post'], transaction: true }, async ({ em }) => {
+        await em.insert(Book, { title: 'Careless' });
+        await em.insert(Book, { id: 101, title: 'Twice' }).catch(() => {});
+        return {};
+      });
+      byKysely = action({ methods: ['post'], transaction: true }, async ({ em }) => {
+        await em.insert(Book, { title: 'Careless' });
+        const kysely = (em as SqlEntityManager).getKysely<{ nowhere: { id: number } }>();
+        await kysely
+          .selectFrom('nowhere')
+          .selectAll()
+          .execute()
+          .catch(() => {});
+        return {};
+      });
+      careful = action({ methods: ['post'], transaction: true }, async (request) => {
+        await request.em.insert(Book, { title: 'Careful' });
+        await inTransaction(request, () => request.em.insert(Book, { id: 101, title: 'Twice' })).catch(() => {});
+        return {};
+      });
+    }
+    const app = await testApp(t, orm, [new Router().register('books', CarefulViewSet)]);
+    for (const path of ['careless', ...(database === 'mongodb' ? [] : ['by-kysely'])]) {
+      const careless = await app.inject({ method: 'POST', url: `/books/${path}`, payload: {} });
+      t.equal((await titles()).includes('Careless'), careless.statusCode === 200, `${path}: ${careless.body}`);
+    }
+    const careful = await app.inject({ method: 'POST', url: '/books/careful', payload: {} });
+    t.equal((await titles()).includes('Careful'), careful.statusCode === 200, careful.body);
+    if (database !== 'mongodb') t.equal(careful.statusCode, 200, careful.body);
   });
 
   t.test('a transaction per request, begun in preHandler and ended in onSend', async (t) => {

@@ -39,10 +39,10 @@ export function bindWrite(em: EntityManager, plan: EntityPlan, write: Write): Bo
     shape.addComparison(path, { template: VALUE, values: [dialect.stored(path, value)] });
   }
   if (condition !== undefined) shape.addCondition(condition);
-  return texts.bind(shape, () => writeAnew(em, plan, write));
+  return texts.bind(shape, () => writeStatement(em, plan, write));
 }
 
-function writeAnew(em: EntityManager, plan: EntityPlan, write: Write): Bound {
+function writeStatement(em: EntityManager, plan: EntityPlan, write: Write): Bound {
   const { kind, assignments, returning } = write;
   const text = kind === 'insert' ? insertText(em, plan, assignments) : changeText(em, plan, write);
   text.add(` returning ${returningSql(plan, returning)}`);

@@ -43,7 +43,7 @@ export class RequestPart {
   readonly whole: FastifyRequest;
   readonly isCounted: boolean;
   readonly isOnlyChecked: boolean;
-  /** The error of its handler; undefined if there was none. */
+  /** The error that was answered, as it was thrown; undefined if there was none. */
   error: unknown = undefined;
   readonly #em: EntityManager;
   #isAdmitted = false;

@@ -34,6 +34,9 @@ const MAX_ATTEMPTS = 20;
  * If the request is given up (`handlerTimeoutMs`, or the client disconnected), the transaction is rolled back at once, so work that never
  * settles holds no connection. Later calls of `request.em` in the work fail, because the transaction has ended.
  *
+ * PostgreSQL stores nothing of a transaction in which a statement has failed, even if the work catches the error: it is rolled back, and the
+ * call throws ImproperlyConfigured. Run a statement that may fail in an `inTransaction` of its own.
+ *
  * Within the work `em.begin()`, `em.commit()` and `em.rollback()` fail. MikroORM would forget the transaction, and later writes could not
  * be rolled back.
  *
@@ -113,7 +116,7 @@ async function oneTransaction<Result>(
   await begin(outer === undefined ? {} : { ctx: outer });
   const own = em.getTransactionContext<object>();
   if (own === undefined) throw lacksTransactions('a write of several steps');
-  const { transaction, end } = endable(own);
+  const { transaction, end, hasFailed } = endable(own);
   em.setTransactionContext(transaction);
   const letGo = holdTransaction(em, isHeld);
   const givenUp = Promise.withResolvers<never>();
@@ -131,7 +134,9 @@ async function oneTransaction<Result>(
     const result = await Promise.race([givenUp.promise, flushAfter(work())]);
     checkNotGivenUp(request);
     stopListening();
-    if (isKept()) await commit().catch(throwKnownError);
+    const isStored = isKept();
+    if (isStored && hasFailed()) await checkStatements(em, own);
+    if (isStored) await commit().catch((error: unknown) => throwKnownError(em, error));
     else await rollback();
     end(hasEnded);
     em.setTransactionContext(outer);
@@ -152,15 +157,28 @@ async function oneTransaction<Result>(
     backend.releaseTransaction(own).catch(ignore);
   }
 
-  /** A constraint that is deferred is asked by COMMIT, whose errors MikroORM hands on as the driver's own. */
-  function throwKnownError(error: unknown): never {
-    throw backend.isLostRace(error) ? error : readError(backend.errors, em.getPlatform(), error);
-  }
-
   async function flushAfter(working: Promise<Result>): Promise<Result> {
     const result = await working;
     await em.flush();
     return result;
+  }
+}
+
+/** A constraint that is deferred is asked by COMMIT, whose errors MikroORM hands on as the driver's own. */
+function throwKnownError(em: EntityManager, error: unknown): never {
+  const backend = backendOf(em);
+  throw backend.isLostRace(error) ? error : readError(backend.errors, em.getPlatform(), error);
+}
+
+/** PostgreSQL stores nothing after an error that no savepoint has caught, and answers COMMIT all the same. */
+async function checkStatements(em: EntityManager, transaction: object): Promise<void> {
+  try {
+    await em.getConnection('write').execute('select 1', [], 'get', transaction);
+  } catch (cause) {
+    throw new ImproperlyConfigured(
+      'a statement of this transaction has failed, so the database stores nothing of it: to go on after an error, run the statement in an inTransaction() of its own',
+      { cause },
+    );
   }
 }
 
