@@ -162,6 +162,22 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     t.strictSame(stream.faults, []);
   });
 
+  t.test('a list that becomes empty, or a page behind its end, has no records in its count', async (t) => {
+    const { url, send, store } = await start(t, Tasks);
+    const [a, b] = await store({ title: 'A' }, { title: 'B' });
+    const [whole, second] = [
+      await EventStream.open(t, url),
+      await EventStream.open(t, `${url}?page=2&page_size=1&sort=id`),
+    ];
+    for (const stream of [whole, second]) await stream.until(({ events }) => events.length === 1);
+    await send('DELETE', `/${b}`);
+    await second.until(({ told }) => told.includes('count'));
+    t.strictSame(second.rest, { count: 1, next: false, previous: true });
+    await send('DELETE', `/${a}`);
+    await whole.until(({ records, told }) => records.length === 0 && told.at(-1) === 'count');
+    t.strictSame(whole.rest, { count: 0, next: false, previous: false });
+  });
+
   t.test('several writes at once are told once, and a write that is rolled back never', async (t) => {
     const { url, send, store, agrees } = await start(t, Tasks);
     const ids = await store({ title: 'A' }, { title: 'B' });

@@ -217,7 +217,7 @@ export function isSameCondition(one: Condition, other: Condition): boolean {
       return other.kind === one.kind && other.value === one.value;
     case 'compare': {
       const asksAlike = other.kind === one.kind && other.path === one.path && other.lookup === one.lookup;
-      return asksAlike && isDeepStrictEqual(other.value, one.value);
+      return asksAlike && isSameValue(other.value, one.value);
     }
     case 'and':
     case 'or':
@@ -238,12 +238,41 @@ export function isSameCondition(one: Condition, other: Condition): boolean {
         other.meta === one.meta &&
         other.converted === one.converted &&
         areAlike(one.steps, other.steps, Object.is) &&
-        isDeepStrictEqual(other.where, one.where)
+        isSameValue(other.where, one.where)
       );
     case 'after':
     case 'unchanged':
       return false;
   }
+}
+
+/**
+ * Tells if two values are the same. Objects of a class may differ in what nobody sees from outside, so those alone are compared that can be
+ * written as a text: keys, decimals, points in time.
+ */
+function isSameValue(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(one);
+  if (prototype !== Object.getPrototypeOf(other)) return false;
+  if (!Array.isArray(one) && !isPlain(prototype)) {
+    const text = textOf(one);
+    return text !== undefined && text === textOf(other) && isDeepStrictEqual(one, other);
+  }
+  const names = Reflect.ownKeys(one);
+  const isSameMember = (name: string | symbol): boolean =>
+    Object.hasOwn(other, name) && isSameValue(one[name as never], other[name as never]);
+  return names.length === Reflect.ownKeys(other).length && names.every(isSameMember);
+}
+
+/** The text that an object of a class says itself to be; undefined if it says none. */
+function textOf(value: object): string | undefined {
+  const { toString } = value as { readonly toString: (this: object) => string };
+  return toString === Object.prototype.toString ? undefined : toString.call(value);
+}
+
+function isPlain(prototype: unknown): boolean {
+  return prototype === Object.prototype || prototype === null;
 }
 
 /** Writes down a condition in part: the same for conditions that are written alike. */

@@ -1,3 +1,4 @@
+import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { isUnfiltered } from '../backends/entity-filters.ts';
@@ -42,13 +43,12 @@ export class ListQuestion implements LiveQuestion {
     this.#asked = asked;
     const { request, records, answer, form } = asked;
     this.#page = pageText(form.paginator, parametersOf(request));
-    const { reader } = request;
     this.#isComparable =
       answer.forRequest === undefined &&
       answer.records.ofEntities !== true &&
       records.filters === undefined &&
-      isUnfiltered(reader, records.meta);
-    this.hint = `${records.meta.className} ${reader.schema ?? ''} ${this.#page} ${hintOf(records.condition)}`;
+      readsAlike(records.reader, records.meta);
+    this.hint = `${records.meta.className} ${this.#page} ${hintOf(records.condition)}`;
   }
 
   isSameAs(other: LiveQuestion): boolean {
@@ -60,6 +60,7 @@ export class ListQuestion implements LiveQuestion {
       one.form === two.form &&
       one.answer === two.answer &&
       one.records.meta === two.records.meta &&
+      isSamePlace(one.records.reader, two.records.reader) &&
       isSameOrder(one.records.order, two.records.order) &&
       isSameCondition(one.records.condition, two.records.condition)
     );
@@ -69,14 +70,9 @@ export class ListQuestion implements LiveQuestion {
     const { request, records, answer, form } = this.#asked;
     const found = byAuthor(records, answer);
     const { paginator } = form;
-    if (paginator === null) {
-      const rows = await found.rows(answer.keyed);
-      return this.#sent(form.wrapWhole(rows), rows);
-    }
+    if (paginator === null) return this.#sent(form.wrapWhole(await found.rows(answer.keyed)));
     const page = await paginator.paginate(found, answer.keyed, parametersOf(request));
-    const named = paginator.pageNames.apply(page);
-    const rows = Object.values(named).find((member): member is Keyed<object>[] => isKeyed(member)) ?? [];
-    return this.#sent(named, rows);
+    return this.#sent(paginator.pageNames.apply(page));
   }
 
   get #cursorNames(): readonly (string | undefined)[] {
@@ -85,8 +81,10 @@ export class ListQuestion implements LiveQuestion {
   }
 
   /** Writes a list as a GET does, its records one by one. */
-  #sent(list: object, rows: readonly Keyed<object>[]): LivePage {
+  #sent(list: object): LivePage {
     const { reply, answer, form } = this.#asked;
+    const member = Array.isArray(list) ? undefined : memberOf(list, form.paginator?.pageNames.of('results'));
+    const rows = (Array.isArray(list) ? list : member === undefined ? [] : list[member as never]) as Keyed<object>[];
     const write = (schema: TSchema, value: object): string =>
       reply.compileSerializationSchema(schema as TSchema & Record<string, unknown>)(value as Record<string, unknown>);
     const records = rows.map(({ key, record }): LiveRecord => ({
@@ -95,7 +93,6 @@ export class ListQuestion implements LiveQuestion {
     }));
     const all = `[${records.map(({ json }) => json).join(',')}]`;
     if (Array.isArray(list)) return { records, rest: '{}', mark: '', json: all };
-    const member = Object.entries(list).find(([, value]) => value === rows || isKeyed(value))?.[0];
     const empty = member === undefined ? list : { ...list, [member]: [] };
     const parts = Object.entries(JSON.parse(write(form.schemaOf(answer.schema), empty)) as object);
     const without = parts.filter(([name]) => name !== member);
@@ -108,8 +105,23 @@ export class ListQuestion implements LiveQuestion {
   }
 }
 
-function isKeyed(member: unknown): boolean {
-  return Array.isArray(member) && member.length > 0 && member.every((each) => isKeyedRecord(each));
+/** True if nothing but its database and its schema decides what an entity manager reads by a query: no filter, transaction or session of its own. */
+function readsAlike(reader: EntityManager, meta: EntityMetadata): boolean {
+  return isUnfiltered(reader, meta) && !reader.isInTransaction() && reader.getSessionContext() === undefined;
+}
+
+/** The configuration is that of the ORM, which all its entity managers share. */
+function isSamePlace(one: EntityManager, other: EntityManager): boolean {
+  return one.config === other.config && one.schema === other.schema;
+}
+
+/** The member of a list that has its records. An empty one may be anything, so its usual name comes first. */
+function memberOf(list: object, usual: string | undefined): string | undefined {
+  const members = Object.entries(list).filter(
+    (member): member is [string, unknown[]] => Array.isArray(member[1]) && member[1].every(isKeyedRecord),
+  );
+  const found = members.find(([, { length }]) => length > 0) ?? members.find(([name]) => name === usual) ?? members[0];
+  return found?.[0];
 }
 
 function isKeyedRecord(value: unknown): boolean {

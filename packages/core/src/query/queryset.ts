@@ -90,6 +90,14 @@ export class QuerySet<Entity extends object> {
     return managerOf(this.#source);
   }
 
+  /**
+   * The entity manager that is there to read with, for questions about the ORM: that of a request is not made for them.
+   * @internal
+   */
+  get reader(): EntityManager {
+    return readerOf(this.#source);
+  }
+
   /** The order of `orderBy`; see `totalOrder`. */
   get order(): readonly OrderKey[] {
     return this.#query.order.keys;
