@@ -15,6 +15,10 @@ export class Connection {
   readonly body: Readable;
   /** True if the list may not be as the client knows it. */
   isDirty = false;
+  /** True while its list is asked for. */
+  isAsked = false;
+  /** True if its list could not be asked for the last time. */
+  isFailing = false;
   /** The time when the list was asked for last, in milliseconds. */
   askedAt = 0;
   isClosed = false;

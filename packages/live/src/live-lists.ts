@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChangeLog, Versions } from './change-log.ts';
 import { Connection } from './connection.ts';
 import type { ResolvedLiveOptions } from './live-options.ts';
-import { inTime, SharedReads, tellAll } from './round.ts';
+import { inTime, ReadSlots, settledOrLate, SharedReads, tellAll } from './round.ts';
 
 /** Without a connection, notes are only taken so that they do not pile up, in milliseconds. */
 const IDLE_MS = 10_000;
@@ -33,23 +33,30 @@ export class LiveLists {
   readonly #appLog: FastifyBaseLogger;
   readonly #connections = new Set<Connection>();
   readonly #perSender = new Map<string, number>();
+  readonly #slots: ReadSlots;
   readonly #stop = new AbortController();
   /** The versions that the connections have heard of; undefined while there are none. */
   #versions: Versions | undefined;
   #wake: () => void = () => {};
   #isWoken = false;
+  /** True if the last look has failed. */
   #isFailing = false;
+  /** True if it is worth looking again soon: another look may do what the last one could not. */
+  #isHopeful = false;
+  /** The errors of lists that could be read before. */
+  readonly #errors: unknown[] = [];
   #run: Promise<void> = Promise.resolve();
   #heart: NodeJS.Timeout | undefined;
   /** The connections that are opened next, together. */
   #opening: Opening | undefined;
-  /** Settles when those before them have their lists. */
+  /** Settles when those before them have their lists, or have waited for some time. */
   #lastOpening: Promise<unknown> = Promise.resolve();
 
   constructor(log: ChangeLog, options: ResolvedLiveOptions, appLog: FastifyBaseLogger) {
     this.#log = log;
     this.#options = options;
     this.#appLog = appLog;
+    this.#slots = new ReadSlots(options.concurrency);
   }
 
   start(): void {
@@ -124,13 +131,16 @@ export class LiveLists {
 
   #openNext(): Opening {
     const pending: Promise<unknown>[] = [];
+    const { windowMs } = this.#options;
     const before = this.#lastOpening;
     const begun = before.then(() => {
       this.#opening = undefined;
-      // Once all have asked, which they do right after this.
-      this.#lastOpening = new Promise((resolve) => setImmediate(() => resolve(Promise.allSettled(pending))));
+      this.#lastOpening = new Promise((resolve) => {
+        // Once all have asked, which they do right after this. One that takes long does not hold up those who come later.
+        setImmediate(() => resolve(settledOrLate(Promise.allSettled(pending), windowMs)));
+      });
     });
-    return { begun, pending, reads: new SharedReads(this.#options.concurrency) };
+    return { begun, pending, reads: new SharedReads(this.#slots) };
   }
 
   #enter(request: FastifyRequest): () => void {
@@ -155,14 +165,16 @@ export class LiveLists {
     const { windowMs } = this.#options;
     while (!this.#stop.signal.aborted) {
       this.#isWoken = false;
+      this.#isHopeful = false;
       const startedAt = Date.now();
       try {
         if (this.#connections.size === 0) await this.#log.take();
         else await this.#tell();
-        if (this.#connections.size === 0) this.#isFailing = false;
+        this.#isFailing = false;
       } catch (err) {
         if (!this.#isFailing) this.#appLog.error({ err }, 'live lists could not look for changes');
         this.#isFailing = true;
+        this.#isHopeful = true;
       }
       await this.#sleep(startedAt + windowMs - Date.now());
     }
@@ -170,7 +182,7 @@ export class LiveLists {
 
   /** Asks for all lists that may have changed. */
   async #tell(): Promise<void> {
-    const { refreshMs, concurrency } = this.#options;
+    const { refreshMs, windowMs } = this.#options;
     const known = this.#versions;
     const versions = await this.#log.read();
     // Without these, no connection has been begun yet, and the first of them reads them anew.
@@ -183,17 +195,28 @@ export class LiveLists {
     }
     const oldest = Date.now() - refreshMs;
     const due = [...this.#connections].filter(({ isDirty, askedAt }) => isDirty || askedAt < oldest);
-    const errors: unknown[] = [];
-    await tellAll(due, concurrency, (connection, error) => {
-      if (!refuse(connection, error)) errors.push(error);
-    });
-    this.#isFailing = errors.length > 0;
-    if (errors.length > 0) {
-      this.#appLog.error(
-        { err: errors[0], lists: errors.length },
-        'live lists could not be read; they are asked for again',
-      );
-    }
+    const listener = {
+      onFailed: (connection: Connection, error: unknown) => this.#fail(connection, error),
+      onOutdated: () => this.wake(),
+    };
+    await tellAll(due, this.#slots, listener, windowMs);
+    const errors = this.#errors.splice(0);
+    if (errors.length === 0) return;
+    this.#isHopeful = true;
+    this.#appLog.error(
+      { err: errors[0], lists: errors.length },
+      'live lists could not be read; they are asked for again',
+    );
+  }
+
+  /** Ends a connection whose sender may not have the list any more. After any other error, its list is asked for again. */
+  #fail(connection: Connection, error: unknown): void {
+    const { statusCode: status, code, message } = toHttpError(error);
+    if (status >= 400 && status < 500) return connection.refuse({ status, code, message });
+    connection.isDirty = true;
+    // One that goes on failing waits for the next look, and is no news.
+    if (!connection.isFailing) this.#errors.push(error);
+    connection.isFailing = true;
   }
 
   /** Waits until it is time to look again, or somebody wakes the loop after a least time. */
@@ -207,20 +230,11 @@ export class LiveLists {
     const { pollMs } = this.#options;
     const usualMs = this.#connections.size === 0 ? Math.max(IDLE_MS, pollMs) : pollMs;
     // Two processes may have taken the same notes, and one of them has lost.
-    const restMs = (this.#isFailing ? Math.min(RETRY_MS, usualMs) : usualMs) * (0.9 + 0.2 * Math.random());
+    const restMs = (this.#isHopeful ? Math.min(RETRY_MS, usualMs) : usualMs) * (0.9 + 0.2 * Math.random());
     const timer = setTimeout(resolve, restMs);
     await promise;
     clearTimeout(timer);
   }
-}
-
-/** Ends a connection whose sender may not have the list any more. Returns false after any other error: the list is to be asked for again. */
-function refuse(connection: Connection, error: unknown): boolean {
-  const { statusCode: status, code, message } = toHttpError(error);
-  const isRefusal = status >= 400 && status < 500;
-  if (isRefusal) connection.refuse({ status, code, message });
-  else connection.isDirty = true;
-  return isRefusal;
 }
 
 function senderOf(request: FastifyRequest): string {

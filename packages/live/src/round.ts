@@ -22,51 +22,90 @@ interface Answer {
   readonly events: Map<ListState, string>;
 }
 
-/** Hears of a connection whose list could not be asked for. */
-export type OnFailed = (connection: Connection, error: unknown) => void;
+/** The part of a process that hears how its connections fare. */
+export interface RoundListener {
+  /** Hears of a connection whose list could not be asked for. */
+  onFailed(connection: Connection, error: unknown): void;
+  /** Hears of a connection whose list has changed again while it was asked for. */
+  onOutdated(): void;
+}
 
 /**
  * Asks for the lists of connections once, and tells each what is new. Each connection is asked for by itself: who may see what is decided for its
  * request alone. Those that come to the same question share one answer of the database.
  *
- * @param concurrency the lists that are read at once
+ * Settles when all have been asked for. Some whose lists take longer than the others are told later: they hold nobody up.
+ *
+ * @param patienceMs the time that the last of them have, in milliseconds
  */
 export async function tellAll(
   connections: Iterable<Connection>,
-  concurrency: number,
-  onFailed: OnFailed,
+  slots: ReadSlots,
+  listener: RoundListener,
+  patienceMs: number,
 ): Promise<void> {
-  const read = new SharedReads(concurrency);
+  const reads = new SharedReads(slots);
   const queue = connections[Symbol.iterator]();
+  const allBegun = Promise.withResolvers<void>();
   const work = async (): Promise<void> => {
-    for (let next = queue.next(); !next.done; next = queue.next()) {
-      const connection = next.value;
-      if (connection.isClosed || connection.isSlow || !connection.hasBegun) continue;
-      connection.isDirty = false;
-      connection.askedAt = Date.now();
-      try {
-        const { page, state, events } = await inTime(connection.list.ask().then((question) => read.of(question)));
-        connection.tell(state, (known) => {
-          let text = events.get(known);
-          if (text === undefined) events.set(known, (text = eventsBetween(known, state, page)));
-          return text;
-        });
-      } catch (error) {
-        if (!connection.isClosed) onFailed(connection, error);
-      }
-    }
+    for (let next = queue.next(); !next.done; next = queue.next()) await tell(next.value, reads, listener);
+    allBegun.resolve();
   };
-  await Promise.all(Array.from({ length: ASKED_AT_ONCE }, work));
+  const allTold = Promise.all(Array.from({ length: ASKED_AT_ONCE }, work));
+  await allBegun.promise;
+  await settledOrLate(allTold, patienceMs);
+}
+
+async function tell(connection: Connection, reads: SharedReads, listener: RoundListener): Promise<void> {
+  if (connection.isClosed || connection.isSlow || connection.isAsked || !connection.hasBegun) return;
+  connection.isAsked = true;
+  connection.isDirty = false;
+  connection.askedAt = Date.now();
+  try {
+    const { page, state, events } = await inTime(connection.list.ask().then((question) => reads.of(question)));
+    connection.tell(state, (known) => {
+      let text = events.get(known);
+      if (text === undefined) events.set(known, (text = eventsBetween(known, state, page)));
+      return text;
+    });
+    connection.isFailing = false;
+    if (connection.isDirty) listener.onOutdated();
+  } catch (error) {
+    if (!connection.isClosed) listener.onFailed(connection, error);
+  } finally {
+    connection.isAsked = false;
+  }
+}
+
+/** The lists that are read at once, whoever asks for them. */
+export class ReadSlots {
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  async run<Value>(read: () => Promise<Value>): Promise<Value> {
+    if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#free -= 1;
+    try {
+      return await read();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
 }
 
 /** Lists that are read once for all that come to the same question. */
 export class SharedReads {
   readonly #byHint = new Map<string, Read[]>();
-  readonly #waiting: (() => void)[] = [];
-  #free: number;
+  readonly #slots: ReadSlots;
 
-  constructor(concurrency: number) {
-    this.#free = concurrency;
+  constructor(slots: ReadSlots) {
+    this.#slots = slots;
   }
 
   of(question: LiveQuestion): Promise<Answer> {
@@ -80,23 +119,15 @@ export class SharedReads {
   }
 
   async #read(question: LiveQuestion): Promise<Answer> {
-    if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#free -= 1;
-    try {
-      const page = await question.read();
-      return { page, state: ListState.of(page), events: new Map() };
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free += 1;
-      else next();
-    }
+    const page = await this.#slots.run(() => question.read());
+    return { page, state: ListState.of(page), events: new Map() };
   }
 }
 
 /** Waits for an answer that a database may never give. */
-export async function inTime<Value>(answer: Promise<Value>): Promise<Value> {
+export async function inTime<Value>(answer: Promise<Value>, limitMs = MAX_ASKING_MS): Promise<Value> {
   const abort = new AbortController();
-  const late = sleep(MAX_ASKING_MS, undefined, { signal: abort.signal }).then(() => {
+  const late = sleep(limitMs, undefined, { signal: abort.signal }).then(() => {
     throw new Error('the list took too long');
   });
   late.catch(() => {});
@@ -105,4 +136,9 @@ export async function inTime<Value>(answer: Promise<Value>): Promise<Value> {
   } finally {
     abort.abort();
   }
+}
+
+/** Waits until something has ended well or not, but no longer than for some time. */
+export async function settledOrLate(ended: Promise<unknown>, limitMs: number): Promise<void> {
+  await inTime(ended, limitMs).catch(() => {});
 }

@@ -1,0 +1,97 @@
+/** Lists that take long or fail: they hold up no others. */
+import { defineEntity, p } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import { once } from 'node:events';
+import t, { type Test } from 'tap';
+import { ModelViewSet, type QuerySet, readShape, writeShape } from '@viewset/core';
+import { openSqlite } from '../../core/test/support/databases.ts';
+import { ListChange, type LiveOptions, ListVersion } from '../src/index.ts';
+import { EventStream } from './support/event-stream.ts';
+import { startLive } from './support/live-app.ts';
+import { until } from './support/until.ts';
+
+const Task = defineEntity({
+  name: 'Task',
+  properties: { id: p.integer().primary(), title: p.string().length(50) },
+});
+const shapes = { read: readShape(Task, ['id', 'title']), write: writeShape(Task, ['title']) };
+
+/** Serves tasks. `onAsked` is waited for before the list of a request is known, with the name of its user. */
+async function start(t: Test, onAsked: (user: unknown) => unknown, options?: LiveOptions) {
+  const orm = await openSqlite(t, { entities: [Task, ListChange, ListVersion] });
+  class View extends ModelViewSet(Task, { ...shapes, live: true }) {
+    override async filterQueryset(request: FastifyRequest, records: QuerySet<InstanceType<typeof Task.class>>) {
+      await onAsked(request.headers['user']);
+      return super.filterQueryset(request, records);
+    }
+  }
+  const started = await startLive(t, { orm, View, ...(options && { options }) });
+  const open = (user: string): Promise<EventStream> => EventStream.open(t, started.url, { headers: { user } });
+  return { ...started, open };
+}
+
+t.test('a list that is not known for long keeps no other one from being opened', async (t) => {
+  const end = new AbortController();
+  t.teardown(() => end.abort());
+  let asked = 0;
+  const { open } = await start(t, async (user) => {
+    if (user !== 'slow') return;
+    asked += 1;
+    await once(end.signal, 'abort');
+  });
+  void open('slow').catch(() => {});
+  await until(() => asked === 1);
+  let quick: EventStream | undefined;
+  void open('quick').then((stream) => (quick = stream));
+  await until(() => quick?.events.length === 1);
+});
+
+t.test('nor others from being told, and is told itself at last', async (t) => {
+  const end = new AbortController();
+  t.teardown(() => end.abort());
+  let isSlow = false;
+  const { open, send } = await start(t, async (user) => {
+    if (user === 'slow' && isSlow) await once(end.signal, 'abort');
+  });
+  const [slow, quick] = [await open('slow'), await open('quick')];
+  for (const stream of [slow, quick]) await stream.until(({ events }) => events.length === 1);
+  isSlow = true;
+  await send('POST', '', { title: 'A' });
+  await quick.until(({ records }) => records.length === 1);
+  await send('POST', '', { title: 'B' });
+  await quick.until(({ records }) => records.length === 2);
+  t.equal(slow.events.length, 1);
+  isSlow = false;
+  end.abort();
+  await slow.until(({ records }) => records.length === 2);
+  t.strictSame([...slow.faults, ...quick.faults], []);
+});
+
+t.test('a list that goes on failing is told of once, and asked for with the others', async (t) => {
+  let isBroken = false;
+  let asked = 0;
+  const { open, send, errors } = await start(
+    t,
+    (user) => {
+      if (user !== 'unlucky') return;
+      asked += 1;
+      if (isBroken) throw new TypeError('a hook is broken');
+    },
+    { pollMs: 50 },
+  );
+  const [unlucky, lucky] = [await open('unlucky'), await open('lucky')];
+  for (const stream of [unlucky, lucky]) await stream.until(({ events }) => events.length === 1);
+  isBroken = true;
+  const before = asked;
+  for (const title of ['A', 'B', 'C']) {
+    await send('POST', '', { title });
+    await lucky.until(({ records }) => records.at(-1)?.record['title'] === title);
+  }
+  await until(() => asked > before + 4);
+  t.strictSame(errors, ['live lists could not be read; they are asked for again']);
+  isBroken = false;
+  await unlucky.until(({ records }) => records.length === 3);
+  isBroken = true;
+  await send('POST', '', { title: 'D' });
+  await until(() => errors.length === 2);
+});
