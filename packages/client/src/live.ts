@@ -28,7 +28,7 @@ type PageOf<View extends Listing> = Awaited<ReturnType<View['list']>>;
  * The view needs `live: true` and the server the plugin `live` of `@viewset/live`.
  *
  * @param options `fetch` is used instead of the platform's, not the client's
- * @throws ApiError if the server refuses the list, also later, as when the token has expired
+ * @throws ApiError if the server refuses the list, also later. After a 401 the token is renewed first, as for any call
  * @example
  * for await (const { results } of watch(api.products, { sort: '-price' })) console.log(results);
  */
@@ -171,7 +171,10 @@ class FollowedList {
   }
 
   #takeEvent(block: string): void {
-    const field = (name: string): string | undefined => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1];
+    // Not by a regular expression: to one, a line also ends at U+2028, which JSON may contain.
+    const lines = block.split('\n');
+    const field = (name: string): string | undefined =>
+      lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
     const retry = field('retry');
     if (retry !== undefined) this.#retryMs = Number(retry);
     const event = field('event');
@@ -199,6 +202,8 @@ class FollowedList {
       case 'change':
         return this.#setRecords(this.#records.toSpliced(from, 1).toSpliced(index, 0, record));
       case 'end':
+        // The server closes the stream. The call that connects again has its token renewed, or throws what refuses it.
+        if (refusal.status === 401 || isPassing(refusal.status)) return;
         throw new ApiError({ ...refusal, request: 'a live list' });
     }
   }

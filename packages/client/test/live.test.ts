@@ -45,7 +45,8 @@ async function start(t: Test) {
   t.teardown(() => app.close());
   await app.register(viewset, { orm });
   app.viewset.live.identify.add(async ({ headers }) => {
-    if (ended.has(headers.authorization ?? '')) throw new Unauthorized();
+    if (!ended.has(headers.authorization ?? '')) return;
+    throw new Unauthorized('Expired', { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } });
   });
   await app.register(live, { windowMs: 5 });
   await app.register(makeRouter().plugin);
@@ -53,6 +54,7 @@ async function start(t: Test) {
   const network = await unsteady(t, new URL(origin).port);
   const token = 'secret';
   return {
+    url: network.url,
     api: createClient<Api>({ url: network.url, token }),
     direct: createClient<Api>({ url: origin, token }),
     network,
@@ -111,6 +113,20 @@ t.test('a list is followed, over lost connections too', async (t) => {
   await lists.return();
 });
 
+t.test('texts with the line ends of JavaScript are followed as they are', async (t) => {
+  const { api, direct } = await start(t);
+  const title = 'A\u2028id: 7\u2029event: end\r\n\ndata: {}';
+  const lists = watch(api.tasks);
+  await lists.next();
+  await direct.tasks.create({ title });
+  const { results } = await untilSo(
+    async () => (await lists.next()).value!,
+    ({ count }) => count === 1,
+  );
+  t.equal(results[0]!.title, title);
+  await lists.return();
+});
+
 t.test('lists in an envelope and lists without pages are followed too', async (t) => {
   const { api } = await start(t);
   const [wrapped, all] = [watch(api.wrapped), watch(api.all)];
@@ -149,6 +165,24 @@ t.test('a refusal is an ApiError, at once or later; the signal ends it', async (
   await others.next();
   setTimeout(() => abort.abort(new Error('enough')), 20);
   await t.rejects(others.next(), /enough/);
+});
+
+t.test('a token that has expired is renewed, and the list is followed on', async (t) => {
+  const { url, direct } = await start(t);
+  let renewals = 0;
+  const api = createClient<Api>({ url, token: 'old', refresh: async () => `new ${++renewals}` });
+  const lists = watch(api.tasks);
+  await lists.next();
+  ended.add('Bearer old');
+  t.teardown(() => ended.clear());
+  await direct.tasks.create({ title: 'Tea' });
+  const { results } = await untilSo(
+    async () => (await lists.next()).value!,
+    ({ count }) => count === 1,
+  );
+  t.equal(results[0]!.title, 'Tea');
+  t.equal(renewals, 1);
+  await lists.return();
 });
 
 t.test('types: a list is what list() returns, and the query what it takes', async (t) => {
