@@ -8,11 +8,13 @@ export function eventText(event: string, data: string, id?: string): string {
 
 /**
  * Writes the events that make the list that a client knows the list as it is: records leave, then enter or change in the order of the list, then the
- * rest. `index` is the place where a record is put, or out of which it leaves; `from` is the place that one that changes had. Each event has the id of the state that it leads to, so that a client that has
- * got some of them goes on behind the last.
+ * rest. `index` is the place where a record is put, or out of which it leaves; `from` is the place that one that changes had.
+ *
+ * Each event has the id of the state that it leads to, so that a client that has got some of them goes on behind the last. Of a list that is too long
+ * for that, the last event alone has one: a client that has got fewer is told the whole list.
  */
 export function eventsBetween(known: ListState, state: ListState, page: LivePage): string {
-  const change = new Change(known);
+  const change = new Change(known, known.isLong || state.isLong);
   const remaining = new Set(state.keys);
   for (const key of known.keys) if (!remaining.has(key)) change.leave(key);
   const staying = keptInOrder(
@@ -27,17 +29,22 @@ export function eventsBetween(known: ListState, state: ListState, page: LivePage
     change.put(record, digest, stays ? change.placeOf(key) : change.placeBehind(page.records[index - 1]?.key, key));
   }
   if (known.mark !== state.mark) change.finish(page.rest, state.mark);
-  return change.text;
+  return change.textTo(state);
 }
+
+/** The id of an event after which a client of a long list knows something between two states: it is no state's. */
+const UNFINISHED = 'unfinished';
 
 /** The events of a change, and the state that they lead to. */
 class Change {
-  text = '';
+  readonly #events: { readonly event: string; readonly data: string; readonly id: string }[] = [];
+  readonly #isLong: boolean;
   readonly #keys: string[];
   readonly #digests: Map<string, string>;
   #mark: string;
 
-  constructor(known: ListState) {
+  constructor(known: ListState, isLong: boolean) {
+    this.#isLong = isLong;
     this.#keys = [...known.keys];
     this.#digests = new Map(known.keys.map((key) => [key, known.digestOf(key)!]));
     this.#mark = known.mark;
@@ -82,12 +89,21 @@ class Change {
     return place;
   }
 
+  /** The text of all events. The last of them leads to a state. */
+  textTo({ id }: ListState): string {
+    const last = this.#events.length - 1;
+    return this.#events.map((each, index) => eventText(each.event, each.data, index === last ? id : each.id)).join('');
+  }
+
   #write(event: string, data: string): void {
-    const state = new ListState(
+    this.#events.push({ event, data, id: this.#isLong ? UNFINISHED : this.#state.id });
+  }
+
+  get #state(): ListState {
+    return new ListState(
       this.#keys.map((key) => [key, this.#digests.get(key)!]),
       this.#mark,
     );
-    this.text += eventText(event, data, state.id);
   }
 }
 

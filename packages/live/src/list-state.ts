@@ -56,6 +56,11 @@ export class ListState {
     return (this.#id ??= this.#makeId());
   }
 
+  /** True if the id is only a digest, as the keys are too many for a header. */
+  get isLong(): boolean {
+    return this.id.length === DIGEST_LENGTH;
+  }
+
   isSameAs(other: ListState): boolean {
     return (
       this === other ||
