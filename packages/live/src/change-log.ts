@@ -11,7 +11,9 @@ export type Versions = ReadonlyMap<string, string>;
 /** Notes that records of entities are changed, in the transaction of an entity manager. It is there if the transaction is committed. */
 export async function noteChanges(em: EntityManager, entities: Iterable<string>): Promise<void> {
   const notes = [...new Set(entities)].map((entity) => ({ id: randomUUID(), entity }));
-  if (notes.length > 0) await em.insertMany(ListChange, notes);
+  // Whatever schema the entity manager is in, such as that of a tenant: all processes look into one table.
+  const schema = em.config.getSchema();
+  if (notes.length > 0) await em.insertMany(ListChange, notes, schema === undefined ? {} : { schema });
 }
 
 /**

@@ -67,6 +67,31 @@ t.test('entity managers of two databases', async (t) => {
   t.strictSame(streams.map(titles), [['of the first'], ['of the second', 'of the second too']]);
 });
 
+t.test('schemas of tenants, which share the notes of their writes', { skip: skipPostgreSql() }, async (t) => {
+  const orm = await openPostgreSql(t, { entities });
+  for (const schema of ['first', 'second']) {
+    await orm.em
+      .getConnection()
+      .execute(`create schema ${schema}; create table ${schema}.task (like public.task including all)`);
+  }
+  class View extends ModelViewSet(Task, options) {}
+  const { url, send } = await startLive(t, {
+    orm,
+    View,
+    prepare: (app) =>
+      app.addHook('onRequest', async (request) => {
+        request.em.schema = userOf(request) === 1 ? 'first' : 'second';
+      }),
+  });
+  const open = (user: string): Promise<EventStream> => EventStream.open(t, url, { headers: { user } });
+  const streams = await Promise.all(['1', '2'].map(open));
+  for (const stream of streams) await stream.until(({ events }) => events.length === 1);
+  await send('POST', '', { title: 'of one' }, { user: '1' });
+  await send('POST', '', { title: 'of two' }, { user: '2' });
+  for (const stream of streams) await stream.until(({ told }) => told.includes('count'));
+  t.strictSame(streams.map(titles), [['of one'], ['of two']]);
+});
+
 t.test('sessions of row-level security', { skip: skipPostgreSql() }, async (t) => {
   const orm = await openPostgreSql(t, { entities });
   const role = `live_${process.pid}`;
