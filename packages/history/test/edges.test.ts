@@ -18,6 +18,11 @@ const Label = defineEntity({
     group: () => p.manyToOne(Group).nullable(),
   },
 });
+const Person = defineEntity({ name: 'Person', properties: { id: p.integer().primary(), name: p.string().length(20) } });
+const Profile = defineEntity({
+  name: 'Profile',
+  properties: { person: () => p.manyToOne(Person).primary(), text: p.string().length(20) },
+});
 const Group = defineEntity({ name: 'Group', properties: { id: p.integer().primary(), name: p.string().length(20) } });
 
 const columns = [
@@ -55,6 +60,12 @@ class Labels extends ModelViewSet(Label, {
   history: { at: true, revert: true },
 }) {}
 class Groups extends ModelViewSet(Group, { read: readShape(Group, ['id']), write: writeShape(Group, ['name']) }) {}
+class People extends ModelViewSet(Person, { read: readShape(Person, ['id']), write: writeShape(Person, ['name']) }) {}
+class Profiles extends ModelViewSet(Profile, {
+  read: readShape(Profile, ['person', 'text']),
+  write: writeShape(Profile, ['person', 'text']),
+  history: { at: true, revert: true },
+}) {}
 class Own extends ModelViewSet(Label, {
   read: readShape(Label, ['text']),
   write: writeShape(Label, ['text']),
@@ -62,7 +73,7 @@ class Own extends ModelViewSet(Label, {
   history: { at: true, revert: true },
 }) {}
 
-const entities = [Country, Maker, Tag, Product, Label, Group, HistoryEntry];
+const entities = [Country, Maker, Tag, Product, Label, Group, Person, Profile, HistoryEntry];
 forEachDatabase(t, { entities }, async (t, orm) => {
   const start = async (t: Test) => {
     await orm.schema.clear();
@@ -71,6 +82,8 @@ forEachDatabase(t, { entities }, async (t, orm) => {
       labels: Labels,
       groups: Groups,
       own: Own,
+      people: People,
+      profiles: Profiles,
     };
     const router = new Router();
     for (const [path, View] of Object.entries(views)) router.register(path, View);
@@ -164,6 +177,25 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.match(await send('GET', `/labels/tea?at=${yesterday.toISOString()}`), { status: 404 });
     t.match(await send('POST', '/labels/tea/revert', { entry: old!.id }), { status: 404 });
     t.equal((await orm.em.fork().findAll(HistoryEntry)).length, 4);
+  });
+
+  t.test('records whose key is a relation have a history each', async (t) => {
+    const send = await start(t);
+    for (const person of [1, 2]) {
+      await send('POST', '/people', { name: String(person) });
+      t.match(await send('POST', '/profiles', { person, text: `of ${person}` }), { status: 201 });
+    }
+    t.match(await send('PATCH', '/profiles/1', { text: 'new' }), { status: 200 });
+    const { body } = await send('GET', '/profiles/1/history');
+    t.strictSame(
+      body.results.map(({ record }: { record: object }) => record),
+      [
+        { person: 1, text: 'new' },
+        { person: 1, text: 'of 1' },
+      ],
+    );
+    t.match(await send('POST', '/profiles/2/revert', { entry: body.results[0].id }), { status: 404 });
+    t.match(await send('GET', '/profiles/2/history'), { body: { count: 1 } });
   });
 
   t.test('entries are in the order of writes, also behind a clock that is ahead', async (t) => {

@@ -1,5 +1,6 @@
-import type { EntityMetadata } from '@mikro-orm/core';
+import { type EntityMetadata, type EntityProperty, Reference, Utils } from '@mikro-orm/core';
 import { fieldPath, type FieldPath } from './field-path.ts';
+import { referredKey } from './property.ts';
 
 const keys = new WeakMap<EntityMetadata, FieldPath>();
 
@@ -8,6 +9,17 @@ export function primaryKey(meta: EntityMetadata): FieldPath {
   let key = keys.get(meta);
   if (key === undefined) keys.set(meta, (key = fieldPath(meta, meta.primaryKeys[0] as string, '.')));
   return key;
+}
+
+/** Returns the value of the primary key of an entity; that of the related record if the key is a relation. */
+export function keyOfEntity(entity: object, { property }: FieldPath): unknown {
+  let [key, own]: [unknown, EntityProperty] = [entity[property.name as never], property];
+  for (;;) {
+    if (key instanceof Reference) key = key.unwrap() as unknown;
+    if (!Utils.isEntity(key)) return key;
+    own = referredKey(own);
+    key = key[own.name as never];
+  }
 }
 
 /** Writes a value of a key, so that the same value is the same text, however it came. */

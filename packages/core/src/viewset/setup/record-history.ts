@@ -5,6 +5,7 @@ import { ImproperlyConfigured, NotFound } from '../../errors.ts';
 import { FieldValueError } from '../../fields/field-value-error.ts';
 import { type FieldPath, findFieldPath } from '../../fields/field-path.ts';
 import { parseFieldText } from '../../fields/field-value.ts';
+import { keyOfEntity } from '../../fields/primary-key.ts';
 import { isToOne, ownsColumn, referredKey } from '../../fields/property.ts';
 import { isFile } from '../../files/file-type.ts';
 import { isRecord } from '../../json.ts';
@@ -217,7 +218,7 @@ export class RecordHistory {
   }
 
   #keyOf(entity: object): unknown {
-    return entity[this.#declarations.pk.property.name as never];
+    return keyOfEntity(entity, this.#declarations.pk);
   }
 
   /** Those of the kept fields that a shape shows, by the names that it has for them. */

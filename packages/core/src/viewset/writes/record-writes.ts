@@ -12,7 +12,7 @@ import { removeEntity } from '../../mikro/remove-entity.ts';
 import { backendOf } from '../../query/backend-of.ts';
 import { assignInput, makeRecord } from '../../shapes/write/assign-input.ts';
 import type { BoundField } from '../../shapes/write/bound-input.ts';
-import { keyText } from '../../fields/primary-key.ts';
+import { keyOfEntity, keyText } from '../../fields/primary-key.ts';
 import { type Answer, type AnswerOf, byAuthor, recordOf } from '../request/answer.ts';
 import type { ConditionalWrites } from './conditional-writes.ts';
 import { noteRefusal } from './conflicts.ts';
@@ -347,7 +347,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
   }
 
   #keyOf(entity: Entity): unknown {
-    const key: unknown = entity[this.#definition.pk.property.name as keyof Entity];
+    const key = keyOfEntity(entity, this.#definition.pk);
     if (key === undefined || key === null) throw new NotStored(this.#definition.meta);
     return key;
   }
