@@ -227,6 +227,44 @@ forEachDatabase(t, { entities: [Shelf, Note, HistoryEntry] }, async (t, orm) => 
     t.match(await orm.em.fork().findAll(Note), [{ title: 'A', salary: 6 }], 'a field that is not seen stays');
   });
 
+  t.test('those who may not update a record do not revert it', async (t) => {
+    class UpdatedByAnn extends Permission {
+      #isRefused(request: FastifyRequest, view: PermissionView) {
+        const user = request.user as { role: { name: string } } | null;
+        return view.getAction(request) === 'update' && user?.role.name !== 'ann';
+      }
+      override hasPermission(request: FastifyRequest, view: PermissionView) {
+        return !view.name.startsWith('Whole') || !this.#isRefused(request, view);
+      }
+      override hasObjectPermission(request: FastifyRequest, view: PermissionView) {
+        return !view.name.startsWith('Each') || !this.#isRefused(request, view);
+      }
+      override scope(request: FastifyRequest, view: PermissionView) {
+        if (!view.name.startsWith('Some') || !this.#isRefused(request, view)) return undefined;
+        return this.records<NoteRecord>(view, { owner: 'nobody' });
+      }
+    }
+    const common = { read: plain, write, history: { revert: true }, permissionClasses: [UpdatedByAnn] } as const;
+    class WholeNotes extends ModelViewSet(Note, common) {}
+    class EachNotes extends ModelViewSet(Note, common) {}
+    class SomeNotes extends ModelViewSet(Note, common) {}
+    for (const [View, status] of [
+      [WholeNotes, 403],
+      [EachNotes, 403],
+      [SomeNotes, 404],
+    ] as const) {
+      const send = await start(t, View);
+      const { id } = (await send('POST', '/notes', { title: 'Tea' }, 'ann')).body;
+      await send('PATCH', `/notes/${id}`, { title: 'Rum' }, 'ann');
+      const { results } = (await send('GET', `/notes/${id}/history`, undefined, 'eve')).body;
+      const entry = { entry: results[1].id };
+      t.match(await send('PATCH', `/notes/${id}`, { title: 'Tea' }, 'eve'), { status });
+      t.match(await send('POST', `/notes/${id}/revert`, entry, 'eve'), { status });
+      t.match(await send('GET', `/notes/${id}`), { body: { title: 'Rum' } });
+      t.match(await send('POST', `/notes/${id}/revert`, entry, 'ann'), { status: 200, body: { title: 'Tea' } });
+    }
+  });
+
   t.test('at answers with the record as it was', async (t) => {
     class Notes extends ModelViewSet(Note, {
       read: plain,

@@ -21,7 +21,7 @@ import type { WriteOperation } from './request/operation.ts';
 import { narrowTo } from './setup/record-lists.ts';
 import { RecordWrites } from './writes/record-writes.ts';
 import { oneBody, type TakingOperation } from './request/read-input.ts';
-import { requestAgain } from './request/request-for.ts';
+import { requestAgain, requestFor } from './request/request-for.ts';
 import { parametersOf, stateOf } from './request/request-state.ts';
 import { loadStored } from './request/unread-records.ts';
 import { Resource } from './setup/resource.ts';
@@ -455,6 +455,7 @@ export abstract class ModelViewSetBase<
    */
   async [REVERT](request: FastifyRequest, reply: FastifyReply, entry: string): Promise<object> {
     const { history, input } = this.#resource;
+    await this.#admitUpdate(request);
     const body = await history!.bodyOf(request, entry);
     const read = oneBody(input!.read(request, body, 'change'));
     request.body = read.value;
@@ -484,6 +485,21 @@ export abstract class ModelViewSetBase<
   /** Keeps, of the records of a list, those that the filters keep. An override may have started anew. */
   #filtered(request: FastifyRequest, visible: QuerySet<Entity>): Awaitable<QuerySet<Entity>> {
     return whenReady(this.filterQueryset(request, visible), (kept) => narrowTo(visible, kept));
+  }
+
+  /** Asks the permissions of an update, which may go by the operation. Throws the error by which they refuse a request for another one. */
+  async #admitUpdate(request: FastifyRequest): Promise<void> {
+    const { plannedRoutes } = request.server.viewset;
+    const { plan } = plannedRoutes.find(
+      (each) => each.view === this && each.plan.detail && each.plan.action === 'update',
+    )!;
+    const { pk } = stateOf(request);
+    const params = request.params as Readonly<Record<string, string>>;
+    const asked = requestFor(request, { plan, method: plan.method, params, pk });
+    const grant = await evaluatePermissions(this.#resource.permissions, asked, this, { object: true });
+    if (grant.denied) throw permissionDenied(request);
+    stateOf(asked).grant = grant;
+    await this.getObject(asked);
   }
 
   /** Sends the list as it changes. */
