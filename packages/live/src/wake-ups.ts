@@ -80,11 +80,13 @@ export function postgresWakeUps(connect: () => PostgresClient, channel = 'viewse
         own.on('notification', wake);
         own.on('error', again);
         own.on('end', again);
-        const listening = own.connect().then(async () => {
+        const listening = own.connect().then(async (): Promise<unknown> => {
           await own.query(`listen ${channel}`);
+          // Nobody wants to hear any more: the connection that was on its way ends here.
+          if (isEnded) return own.end();
           client = own;
           // Something may have been written while nobody listened.
-          wake();
+          return wake();
         });
         listening.catch(again);
       };

@@ -1,0 +1,26 @@
+/** The connections by which processes wake each other. */
+import { EventEmitter } from 'node:events';
+import t from 'tap';
+import { postgresWakeUps } from '../src/index.ts';
+import { until } from './support/until.ts';
+
+t.test('a connection to PostgreSQL that is on its way when nobody listens any more is ended', async (t) => {
+  const connected = Promise.withResolvers<void>();
+  const told: string[] = [];
+  class Client extends EventEmitter {
+    connect(): Promise<void> {
+      return connected.promise;
+    }
+    async query(sql: string): Promise<void> {
+      told.push(sql);
+    }
+    async end(): Promise<void> {
+      told.push('end');
+    }
+  }
+  const end = await postgresWakeUps(() => new Client() as never).listen(() => told.push('woken'));
+  await end();
+  connected.resolve();
+  await until(() => told.includes('end') || told.includes('woken'));
+  t.equal(told.at(-1), 'end');
+});
