@@ -31,11 +31,12 @@ export class Connection {
   constructor(reply: FastifyReply, list: LiveList, onDrained: () => void) {
     this.#reply = reply;
     this.list = list;
-    this.body = new Readable({
-      read: () => {
-        if (this.isDirty) onDrained();
-      },
-    });
+    const drained = (): void => {
+      if (this.isDirty) onDrained();
+    };
+    this.body = new Readable({ read: drained });
+    // The last of what waited is no longer in the body when it is sent.
+    reply.raw.on('drain', drained);
   }
 
   /** True if the client was told the list, and knows what it was told. */

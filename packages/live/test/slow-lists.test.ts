@@ -2,6 +2,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import t, { type Test } from 'tap';
 import { ModelViewSet, type QuerySet, readShape, writeShape } from '@viewset/core';
 import { openSqlite } from '../../core/test/support/databases.ts';
@@ -12,7 +13,7 @@ import { until } from './support/until.ts';
 
 const Task = defineEntity({
   name: 'Task',
-  properties: { id: p.integer().primary(), title: p.string().length(50) },
+  properties: { id: p.integer().primary(), title: p.text() },
 });
 const shapes = { read: readShape(Task, ['id', 'title']), write: writeShape(Task, ['title']) };
 
@@ -27,7 +28,7 @@ async function start(t: Test, onAsked: (user: unknown) => unknown, options?: Liv
   }
   const started = await startLive(t, { orm, View, ...(options && { options }) });
   const open = (user: string): Promise<EventStream> => EventStream.open(t, started.url, { headers: { user } });
-  return { ...started, open };
+  return { ...started, open, orm };
 }
 
 t.test('a list that is not known for long keeps no other one from being opened', async (t) => {
@@ -94,4 +95,22 @@ t.test('a list that goes on failing is told of once, and asked for with the othe
   isBroken = true;
   await send('POST', '', { title: 'D' });
   await until(() => errors.length === 2);
+});
+
+t.test('a client that has not read for some time is told the last state as soon as it has caught up', async (t) => {
+  const { url, send, orm } = await start(t, () => {}, { heartbeatMs: 60_000 });
+  const long = 100_000;
+  await orm.em.fork().insertMany(
+    Task,
+    Array.from({ length: 20 }, () => ({ title: 'x'.repeat(5 * long) })),
+  );
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  t.teardown(() => socket.destroy());
+  socket.write('GET /tasks?page_size=20 HTTP/1.1\r\nhost: a\r\naccept: text/event-stream\r\n\r\n');
+  await once(socket, 'readable');
+  for (const letter of ['a', 'b', 'c']) await send('PATCH', '/1', { title: letter.repeat(long) });
+  let text = '';
+  socket.on('data', (part: Buffer) => (text = (text + part.toString('latin1')).slice(-2 * long)));
+  socket.resume();
+  await until(() => text.includes('ccc'));
 });

@@ -18,7 +18,7 @@ t.test('a connection to PostgreSQL that is on its way when nobody listens any mo
       told.push('end');
     }
   }
-  const end = await postgresWakeUps(() => new Client() as never).listen(() => told.push('woken'));
+  const end = await postgresWakeUps(() => new Client()).listen(() => told.push('woken'));
   await end();
   connected.resolve();
   await until(() => told.includes('end') || told.includes('woken'));
