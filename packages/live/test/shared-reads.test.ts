@@ -1,6 +1,7 @@
 /** Lists that are asked with different entity managers: they look alike, and are not read once for all. */
-import { defineEntity, type EntityManager, p } from '@mikro-orm/core';
+import { defineEntity, type EntityManager, p, RequestContext } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import t from 'tap';
 import { ModelViewSet, readShape, writeShape } from '@viewset/core';
 import { forEachDatabase, openPostgreSql, openSqlite, skipPostgreSql } from '../../core/test/support/databases.ts';
@@ -65,6 +66,45 @@ t.test('entity managers of two databases', async (t) => {
   await send('POST', '', { title: 'of the first' }, { user: '1' });
   for (const stream of streams) await stream.until(({ told }) => told.includes('count'));
   t.strictSame(streams.map(titles), [['of the first'], ['of the second', 'of the second too']]);
+});
+
+t.test('what hooks keep in the asynchronous context of a request', async (t) => {
+  const Own = defineEntity({
+    name: 'Own',
+    properties: { id: p.integer().primary(), title: p.string().length(50), owner: p.integer() },
+    filters: { own: { name: 'own', cond: ({ owner }: { owner: number }) => ({ owner }), default: true } },
+  });
+  const users = new AsyncLocalStorage<number>();
+  const orm = await openSqlite(t, { entities: [Own, ListChange, ListVersion] });
+  class View extends ModelViewSet(Own, {
+    read: readShape(Own, ['id', 'title']),
+    write: writeShape(Own, ['title']),
+    fill: { owner: () => users.getStore()! },
+    live: true,
+  }) {
+    override getQueryset(request: FastifyRequest) {
+      return super.getQueryset(request).filter({ owner: users.getStore()! });
+    }
+  }
+  const { url, send, errors } = await startLive(t, {
+    orm,
+    View,
+    prepare: (app) =>
+      app.addHook('onRequest', (request, _reply, done) => {
+        RequestContext.create(orm.em, () => {
+          orm.em.setFilterParams('own', { owner: userOf(request) });
+          users.run(userOf(request), done);
+        });
+      }),
+  });
+  const open = (user: string): Promise<EventStream> => EventStream.open(t, url, { headers: { user } });
+  const streams = await Promise.all(['1', '2'].map(open));
+  for (const stream of streams) await stream.until(({ events }) => events.length === 1);
+  await send('POST', '', { title: 'of one' }, { user: '1' });
+  await send('POST', '', { title: 'of two' }, { user: '2' });
+  for (const stream of streams) await stream.until(({ told }) => told.includes('count'));
+  t.strictSame(streams.map(titles), [['of one'], ['of two']]);
+  t.strictSame(errors, []);
 });
 
 t.test('schemas of tenants, which share the notes of their writes', { skip: skipPostgreSql() }, async (t) => {

@@ -1,5 +1,6 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { TSchema } from 'typebox';
 import { isUnfiltered } from '../backends/entity-filters.ts';
 import { keyText } from '../fields/primary-key.ts';
@@ -30,6 +31,13 @@ interface Asked {
   readonly form: ListForm;
 }
 
+/** Where an entity manager reads, which may go by the asynchronous context. */
+interface Place {
+  /** That of the ORM, which all its entity managers share. */
+  readonly config: object;
+  readonly schema: string | undefined;
+}
+
 /** The list of one request, whose permissions, scope and filters have been asked. */
 export class ListQuestion implements LiveQuestion {
   readonly hint: string;
@@ -38,6 +46,9 @@ export class ListQuestion implements LiveQuestion {
   readonly #page: string;
   /** False if what is read may depend on the request in more ways than its query set tells. */
   readonly #isComparable: boolean;
+  readonly #place: Place;
+  /** Runs something in the asynchronous context of the request. */
+  readonly #within = AsyncLocalStorage.snapshot();
 
   constructor(asked: Asked) {
     this.#asked = asked;
@@ -48,6 +59,7 @@ export class ListQuestion implements LiveQuestion {
       answer.records.ofEntities !== true &&
       records.filters === undefined &&
       readsAlike(records.reader, records.meta);
+    this.#place = { config: records.reader.config, schema: records.reader.schema };
     this.hint = `${records.meta.className} ${this.#page} ${hintOf(records.condition)}`;
   }
 
@@ -60,13 +72,18 @@ export class ListQuestion implements LiveQuestion {
       one.form === two.form &&
       one.answer === two.answer &&
       one.records.meta === two.records.meta &&
-      isSamePlace(one.records.reader, two.records.reader) &&
+      this.#place.config === other.#place.config &&
+      this.#place.schema === other.#place.schema &&
       isSameOrder(one.records.order, two.records.order) &&
       isSameCondition(one.records.condition, two.records.condition)
     );
   }
 
-  async read(): Promise<LivePage> {
+  read(): Promise<LivePage> {
+    return this.#within(() => this.#read());
+  }
+
+  async #read(): Promise<LivePage> {
     const { request, records, answer, form } = this.#asked;
     const found = byAuthor(records, answer);
     const { paginator } = form;
@@ -108,11 +125,6 @@ export class ListQuestion implements LiveQuestion {
 /** True if nothing but its database and its schema decides what an entity manager reads by a query: no filter, transaction or session of its own. */
 function readsAlike(reader: EntityManager, meta: EntityMetadata): boolean {
   return isUnfiltered(reader, meta) && !reader.isInTransaction() && reader.getSessionContext() === undefined;
-}
-
-/** The configuration is that of the ORM, which all its entity managers share. */
-function isSamePlace(one: EntityManager, other: EntityManager): boolean {
-  return one.config === other.config && one.schema === other.schema;
 }
 
 /** The member of a list that has its records. An empty one may be anything, so its usual name comes first. */

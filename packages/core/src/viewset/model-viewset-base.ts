@@ -1,5 +1,6 @@
 import { type EntityData, type EntityKey, type EntityMetadata, type EntityName, Utils } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { SUMMARIZE } from '../aggregates/summary.ts';
 import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured, NotFound } from '../errors.ts';
@@ -513,7 +514,9 @@ export abstract class ModelViewSetBase<
       );
     }
     const { className: entity } = this.#resource.meta.root;
-    return send(request, reply, { entity, ask: () => this.#askAgain(request, reply) });
+    // Hooks may keep the user or the tenant in the asynchronous context of the request.
+    const within = AsyncLocalStorage.snapshot();
+    return send(request, reply, { entity, ask: () => within(() => this.#askAgain(request, reply)) });
   }
 
   /** Asks for the list as for a new request of the same sender. */
