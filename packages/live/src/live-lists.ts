@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChangeLog, Versions } from './change-log.ts';
 import { Connection } from './connection.ts';
 import type { ResolvedLiveOptions } from './live-options.ts';
-import { inTime, ReadSlots, settledOrLate, SharedReads, tellAll } from './round.ts';
+import { inTime, MAX_ASKING_MS, ReadSlots, settledOrLate, SharedReads, tellAll } from './round.ts';
 
 /** Without a connection, notes are only taken so that they do not pile up, in milliseconds. */
 const IDLE_MS = 10_000;
@@ -124,7 +124,10 @@ export class LiveLists {
     const opening = (this.#opening ??= this.#openNext());
     // All of them are among the connections by then, so nothing that is written after their lists are read is missed.
     await opening.begun;
-    const read = inTime(list.ask().then((question) => opening.reads.of(question)));
+    const read = inTime(
+      list.ask().then((question) => opening.reads.of(question)),
+      MAX_ASKING_MS,
+    );
     opening.pending.push(read);
     return (await read).page;
   }

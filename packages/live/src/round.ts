@@ -7,7 +7,7 @@ import { ListState } from './list-state.ts';
 /** The connections that are asked for at once. */
 const ASKED_AT_ONCE = 64;
 /** The time that one list may take, in milliseconds. */
-const MAX_ASKING_MS = 30_000;
+export const MAX_ASKING_MS = 30_000;
 
 /** A list that some connections have asked for, as it is in this round. */
 interface Read {
@@ -62,7 +62,10 @@ async function tell(connection: Connection, reads: SharedReads, listener: RoundL
   connection.isDirty = false;
   connection.askedAt = Date.now();
   try {
-    const { page, state, events } = await inTime(connection.list.ask().then((question) => reads.of(question)));
+    const { page, state, events } = await inTime(
+      connection.list.ask().then((question) => reads.of(question)),
+      MAX_ASKING_MS,
+    );
     connection.tell(state, (known) => {
       let text = events.get(known);
       if (text === undefined) events.set(known, (text = eventsBetween(known, state, page)));
@@ -80,17 +83,20 @@ async function tell(connection: Connection, reads: SharedReads, listener: RoundL
 /** The lists that are read at once, whoever asks for them. */
 export class ReadSlots {
   readonly #waiting: (() => void)[] = [];
+  readonly #limitMs: number;
   #free: number;
 
-  constructor(count: number) {
+  /** @param limitMs the time after which a read that a database never answers gives its slot back, in milliseconds */
+  constructor(count: number, limitMs = MAX_ASKING_MS) {
     this.#free = count;
+    this.#limitMs = limitMs;
   }
 
   async run<Value>(read: () => Promise<Value>): Promise<Value> {
     if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#free -= 1;
     try {
-      return await read();
+      return await inTime(read(), this.#limitMs);
     } finally {
       const next = this.#waiting.shift();
       if (next === undefined) this.#free += 1;
@@ -125,7 +131,7 @@ export class SharedReads {
 }
 
 /** Waits for an answer that a database may never give. */
-export async function inTime<Value>(answer: Promise<Value>, limitMs = MAX_ASKING_MS): Promise<Value> {
+export async function inTime<Value>(answer: Promise<Value>, limitMs: number): Promise<Value> {
   const abort = new AbortController();
   const late = sleep(limitMs, undefined, { signal: abort.signal }).then(() => {
     throw new Error('the list took too long');

@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import t, { type Test } from 'tap';
 import { ModelViewSet, type QuerySet, readShape, writeShape } from '@viewset/core';
 import { openSqlite } from '../../core/test/support/databases.ts';
+import { ReadSlots } from '../src/round.ts';
 import { ListChange, type LiveOptions, ListVersion } from '../src/index.ts';
 import { EventStream } from './support/event-stream.ts';
 import { startLive } from './support/live-app.ts';
@@ -113,4 +114,13 @@ t.test('a client that has not read for some time is told the last state as soon 
   socket.on('data', (part: Buffer) => (text = (text + part.toString('latin1')).slice(-2 * long)));
   socket.resume();
   await until(() => text.includes('ccc'));
+});
+
+t.test('a read that is never answered keeps its slot for some time only', async (t) => {
+  const slots = new ReadSlots(1, 10);
+  const hanging = slots.run(() => new Promise<never>(() => {}));
+  let answer: string | undefined;
+  void slots.run(async () => (answer = 'read'));
+  await t.rejects(hanging, /took too long/);
+  await until(() => answer === 'read');
 });
