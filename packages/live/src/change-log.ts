@@ -1,4 +1,5 @@
 import { type EntityManager, LockMode, type MikroORM } from '@mikro-orm/core';
+import type { FastifyBaseLogger } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import { ListChange, ListVersion, STORED } from './list-change.ts';
 
@@ -24,24 +25,39 @@ export async function noteChanges(em: EntityManager, entities: Iterable<string>)
  */
 export class ChangeLog {
   readonly #orm: MikroORM;
+  readonly #log: FastifyBaseLogger;
   /** PostgreSQL alone: a process does not wait for the notes that another one is about to take. */
   readonly #skipsLocked: boolean;
 
-  constructor(orm: MikroORM) {
+  constructor(orm: MikroORM, log: FastifyBaseLogger) {
     this.#orm = orm;
+    this.#log = log;
     this.#skipsLocked = orm.em.getPlatform().supportsRowLevelSecurity();
   }
 
-  /** Takes the notes that there are. Then returns the versions. */
+  /**
+   * Takes the notes that there are. Then returns the versions. An entity whose notes cannot be taken has a new version each time: MongoDB keeps the locks
+   * of a process that was killed for a minute, and its changes are told all the same.
+   */
   async read(): Promise<Versions> {
-    await this.take();
+    const untaken = await this.take().then(
+      () => [],
+      (error: unknown) => this.#untaken(error),
+    );
     const rows = await this.#orm.em.fork().find(ListVersion, {}, STORED);
-    return new Map(rows.map(({ id, version }) => [id, version]));
+    const versions = new Map(rows.map(({ id, version }) => [id, version]));
+    for (const { entity } of untaken) versions.set(entity, randomUUID());
+    return versions;
   }
 
   /** Takes the notes that there are. */
   async take(): Promise<void> {
     for (let taken = BATCH_SIZE; taken === BATCH_SIZE;) taken = await this.#takeSome();
+  }
+
+  #untaken(err: unknown): Promise<ListChange[]> {
+    this.#log.debug({ err }, 'changes of live lists could not be taken');
+    return this.#find(this.#orm.em.fork(), false);
   }
 
   async #takeSome(): Promise<number> {

@@ -46,7 +46,7 @@ export const live = fp(
         `live: the ORM needs the entity ${entity.name} of @viewset/live among its "entities"`,
       );
     }
-    const lists = new LiveLists(new ChangeLog(orm), options, app.log);
+    const lists = new LiveLists(new ChangeLog(orm, app.log), options, app.log);
     writeListeners.set('live', noteWrites);
     support.send = senderTo(lists, support.freeSlot);
     const woken = new Waking(options.wakeUps, () => lists.wake());

@@ -486,6 +486,28 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     await two.until(({ isEnded }) => isEnded);
   });
 
+  t.test('a change is told though a process that is gone keeps the locks of its notes', async (t) => {
+    // The transaction of such a process is open for a minute on MongoDB. SQLite and PostgreSQL end it with the process.
+    if (database !== 'mongodb') return;
+    const { url, send, agrees } = await start(t, Tasks, { pollMs: 50 });
+    await send('POST', '', { title: 'A' });
+    const stream = await EventStream.open(t, url);
+    await stream.until(({ events }) => events.length === 1);
+    await until(async () => (await orm.em.fork().count(ListChange, {})) === 0);
+    const gone = orm.em.fork();
+    await gone.begin();
+    t.equal(await gone.nativeUpdate(ListVersion, {}, { version: 'never' }), 1);
+    for (const title of ['B', 'C']) {
+      await send('POST', '', { title });
+      await stream.until(({ records }) => records.some(({ record }) => record['title'] === title));
+    }
+    await EventStream.open(t, url).then((late) => late.until(({ records }) => records.length === 3));
+    await gone.rollback();
+    await until(async () => (await orm.em.fork().count(ListChange, {})) === 0);
+    await agrees(stream, '');
+    t.strictSame(stream.faults, []);
+  });
+
   t.test('a note that is committed late is not overlooked', async (t) => {
     const { url, send, store } = await start(t, Tasks, { pollMs: 10 });
     const [a] = await store({ title: 'A' });
