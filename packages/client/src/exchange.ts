@@ -28,7 +28,12 @@ export interface Success {
 export type Exchange = (request: ApiRequest, token: MaybeToken) => Promise<Success | ApiError>;
 
 /** Bodies that are sent as they are: `fetch` knows their media type. */
-export const RAW_BODIES = [Blob, ArrayBuffer, FormData, URLSearchParams];
+export const RAW_BODIES: readonly (abstract new (...given: never) => object)[] = [
+  Blob,
+  ArrayBuffer,
+  FormData,
+  URLSearchParams,
+];
 
 /** Makes the function that sends a client's requests once each, and keeps the answers that have an `ETag`. */
 export function createExchange(client: ClientOptions, kept: KeptAnswers): Exchange {
