@@ -33,7 +33,8 @@ export function redisWakeUps(redis: RedisLike, channel = 'viewset:live'): WakeUp
       listening.on('error', () => {});
       listening.on('message', wake);
       // It subscribes again by itself after it has lost its connection.
-      listening.subscribe(channel).catch(() => {});
+      // Something may have been written before that.
+      listening.subscribe(channel).then(wake, () => {});
       return () => listening.disconnect();
     },
     tell: () => redis.publish(channel, ''),
@@ -85,8 +86,8 @@ export function postgresWakeUps(connect: () => PostgresClient, channel = 'viewse
           // Nobody wants to hear any more: the connection that was on its way ends here.
           if (isEnded) return own.end();
           client = own;
-          // Something may have been written while nobody listened.
-          return wake();
+          // Something may have been written while nobody listened, here or in another process: this wakes all of them, and itself.
+          return own.query(`notify ${channel}`);
         });
         listening.catch(again);
       };

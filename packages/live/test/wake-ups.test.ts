@@ -24,3 +24,25 @@ t.test('a connection to PostgreSQL that is on its way when nobody listens any mo
   await until(() => told.includes('end') || told.includes('woken'));
   t.equal(told.at(-1), 'end');
 });
+
+t.test('what is told before the connection to PostgreSQL is there wakes others once it is', async (t) => {
+  const connected = Promise.withResolvers<void>();
+  const sent: string[] = [];
+  class Client extends EventEmitter {
+    connect(): Promise<void> {
+      return connected.promise;
+    }
+    async query(sql: string): Promise<void> {
+      sent.push(sql);
+    }
+    async end(): Promise<void> {}
+  }
+  const wakeUps = postgresWakeUps(() => new Client());
+  const end = await wakeUps.listen(() => {});
+  await wakeUps.tell!();
+  t.strictSame(sent, []);
+  connected.resolve();
+  await until(() => sent.length === 2);
+  t.strictSame(sent, ['listen viewset_live', 'notify viewset_live']);
+  await end();
+});

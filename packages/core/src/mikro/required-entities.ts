@@ -1,0 +1,25 @@
+import type { EntityClass, MikroORM } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../errors.ts';
+
+/**
+ * Throws at start if the ORM lacks an entity. Call it in a plugin that has entities of its own, which the application adds to its ORM.
+ *
+ * @param owner the plugin, the subject of the sentence
+ * @param source the package that the entities come from
+ * @throws ImproperlyConfigured that names the first entity that is missing
+ * @example
+ * requireEntities(app.viewset.orm, 'audit', '@example/audit', [Product]);
+ * // ImproperlyConfigured: audit: the ORM needs the entity Product of @example/audit among its "entities"
+ */
+export function requireEntities(
+  orm: Pick<MikroORM, 'getMetadata'>,
+  owner: string,
+  source: string,
+  entities: readonly EntityClass<object>[],
+): void {
+  const missing = entities.find((entity) => orm.getMetadata().find(entity) === undefined);
+  if (missing === undefined) return;
+  throw new ImproperlyConfigured(
+    `${owner}: the ORM needs the entity ${missing.name} of ${source} among its "entities"`,
+  );
+}
