@@ -1,5 +1,4 @@
 /** Two processes on one database: batches at once that write the same records, and a process that ends within a batch. */
-import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,24 +12,17 @@ import {
   skipPgBouncer,
   skipPostgreSql,
 } from '../../core/test/support/databases.ts';
+import { type ForkedServer, forkServer } from '../../core/test/support/forked-server.ts';
 import { Account, Entry, openBank } from './support/batch-server.ts';
 
 const BATCHES = 40;
 const program = fileURLToPath(new URL('support/batch-server.ts', import.meta.url));
 
-interface Server {
-  readonly address: string;
-  readonly process: ChildProcess;
+function startServer(t: Test, url: string): Promise<ForkedServer> {
+  return forkServer(t, program, { DATABASE_URL: url });
 }
 
-async function startServer(t: Test, url: string): Promise<Server> {
-  const server = fork(program, { env: { ...process.env, DATABASE_URL: url } });
-  t.teardown(() => server.kill('SIGKILL'));
-  const [address] = (await once(server, 'message')) as [string];
-  return { address, process: server };
-}
-
-async function post({ address }: Server, operations: readonly object[], signal?: AbortSignal) {
+async function post({ address }: ForkedServer, operations: readonly object[], signal?: AbortSignal) {
   const answer = await fetch(`${address}/api/batch`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

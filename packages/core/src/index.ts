@@ -100,6 +100,7 @@ export type {
   SendLiveList,
 } from './live/live-list.ts';
 export type { ExportFormat } from './exports/list-export.ts';
+export { requireEntities } from './mikro/required-entities.ts';
 export { requireTransactions } from './mikro/transactions.ts';
 export { afterCommit } from './viewset/writes/after-commit.ts';
 export type {

@@ -1,4 +1,4 @@
-import { checkOptionNames, type HistoryPlugin, ImproperlyConfigured, requireTransactions } from '@viewset/core';
+import { checkOptionNames, type HistoryPlugin, requireEntities, requireTransactions } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import { entriesAction } from './entries-action.ts';
@@ -44,11 +44,7 @@ export const history = fp(
     checkOptionNames('history', options, []);
     const { orm, histories } = app.viewset;
     requireTransactions(orm, 'history');
-    if (orm.getMetadata().find(HistoryEntry) === undefined) {
-      throw new ImproperlyConfigured(
-        'history: the ORM needs the entity HistoryEntry of @viewset/history among its "entities"',
-      );
-    }
+    requireEntities(orm, 'history', '@viewset/history', [HistoryEntry]);
     histories.set('history', IN_ONE_TABLE);
   },
   { name: '@viewset/history', fastify: '5.x', dependencies: ['@viewset/core'] },

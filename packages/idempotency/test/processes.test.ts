@@ -1,5 +1,4 @@
 /** Two processes on one database: requests with one key at once, and a process that ends while it writes. */
-import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -13,25 +12,18 @@ import {
   skipPgBouncer,
   skipPostgreSql,
 } from '../../core/test/support/databases.ts';
+import { type ForkedServer, forkServer } from '../../core/test/support/forked-server.ts';
 import { IdempotencyRecord } from '../src/index.ts';
 import { openOrders, Order } from './support/order-server.ts';
 
 const REQUESTS = 100;
 const program = fileURLToPath(new URL('support/order-server.ts', import.meta.url));
 
-interface Server {
-  readonly address: string;
-  readonly process: ChildProcess;
+function startServer(t: Test, url: string): Promise<ForkedServer> {
+  return forkServer(t, program, { DATABASE_URL: url });
 }
 
-async function startServer(t: Test, url: string): Promise<Server> {
-  const server = fork(program, { env: { ...process.env, DATABASE_URL: url } });
-  t.teardown(() => server.kill('SIGKILL'));
-  const [address] = (await once(server, 'message')) as [string];
-  return { address, process: server };
-}
-
-async function post({ address }: Server, path: string, key: string) {
+async function post({ address }: ForkedServer, path: string, key: string) {
   const answer = await fetch(address + path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'idempotency-key': JSON.stringify(key) },

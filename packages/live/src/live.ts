@@ -1,11 +1,5 @@
-import {
-  afterCommit,
-  ImproperlyConfigured,
-  requireTransactions,
-  type RecordWrite,
-  type SendLiveList,
-} from '@viewset/core';
-import type { EntityClass, EntityManager, EntityName } from '@mikro-orm/core';
+import { afterCommit, requireEntities, requireTransactions, type RecordWrite, type SendLiveList } from '@viewset/core';
+import type { EntityManager, EntityName } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { Readable } from 'node:stream';
@@ -40,12 +34,7 @@ export const live = fp(
     const options = resolveLiveOptions(given);
     const { orm, writeListeners, live: support } = app.viewset;
     requireTransactions(orm, 'live');
-    for (const entity of [ListChange, ListVersion] as EntityClass<object>[]) {
-      if (orm.getMetadata().find(entity) !== undefined) continue;
-      throw new ImproperlyConfigured(
-        `live: the ORM needs the entity ${entity.name} of @viewset/live among its "entities"`,
-      );
-    }
+    requireEntities(orm, 'live', '@viewset/live', [ListChange, ListVersion]);
     const lists = new LiveLists(new ChangeLog(orm, app.log), options, app.log);
     writeListeners.set('live', noteWrites);
     support.send = senderTo(lists, support.freeSlot);

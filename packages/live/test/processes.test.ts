@@ -1,6 +1,4 @@
 /** Several processes on one database, of which some are killed, and Redis with them: no change is lost, and none is told twice. */
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
@@ -10,6 +8,7 @@ import {
   skipMongo,
   skipPostgreSql,
 } from '../../core/test/support/databases.ts';
+import { type ForkedServer, forkServer } from '../../core/test/support/forked-server.ts';
 import { type OwnRedis, withOwnRedis } from '../../core/test/support/redis.ts';
 import { EventStream } from './support/event-stream.ts';
 import { openTasks, Task } from './support/task-server.ts';
@@ -19,23 +18,14 @@ const program = fileURLToPath(new URL('support/task-server.ts', import.meta.url)
 const WRITES = 60;
 const QUERY = '/tasks?sort=place';
 
-interface Server {
-  readonly address: string;
-  readonly process: ChildProcess;
-}
-
 /** Looks so seldom by itself that only what wakes it can tell it in time. */
 const SELDOM = '600000';
 
-async function startServer(t: Test, url: string, wakeUps = '', pollMs = '50'): Promise<Server> {
-  const env = { ...process.env, DATABASE_URL: url, WAKE_UPS: wakeUps, POLL_MS: pollMs };
-  const server = fork(program, { env });
-  t.teardown(() => server.kill('SIGKILL'));
-  const [address] = (await once(server, 'message')) as [string];
-  return { address, process: server };
+function startServer(t: Test, url: string, wakeUps = '', pollMs = '50'): Promise<ForkedServer> {
+  return forkServer(t, program, { DATABASE_URL: url, WAKE_UPS: wakeUps, POLL_MS: pollMs });
 }
 
-async function send({ address }: Server, method: string, path: string, body?: object): Promise<Response> {
+async function send({ address }: ForkedServer, method: string, path: string, body?: object): Promise<Response> {
   return fetch(`${address}/tasks${path}`, {
     method,
     headers: body ? { 'content-type': 'application/json' } : {},
@@ -43,7 +33,7 @@ async function send({ address }: Server, method: string, path: string, body?: ob
   });
 }
 
-async function page({ address }: Server): Promise<string> {
+async function page({ address }: ForkedServer): Promise<string> {
   const { results, ...rest } = (await (await fetch(address + QUERY)).json()) as { results: object[] };
   return JSON.stringify([results, rest]);
 }
@@ -53,7 +43,7 @@ function known({ records, rest }: EventStream): string {
 }
 
 /** Writes at random by the servers that there are, and goes on when one of them dies. */
-async function writeAtRandom(servers: readonly Server[], seed: number): Promise<void> {
+async function writeAtRandom(servers: readonly ForkedServer[], seed: number): Promise<void> {
   let random = seed;
   const next = (limit: number): number => (random = (random * 48_271) % 2_147_483_647) % limit;
   const ids: number[] = [];

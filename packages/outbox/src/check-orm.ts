@@ -1,5 +1,5 @@
 import type { EntityClass, MikroORM } from '@mikro-orm/core';
-import { ImproperlyConfigured, requireTransactions } from '@viewset/core';
+import { requireEntities, requireTransactions } from '@viewset/core';
 import { OutboxEvent } from './outbox-event.ts';
 import type { EventHandler } from './worker/handlers.ts';
 
@@ -15,10 +15,6 @@ export function needsEntity(handler: EventHandler, entity: EntityClass<object>):
 /** Throws ImproperlyConfigured for an ORM that cannot store events, or lacks an entity that a handler needs. */
 export function checkOrm(owner: string, orm: MikroORM, handlers: readonly EventHandler[] = []): void {
   requireTransactions(orm, owner);
-  for (const entity of [OutboxEvent, ...handlers.flatMap((handler) => needed.get(handler) ?? [])]) {
-    if (orm.getMetadata().find(entity) !== undefined) continue;
-    throw new ImproperlyConfigured(
-      `${owner}: the ORM needs the entity ${entity.name} of @viewset/outbox among its "entities"`,
-    );
-  }
+  const own = handlers.flatMap((handler) => needed.get(handler) ?? []);
+  requireEntities(orm, owner, '@viewset/outbox', [OutboxEvent, ...own]);
 }

@@ -119,7 +119,9 @@ export const viewset = fp(
     const { makeRules } = throttles;
     const operations: OperationPlan[] = [];
     const plannedRoutes: PlannedRoute[] = [];
+    const routeOf = new Map<OperationPlan, PlannedRoute>();
     const addRoute = (route: PlannedRoute): void => {
+      routeOf.set(route.plan, route);
       plannedRoutes.push(route);
       operations.push(route.plan);
     };
@@ -144,7 +146,7 @@ export const viewset = fp(
         responsesOf,
         errorResponses,
         admitsSender: async (request: FastifyRequest, plan: OperationPlan) => {
-          const route = plannedRoutes.find((each) => each.plan === plan);
+          const route = routeOf.get(plan);
           return route !== undefined && admitsSender(route, request);
         },
         plannedRoutes,
