@@ -36,23 +36,23 @@ export class ChangeLog {
   }
 
   /**
-   * Takes the notes that there are. Then returns the versions. An entity whose notes cannot be taken has a new version each time: MongoDB keeps the locks
-   * of a process that was killed for a minute, and its changes are told all the same.
+   * Takes the notes that there are. Then returns the versions. An entity whose notes could not be taken has a new version each time, as its records
+   * are changed already. On PostgreSQL another process may be taking the notes, and its versions come later. On MongoDB a process that was killed keeps
+   * its locks for a minute.
    */
   async read(): Promise<Versions> {
-    const untaken = await this.take().then(
-      () => [],
-      (error: unknown) => this.#untaken(error),
-    );
+    const left = await this.take().catch((error: unknown) => this.#untaken(error));
     const rows = await this.#orm.em.fork().find(ListVersion, {}, STORED);
     const versions = new Map(rows.map(({ id, version }) => [id, version]));
-    for (const { entity } of untaken) versions.set(entity, randomUUID());
+    for (const { entity } of left) versions.set(entity, randomUUID());
     return versions;
   }
 
-  /** Takes the notes that there are. */
-  async take(): Promise<void> {
-    for (let taken = BATCH_SIZE; taken === BATCH_SIZE;) taken = await this.#takeSome();
+  /** Takes the notes that there are. Returns those that it has left to another process. */
+  async take(): Promise<ListChange[]> {
+    const left: ListChange[] = [];
+    for (let taken = BATCH_SIZE; taken === BATCH_SIZE;) taken = await this.#takeSome(left);
+    return left;
   }
 
   #untaken(err: unknown): Promise<ListChange[]> {
@@ -60,14 +60,17 @@ export class ChangeLog {
     return this.#find(this.#orm.em.fork(), false);
   }
 
-  async #takeSome(): Promise<number> {
+  async #takeSome(left: ListChange[]): Promise<number> {
     const em = this.#orm.em.fork();
     const seen = await this.#find(em, false);
     if (seen.length === 0) return 0;
     return em.transactional(async (within) => {
       const notes = this.#skipsLocked ? await this.#find(within, true) : seen;
+      const ids = new Set(notes.map(({ id }) => id));
+      left.push(...seen.filter(({ id }) => !ids.has(id)));
+      if (notes.length === 0) return 0;
       // First of all a write, so that SQLite need not make a writer of a reader.
-      await within.nativeDelete(ListChange, { id: { $in: notes.map(({ id }) => id) } }, STORED);
+      await within.nativeDelete(ListChange, { id: { $in: [...ids] } }, STORED);
       // In one order, so that no two processes wait for each other.
       const entities = [...new Set(notes.map(({ entity }) => entity))].toSorted();
       for (const id of entities) {

@@ -1,5 +1,5 @@
 /** Lists that are live, over HTTP and real sockets: what a client knows is what a GET would show it, and nothing else. */
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { defineEntity, type InferEntity, LockMode, p } from '@mikro-orm/core';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { connect } from 'node:http2';
 import t, { type Test } from 'tap';
@@ -505,6 +505,26 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     await gone.rollback();
     await until(async () => (await orm.em.fork().count(ListChange, {})) === 0);
     await agrees(stream, '');
+    t.strictSame(stream.faults, []);
+  });
+
+  t.test('a change is told though another process is just taking its note', async (t) => {
+    // Only PostgreSQL lets a process pass by the notes that another one has locked.
+    if (database !== 'postgresql') return;
+    const waking = Promise.withResolvers<() => void>();
+    const wakeUps = { listen: (wake: () => void) => (waking.resolve(wake), () => {}) };
+    const { url, store } = await start(t, Tasks, { pollMs: 600_000, wakeUps });
+    const stream = await EventStream.open(t, url);
+    await stream.until(({ events }) => events.length === 1);
+    await store({ title: 'A' });
+    await orm.em.fork().insert(ListChange, { id: 'taken', entity: 'Task' });
+    const other = orm.em.fork();
+    await other.begin();
+    await other.find(ListChange, {}, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    (await waking.promise)();
+    await stream.until(({ records }) => records.length === 1);
+    await other.nativeDelete(ListChange, {});
+    await other.commit();
     t.strictSame(stream.faults, []);
   });
 
