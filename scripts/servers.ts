@@ -162,6 +162,8 @@ export async function startMongo({ isStandalone = false, hasFailPoints = false }
     setParameter: 'diagnosticDataCollectionEnabled=false',
     ...(isStandalone ? {} : { replSet: MONGO_REPLICA_SET, oplogSize: 64 }),
   }).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  // A process that is killed leaves its transaction to the server, which keeps the locks until this time: a minute, if nothing is said.
+  flags.push('--setParameter', 'transactionLifetimeLimitSeconds=20');
   if (hasFailPoints) flags.push('--setParameter', 'enableTestCommands=1');
   return ServerProcess.start({
     name: 'MongoDB',
