@@ -119,6 +119,49 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
+  t.test('a secret is rotated: for a day both sign, and of two requests at once one has the secret', async (t) => {
+    await orm.schema.clear();
+    const { address, got } = await receiver(t);
+    const app = await start(t, orm);
+    const payload = { url: `${address}/hook`, event_types: ['book.*'] };
+    const made = (await app.inject({ method: 'POST', url: '/webhooks', payload, headers: ada })).json();
+    const url = `/webhooks/${made.id}/rotate`;
+    t.equal((await app.inject({ method: 'POST', url })).statusCode, 401);
+    t.equal((await app.inject({ method: 'POST', url, headers: { 'x-user': 'Grace' } })).statusCode, 404);
+    const rotated = await app.inject({ method: 'POST', url, headers: ada });
+    t.equal(rotated.statusCode, 200, rotated.body);
+    const { secret, previous_secret_until: until_ } = rotated.json();
+    t.not(secret, made.secret);
+    const hours = (Date.parse(until_) - Date.now()) / 3_600_000;
+    t.ok(hours > 23 && hours <= 24);
+    const shown = await app.inject({ url: `/webhooks/${made.id}`, headers: ada });
+    t.notMatch(shown.body, /secret|whsec/);
+
+    await app.inject({ method: 'POST', url: '/books', payload: { title: 'Ash' } });
+    await until(isQuiet);
+    const [{ headers, body }] = got as [Received];
+    t.equal(headers['webhook-signature']?.split(' ').length, 2);
+    for (const each of [secret, made.secret]) {
+      t.match(new Webhook(each).verify(body, headers), { type: 'book.created' });
+    }
+
+    await em().nativeUpdate(WebhookSubscription, { id: made.id }, { previous_secret_until: new Date(Date.now() - 1) });
+    await app.inject({ method: 'POST', url: '/books', payload: { title: 'Birch' } });
+    await until(() => got.length === 2);
+    t.equal(got[1]!.headers['webhook-signature']?.split(' ').length, 1);
+    t.match(new Webhook(secret).verify(got[1]!.body, got[1]!.headers), { type: 'book.created' });
+    t.throws(() => new Webhook(made.secret).verify(got[1]!.body, got[1]!.headers));
+
+    const both = await Promise.all([1, 2, 3, 4].map(() => app.inject({ method: 'POST', url, headers: ada })));
+    const stored = (await em().findOneOrFail(WebhookSubscription, made.id)).secret;
+    const given = both.filter(({ statusCode }) => statusCode === 200).map((answer) => answer.json().secret as string);
+    t.ok(given.includes(stored), 'the last one has it');
+    t.strictSame(
+      both.map(({ statusCode }) => statusCode).filter((status) => status !== 200 && status !== 409),
+      [],
+    );
+  });
+
   t.test('each subscription has its own deliveries; 410 ends one, redirects are not followed', async (t) => {
     await orm.schema.clear();
     const statuses: Record<string, number> = { '/ok': 204, '/gone': 410, '/moved': 302, '/big': 200 };

@@ -7,6 +7,9 @@ const WebhookSubscriptionSchema = defineEntity({
     url: p.string().length(2000),
     event_types: p.json().$type<string[]>(),
     secret: p.string().length(100),
+    /** The secret before this one, which signs too until its time has come. */
+    previous_secret: p.string().length(100).nullable(),
+    previous_secret_until: p.datetime().length(3).nullable(),
     is_enabled: p.boolean().default(true),
     disabled_reason: p.string().length(200).nullable(),
     owner: p.string().length(255).nullable().index(),

@@ -1,15 +1,19 @@
 import {
+  action,
   checkOptionNames,
+  HttpError,
   ModelViewSet,
   type PermissionClass,
   type Problems,
   type QuerySet,
   readShape,
+  type RecordRequest,
   requireUser,
 } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { newEventId } from '../event-id.ts';
+import { STORED } from '../outbox-event.ts';
 import { checkPermissionClasses, type ReadyViewClass } from '../ready-view.ts';
 import { isPattern } from '../worker/handlers.ts';
 import { urlProblem } from './public-address.ts';
@@ -33,6 +37,9 @@ const shown = readShape(WebhookSubscription, ['id', 'url', 'is_enabled', 'disabl
   event_types: Type.Array(Type.String()),
 });
 
+/** The time in which the secret before the last signs too, in milliseconds. */
+const ROTATION_MS = 86_400_000;
+
 const write = Type.Object({
   url: Type.String({ minLength: 1, maxLength: 2000 }),
   event_types: Type.Array(Type.String({ maxLength: 255 }), { minItems: 1, maxItems: 100 }),
@@ -48,12 +55,40 @@ const OPTIONS = {
   orderingFields: { created_at: 'created_at' },
   ordering: ['-created_at'],
   description:
-    'Addresses that are told of events, by Standard Webhooks. The answer to the creation has the secret, and no other has it.',
+    'Addresses that are told of events, by Standard Webhooks. The answers to the creation and to a rotation have the secret, and no other has it.',
 } as const;
 
+/** Makes the action `rotate` of a view that finds its webhooks by a function. */
+const rotateBy = (find: (request: RecordRequest) => Promise<WebhookSubscription>) =>
+  action(
+    {
+      detail: true,
+      methods: ['post'],
+      summary: 'Give a webhook a new secret',
+      description: 'The answer has the secret. The one before it signs too, for a day.',
+      response: Type.Object({ secret: Type.String(), previous_secret_until: Type.String({ format: 'date-time' }) }),
+    },
+    async (request) => {
+      const { id, secret: before } = await find(request);
+      const until = new Date(Date.now() + ROTATION_MS);
+      const secret = newSecret();
+      const changes = { secret, previous_secret: before, previous_secret_until: until };
+      // Of two at once, one would get a secret that signs nothing.
+      const changed = await request.em.nativeUpdate(WebhookSubscription, { id, secret: before }, changes, STORED);
+      if (changed === 0)
+        throw new HttpError(409, 'conflict', 'Another request has just given this webhook a new secret');
+      return { secret, previous_secret_until: until.toISOString() };
+    },
+  );
+
+interface WebhookActions {
+  /** `POST …/:pk/rotate` gives the webhook a new secret. The one before it signs too, for a day. */
+  rotate: ReturnType<typeof rotateBy>;
+}
+
 /**
- * Makes a view of webhooks, for the customers of your API: each sees and changes those of its owner. The secret is part of the answer that creates a
- * webhook, and of no other. A change of `is_enabled` to true sends later events again; those in between are not sent.
+ * Makes a view of webhooks, for the customers of your API: each sees and changes those of its owner. The secret is part of the answers that create a
+ * webhook and that rotate its secret, and of no other. A change of `is_enabled` to true sends later events again; those in between are not sent.
  *
  * @throws ImproperlyConfigured without `permissionClasses`
  * @example
@@ -63,7 +98,7 @@ const OPTIONS = {
  */
 export function WebhookViewSet(
   options: WebhookViewOptions,
-): ReadyViewClass<WebhookSubscription, typeof OPTIONS, unknown> {
+): ReadyViewClass<WebhookSubscription, typeof OPTIONS, WebhookActions> {
   checkOptionNames('WebhookViewSet', options, ['permissionClasses', 'owner', 'development']);
   const { permissionClasses, owner = ownerByUser, development = false } = options;
   checkPermissionClasses('WebhookViewSet', permissionClasses);
@@ -83,6 +118,8 @@ export function WebhookViewSet(
       const own = owner(request);
       return own === null ? all : all.filter({ owner: own });
     }
+
+    rotate = rotateBy((request) => this.getObject(request));
 
     override async performUpdate(request: FastifyRequest, webhook: WebhookSubscription, data: never) {
       const changed = await super.performUpdate(request, webhook, data);

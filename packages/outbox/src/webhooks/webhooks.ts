@@ -93,7 +93,7 @@ function deliveryOf(event: HandledEvent, { id: subscription }: WebhookSubscripti
   };
 }
 
-function signed({ url, secret }: WebhookSubscription, { id, type, payload, created_at }: Delivery['event']) {
+function signed(subscription: WebhookSubscription, { id, type, payload, created_at }: Delivery['event']) {
   const body = JSON.stringify({ type, timestamp: created_at, data: payload });
   const timestamp = Math.floor(Date.now() / 1000);
   const headers = {
@@ -101,7 +101,14 @@ function signed({ url, secret }: WebhookSubscription, { id, type, payload, creat
     'user-agent': 'viewset-outbox',
     'webhook-id': id,
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': sign(secret, id, timestamp, body),
+    'webhook-signature': secretsOf(subscription)
+      .map((secret) => sign(secret, id, timestamp, body))
+      .join(' '),
   };
-  return { url, headers, body };
+  return { url: subscription.url, headers, body };
+}
+
+/** The secrets that sign: the one before the last too, until receivers have had time to take the new one. */
+function secretsOf({ secret, previous_secret: previous, previous_secret_until: until }: WebhookSubscription): string[] {
+  return previous && until && until.getTime() > Date.now() ? [secret, previous] : [secret];
 }
