@@ -3,6 +3,7 @@ import { type AccountUser, auth, LogEmailSender } from '@viewset/auth';
 import { tellRoutes } from '@viewset/cli';
 import { flydriveStore, serverOptions, viewset } from '@viewset/core';
 import { explorer } from '@viewset/explorer';
+import { live } from '@viewset/live';
 import { mcp } from '@viewset/mcp';
 import { openapi } from '@viewset/openapi';
 import { logOptions, logRequests } from '@viewset/terminal';
@@ -64,6 +65,7 @@ export async function buildApp({
     bcryptRounds,
     mailer: new LogEmailSender(app.log),
   });
+  await app.register(live);
   await app.register(mcp, { resources: 'all', name: 'tracker' });
   const disk = new Disk(new FSDriver({ location: uploads, visibility: 'private' }));
   await app.register(trackerRouter(flydriveStore(disk)).plugin);

@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { FileType } from '@viewset/core';
+import { ListChange, ListVersion } from '@viewset/live';
 
 const now = () => new Date();
 
@@ -133,4 +134,16 @@ const AttachmentSchema = defineEntity({
 export class Attachment extends AttachmentSchema.class {}
 AttachmentSchema.setClass(Attachment);
 
-export const ENTITIES = [Role, Account, Project, Member, Label, Ticket, Step, Comment, Attachment];
+export const ENTITIES = [
+  Role,
+  Account,
+  Project,
+  Member,
+  Label,
+  Ticket,
+  Step,
+  Comment,
+  Attachment,
+  ListChange,
+  ListVersion,
+];

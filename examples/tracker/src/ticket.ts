@@ -27,7 +27,7 @@ const full = readShape(
   },
 );
 
-/** The lists of tickets, of a project and of all, are searched, sorted, exported and counted alike. */
+/** The lists of tickets, of a project and of all, are searched, sorted, exported, counted and followed alike. */
 const lists = {
   searchFields: ['title', 'description', 'comments__text'],
   filterFields: {
@@ -39,6 +39,7 @@ const lists = {
   },
   orderingFields: { id: 'id', priority: 'priority', due_on: 'due_on', project: 'project__key' },
   exports: ['csv', 'ndjson'],
+  live: true,
   summary: {
     group: ['status', 'priority', 'project.key', 'assignee.name', 'due_on:month'],
     values: { priority: ['avg', 'max'], due_on: ['min'] },

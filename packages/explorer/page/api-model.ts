@@ -27,6 +27,8 @@ export interface Operation {
   readonly body: Body | undefined;
   /** The schema of the body of the first answer of success. */
   readonly answer: Schema | undefined;
+  /** True of a list that can be followed as it changes. */
+  readonly isLive: boolean;
   /** True if this answer has an entity tag. */
   readonly isTagged: boolean;
   /** The envelopes of the body and the answer, which their schemas leave out. */
@@ -152,6 +154,7 @@ function readOperation(document: ApiDocument, path: string, method: string, give
             type,
             required: given.requestBody?.required === true,
           },
+    isLive: response.content?.['text/event-stream'] !== undefined,
     isTagged: response.headers?.['ETag'] !== undefined,
     answer: answeredInside ?? (pageMembers === undefined ? answer : usualPage(document, answer, pageMembers)),
     wire: {

@@ -5,7 +5,12 @@ import type { PageFiles } from '../src/page-files.ts';
 /** Bundles the page's scripts and its style, for browsers of the last three years. */
 export async function bundlePage({ minify }: { readonly minify: boolean }): Promise<PageFiles> {
   const { outputFiles } = await build({
-    entryPoints: { explorer: pathOf('main.tsx'), qr: pathOf('qr.ts'), style: pathOf('style.css') },
+    entryPoints: {
+      explorer: pathOf('main.tsx'),
+      qr: pathOf('qr.ts'),
+      live: pathOf('live.ts'),
+      style: pathOf('style.css'),
+    },
     outdir: pathOf('out'),
     bundle: true,
     minify,
@@ -20,7 +25,7 @@ export async function bundlePage({ minify }: { readonly minify: boolean }): Prom
     logLevel: 'silent',
   });
   const textOf = (name: string): string => outputFiles.find(({ path }) => path.endsWith(name))!.text;
-  return { script: textOf('explorer.js'), qr: textOf('qr.js'), style: textOf('style.css') };
+  return { script: textOf('explorer.js'), qr: textOf('qr.js'), live: textOf('live.js'), style: textOf('style.css') };
 }
 
 function pathOf(name: string): string {

@@ -3,14 +3,16 @@ import { useState } from 'preact/hooks';
 import type { Api, Resource } from './api-model.ts';
 import { ChangedFields, type Choice, conflictOf, FieldChoice } from './conflict.tsx';
 import type { Schema } from './openapi.ts';
-import type { Row } from './records.ts';
+import { isRow, type Row } from './records.ts';
 import { Question } from './states.tsx';
 import { texts } from '../src/texts.ts';
 
 interface ConflictProps {
   readonly api: Api;
   readonly resource: Resource;
-  /** The record as the table shows it. */
+  /** The record as the table shows it, which may have fields of another form. */
+  readonly row: Row;
+  /** The record as it was read when the cell was opened, or else as the table shows it. */
   readonly before: Row;
   /** The record as it is now. */
   readonly now: Row;
@@ -23,10 +25,24 @@ interface ConflictProps {
 }
 
 /** Asks which value of a field stays, because somebody else has changed the record since the table was read. */
-export function CellConflict({ api, resource, before, now, name, schema, mine, onChoose }: ConflictProps): JSX.Element {
+export function CellConflict({
+  api,
+  resource,
+  row,
+  before,
+  now,
+  name,
+  schema,
+  mine,
+  onChoose,
+}: ConflictProps): JSX.Element {
   const isBoth = conflictOf(before, { [name]: mine }, before, now).fields[name] !== undefined;
   const [choice, setChoice] = useState<Choice | undefined>(isBoth ? undefined : 'mine');
-  const shared = Object.fromEntries(Object.entries(before).filter(([each]) => Object.hasOwn(now, each)));
+  const shared = Object.fromEntries(
+    Object.entries(before).filter(
+      ([each, value]) => Object.hasOwn(row, each) && Object.hasOwn(now, each) && hasRows(value) === hasRows(now[each]),
+    ),
+  );
   return (
     <Question
       title={texts.problemOf(412)}
@@ -49,4 +65,9 @@ export function CellConflict({ api, resource, before, now, name, schema, mine, o
       )}
     </Question>
   );
+}
+
+/** Tells if a value has records in it: a list may show less of them than the record does. */
+function hasRows(value: unknown): boolean {
+  return isRow(Array.isArray(value) ? value[0] : value);
 }

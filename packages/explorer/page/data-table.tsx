@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Api, Resource } from './api-model.ts';
 import type { Column } from './columns.tsx';
 import { fitsCell } from './editable-cell.tsx';
@@ -27,6 +27,8 @@ interface DataTableProps {
   /** True while newer rows are on their way. */
   readonly isStale: boolean;
   readonly hrefOfRow: (row: Row) => string | undefined;
+  /** The keys of the rows that have just changed by themselves. */
+  readonly news: ReadonlySet<string>;
   readonly selection: Selection;
   /** The path of the collection. */
   readonly path: string;
@@ -34,6 +36,9 @@ interface DataTableProps {
   readonly onWritten: () => void;
   readonly onQuery: (query: URLSearchParams) => void;
 }
+
+/** The time for which a row looks new, in milliseconds. */
+const NEWS_MS = 2000;
 
 /** The records of a page as a table. */
 export function DataTable(props: DataTableProps): JSX.Element {
@@ -80,6 +85,7 @@ export function DataTable(props: DataTableProps): JSX.Element {
             <TableRow
               key={keys[index]}
               {...props}
+              isNew={props.news.has(keys[index]!)}
               row={row}
               isSelected={selected.has(keys[index]!)}
               fault={selection.outcome?.faults.get(keys[index]!)}
@@ -109,6 +115,8 @@ function useCurrentCell(keys: readonly string[], columns: readonly Column[], edi
 }
 
 interface TableRowProps extends DataTableProps {
+  /** True if the row has just changed by itself. */
+  readonly isNew: boolean;
   readonly row: Row;
   readonly isSelected: boolean;
   readonly fault: string | undefined;
@@ -125,12 +133,17 @@ interface TableRowProps extends DataTableProps {
 }
 
 function TableRow(props: TableRowProps): JSX.Element {
-  const { resource, columns, row, isSelected, fault, decimals, hrefOfRow, hrefsOfValues, onToggle } = props;
+  const { resource, columns, row, isSelected, isNew, news, fault, decimals, hrefOfRow, hrefsOfValues, onToggle } =
+    props;
   const title = shortened(titleOf(resource, row), 60);
   const linked = linkColumn(resource, columns);
+  const line = useRef<HTMLTableRowElement>(null);
+  useEffect(() => {
+    if (isNew) line.current!.animate({ background: ['var(--accent-shade)', 'transparent'] }, NEWS_MS);
+  }, [isNew, news]);
   return (
     <>
-      <tr class={isSelected ? 'selected' : undefined}>
+      <tr ref={line} class={isSelected ? 'selected' : undefined}>
         <td class="check">
           <input type="checkbox" aria-label={texts.select(title)} checked={isSelected} onChange={onToggle} />
         </td>

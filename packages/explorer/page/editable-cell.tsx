@@ -39,12 +39,16 @@ interface CellInputProps {
 /** What was entered into a cell over a record that somebody else has changed. */
 interface Conflict {
   readonly mine: unknown;
+  readonly before: Row;
   readonly reading: Reading;
 }
 
 /** The input of one value in a table: Enter sends it, and so does leaving; Escape gives it up. */
-export function CellInput(props: CellInputProps): JSX.Element {
-  const { api, row, name, label, schema, onDone } = props;
+export function CellInput(given: CellInputProps): JSX.Element {
+  // As it was when the input opened: the list may be followed meanwhile.
+  const row = useRef(given.row).current;
+  const props = { ...given, row };
+  const { api, name, label, schema, onDone } = props;
   const described = describe(api.document, schema, name);
   const [value, setValue] = useState(row[name]);
   const cell = useRef<HTMLSpanElement>(null);
@@ -77,7 +81,7 @@ export function CellInput(props: CellInputProps): JSX.Element {
         <CellConflict
           key={conflict.reading.tag}
           {...props}
-          before={row}
+          before={conflict.before}
           now={conflict.reading.row}
           mine={conflict.mine}
           onChoose={(choice) => {
@@ -105,7 +109,7 @@ function useSaving(props: CellInputProps) {
   const save = async (given: unknown, over: Reading | undefined): Promise<void> => {
     const outcome = await changeRows({ resource, path, rows: [row] }, name, given ?? null, over?.tag);
     const now = outcome.refusal?.status === 412 ? await readTagged(props) : undefined;
-    if (now !== undefined) return setConflict({ mine: given, reading: now });
+    if (now !== undefined) return setConflict({ mine: given, before: over!.row, reading: now });
     notice.set(outcome.refusal === undefined ? texts.saved : '');
     onDone(outcome);
   };
@@ -115,7 +119,7 @@ function useSaving(props: CellInputProps) {
     if (isSame(given, row[name])) return onDone(undefined);
     const over = await reading.current;
     const isStale = over !== undefined && Object.hasOwn(over.row, name) && !isSame(over.row[name], row[name]);
-    if (isStale) setConflict({ mine: given, reading: over });
+    if (isStale) setConflict({ mine: given, before: row, reading: over });
     else await save(given, over);
   };
   return { conflict, finish, save };

@@ -76,6 +76,8 @@ export interface Sending {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /** Sends it. Default: the browser's. */
+  readonly fetch?: typeof fetch;
 }
 
 /** The most requests that are shown. */
@@ -128,6 +130,22 @@ export function sendForFile(url: string, signal?: AbortSignal): Promise<Answer<B
   });
 }
 
+/**
+ * Opens the stream of a list. What comes on it is read by the `fetch` that is given.
+ *
+ * @throws Refusal for any answer but success
+ */
+export function followList(
+  { id, method }: Operation,
+  url: string,
+  options: Pick<Sending, 'headers' | 'signal' | 'fetch'>,
+): Promise<Answer> {
+  return exchange({ operation: { id, method }, url, ...options }, async () => ({
+    body: undefined,
+    shown: texts.liveAnswer,
+  }));
+}
+
 type Read<Body> = (response: Response) => Promise<{ readonly body: Body; readonly shown: string }>;
 
 async function exchange<Body>(sending: Sending, read: Read<Body>): Promise<Answer<Body>> {
@@ -165,7 +183,7 @@ interface Answered<Body> {
 
 /** Sends a request once, with a token. Throws Refusal if no answer comes. */
 async function transmit<Body>(
-  { operation, url, signal, ...sending }: Sending,
+  { operation, url, signal, fetch: ask = fetch, ...sending }: Sending,
   token: string | undefined,
   read: Read<Body>,
 ): Promise<Answered<Body>> {
@@ -174,7 +192,7 @@ async function transmit<Body>(
   const isOfPage = operation.method === 'OPTIONS' || operation.id === 'refresh';
   const settle = keep({ method: operation.method, url, headers, ...sentBody(payload) }, isOfPage);
   try {
-    const response = await fetch(url, {
+    const response = await ask(url, {
       method: operation.method,
       headers,
       ...(payload === undefined ? {} : { body: payload }),

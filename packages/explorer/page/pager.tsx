@@ -10,11 +10,14 @@ export function Pager({
   list,
   facts,
   query,
+  isLive,
   onQuery,
 }: {
   readonly list: Operation;
   readonly facts: PageFacts;
   readonly query: URLSearchParams;
+  /** True if changes show by themselves. */
+  readonly isLive: boolean;
   readonly onQuery: (query: URLSearchParams) => void;
 }): JSX.Element {
   const { previous, next } = facts;
@@ -25,6 +28,11 @@ export function Pager({
   return (
     <nav class="pager" aria-label={texts.pages}>
       <span role="status">{placeText(facts)}</span>
+      {isLive && (
+        <span class="live" title={texts.liveHint}>
+          {texts.live}
+        </span>
+      )}
       {size !== undefined && (
         <label>
           {texts.pageSize}{' '}

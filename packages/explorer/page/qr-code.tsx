@@ -1,13 +1,13 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { loadScript } from './load-script.ts';
 import type * as qrScript from './qr.ts';
 
 /** A text as a QR code, dark on light whatever the colours of the page are: not every camera reads the other way round. */
 export function QrCode({ text, label }: { readonly text: string; readonly label: string }): JSX.Element | null {
   const [qr, setQr] = useState<typeof qrScript>();
   useEffect(() => {
-    const { qr: url = '' } = document.querySelector<HTMLElement>('#explorer')!.dataset;
-    void (import(url) as Promise<typeof qrScript>).then(setQr);
+    void loadScript<typeof qrScript>('qr').then(setQr);
   }, []);
   if (qr === undefined) return null;
   const { data, size } = qr.encode(text, { ecc: 'M', border: 4 });

@@ -101,7 +101,7 @@ function Missing(props: RecordProps & { readonly onCreated: () => void }): JSX.E
 }
 
 /** A record as it was read, with its entity tag. */
-interface ReadRecord extends Omit<Awaited, 'answer'> {
+interface ReadRecord extends Omit<Awaited, 'answer' | 'show'> {
   readonly row: Row | undefined;
   readonly tag: string | undefined;
 }

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { type Api, type Operation, recordPathOf, type Resource } from './api-model.ts';
 import { ColumnMenu, columnsOf } from './columns.tsx';
 import { DataTable } from './data-table.tsx';
@@ -9,13 +9,14 @@ import { expandable, filtersOf, hasParameter, type PageFacts, pageFacts, withFie
 import { here, hrefOf, navigate } from './location.ts';
 import { Pager } from './pager.tsx';
 import { isOffered } from './permissions.ts';
-import { isList, type Row, rowsOf } from './records.ts';
+import { isList, type Row, rowsOf, textOf } from './records.ts';
 import { SelectionBar } from './selection-bar.tsx';
 import { session } from './session.ts';
 import { Problem, Waiting } from './states.tsx';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 import { useAnswer } from './use-answer.ts';
+import { useLive } from './use-live.ts';
 import { useSelection } from './use-selection.ts';
 import { ViewMenu } from './view-menu.tsx';
 
@@ -39,10 +40,16 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
   const list = resource.list!;
   const chosen = fragment.get('columns');
   const asked = withFields(list, query, chosen, resource.key);
-  const awaited = useAnswer(list, hrefOf(path, asked, new URLSearchParams()), isList);
+  const url = hrefOf(path, asked, new URLSearchParams());
+  const awaited = useAnswer(list, url, isList);
   const { answer, refusal, reload } = awaited;
   useEffect(() => onFound(refusal?.status !== 404), [refusal]);
   const rows = rowsOf(answer?.body);
+  const [news, setNews] = useState<ReadonlySet<string>>(NONE);
+  const isLive = useLive(list, answer === undefined ? undefined : url, (body) => {
+    setNews(keysOfNews(resource.key, rows, rowsOf(body)));
+    awaited.show(body);
+  });
   const facts = pageFacts(list, query, answer?.body, rows.length);
   const columns = columnsOf(api.document, resource.row, rows, chosen, expandable(list, query));
   const selection = useSelection(resource, rows);
@@ -81,6 +88,7 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
           hasSort={hasParameter(list, 'sort')}
           isStale={awaited.isWaiting}
           hrefOfRow={(row) => hrefOfRow(resource, path, row)}
+          news={news}
           selection={selection}
           path={path}
           onWritten={reload}
@@ -90,9 +98,17 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
       {selection.rows.length > 0 && (
         <SelectionBar api={api} resource={resource} path={path} selection={selection} onWritten={reload} />
       )}
-      {answer !== undefined && <Pager list={list} facts={facts} query={query} onQuery={go} />}
+      {answer !== undefined && <Pager list={list} facts={facts} query={query} isLive={isLive} onQuery={go} />}
     </>
   );
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Lists the keys of the rows that are new, or other than before. */
+function keysOfNews(key: string, before: readonly Row[], now: readonly Row[]): ReadonlySet<string> {
+  const known = new Set(before.map((row) => JSON.stringify(row)));
+  return new Set(now.filter((row) => !known.has(JSON.stringify(row))).map((row) => textOf(row[key])));
 }
 
 function Empty({

@@ -12,6 +12,8 @@ export interface Awaited {
   readonly isWaiting: boolean;
   /** Reads again. */
   readonly reload: () => void;
+  /** Shows the body of a newer answer, which came by itself. One that is on its way is older. */
+  readonly show: (body: unknown) => void;
   /** Reads again, as if nothing had been read yet. */
   readonly restart: () => void;
 }
@@ -24,18 +26,20 @@ export interface Awaited {
 export function useAnswer(operation: Operation | undefined, url: string, fits: (body: unknown) => boolean): Awaited {
   const person = useStore(session);
   const [turn, setTurn] = useState(0);
-  const [state, setState] = useState<Omit<Awaited, 'reload' | 'restart'>>(WAITING);
+  const [state, setState] = useState<Omit<Awaited, 'reload' | 'restart' | 'show'>>(WAITING);
   const reader = useRef(person.turn);
   const reading = useRef<AbortController>(undefined);
+  const isOutdated = useRef(false);
   useEffect(() => {
     if (operation === undefined) return;
     const controller = (reading.current = new AbortController());
     // What one person may see is not shown to the next, however long the server takes.
     const isSame = reader.current === person.turn;
     reader.current = person.turn;
+    isOutdated.current = false;
     setState(({ answer }) => ({ ...WAITING, answer: isSame ? answer : undefined }));
     const settle = (found: Pick<Awaited, 'answer' | 'refusal'>): void => {
-      if (!controller.signal.aborted) setState({ ...found, isWaiting: false });
+      if (!controller.signal.aborted && !isOutdated.current) setState({ ...found, isWaiting: false });
     };
     send({ operation, url, signal: controller.signal }).then(
       (answer) =>
@@ -54,7 +58,13 @@ export function useAnswer(operation: Operation | undefined, url: string, fits: (
     setState(WAITING);
     reload();
   }, []);
-  return { ...state, reload, restart };
+  const show = useCallback((body: unknown) => {
+    isOutdated.current = true;
+    setState(({ answer = UNASKED }) => ({ answer: { ...answer, body }, refusal: undefined, isWaiting: false }));
+  }, []);
+  return { ...state, reload, restart, show };
 }
+
+const UNASKED: Answer = { body: undefined, headers: new Headers(), status: '' };
 
 const WAITING = { answer: undefined, refusal: undefined, isWaiting: true };

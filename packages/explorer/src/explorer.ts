@@ -87,8 +87,8 @@ const ASSET_ROUTE: RouteShorthandOptions = { config: { public: true } };
 function addAssets(
   app: FastifyInstance,
   path: string,
-  { script, qr, style, texts: translated }: PageFiles & { readonly texts: string | undefined },
-): Pick<PageFacts, 'scriptUrl' | 'qrUrl' | 'styleUrl' | 'textsUrl'> {
+  { script, qr, live, style, texts: translated }: PageFiles & { readonly texts: string | undefined },
+): Pick<PageFacts, 'scriptUrl' | 'qrUrl' | 'liveUrl' | 'styleUrl' | 'textsUrl'> {
   const add = (file: StaticFile, ending: string): string => {
     const url = `${path}/explorer-${file.tag.slice(1, 11)}.${ending}`;
     app.get(url, ASSET_ROUTE, async (request, reply) => {
@@ -101,6 +101,7 @@ function addAssets(
   return {
     scriptUrl: addScript(script),
     qrUrl: addScript(qr),
+    liveUrl: addScript(live),
     textsUrl: translated === undefined ? undefined : addScript(translated),
     styleUrl: add(staticFile('text/css; charset=utf-8', style), 'css'),
   };

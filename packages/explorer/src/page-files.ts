@@ -6,6 +6,8 @@ export interface PageFiles {
   readonly script: string;
   /** Makes QR codes; loaded when one is shown. */
   readonly qr: string;
+  /** Follows lists that are live; loaded when one is shown. */
+  readonly live: string;
   readonly style: string;
 }
 
@@ -28,10 +30,10 @@ export async function readPageFiles(): Promise<PageFiles> {
 
 async function builtFiles(folder: URL): Promise<PageFiles> {
   try {
-    const [script, qr, style] = await Promise.all(
-      ['explorer.js', 'qr.js', 'explorer.css'].map((name) => readFile(new URL(name, folder), 'utf8')),
+    const [script, qr, live, style] = await Promise.all(
+      ['explorer.js', 'qr.js', 'live.js', 'explorer.css'].map((name) => readFile(new URL(name, folder), 'utf8')),
     );
-    return { script: script!, qr: qr!, style: style! };
+    return { script: script!, qr: qr!, live: live!, style: style! };
   } catch (cause) {
     throw new ImproperlyConfigured('explorer: the page has not been built; run pnpm build', { cause });
   }

@@ -5,6 +5,8 @@ export interface PageFacts {
   readonly scriptUrl: string;
   /** The URL of the script that makes QR codes. */
   readonly qrUrl: string;
+  /** The URL of the script that follows lists. */
+  readonly liveUrl: string;
   readonly styleUrl: string;
   readonly language: string;
   /** The URL of the module whose texts take the place of the page's own; undefined if they stay. */
@@ -18,8 +20,13 @@ export interface PageFacts {
  * the script runs.
  */
 export function htmlOf(facts: PageFacts): string {
-  const { title, documentPath, scriptUrl, qrUrl, styleUrl, language, textsUrl, noScript } = facts;
-  const data = { document: documentPath, qr: qrUrl, ...(textsUrl === undefined ? {} : { texts: textsUrl }) };
+  const { title, documentPath, scriptUrl, qrUrl, liveUrl, styleUrl, language, textsUrl, noScript } = facts;
+  const data = {
+    document: documentPath,
+    qr: qrUrl,
+    live: liveUrl,
+    ...(textsUrl === undefined ? {} : { texts: textsUrl }),
+  };
   const attributes = Object.entries(data).map(([name, value]) => ` data-${name}="${escapeHtml(value)}"`);
   return `<!doctype html>
 <html lang="${escapeHtml(language)}">

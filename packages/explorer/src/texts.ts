@@ -264,6 +264,9 @@ export const texts = {
   previous: 'Previous',
   next: 'Next',
   pageSize: 'Rows',
+  live: 'Live',
+  liveHint: 'Changes show by themselves.',
+  liveAnswer: 'The list, and its changes as they come.',
 
   save: 'Save',
   saving: 'Saving…',

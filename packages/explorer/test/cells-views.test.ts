@@ -1,7 +1,7 @@
 import t from 'tap';
 import { skipWithoutBrowser } from './support/browser.ts';
 import { look } from './support/look.ts';
-import { openTracker } from './support/tracker.ts';
+import { openTracker, reloadWithoutStreams } from './support/tracker.ts';
 
 t.setTimeout(110_000);
 
@@ -73,6 +73,7 @@ t.test('the speed of hands', { skip: skipWithoutBrowser() }, async (t) => {
 
   t.test('a value in a cell does not overwrite what somebody else has written', async (t) => {
     const page = await visit('ada', `${TICKETS}?sort=id`, { bypassCSP: true });
+    await reloadWithoutStreams(page);
     const url = `${TICKETS}/1`;
     const row = page.locator('tbody tr').first();
     const title = row.locator('td[data-label=Title]');

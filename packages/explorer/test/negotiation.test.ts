@@ -21,7 +21,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
       t.equal(headers.vary, 'Accept', url);
       t.match(
         body,
-        /<div id="explorer" data-document="\/openapi.json" data-qr="\/explorer\/[^"]+"><header class="top"><span class="brand">/,
+        /<div id="explorer" data-document="\/openapi.json" data-qr="\/explorer\/[^"]+" data-live="\/explorer\/[^"]+"><header class="top"><span class="brand">/,
       );
     }
   });

@@ -35,6 +35,12 @@ const PAGES: Readonly<Record<string, { readonly path: string; readonly prepare?:
   },
 };
 
+/** Waits until everything is shown. A page that follows a list has an open request for good. */
+async function settled(page: Page): Promise<void> {
+  await page.locator('main h1').waitFor();
+  await page.waitForTimeout(1500);
+}
+
 const folder = new URL('../../../../docs/explorer/', import.meta.url);
 mkdirSync(folder, { recursive: true });
 const orm = (await MikroORM.init({ dbName: ':memory:', entities: ENTITIES })) as unknown as Parameters<typeof seed>[0];
@@ -60,9 +66,10 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await page.evaluate((kept) => sessionStorage.setItem('viewset.explorer.token', kept), token);
     for (const [name, { path, prepare }] of Object.entries(PAGES)) {
       await page.goto('about:blank');
-      await page.goto(path, { waitUntil: 'networkidle' });
+      await page.goto(path);
+      await settled(page);
       await prepare?.(page);
-      await page.waitForLoadState('networkidle');
+      await settled(page);
       const { data } = await tools.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY });
       writeFileSync(new URL(`${name}-${width}-${colorScheme}.webp`, folder), Buffer.from(data, 'base64'));
     }

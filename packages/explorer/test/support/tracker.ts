@@ -30,6 +30,14 @@ export interface VisitedTracker {
   readonly visit: (person: Person | undefined, path: string, options?: BrowserContextOptions) => Promise<Page>;
 }
 
+/** Loads a page again that cannot follow its list, so that the list gets older than its records. */
+export async function reloadWithoutStreams(page: Page): Promise<void> {
+  await page.route('**/*', (route) =>
+    route.request().headers()['accept'] === 'text/event-stream' ? route.abort() : route.fallback(),
+  );
+  await page.reload();
+}
+
 /** The tracker with its seed, and a browser that visits it. */
 export async function openTracker(t: Test): Promise<VisitedTracker> {
   const uploads = mkdtempSync(join(tmpdir(), 'tracker-'));

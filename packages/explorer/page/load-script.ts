@@ -1,0 +1,4 @@
+/** Loads a script that only some pages need. The server tells its URL. */
+export function loadScript<Module>(name: 'qr' | 'live'): Promise<Module> {
+  return import(document.querySelector<HTMLElement>('#explorer')!.dataset[name]!) as Promise<Module>;
+}
