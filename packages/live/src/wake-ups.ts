@@ -15,6 +15,7 @@ interface RedisLike {
   publish(channel: string, message: string): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
   on(event: 'message', listener: () => void): unknown;
+  on(event: 'ready', listener: () => void): unknown;
   on(event: 'error', listener: () => void): unknown;
   disconnect(): void;
 }
@@ -32,9 +33,11 @@ export function redisWakeUps(redis: RedisLike, channel = 'viewset:live'): WakeUp
       const listening = redis.duplicate();
       listening.on('error', () => {});
       listening.on('message', wake);
-      // It subscribes again by itself after it has lost its connection.
-      // Something may have been written before that.
-      listening.subscribe(channel).then(wake, () => {});
+      // Something may have been written before it has subscribed.
+      const subscribe = (): void => void listening.subscribe(channel).then(wake, () => {});
+      // With each connection: it makes a new one by itself when one is lost. If Redis is down for long, it gives the first attempt up.
+      listening.on('ready', subscribe);
+      subscribe();
       return () => listening.disconnect();
     },
     tell: () => redis.publish(channel, ''),
@@ -72,19 +75,22 @@ export function postgresWakeUps(connect: () => PostgresClient, channel = 'viewse
       let timer: NodeJS.Timeout | undefined;
       const start = (): void => {
         const own = connect();
+        let isLost = false;
         const again = (): void => {
+          // A connection says so more than once, the last time perhaps when there is a new one.
+          if (isLost) return;
+          isLost = true;
           if (client === own) client = undefined;
           own.end().catch(() => {});
-          if (!isEnded && timer === undefined) timer = setTimeout(start, RECONNECT_MS);
+          if (!isEnded) timer = setTimeout(start, RECONNECT_MS);
         };
-        timer = undefined;
         own.on('notification', wake);
         own.on('error', again);
         own.on('end', again);
         const listening = own.connect().then(async (): Promise<unknown> => {
           await own.query(`listen ${channel}`);
           // Nobody wants to hear any more: the connection that was on its way ends here.
-          if (isEnded) return own.end();
+          if (isEnded || isLost) return own.end();
           client = own;
           // Something may have been written while nobody listened, here or in another process: this wakes all of them, and itself.
           return own.query(`notify ${channel}`);
@@ -105,6 +111,7 @@ export function postgresWakeUps(connect: () => PostgresClient, channel = 'viewse
 /** The part of a change stream of `mongodb` that is used. */
 interface ChangeStream {
   on(event: 'change' | 'error' | 'close', listener: () => void): unknown;
+  once(event: 'resumeTokenChanged', listener: () => void): unknown;
   close(): Promise<unknown>;
 }
 
@@ -129,17 +136,21 @@ export function mongoWakeUps(collection: () => WatchedCollection): WakeUps {
       let timer: NodeJS.Timeout | undefined;
       let stream: ChangeStream;
       const start = (): void => {
-        timer = undefined;
         const own = collection().watch([{ $match: { operationType: 'insert' } }]);
+        let isLost = false;
         const again = (): void => {
+          // A stream that fails is closed after that, perhaps when there is a new one.
+          if (isLost) return;
+          isLost = true;
           own.close().catch(() => {});
-          if (!isEnded && timer === undefined) timer = setTimeout(start, RECONNECT_MS);
+          if (!isEnded) timer = setTimeout(start, RECONNECT_MS);
         };
         own.on('change', wake);
         own.on('error', again);
         own.on('close', again);
+        // The stream has begun. Something may have been written before that.
+        own.once('resumeTokenChanged', wake);
         stream = own;
-        wake();
       };
       start();
       return async () => {

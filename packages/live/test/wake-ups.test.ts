@@ -1,7 +1,12 @@
 /** The connections by which processes wake each other. */
 import { EventEmitter } from 'node:events';
-import t from 'tap';
-import { postgresWakeUps } from '../src/index.ts';
+import { mock } from 'node:test';
+import { Redis } from 'ioredis';
+import t, { type Test } from 'tap';
+import { mongoDatabase, skipMongo } from '../../core/test/support/databases.ts';
+import { withOwnRedis } from '../../core/test/support/redis.ts';
+import { ListChange, mongoWakeUps, postgresWakeUps, redisWakeUps } from '../src/index.ts';
+import { openTasks } from './support/task-server.ts';
 import { until } from './support/until.ts';
 
 t.test('a connection to PostgreSQL that is on its way when nobody listens any more is ended', async (t) => {
@@ -45,4 +50,116 @@ t.test('what is told before the connection to PostgreSQL is there wakes others o
   await until(() => sent.length === 2);
   t.strictSame(sent, ['listen viewset_live', 'notify viewset_live']);
   await end();
+});
+
+/** Advances the timers by which connections are made again. */
+function mockTimers(t: Test): (ms: number) => void {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.teardown(() => mock.timers.reset());
+  return (ms) => mock.timers.tick(ms);
+}
+
+t.test('a connection to PostgreSQL that tells of its loss twice is made again once', async (t) => {
+  const tick = mockTimers(t);
+  const clients: EventEmitter[] = [];
+  class Client extends EventEmitter {
+    async connect(): Promise<void> {
+      clients.push(this);
+    }
+    async query(): Promise<void> {}
+    async end(): Promise<void> {}
+  }
+  const end = await postgresWakeUps(() => new Client()).listen(() => {});
+  clients[0]!.emit('error');
+  tick(2000);
+  t.equal(clients.length, 2);
+  clients[0]!.emit('end');
+  tick(2000);
+  t.equal(clients.length, 2);
+  await end();
+});
+
+class Stream extends EventEmitter {
+  isClosed = false;
+  async close(): Promise<void> {
+    this.isClosed = true;
+  }
+}
+
+t.test('a change stream that fails, and is closed later, is made again once', async (t) => {
+  const tick = mockTimers(t);
+  const streams: Stream[] = [];
+  const watch = (): Stream => (streams.push(new Stream()), streams.at(-1)!);
+  const end = await mongoWakeUps(() => ({ watch })).listen(() => {});
+  streams[0]!.emit('error');
+  tick(2000);
+  t.equal(streams.length, 2);
+  streams[0]!.emit('close');
+  tick(2000);
+  t.equal(streams.length, 2);
+  await end();
+  t.ok(streams.every(({ isClosed }) => isClosed));
+});
+
+t.test('a change stream wakes when it has begun: what was written before that is not in it', async (t) => {
+  const stream = new Stream();
+  let woken = 0;
+  const end = await mongoWakeUps(() => ({ watch: () => stream })).listen(() => woken++);
+  t.equal(woken, 0);
+  stream.emit('resumeTokenChanged');
+  t.equal(woken, 1);
+  // It is told again and again while nothing changes.
+  stream.emit('resumeTokenChanged');
+  t.equal(woken, 1);
+  await end();
+});
+
+t.test('a change stream of MongoDB tells that it has begun', { skip: skipMongo() }, async (t) => {
+  const orm = await openTasks(mongoDatabase());
+  t.teardown(async () => {
+    await orm.schema.drop();
+    await orm.close(true);
+  });
+  await orm.schema.create();
+  const { em } = orm as import('@mikro-orm/mongodb').MikroORM;
+  let woken = 0;
+  const end = await mongoWakeUps(() => em.getCollection(ListChange)).listen(() => woken++);
+  await until(() => woken === 1);
+  await em.fork().insert(ListChange, { id: 'a', entity: 'Task' });
+  await until(() => woken === 2);
+  await end();
+});
+
+withOwnRedis(t, 'a connection to Redis that was lost wakes once it has subscribed again', async (t, redis) => {
+  const client = new Redis(redis.url, { retryStrategy: () => 20, maxRetriesPerRequest: 0 });
+  client.on('error', () => {});
+  t.teardown(() => client.disconnect());
+  let woken = 0;
+  const end = await redisWakeUps(client).listen(() => woken++);
+  t.teardown(end);
+  await until(() => woken > 0);
+  await redis.kill();
+  await until(() => client.status !== 'ready');
+  const before = woken;
+  await redis.start();
+  await until(() => woken > before);
+});
+
+withOwnRedis(t, 'a connection to Redis that is not there at first listens once it is', async (t, redis) => {
+  await redis.kill();
+  const client = new Redis(redis.url, { retryStrategy: () => 20, maxRetriesPerRequest: 0 });
+  const failed = Promise.withResolvers<void>();
+  client.on('error', () => failed.resolve());
+  t.teardown(() => client.disconnect());
+  const wakeUps = redisWakeUps(client);
+  let woken = 0;
+  t.teardown(await wakeUps.listen(() => woken++));
+  await failed.promise;
+  await redis.start();
+  await until(() => woken > 0);
+  const before = woken;
+  await until(async () => {
+    await wakeUps.tell!();
+    return woken > before;
+  });
 });
