@@ -7,12 +7,15 @@ import { ChangeLog, noteChanges } from './change-log.ts';
 import { ListChange, ListVersion } from './list-change.ts';
 import { LiveLists } from './live-lists.ts';
 import { type LiveOptions, resolveLiveOptions } from './live-options.ts';
+import { settledOrLate } from './round.ts';
 import type { WakeUps } from './wake-ups.ts';
 
 const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
 
 /** The time in which writes tell other processes once, in milliseconds. */
 const TELL_EVERY_MS = 10;
+/** The time that the last hint may take when the application closes, in milliseconds. */
+const LAST_HINT_MS = 1000;
 
 /** The loops of this process that writes wake, by the configurations of their ORMs, which all entity managers of an ORM share. */
 const loops = new WeakMap<object, Set<() => void>>();
@@ -46,9 +49,10 @@ export const live = fp(
       lists.start();
     });
     // Before the server waits for its connections to end.
-    app.addHook('preClose', async () => {
+    app.addHook('preClose', () => lists.stop());
+    // After its last requests, whose writes other processes hear of too.
+    app.addHook('onClose', async () => {
       all.delete(woken.written);
-      await lists.stop();
       await woken.stop();
     });
   },
@@ -114,6 +118,7 @@ class Waking {
   readonly #wake: () => void;
   #end: (() => unknown) | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #told: Promise<void> = Promise.resolve();
 
   constructor(wakeUps: WakeUps | undefined, wake: () => void) {
     this.#wakeUps = wakeUps;
@@ -124,10 +129,7 @@ class Waking {
   readonly written = (): void => {
     this.#wake();
     if (this.#wakeUps?.tell === undefined || this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      void this.#tell();
-    }, TELL_EVERY_MS);
+    this.#timer = setTimeout(() => this.#tellNow(), TELL_EVERY_MS);
   };
 
   async start(): Promise<void> {
@@ -135,8 +137,15 @@ class Waking {
   }
 
   async stop(): Promise<void> {
-    clearTimeout(this.#timer);
+    if (this.#timer !== undefined) this.#tellNow();
+    await settledOrLate(this.#told, LAST_HINT_MS);
     await this.#end?.();
+  }
+
+  #tellNow(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#told = this.#tell();
   }
 
   /** A hint that cannot be given is none: others look by themselves. */

@@ -1,12 +1,22 @@
 /** The connections by which processes wake each other. */
 import { EventEmitter } from 'node:events';
 import { mock } from 'node:test';
+import fastify from 'fastify';
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
-import { mongoDatabase, skipMongo } from '../../core/test/support/databases.ts';
+import { viewset } from '@viewset/core';
+import { mongoDatabase, openSqlite, skipMongo } from '../../core/test/support/databases.ts';
 import { withOwnRedis } from '../../core/test/support/redis.ts';
-import { ListChange, mongoWakeUps, postgresWakeUps, redisWakeUps } from '../src/index.ts';
-import { openTasks } from './support/task-server.ts';
+import {
+  ListChange,
+  ListVersion,
+  live,
+  mongoWakeUps,
+  postgresWakeUps,
+  redisWakeUps,
+  tellLists,
+} from '../src/index.ts';
+import { openTasks, Task } from './support/task-server.ts';
 import { until } from './support/until.ts';
 
 t.test('a connection to PostgreSQL that is on its way when nobody listens any more is ended', async (t) => {
@@ -162,4 +172,44 @@ withOwnRedis(t, 'a connection to Redis that is not there at first listens once i
     await wakeUps.tell!();
     return woken > before;
   });
+});
+
+t.test('a write of a request that ends while the application closes wakes other processes', async (t) => {
+  const orm = await openSqlite(t, { entities: [Task, ListChange, ListVersion] });
+  const [begun, closing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const told: string[] = [];
+  const tell = async (): Promise<void> => {
+    told.push('begun');
+    await new Promise(setImmediate);
+    told.push('told');
+  };
+  const app = fastify();
+  await app.register(viewset, { orm });
+  await app.register(live, { wakeUps: { listen: () => () => told.push('ended'), tell } });
+  app.addHook('preClose', async () => closing.resolve());
+  app.post('/write', async (request) => {
+    begun.resolve();
+    await closing.promise;
+    await tellLists(request, Task);
+    return {};
+  });
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const answer = fetch(`${url}/write`, { method: 'POST' });
+  await begun.promise;
+  await app.close();
+  t.equal((await answer).status, 200);
+  t.strictSame(told, ['begun', 'told', 'ended']);
+});
+
+t.test('a hint that never ends holds up no application that closes', async (t) => {
+  const orm = await openSqlite(t, { entities: [Task, ListChange, ListVersion] });
+  const app = fastify();
+  await app.register(viewset, { orm });
+  let isEnded = false;
+  const listen = () => () => (isEnded = true);
+  await app.register(live, { wakeUps: { listen, tell: () => new Promise(() => {}) } });
+  await app.ready();
+  await tellLists({ em: orm.em.fork() }, Task);
+  await app.close();
+  t.ok(isEnded);
 });

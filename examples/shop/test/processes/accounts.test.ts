@@ -6,14 +6,16 @@ import { codeIn, PASSWORD, type Shop } from '../support/shop.ts';
 import { withShops } from '../support/shops.ts';
 
 const MANY = 16;
+/** One of them is right. As many as are wrong then do not hold the account yet. */
+const PASSWORDS = 10;
 const VARIABLES = { THROTTLE_IP: 'off', THROTTLE_USER: 'off', BCRYPT_ROUNDS: '4' };
 
 for (const kind of ['postgresql', 'mongodb'] as const) {
   withShops(t, { processes: 2, kind, variables: VARIABLES }, async (t, shops) => {
     const [first, second] = shops.all as readonly Shop[] as readonly [Shop, Shop];
     const address = (): string => `${randomBytes(6).toString('hex')}@example.com`;
-    const many = (make: (shop: Shop, index: number) => Promise<Answer>): Promise<Answer[]> =>
-      Promise.all(Array.from({ length: MANY }, (_, index) => make(shops.at(index), index)));
+    const many = (make: (shop: Shop, index: number) => Promise<Answer>, length = MANY): Promise<Answer[]> =>
+      Promise.all(Array.from({ length }, (_, index) => make(shops.at(index), index)));
     const count = (answers: Answer[], status: number): number =>
       answers.filter((each) => each.status === status).length;
     const resetCode = async (shop: Shop, email: string): Promise<string> => {
@@ -50,7 +52,7 @@ for (const kind of ['postgresql', 'mongodb'] as const) {
       const answers = await many((shop, index) => {
         const body = { current_password: PASSWORD, new_password: `new password ${index}` };
         return shop.post('/api/auth/change-password', body, { token });
-      });
+      }, PASSWORDS);
       t.equal(count(answers, 204), 1, JSON.stringify(answers.map(({ status }) => status)));
       const winner = answers.findIndex(({ status }) => status === 204);
       t.ok(await second.login({ email, password: `new password ${winner}` }));
