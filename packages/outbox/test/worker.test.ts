@@ -3,8 +3,6 @@ import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
@@ -26,7 +24,7 @@ const entities = [...LIBRARY, OutboxEvent];
 
 /** A database of SQLite that two processes can open. */
 async function openFile(t: Test): Promise<SqliteORM> {
-  const dbName = join(mkdtempSync(join(tmpdir(), 'viewset-outbox-')), 'killed.sqlite');
+  const dbName = join(t.testdir(), 'killed.sqlite');
   const orm = await SqliteORM.init({ dbName, entities: [...entities] });
   t.teardown(() => orm.close(true));
   await orm.schema.create();

@@ -3,7 +3,7 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Disk } from 'flydrive';
 import { FSDriver } from 'flydrive/drivers/fs';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -122,17 +122,21 @@ const SCREEN = { name: 'screen', content: PNG, filename: 'screen.png', type: 'im
 /** The files in the store, and those that wait in the temporary folder. */
 async function kept(): Promise<{ stored: string[]; temporary: string[] }> {
   const stored = await readdir(join(folder, 'tickets')).catch(() => []);
-  const temporary = (await readdir(tmpdir())).filter((name) => name.startsWith('viewset-') && ours(name));
-  return { stored, temporary };
+  return { stored, temporary: await readdir(tmpdir()) };
 }
-let before = new Set<string>();
-const ours = (name: string): boolean => !before.has(name);
 
+/** Makes a folder of the test's own, with a temporary folder in it: other processes write into that of the system. */
 async function freshFolder(t: Test): Promise<void> {
-  folder = await mkdtemp(join(tmpdir(), 'files-test-'));
-  before = new Set(await readdir(tmpdir()));
-  const mine = folder;
-  t.teardown(() => rm(mine, { recursive: true, force: true }));
+  const mine = await mkdtemp(join(tmpdir(), 'files-test-'));
+  folder = mine;
+  const { TMPDIR } = process.env;
+  process.env['TMPDIR'] = join(mine, 'temporary');
+  await mkdir(tmpdir());
+  t.teardown(async () => {
+    if (TMPDIR === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = TMPDIR;
+    await rm(mine, { recursive: true, force: true });
+  });
 }
 
 /** Files are deleted once the answer is sent. */
