@@ -1,4 +1,5 @@
 /** Workers: each event is delivered at least once, by one worker at a time, and in the order of its subject. */
+import { LockMode, type MikroORM } from '@mikro-orm/core';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,7 +32,17 @@ async function openFile(t: Test): Promise<SqliteORM> {
   return orm;
 }
 
-forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm) => {
+/** Has each look at the database fail for which `isBroken` says so. */
+function breakForks(t: Test, { em }: MikroORM, isBroken: () => boolean): void {
+  const fork = em.fork.bind(em);
+  em.fork = (options) => {
+    if (isBroken()) throw new Error('the database is down');
+    return fork(options);
+  };
+  t.teardown(() => Reflect.deleteProperty(em, 'fork'));
+}
+
+forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm, database) => {
   const em = () => orm.em.fork();
   const work = (t: Test, options: Partial<WorkerOptions>) => {
     const worker = startOutbox(orm, { handlers: {}, log: silent, pollMs: 50, ...options });
@@ -146,6 +157,47 @@ forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm) => {
     t.ok([...deliveries.values()].every((count) => count <= 2));
   });
 
+  t.test('an event waits for the one before it, however many others wait', async (t) => {
+    await orm.schema.clear();
+    const now = new Date();
+    const later = new Date(now.getTime() + 600_000);
+    const row = { type: 'x', payload: {}, created_at: now, attempts: 0, status: 'waiting' } as const;
+    const held = Array.from({ length: 2100 }, (_, place) => ({ id: `a${1000 + place}`, ...row, subject: 'A' }));
+    await em().insertMany(OutboxEvent, [
+      ...held.map((event) => ({ ...event, due_at: later })),
+      { id: 'b1', ...row, subject: 'B', due_at: later },
+      { id: 'c1', ...row, subject: 'A', due_at: now },
+      { id: 'c2', ...row, subject: 'B', due_at: now },
+      { id: 'c3', ...row, subject: 'C', due_at: now },
+    ]);
+    const got: string[] = [];
+    work(t, { handlers: { x: ({ id }) => got.push(id) } });
+    await until(async () => (await em().count(OutboxEvent, { status: 'waiting', due_at: later })) === 2103);
+    await until(() => got.length > 0);
+    t.strictSame(got, ['c3']);
+  });
+
+  t.test('a worker looks again soon if another one has locked what it could have', async (t) => {
+    // Only PostgreSQL lets a worker pass by what another one has locked.
+    if (database !== 'postgresql') return;
+    await orm.schema.clear();
+    const [id] = [await emit({ em: em() }, 'x', {})];
+    const other = em();
+    await other.begin();
+    await other.find(OutboxEvent, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    const looked = Promise.withResolvers<void>();
+    orm.em.getEventManager().registerSubscriber({
+      getSubscribedEntities: () => [OutboxEvent],
+      afterTransactionCommit: () => looked.resolve(),
+    });
+    const got: string[] = [];
+    work(t, { pollMs: 600_000, handlers: { x: (event) => got.push(event.id) } });
+    await looked.promise;
+    await other.rollback();
+    await until(() => got.length === 1);
+    t.strictSame(got, [id]);
+  });
+
   t.test('a handler that takes longer than the lease keeps it', async (t) => {
     await orm.schema.clear();
     let count = 0;
@@ -243,17 +295,56 @@ for (const [database, open, skip] of [
       await once(child, 'message');
       child.kill('SIGKILL');
       await once(child, 'exit');
-      const killedAt = Date.now();
-      const attempts: number[] = [];
-      const handlers = { kill: ({ attempt }: HandledEvent) => attempts.push(attempt) };
+      const { due_at: leaseEnd } = await orm.em.fork().findOneOrFail(OutboxEvent, { type: 'kill' });
+      const attempts: [attempt: number, at: number][] = [];
+      const handlers = { kill: ({ attempt }: HandledEvent) => attempts.push([attempt, Date.now()]) };
       const worker = startOutbox(orm, { log: silent, pollMs: 50, handlers });
       await until(() => attempts.length > 0);
       await worker.stop();
-      t.ok(Date.now() - killedAt > 500, 'not before the lease has ended');
-      t.strictSame(attempts, [1], 'an attempt that nobody could note does not count');
+      t.equal(attempts.length, 1);
+      const [attempt, at] = attempts[0]!;
+      t.ok(at >= leaseEnd.getTime(), 'not before the lease has ended');
+      t.equal(attempt, 1, 'an attempt that nobody could note does not count');
     },
   );
 }
+
+t.test('a worker looks again soon after a look that has failed', async (t) => {
+  const orm = await openSqlite(t, { entities: [OutboxEvent] });
+  await emit({ em: orm.em.fork() }, 'x', {});
+  let failures = 0;
+  breakForks(t, orm, () => ++failures === 1);
+  const got: string[] = [];
+  const worker = startOutbox(orm, { log: silent, pollMs: 600_000, handlers: { x: ({ type }) => got.push(type) } });
+  t.teardown(() => worker.stop());
+  await until(() => got.length === 1);
+  t.strictSame(got, ['x']);
+});
+
+t.test('a worker that stops does not wait for ever for a handler that has lost its lease', async (t) => {
+  const orm = await openSqlite(t, { entities: [OutboxEvent] });
+  await emit({ em: orm.em.fork() }, 'stuck', {});
+  let isBroken = false;
+  breakForks(t, orm, () => isBroken);
+  const lost = Promise.withResolvers<void>();
+  const worker = startOutbox(orm, {
+    log: silent,
+    leaseMs: 300,
+    stopTimeoutMs: 50,
+    handlers: {
+      stuck: (_event, { signal }) => {
+        isBroken = true;
+        signal.addEventListener('abort', () => lost.resolve());
+        return new Promise(() => {});
+      },
+    },
+  });
+  await lost.promise;
+  isBroken = false;
+  let isStopped = false;
+  void worker.stop().then(() => (isStopped = true));
+  await until(() => isStopped);
+});
 
 t.test('mistakes stop the start', async (t) => {
   const orm = await openSqlite(t, { entities: [OutboxEvent] });

@@ -8,8 +8,17 @@ export interface Claim {
   readonly events: readonly OutboxEvent[];
 }
 
+/** What came of a look for events. */
+export interface Look {
+  readonly claims: readonly Claim[];
+  /** True if there are events that are due, all of which other workers have locked: they may leave some of them in a moment. */
+  readonly isBarred: boolean;
+}
+
 /** So many events are looked at to find those of several subjects. */
 const BATCH_SIZE = 100;
+/** So many events of other workers are looked at to find those that come first. */
+const FOREIGN_SIZE = 1000;
 const WAITING = { status: 'waiting' } as const;
 
 /**
@@ -32,26 +41,28 @@ export class Leases {
    * Takes events that are due, of some subjects at most. Of one subject it takes the first events that wait, or none: a later event must not
    * overtake one that another worker has, or that is to be tried again.
    */
-  async claim(maxSubjects: number): Promise<Claim[]> {
+  async claim(maxSubjects: number): Promise<Look> {
     const em = this.#orm.em.fork();
     const lease = randomUUID();
-    const take = (within: EntityManager): Promise<number> => this.#take(within, lease, maxSubjects);
-    const taken = await (this.#skipsLocked ? em.transactional(take) : take(em));
-    if (taken === 0) return [];
+    const found = await this.#findDue(em, false);
+    if (found.length === 0) return { claims: [], isBarred: false };
+    const taken = await (this.#skipsLocked
+      ? em.transactional(async (within) => this.#take(within, await this.#findDue(within, true), lease, maxSubjects))
+      : this.#take(em, found, lease, maxSubjects));
+    if (taken === 0) return { claims: [], isBarred: this.#skipsLocked };
     const events = await this.#orm.em
       .fork()
       .find(OutboxEvent, { lease, ...WAITING }, { ...STORED, orderBy: { id: 'asc' } });
-    const subjects = bySubject(events);
-    const places = await this.#placesOf(subjects);
     const claims: Claim[] = [];
+    const subjects = bySubject(events);
+    const foreign = await this.#firstForeign(subjects, lease);
     for (const [subject, own] of subjects) {
-      const waiting = places.get(subject);
-      const foreign = waiting?.findIndex((each) => each.lease !== lease) ?? -1;
-      const first = foreign === -1 ? own : own.slice(0, foreign);
-      if (first.length > 0) claims.push({ lease, events: first });
-      if (first.length < own.length) await this.release(own.slice(first.length), dueAfter(waiting?.[foreign]));
+      const before = foreign.get(subject);
+      const count = before === undefined ? own.length : own.filter(({ id }) => id < before.id).length;
+      if (count > 0) claims.push({ lease, events: own.slice(0, count) });
+      await this.release(own.slice(count), dueAfter(before));
     }
-    return claims;
+    return { claims, isBarred: false };
   }
 
   /** Extends leases, the ends of which it returns. */
@@ -76,40 +87,54 @@ export class Leases {
     return changed > 0;
   }
 
-  async #take(em: EntityManager, lease: string, maxSubjects: number): Promise<number> {
-    const now = new Date();
-    const due: FilterQuery<OutboxEvent> = { ...WAITING, due_at: { $lte: now } };
-    const found = await em.find(OutboxEvent, due, {
+  #findDue(em: EntityManager, isLocking: boolean): Promise<DueEvent[]> {
+    return em.find(OutboxEvent, dueNow(), {
       ...STORED,
       fields: ['id', 'subject'],
       orderBy: { due_at: 'asc', id: 'asc' },
       limit: BATCH_SIZE,
       disableIdentityMap: true,
-      ...(this.#skipsLocked && { lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE }),
+      ...(isLocking && { lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE }),
     });
-    const ids = [...bySubject(found).values()].slice(0, maxSubjects).flatMap((events) => events.map(({ id }) => id));
-    if (ids.length === 0) return 0;
-    const end = new Date(now.getTime() + this.#leaseMs);
-    return em.nativeUpdate(OutboxEvent, { ...due, id: { $in: ids } }, { lease, due_at: end }, STORED);
   }
 
-  /** Finds the events of subjects that wait, up to the last one that was taken, in their order. */
-  async #placesOf(subjects: ReadonlyMap<string, readonly OutboxEvent[]>): Promise<Map<string, OutboxEvent[]>> {
-    const names = [...subjects.values()].flatMap(([first]) => first!.subject ?? []);
-    if (names.length === 0) return new Map();
-    const last = [...subjects.values()]
-      .flatMap((events) => events.at(-1)!.id)
-      .toSorted()
-      .at(-1)!;
-    const waiting = await this.#orm.em
-      .fork()
-      .find(
-        OutboxEvent,
-        { ...WAITING, subject: { $in: names }, id: { $lte: last } },
-        { ...STORED, fields: ['id', 'subject', 'lease', 'due_at'], orderBy: { id: 'asc' }, limit: 10 * BATCH_SIZE },
-      );
-    return bySubject(waiting as unknown as OutboxEvent[]);
+  async #take(em: EntityManager, found: readonly DueEvent[], lease: string, maxSubjects: number): Promise<number> {
+    const ids = [...bySubject(found).values()].slice(0, maxSubjects).flatMap((events) => events.map(({ id }) => id));
+    if (ids.length === 0) return 0;
+    const end = new Date(Date.now() + this.#leaseMs);
+    return em.nativeUpdate(OutboxEvent, { ...dueNow(), id: { $in: ids } }, { lease, due_at: end }, STORED);
   }
+
+  /** Finds the first waiting event of each subject that the lease does not have, among those before the last one that it has. */
+  async #firstForeign(
+    subjects: ReadonlyMap<string, readonly OutboxEvent[]>,
+    lease: string,
+  ): Promise<Map<string, OutboxEvent>> {
+    const first = new Map<string, OutboxEvent>();
+    const others = { $or: [{ lease: null }, { lease: { $ne: lease } }] };
+    let names = [...subjects.values()].flatMap(([event]) => event!.subject ?? []);
+    while (names.length > 0) {
+      const last = names.map((name) => subjects.get(name)!.at(-1)!.id).toSorted().at(-1)!;
+      const events = await this.#orm.em
+        .fork()
+        .find(
+          OutboxEvent,
+          { ...WAITING, subject: { $in: names }, id: { $lt: last }, ...others },
+          { ...STORED, fields: ['id', 'subject', 'lease', 'due_at'], orderBy: { id: 'asc' }, limit: FOREIGN_SIZE },
+        );
+      for (const [subject, [event]] of bySubject(events)) first.set(subject, event as unknown as OutboxEvent);
+      if (events.length < FOREIGN_SIZE) break;
+      // There are more, which may be of the subjects of which none was among these.
+      names = names.filter((name) => !first.has(name));
+    }
+    return first;
+  }
+}
+
+type DueEvent = Pick<OutboxEvent, 'id' | 'subject'>;
+
+function dueNow() {
+  return { ...WAITING, due_at: { $lte: new Date() } };
 }
 
 /** Groups events by their subjects. One without a subject is a group of its own. */

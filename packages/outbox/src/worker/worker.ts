@@ -2,13 +2,15 @@ import type { MikroORM } from '@mikro-orm/core';
 import { checkOrm } from '../check-orm.ts';
 import { OutboxEvent } from '../outbox-event.ts';
 import { matches } from './handlers.ts';
-import { type Claim, Leases } from './leases.ts';
+import { type Claim, Leases, type Look } from './leases.ts';
 import { type ResolvedWorkerOptions, resolveWorkerOptions, type WorkerOptions } from './options.ts';
 import { onWake } from './wake.ts';
 
 /** Delivered events are looked for so often. */
 const PRUNE_EVERY_MS = 600_000;
 const MAX_ERROR_LENGTH = 1000;
+/** The time after which a look is repeated that has failed, or that other workers were in the way of, in milliseconds. */
+const RETRY_MS = 100;
 
 /** Events that are being delivered. */
 interface Delivery {
@@ -64,43 +66,58 @@ export class Worker {
     this.#forget();
     this.wake();
     await this.#run;
-    const timer = setTimeout(() => this.#abortAll(), this.#options.stopTimeoutMs);
-    const aborted = new Promise((resolve) => {
-      for (const { abort } of this.#deliveries) abort.signal.addEventListener('abort', () => setImmediate(resolve));
-    });
-    await Promise.race([Promise.all([...this.#deliveries].map(({ done }) => done)), aborted]);
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(() => {
+      this.#abortAll();
+      setImmediate(late.resolve);
+    }, this.#options.stopTimeoutMs);
+    await Promise.race([Promise.all([...this.#deliveries].map(({ done }) => done)), late.promise]);
     clearTimeout(timer);
     clearInterval(this.#heartbeat);
     for (const retry of this.#retries) clearTimeout(retry);
   }
 
   async #loop(): Promise<void> {
-    const { concurrency, leaseMs, log } = this.#options;
+    const { concurrency, pollMs, log } = this.#options;
+    let failures = 0;
     while (!this.#isStopped) {
       const free = concurrency - this.#deliveries.size;
-      let claims: readonly Claim[] = [];
+      let look: Look = { claims: [], isBarred: false };
       this.#isWoken = false;
       try {
+        look = await this.#look(free);
         await this.#prune();
-        const leasedUntil = Date.now() + leaseMs;
-        if (free > 0) claims = await this.#leases.claim(free);
-        for (const claim of claims) this.#start(claim, leasedUntil);
+        failures = 0;
       } catch (err) {
         log.error({ err }, 'the outbox could not look for events');
+        failures += 1;
+        // It looks again soon in any case, and not at once if the database is down.
         this.#isWoken = false;
       }
-      if (claims.length === 0 || claims.length === free) await this.#sleep();
+      const { claims, isBarred } = look;
+      if (claims.length > 0 && claims.length < free) continue;
+      // Several processes that start at once do not look at once.
+      const restMs = pollMs * (0.9 + 0.2 * Math.random());
+      const retryMs = RETRY_MS * 2 ** failures;
+      await this.#sleep(failures > 0 || isBarred ? Math.min(retryMs, restMs) : restMs);
     }
   }
 
+  /** Starts the deliveries of events of some subjects at most. */
+  async #look(free: number): Promise<Look> {
+    if (free === 0) return { claims: [], isBarred: false };
+    const leasedUntil = Date.now() + this.#options.leaseMs;
+    const look = await this.#leases.claim(free);
+    for (const claim of look.claims) this.#start(claim, leasedUntil);
+    return look;
+  }
+
   /** Waits until somebody wakes the worker, or it is time to look. */
-  async #sleep(): Promise<void> {
+  async #sleep(restMs: number): Promise<void> {
     if (this.#isWoken || this.#isStopped) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
-    // Several processes that start at once do not look at once.
-    const pollMs = this.#options.pollMs * (0.9 + 0.2 * Math.random());
-    const timer = setTimeout(resolve, pollMs);
+    const timer = setTimeout(resolve, restMs);
     await promise;
     clearTimeout(timer);
   }
