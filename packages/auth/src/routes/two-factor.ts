@@ -169,8 +169,9 @@ export async function checkCode(
   account: number,
   code: string,
 ): Promise<void> {
-  await wrongCodes.check(subjectOf(account));
-  if ((await twoFactors.use(request.em, account, code)) !== undefined) return;
+  const admit = () => wrongCodes.check(subjectOf(account));
+  await admit();
+  if ((await twoFactors.use(request.em, account, code, admit)) !== undefined) return;
   await wrongCodes.count(subjectOf(account));
   throw wrongCode(request, account);
 }
@@ -191,14 +192,14 @@ function removeHandler(parts: TwoFactorRouteParts) {
 
 /** What proved the second factor; undefined if nothing did. */
 async function usedFactor(
-  { twoFactors, passkeys }: TwoFactorRouteParts,
+  { twoFactors, passkeys, wrongCodes }: TwoFactorRouteParts,
   request: FastifyRequest,
   attempt: LoginAttempt,
   { code, passkey }: Omit<Static<typeof CODE_OR_PASSKEY_BODY>, 'two_factor_token'>,
 ): Promise<UsedFactor | 'passkey' | undefined> {
   if (passkey === undefined) {
     if (code === undefined) throw missingCode();
-    return twoFactors.use(request.em, attempt.account, code);
+    return twoFactors.use(request.em, attempt.account, code, () => wrongCodes.check(subjectOf(attempt.account)));
   }
   return (await passkeys?.check(request, purposeOf(attempt), passkey)) === undefined ? undefined : 'passkey';
 }

@@ -9,6 +9,13 @@ import type { TwoFactorEntity, TwoFactorModel } from './two-factor-contract.ts';
 /** What proved the second factor. */
 export type UsedFactor = 'totp' | 'recovery_code';
 
+/** The update that uses a right code up, unless another request has done so. */
+interface CodeUse {
+  readonly factor: UsedFactor;
+  readonly condition: object;
+  readonly changes: Partial<TwoFactorEntity>;
+}
+
 /** Every query about second factors. Codes are used up by conditional updates: of many requests with one code, one succeeds. */
 export class TwoFactors {
   readonly #model: TwoFactorModel;
@@ -66,29 +73,39 @@ export class TwoFactors {
     return isConfirmed ? codes : undefined;
   }
 
-  /** Uses up a code of the account. Undefined if it is wrong or used. */
-  async use(em: EntityManager, account: number, code: string): Promise<UsedFactor | undefined> {
+  /**
+   * Uses up a code of the account. Undefined if it is wrong or used.
+   *
+   * @param admit is asked before a right code is used up; it throws if so many wrong ones have come by then that this one is too late
+   */
+  async use(
+    em: EntityManager,
+    account: number,
+    code: string,
+    admit: () => Promise<unknown>,
+  ): Promise<UsedFactor | undefined> {
     const factor = await this.#confirmed(em, account);
-    if (factor === undefined) return undefined;
-    if (isTotpCode(code)) return (await this.#useTotp(em, factor, account, code)) ? 'totp' : undefined;
-    return (await this.#useRecoveryCode(em, factor, account, code)) ? 'recovery_code' : undefined;
+    const use = factor && (isTotpCode(code) ? this.#totp(factor, account, code) : this.#recoveryCode(factor, account, code));
+    if (use === undefined) return undefined;
+    await admit();
+    return (await this.#update(em, account, use.condition, use.changes)) ? use.factor : undefined;
   }
 
   async remove(em: EntityManager, account: number): Promise<void> {
     await em.nativeDelete(this.#model.entity, { account: { id: account } });
   }
 
-  async #useTotp(em: EntityManager, factor: TwoFactorEntity, account: number, code: string): Promise<boolean> {
+  #totp(factor: TwoFactorEntity, account: number, code: string): CodeUse | undefined {
     const step = this.#stepOf(factor, account, code);
-    if (step === undefined) return false;
+    if (step === undefined) return undefined;
     const isLater = { $or: [{ last_step: null }, { last_step: { $lt: step } }] };
-    return this.#update(em, account, { secret: factor.secret, ...isLater }, { last_step: step });
+    return { factor: 'totp', condition: { secret: factor.secret, ...isLater }, changes: { last_step: step } };
   }
 
-  async #useRecoveryCode(em: EntityManager, factor: TwoFactorEntity, account: number, code: string): Promise<boolean> {
-    const { recovery_codes } = factor;
+  #recoveryCode({ recovery_codes }: TwoFactorEntity, account: number, code: string): CodeUse | undefined {
     const left = this.#recoveryCodes.without(recovery_codes, account, code);
-    return left !== undefined && this.#update(em, account, { recovery_codes }, { recovery_codes: left });
+    if (left === undefined) return undefined;
+    return { factor: 'recovery_code', condition: { recovery_codes }, changes: { recovery_codes: left } };
   }
 
   #stepOf({ secret: sealed }: TwoFactorEntity, account: number, code: string): number | undefined {

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { MemoryStore, serverOptions, viewset } from '@viewset/core';
+import { type HitResult, MemoryStore, serverOptions, viewset } from '@viewset/core';
 import fastify from 'fastify';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -138,6 +138,38 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     const held = await second(await attempt('held'), codeOf(secret));
     t.match(held, { status: 429, body: { code: 'too_many_requests' } });
     t.ok(held.headers.get('retry-after'));
+  });
+
+  t.test('a right code that was compared when ten wrong ones had come is too late, and stays good', async (t) => {
+    const begun = Promise.withResolvers<void>();
+    const late = Promise.withResolvers<void>();
+    let isHeldUp = false;
+    // The first answer comes when the ten have come.
+    class SlowStore extends MemoryStore {
+      override peek(...args: Parameters<MemoryStore['peek']>): HitResult {
+        const result = super.peek(...args);
+        if (!isHeldUp || !args[0].startsWith('auth:wrong:')) return result;
+        isHeldUp = false;
+        begun.resolve();
+        return late.promise.then(() => result) as unknown as HitResult;
+      }
+    }
+    const slow = new SlowStore();
+    t.teardown(() => slow.close());
+    const { secret, codes } = await enrol('late');
+    const other = await startApp(t, orm, { ...options, store: slow });
+    const begin = async (): Promise<string> =>
+      String((await other.post('/auth/login', { email: 'late@example.com', password: PASSWORD })).body['two_factor_token']);
+    const send = (two_factor_token: string, code: string): Promise<Answer> =>
+      other.post('/auth/login/two-factor', { two_factor_token, code });
+    const token = await begin();
+    isHeldUp = true;
+    const right = send(token, codes[0]!);
+    await begun.promise;
+    for (let tries = 0; tries < 10; tries++) t.equal((await send(await begin(), wrongCodeOf(secret))).status, 401);
+    late.resolve();
+    t.match(await right, { status: 429, body: { code: 'too_many_requests' } });
+    t.equal((await second(await attempt('late'), codes[0]!)).status, 200, 'it was not used up');
   });
 
   t.test('a token of another attempt, a changed one and anything else is refused', async (t) => {
