@@ -139,8 +139,7 @@ export class IdempotencyKeys implements Idempotency {
       const first = unseal(key, id, known.answer);
       return { ...first, headers: { ...first.headers, 'idempotent-replayed': 'true' } };
     }
-    if (known) await em.nativeDelete(IdempotencyRecord, { id }, { filters: false });
-    await claim(em, { id, fingerprint, answer: null, expiresAt: new Date(now + this.#ttlMs) });
+    await claim(em, { id, fingerprint, answer: null, expiresAt: new Date(now + this.#ttlMs) }, known !== null);
     const answer = await run();
     if (answer.status >= 400) return answer;
     await em.nativeUpdate(IdempotencyRecord, { id }, { answer: seal(key, id, answer) }, { filters: false });
@@ -163,7 +162,7 @@ function userOf(request: FastifyRequest): string | undefined {
 
 /**
  * Takes the lock of a key until the transaction ends; false if another transaction has it. On PostgreSQL an insert would wait for that one, and
- * hold a connection. SQLite has one writer at a time, and MongoDB refuses the second insert at once.
+ * hold a connection. SQLite has one writer at a time, and MongoDB refuses the second write of a record at once.
  */
 async function tryLock(em: EntityManager, id: string): Promise<boolean> {
   if (!em.getDriver().getDependencies().includes('pg')) return true;
@@ -180,9 +179,11 @@ interface Claim {
   readonly expiresAt: Date;
 }
 
-/** Writes the record of a key, of which there can be one. */
-async function claim(em: EntityManager, record: Claim): Promise<void> {
+/** Writes the record of a key, of which there can be one, in the place of one that has expired. */
+async function claim(em: EntityManager, record: Claim, isReplacing: boolean): Promise<void> {
   try {
+    // On MongoDB, another transaction that replaces it is in the way of this one already.
+    if (isReplacing) await em.nativeDelete(IdempotencyRecord, { id: record.id }, { filters: false });
     await em.insert(IdempotencyRecord, record);
   } catch (error) {
     const isTaken = error instanceof UniqueConstraintViolationException;

@@ -406,6 +406,25 @@ forEachDatabase(
       t.strictSame(await items(), ['tea']);
     });
 
+    await t.test('so they do if the key has an answer that has expired', async (t) => {
+      const send = await start(t);
+      // On SQLite, another process waits for the only transaction.
+      const elsewhere = database === 'sqlite' ? send : await start(t);
+      const request = { url: '/orders', key: newKey(), payload: { item: 'tea' } };
+      await send(request);
+      await orm.em.fork().nativeUpdate(IdempotencyRecord, {}, { expiresAt: new Date(Date.now() - 1) });
+      const opened = Promise.withResolvers<void>();
+      gate = opened.promise;
+      const first = send(request);
+      while (runs.length === 1) await sleep(1);
+      const answer = await elsewhere(request);
+      opened.resolve();
+      t.equal(answer.statusCode, 409);
+      t.match(answer.json(), { code: 'idempotency_key_in_use' });
+      t.equal((await first).statusCode, 201);
+      t.strictSame(await items(), ['tea', 'tea']);
+    });
+
     await t.test('of many requests at once, one writes', async (t) => {
       const senders = [await start(t), await start(t)];
       for (let round = 0; round < 5; round++) {
