@@ -14,7 +14,11 @@ export function beginFile(name: string, timeoutMs: number): Test {
   const options: TestOpts = { name, timeout: timeoutMs };
   const test = new Test(options);
   test.on('data', (text) => process.stdout.write(text));
-  test.on('complete', () => test.comment(test.counts.toJSON()));
+  test.on('complete', () => {
+    test.comment(test.counts.toJSON());
+    // Its time ends with it, and not in the middle of another file.
+    test.setTimeout(0);
+  });
   test.runMain(() => undefined);
   t = test;
   return test;

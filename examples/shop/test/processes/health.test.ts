@@ -1,16 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { isError } from '../support/expect.ts';
+import { type Health, untilHealth } from '../support/health.ts';
 import type { ShopProcess } from '../support/shop-process.ts';
 import type { Shop } from '../support/shop.ts';
 import { withShops } from '../support/shops.ts';
-
-interface Health {
-  status: string;
-  checks: Record<string, { status: string }>;
-}
-
-const PATIENCE_MS = 5000;
 
 /** What PostgreSQL going down and coming back looks like, faults/faults.test.ts sees: there the server is the test's. */
 withShops(t, { processes: 2, variables: { SHUTDOWN_DELAY: '1' } }, async (t, shops) => {
@@ -61,13 +54,3 @@ withShops(t, { processes: 2, variables: { SHUTDOWN_DELAY: '1' } }, async (t, sho
     t.equal((await staying.get('/health/ready')).status, 200, 'the other one stays');
   });
 });
-
-/** What /health/ says once it has this status; a report is kept for a second. */
-async function untilHealth(shop: Shop, status: number) {
-  const deadline = performance.now() + PATIENCE_MS;
-  for (;;) {
-    const answer = await shop.get<Health>('/health/');
-    if (answer.status === status || performance.now() > deadline) return answer;
-    await sleep(50);
-  }
-}

@@ -8,11 +8,11 @@ const WINDOW_SECONDS = 4;
 const WINDOW_MS = WINDOW_SECONDS * 1000;
 const REQUESTS = 240;
 
-const variables = { TRUST_PROXY: 'loopback', THROTTLE_IP: `${LIMIT}/${WINDOW_SECONDS}` };
+const limitedTo = (seconds: number) => ({ TRUST_PROXY: 'loopback', THROTTLE_IP: `${LIMIT}/${seconds}` });
+const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 
-withShops(t, { processes: 3, variables }, async (t, shops) => {
-  const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
-
+// A window that lasts longer than all requests take, on any machine.
+withShops(t, { processes: 3, variables: limitedTo(600) }, async (t, shops) => {
   await t.test('of many requests at once, everywhere, exactly the limit pass', async (t) => {
     const client = from('203.0.113.1');
     const answers = await Promise.all(
@@ -30,7 +30,9 @@ withShops(t, { processes: 3, variables }, async (t, shops) => {
     );
     t.ok(refused.every(({ headers }) => headers.get('ratelimit-remaining') === '0'));
   });
+});
 
+withShops(t, { processes: 3, variables: limitedTo(WINDOW_SECONDS) }, async (t, shops) => {
   await t.test('under a steady load, no span of the window lets more than the limit pass', async (t) => {
     const client = from('203.0.113.2');
     const passed: { sentAt: number; answeredAt: number }[] = [];

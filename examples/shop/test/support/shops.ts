@@ -2,6 +2,7 @@ import { missingServer } from '@viewset/testing';
 import type { Test } from 'tap';
 import { type OwnRedis, withOwnRedis } from '../../../../packages/core/test/support/redis.ts';
 import { freshDatabase } from './database.ts';
+import { untilHealth } from './health.ts';
 import type { Variables } from './running-shop.ts';
 import type { ShopProcess } from './shop-process.ts';
 import { type Shop, startShop } from './shop.ts';
@@ -30,6 +31,8 @@ export function withShops(
     const all = await Promise.all(
       Array.from({ length: options.processes }, () => startShop(t, { kind, databaseUrl, variables })),
     );
+    // A shop listens before it has a connection to Redis, and refuses what needs one until then.
+    for (const shop of all) await untilHealth(shop, 200);
     await tests(t, { all, redis, at: (index) => all[index % all.length]! });
   });
 }

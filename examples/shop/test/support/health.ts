@@ -1,0 +1,21 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Answer } from './http-client.ts';
+import type { Shop } from './shop.ts';
+
+/** What a shop says of itself and its servers. */
+export interface Health {
+  status: string;
+  checks: Record<string, { status: string }>;
+}
+
+const PATIENCE_MS = 5000;
+
+/** What /health/ says once it has this status; a report is kept for a second. */
+export async function untilHealth(shop: Shop, status: number): Promise<Answer<Health>> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const answer = await shop.get<Health>('/health/');
+    if (answer.status === status || performance.now() > deadline) return answer;
+    await sleep(50);
+  }
+}
