@@ -101,6 +101,7 @@ export type {
 } from './live/live-list.ts';
 export type { ExportFormat } from './exports/list-export.ts';
 export { requireEntities } from './mikro/required-entities.ts';
+export { canSkipLocked } from './mikro/skip-locked.ts';
 export { requireTransactions } from './mikro/transactions.ts';
 export { afterCommit } from './viewset/writes/after-commit.ts';
 export type {

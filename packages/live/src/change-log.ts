@@ -1,4 +1,5 @@
 import { type EntityManager, LockMode, type MikroORM } from '@mikro-orm/core';
+import { canSkipLocked } from '@viewset/core';
 import type { FastifyBaseLogger } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import { ListChange, ListVersion, STORED } from './list-change.ts';
@@ -32,7 +33,7 @@ export class ChangeLog {
   constructor(orm: MikroORM, log: FastifyBaseLogger) {
     this.#orm = orm;
     this.#log = log;
-    this.#skipsLocked = orm.em.getPlatform().supportsRowLevelSecurity();
+    this.#skipsLocked = canSkipLocked(orm);
   }
 
   /**

@@ -1,4 +1,5 @@
 /** The connections by which processes wake each other. */
+import type { MikroORM as MongoORM } from '@mikro-orm/mongodb';
 import { EventEmitter } from 'node:events';
 import { mock } from 'node:test';
 import fastify from 'fastify';
@@ -7,15 +8,7 @@ import t, { type Test } from 'tap';
 import { viewset } from '@viewset/core';
 import { mongoDatabase, openSqlite, skipMongo } from '../../core/test/support/databases.ts';
 import { withOwnRedis } from '../../core/test/support/redis.ts';
-import {
-  ListChange,
-  ListVersion,
-  live,
-  mongoWakeUps,
-  postgresWakeUps,
-  redisWakeUps,
-  tellLists,
-} from '../src/index.ts';
+import { ListChange, ListVersion, live, mongoWakeUps, postgresWakeUps, redisWakeUps, tellLists } from '../src/index.ts';
 import { openTasks, Task } from './support/task-server.ts';
 import { until } from './support/until.ts';
 
@@ -131,7 +124,7 @@ t.test('a change stream of MongoDB tells that it has begun', { skip: skipMongo()
     await orm.close(true);
   });
   await orm.schema.create();
-  const { em } = orm as import('@mikro-orm/mongodb').MikroORM;
+  const { em } = orm as MongoORM;
   let woken = 0;
   const end = await mongoWakeUps(() => em.getCollection(ListChange)).listen(() => woken++);
   await until(() => woken === 1);

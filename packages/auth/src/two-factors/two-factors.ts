@@ -85,7 +85,8 @@ export class TwoFactors {
     admit: () => Promise<unknown>,
   ): Promise<UsedFactor | undefined> {
     const factor = await this.#confirmed(em, account);
-    const use = factor && (isTotpCode(code) ? this.#totp(factor, account, code) : this.#recoveryCode(factor, account, code));
+    const use =
+      factor && (isTotpCode(code) ? this.#totp(factor, account, code) : this.#recoveryCode(factor, account, code));
     if (use === undefined) return undefined;
     await admit();
     return (await this.#update(em, account, use.condition, use.changes)) ? use.factor : undefined;

@@ -159,7 +159,9 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     const { secret, codes } = await enrol('late');
     const other = await startApp(t, orm, { ...options, store: slow });
     const begin = async (): Promise<string> =>
-      String((await other.post('/auth/login', { email: 'late@example.com', password: PASSWORD })).body['two_factor_token']);
+      String(
+        (await other.post('/auth/login', { email: 'late@example.com', password: PASSWORD })).body['two_factor_token'],
+      );
     const send = (two_factor_token: string, code: string): Promise<Answer> =>
       other.post('/auth/login/two-factor', { two_factor_token, code });
     const token = await begin();

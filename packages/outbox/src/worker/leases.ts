@@ -1,4 +1,5 @@
 import { type EntityManager, type FilterQuery, LockMode, type MikroORM } from '@mikro-orm/core';
+import { canSkipLocked } from '@viewset/core';
 import { randomUUID } from 'node:crypto';
 import { OutboxEvent, STORED } from '../outbox-event.ts';
 
@@ -34,7 +35,7 @@ export class Leases {
   constructor(orm: MikroORM, leaseMs: number) {
     this.#orm = orm;
     this.#leaseMs = leaseMs;
-    this.#skipsLocked = orm.em.getPlatform().supportsRowLevelSecurity();
+    this.#skipsLocked = canSkipLocked(orm);
   }
 
   /**
@@ -114,7 +115,10 @@ export class Leases {
     const others = { $or: [{ lease: null }, { lease: { $ne: lease } }] };
     let names = [...subjects.values()].flatMap(([event]) => event!.subject ?? []);
     while (names.length > 0) {
-      const last = names.map((name) => subjects.get(name)!.at(-1)!.id).toSorted().at(-1)!;
+      const last = names
+        .map((name) => subjects.get(name)!.at(-1)!.id)
+        .toSorted()
+        .at(-1)!;
       const events = await this.#orm.em
         .fork()
         .find(
