@@ -11,7 +11,7 @@ const LIMIT = 777;
 const worker = fileURLToPath(new URL('store-worker.ts', import.meta.url));
 
 withOwnRedis(t, 'several processes at once: exactly the limit passes, and one takes the value', async (t, redis) => {
-  const store = new RedisStore(redisClient(t, redis.url));
+  const store = new RedisStore(redisClient(t, redis.url), { timeoutMs: 60_000 });
   await store.put('shared', 'value', 60_000);
   const processes = Array.from({ length: PROCESSES }, () => {
     const args = [worker, redis.url, TIMES, LIMIT, 60_000].map(String);

@@ -13,7 +13,7 @@ withOwnRedis(t, 'the Redis store on a cluster of three', async (t) => {
   const cluster = new Cluster(nodes.map(({ port }) => ({ host: '127.0.0.1', port })));
   cluster.on('error', () => {});
   t.teardown(() => cluster.disconnect());
-  testStore(t, new RedisStore(cluster));
+  testStore(t, new RedisStore(cluster, { timeoutMs: 60_000 }));
 
   t.test('keys are spread over the nodes', async (t) => {
     const sizes = await Promise.all(cluster.nodes('master').map(async (node) => node.dbsize()));

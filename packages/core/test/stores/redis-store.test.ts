@@ -8,17 +8,23 @@ import { testStore } from './store-suite.ts';
 
 const prefix = `viewset-test-${process.pid}-${Date.now()}:`;
 
+/** For tests of what Redis answers, and not of how long it takes. */
+const PATIENT = { timeoutMs: 60_000 };
+
 withRedis(t, 'the Redis store', async (t, url) => {
-  testStore(t, new RedisStore(redisClient(t, url), { prefix }));
+  testStore(t, new RedisStore(redisClient(t, url), { prefix, ...PATIENT }));
 });
 
 withRedis(t, 'the Redis store, on a client with a key prefix and numbers as text', async (t, url) => {
-  testStore(t, new RedisStore(redisClient(t, url, { keyPrefix: `${prefix}own:`, stringNumbers: true, protocol: 2 })));
+  testStore(
+    t,
+    new RedisStore(redisClient(t, url, { keyPrefix: `${prefix}own:`, stringNumbers: true, protocol: 2 }), PATIENT),
+  );
 });
 
 withOwnRedis(t, 'keys expire, and a counter is compact', async (t, redis) => {
   const client = redisClient(t, redis.url);
-  const store = new RedisStore(client);
+  const store = new RedisStore(client, PATIENT);
   for (let i = 0; i < 1000; i++) await store.hit('client', 1000, 60_000);
   const ttlMs = await client.pttl('viewset:hits:client');
   t.ok(ttlMs > 59_000 && ttlMs <= 61_000, `${ttlMs}`);
@@ -33,7 +39,7 @@ withOwnRedis(t, 'keys expire, and a counter is compact', async (t, redis) => {
 
 withOwnRedis(t, 'it goes on when the server has forgotten the scripts', async (t, redis) => {
   const client = redisClient(t, redis.url);
-  const store = new RedisStore(client);
+  const store = new RedisStore(client, PATIENT);
   await store.hit('key', 2, 60_000);
   await client.script('FLUSH');
   t.equal((await store.hit('key', 2, 60_000)).remaining, 0);
@@ -44,7 +50,7 @@ withOwnRedis(
   'a clock that steps back never lets more through, nor stops for more than a window',
   async (t, redis) => {
     const client = redisClient(t, redis.url);
-    const store = new RedisStore(client);
+    const store = new RedisStore(client, PATIENT);
     const nowUs = Date.now() * 1000;
     await client.rpush('viewset:hits:skew', nowUs - 10_000, nowUs + 500_000);
     const hit = await store.hit('skew', 3, 1000);

@@ -11,7 +11,7 @@ const client = new Redis(url);
 await client.ping();
 const app = fastify();
 const rules = [new IPRateLimit(Number(count), Number(windowSeconds))];
-const limiter = new RequestLimiter({ rules, store: new RedisStore(client), log: app.log });
+const limiter = new RequestLimiter({ rules, store: new RedisStore(client, { timeoutMs: 60_000 }), log: app.log });
 app.addHook('onRequest', async (request, reply) => limiter.check('address', request, reply));
 app.setErrorHandler((error: HttpError, _request, reply) => {
   void reply.code(error.statusCode).headers(error.headers).send(error.toBody());
