@@ -5,6 +5,7 @@ import type { AnySummary } from '../../aggregates/summary-option.ts';
 import type { TagOf } from '../../entity-tag.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
+import { DirectUploads } from '../../files/direct-uploads.ts';
 import { resolveOption } from '../../filters/filter.ts';
 import { primaryKey } from '../../fields/primary-key.ts';
 import { isEmpty } from '../../json.ts';
@@ -25,6 +26,7 @@ import { Customized } from '../request/customized.ts';
 import { checkCreatedReferences, faultOfCreation } from './creatable.ts';
 import { restoringActions, type RestoringView } from './deleted-records.ts';
 import { fileActions, type FileRecord } from './file-actions.ts';
+import { uploadActions } from './upload-action.ts';
 import { sentFiles } from '../files/file-links.ts';
 import { InputResolution, type InputView } from '../writes/input-resolution.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
@@ -131,10 +133,12 @@ export class Resource implements ViewDefinition {
         ? faultOfCreation({ name, orm, meta, input: shape, customized, filled })
         : undefined;
     const owned = fillsOf(this.permissions, meta);
+    const { store: claims, path, defaults } = context;
+    const makeUploads = (): DirectUploads => new DirectUploads({ owner: name, path, secret: defaults.secret, claims });
     const input =
       options.write === undefined
         ? undefined
-        : new ViewInput(options, { view, customized, entity, meta, taken, owned, creationFault });
+        : new ViewInput(options, { view, customized, entity, meta, taken, owned, creationFault, makeUploads });
     this.input = input;
     for (const { references } of input?.shapes ?? []) checkCreatedReferences(name, orm, references);
     this.resolution = new InputResolution(view, input, options, meta, context);
@@ -201,6 +205,7 @@ export class Resource implements ViewDefinition {
     const brought = new Map([
       ...restoringActions(view, softDelete, defaults.permissionClasses),
       ...(history?.actions ?? []),
+      ...uploadActions(view, this),
     ]);
     const own = actionsOf(view);
     const listed = softDelete?.visibleTo === undefined ? [] : ['deleted'];
