@@ -50,14 +50,13 @@ interface Ticket extends AskedUpload {
   readonly key: string;
 }
 
-/** The secret and the store of an application, and the path of a view. */
-export interface UploadSettings {
-  /** The name of the view. */
-  readonly owner: string;
+/** The place of a view whose bodies name uploads. */
+export interface UploadContext {
+  /** The path of the collection. */
   readonly path: string;
-  readonly secret: string | undefined;
   /** Remembers the uploads that were taken. */
-  readonly claims: Store;
+  readonly store: Store;
+  readonly defaults: { readonly secret: string | undefined };
 }
 
 /** The uploads of one view: signs them, and reads the texts by which bodies name them. */
@@ -66,11 +65,15 @@ export class DirectUploads {
   readonly #claims: Store;
   readonly #seal: TextSeal;
 
-  /** @throws ImproperlyConfigured if the application has no secret */
-  constructor({ owner, path, secret, claims }: UploadSettings) {
+  /**
+   * @param owner the name of the view
+   * @throws ImproperlyConfigured if the application has no secret
+   */
+  constructor(owner: string, { path, store, defaults }: UploadContext) {
     this.#path = path;
-    this.#claims = claims;
-    this.#seal = new TextSeal({ owner, texts: 'direct uploads', label: 'viewset upload, AES-256-GCM' }, secret);
+    this.#claims = store;
+    const purpose = { owner, texts: 'direct uploads', label: 'viewset upload, AES-256-GCM' };
+    this.#seal = new TextSeal(purpose, defaults.secret);
   }
 
   /**

@@ -119,7 +119,6 @@ export const viewset = fp(
     const freeSlot = admitRequests(app, options, throttles);
     limitExports(app, options.maxExports);
     const { orm, defaults, health, healthPath } = options;
-    const { makeRules, store } = throttles;
     const operations: OperationPlan[] = [];
     const plannedRoutes: PlannedRoute[] = [];
     const routeOf = new Map<OperationPlan, PlannedRoute>();
@@ -132,7 +131,7 @@ export const viewset = fp(
     const live: LiveSupport = { send: undefined, identify: new Set(), freeSlot };
     refuseLateOptions(app, plannedRoutes);
     const responsesOf = (route: RouteOptions): OperationPlan['responses'] =>
-      routeResponses(route, makeRules([]), defaults);
+      routeResponses(route, throttles.makeRules([]), defaults);
     const { errorFormat } = defaults;
     const errorResponses: ViewsetInstance['errorResponses'] = (statuses) =>
       Object.fromEntries(
@@ -158,8 +157,8 @@ export const viewset = fp(
         histories: new Map(),
         live,
         shownViews: new Map(),
-        makeRules,
-        store,
+        makeRules: throttles.makeRules,
+        store: throttles.store,
       }),
     );
     if (health !== false) healthRoutes(app, health ?? new HealthRegistry(), healthPath);

@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { mock } from 'node:test';
 import t from 'tap';
 import {
+  action,
   file,
   type FileStore,
   FileType,
@@ -21,8 +22,8 @@ import {
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase } from '../support/databases.ts';
-import { testApp } from '../support/library.ts';
+import { forEachDatabase, openSqlite } from '../support/databases.ts';
+import { errorAtStart, testApp } from '../support/library.ts';
 
 const Ticket = defineEntity({
   name: 'Ticket',
@@ -148,11 +149,16 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     app = await testApp(t, orm, [router()], { options: { secret: SECRET } });
   });
   const send = (method: 'POST' | 'PATCH' | 'GET' | 'PUT', url: string, payload?: object, as?: string) => {
-    const headers = { ...(as === undefined ? {} : { 'x-user': as }) };
+    const headers = as === undefined ? {} : { 'x-user': as };
     return app.inject({ method, url: `/api/${url}`, headers, ...(payload && { payload }) });
   };
   const ask = (about: object, as?: string, view = 'tickets') =>
-    send('POST', `${view}/uploads`, { field: 'screen', name: 'a.png', size: PNG.length, type: 'image/png', ...about }, as);
+    send(
+      'POST',
+      `${view}/uploads`,
+      { field: 'screen', name: 'a.png', size: PNG.length, type: 'image/png', ...about },
+      as,
+    );
   const keyOf = ({ url }: Begun): string => new URL(url).pathname.slice(1);
   /** Asks for an upload, and puts bytes under its key. */
   const uploaded = async (about: object = {}, content: Buffer = PNG, as?: string, view?: string): Promise<Begun> => {
@@ -179,7 +185,9 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     t.equal(bucket.uploaded.size, 0, 'the upload is gone');
     const again = await create({ upload: begun.upload });
     t.equal(again.statusCode, 400);
-    t.match(again.json(), { details: [{ in: 'body', path: '/screen', message: 'names an upload that was taken already' }] });
+    t.match(again.json(), {
+      details: [{ in: 'body', path: '/screen', message: 'names an upload that was taken already' }],
+    });
     t.equal(bucket.files.size, 1);
   });
 
@@ -190,7 +198,10 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     t.equal(changed.statusCode, 200, changed.body);
     t.equal(bucket.files.size, 1);
     t.notOk(bucket.files.has(before!));
-    const text = await uploaded({ field: 'manual', type: 'text/plain;charset=utf-8', size: 2, name: 'm' }, Buffer.from('hi'));
+    const text = await uploaded(
+      { field: 'manual', type: 'text/plain;charset=utf-8', size: 2, name: 'm' },
+      Buffer.from('hi'),
+    );
     const put = await send('PUT', `tickets/${id}`, { title: 'Put', manual: { upload: text.upload }, screen: null });
     t.match(put.json(), { screen: null, manual: { name: 'm', size: 2, type: 'text/plain' } }, put.body);
   });
@@ -204,7 +215,12 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     const { body, headers } = new Response(form) as unknown as { body: ReadableStream; headers: Headers };
     const payload = await buffer(Readable.fromWeb(body as never));
     const type = headers.get('content-type')!;
-    const answer = await app.inject({ method: 'POST', url: '/api/tickets', payload, headers: { 'content-type': type } });
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/api/tickets',
+      payload,
+      headers: { 'content-type': type },
+    });
     t.match(answer.json(), { screen: { name: 'a.png' }, manual: { name: 'manual.txt' } });
   });
 
@@ -260,7 +276,16 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     for (const forged of ['', 'x', `${upload}A`, upload.slice(0, -2), upload.replace(/^./, '!'), 'A'.repeat(9000)]) {
       await refuses({ upload: forged }, 'ben');
     }
-    for (const value of ['x', upload, 1, [], {}, { upload: 7 }, { upload: null }, { key: 'x', name: 'x', size: 1, type: 'image/png' }]) {
+    for (const value of [
+      'x',
+      upload,
+      1,
+      [],
+      {},
+      { upload: 7 },
+      { upload: null },
+      { key: 'x', name: 'x', size: 1, type: 'image/png' },
+    ]) {
       const answer = await create(value, 'ben');
       t.equal(answer.statusCode, 400, JSON.stringify(value));
       t.match(answer.json(), { details: [{ path: '/screen', message: /multipart\/form-data, or the upload/ }] });
@@ -332,9 +357,27 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     t.equal(await sweepUploads(store), 0);
     mock.timers.enable({ apis: ['Date'], now: Date.now() + 86_401_000 });
     t.teardown(() => mock.timers.reset());
-    t.match((await create({ upload: begun.upload })).json(), { details: [{ message: 'names an upload that has expired' }] });
+    t.match((await create({ upload: begun.upload })).json(), {
+      details: [{ message: 'names an upload that has expired' }],
+    });
     const young = await uploaded();
     t.equal(await sweepUploads(store), 1);
     t.strictSame([...bucket.uploaded.keys()], ['something-else', keyOf(young)]);
   });
+});
+
+t.test('what cannot work is refused at start', async (t) => {
+  const orm = await openSqlite(t, { entities: [Ticket, Scan] });
+  t.match(await errorAtStart(t, orm, TicketViewSet), /^TicketViewSet: direct uploads are encrypted with a secret of at/);
+  class OwnViewSet extends TicketViewSet {
+    uploads = action({}, () => null);
+  }
+  t.match(await errorAtStart(t, orm, OwnViewSet, { secret: SECRET }), /its options make an action "uploads"/);
+  const limits = { maxBytes: 1, types: ['image/png'] } as const;
+  const { uploads: _uploads, ...plain } = bucket;
+  t.throws(() => file({ ...limits, store: { ...plain, put: store.put, get: store.get, delete: store.delete }, direct: true }), {
+    message: /option "direct" must be left out, or the store must sign uploads: flydriveStore\(disk, \{ signUpload \}\)/,
+  });
+  t.throws(() => file({ ...limits, store, direct: 'yes' as never }), { message: /"direct" must be true or false/ });
+  await t.rejects(sweepUploads({ put: store.put, get: store.get, delete: store.delete }), TypeError);
 });

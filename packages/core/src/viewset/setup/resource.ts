@@ -5,7 +5,6 @@ import type { AnySummary } from '../../aggregates/summary-option.ts';
 import type { TagOf } from '../../entity-tag.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
-import { DirectUploads } from '../../files/direct-uploads.ts';
 import { resolveOption } from '../../filters/filter.ts';
 import { primaryKey } from '../../fields/primary-key.ts';
 import { isEmpty } from '../../json.ts';
@@ -133,12 +132,10 @@ export class Resource implements ViewDefinition {
         ? faultOfCreation({ name, orm, meta, input: shape, customized, filled })
         : undefined;
     const owned = fillsOf(this.permissions, meta);
-    const { store: claims, path, defaults } = context;
-    const makeUploads = (): DirectUploads => new DirectUploads({ owner: name, path, secret: defaults.secret, claims });
     const input =
       options.write === undefined
         ? undefined
-        : new ViewInput(options, { view, customized, entity, meta, taken, owned, creationFault, makeUploads });
+        : new ViewInput(options, { view, customized, entity, meta, taken, owned, creationFault, context });
     this.input = input;
     for (const { references } of input?.shapes ?? []) checkCreatedReferences(name, orm, references);
     this.resolution = new InputResolution(view, input, options, meta, context);

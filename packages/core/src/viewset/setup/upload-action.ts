@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import type { AskedUpload } from '../../files/direct-uploads.ts';
 import { permissionDenied } from '../../current-user.ts';
 import { refusalStatus } from '../../errors.ts';
 import { evaluatePermissions } from '../../permissions/evaluate.ts';
@@ -43,7 +44,12 @@ export function uploadActions(view: PermissionView, { input, permissions }: Uplo
   if (input === undefined || uploads === undefined) return new Map();
   const names = [...new Set(input.directFiles.map(({ sentAs }) => sentAs))];
   const field = Type.Unsafe<string>({ type: 'string', enum: names, description: 'The field that the file is for' });
-  const body = Type.Object({ ...(names.length > 1 ? { field } : {}), name: NAME, size: SIZE, type: TYPE });
+  const body = Type.Object({
+    field: names.length > 1 ? field : Type.Optional(field),
+    name: NAME,
+    size: SIZE,
+    type: TYPE,
+  });
   const options = {
     methods: ['post'],
     urlPath: 'uploads',
@@ -53,11 +59,12 @@ export function uploadActions(view: PermissionView, { input, permissions }: Uplo
     summary: 'Ask for an upload',
   } as const;
   const begin = action(options, async (request, reply) => {
-    const { field: wanted = names[0], ...asked } = request.body as typeof request.body & { readonly field?: string };
+    const { field: given, ...asked } = request.body as AskedUpload & { readonly field?: string };
+    const wanted = given ?? names[0];
     const fields = await fieldsFor(request, view, input, permissions);
     if (fields.length === 0) throw permissionDenied(request);
     const found = fields.find(({ sentAs }) => sentAs === wanted);
-    if (found === undefined) throw invalidInput('body', [{ path: '/field', message: 'is no field that you may write' }]);
+    if (found === undefined) throw invalidInput('body', [{ path: '/field', message: 'must be one you may write' }]);
     void reply.code(HTTP_201_CREATED);
     return uploads.begin(found.file, uploadPlace(request, found.name), asked);
   });
@@ -79,8 +86,9 @@ async function fieldsFor(
     const onInputRead = (): void => void (isUndecided = true);
     const params = withoutKey(request.params as Readonly<Record<string, string>>, onInputRead);
     const asked = requestFor(request, { plan, method: plan.method, params, onInputRead });
+    const isAdmitted = await admits(permissions, asked, view, () => isUndecided);
     // The write itself is judged again, with its record and its body.
-    if ((await admits(permissions, asked, view, () => isUndecided)) || isUndecided) fields.push(...input.of(asked, operation).shape.directFiles);
+    if (isAdmitted || isUndecided) fields.push(...input.of(asked, operation).shape.directFiles);
   }
   return fields;
 }

@@ -4,7 +4,7 @@ import type { TObject } from 'typebox';
 import type { Awaitable } from '../../awaitable.ts';
 import { getCurrentUser, permissionDenied } from '../../current-user.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
-import { DirectUploads, UploadName, type UploadPlace } from '../../files/direct-uploads.ts';
+import { DirectUploads, type UploadContext, UploadName, type UploadPlace } from '../../files/direct-uploads.ts';
 import type { FileFields } from '../../files/file-field.ts';
 import { fieldPath } from '../../fields/field-path.ts';
 import { keyText, primaryKey } from '../../fields/primary-key.ts';
@@ -65,8 +65,7 @@ export interface InputPlace {
    * @param filled the names of the fields that the view sets
    */
   readonly creationFault: (shape: BoundWriteShape<object>, filled: readonly string[]) => string | undefined;
-  /** Makes the uploads of a view whose bodies may name some. */
-  readonly makeUploads: () => DirectUploads;
+  readonly context: UploadContext;
 }
 
 /** The parts of a `multipart/form-data` body. */
@@ -97,7 +96,7 @@ export class ViewInput {
 
   constructor(
     options: InputOptions,
-    { view, customized, entity, meta, taken, owned, creationFault, makeUploads }: InputPlace,
+    { view, customized, entity, meta, taken, owned, creationFault, context }: InputPlace,
   ) {
     const { name } = view;
     const { write, extra, fill = {} } = options;
@@ -131,7 +130,7 @@ export class ViewInput {
     const fault = creationFault(this.#choice.usual.create.shape, filled);
     if (fault !== undefined) throw new ImproperlyConfigured(fault);
     this.files = new Map(this.shapes.flatMap(({ files }) => [...files]));
-    this.uploads = this.directFiles.length === 0 ? undefined : makeUploads();
+    this.uploads = this.directFiles.length === 0 ? undefined : new DirectUploads(name, context);
     const shaped = this.shapes.flatMap(({ fields }) => fields.map((field) => field.sentAs));
     const further = Object.keys(extra?.properties ?? {});
     const twice = further.find((field) => shaped.includes(field) || field in meta.properties);
