@@ -368,16 +368,23 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
 
 t.test('what cannot work is refused at start', async (t) => {
   const orm = await openSqlite(t, { entities: [Ticket, Scan] });
-  t.match(await errorAtStart(t, orm, TicketViewSet), /^TicketViewSet: direct uploads are encrypted with a secret of at/);
+  t.match(
+    await errorAtStart(t, orm, TicketViewSet),
+    /^TicketViewSet: direct uploads are encrypted with a secret of at/,
+  );
   class OwnViewSet extends TicketViewSet {
-    uploads = action({}, () => null);
+    upload = action({}, () => null);
   }
-  t.match(await errorAtStart(t, orm, OwnViewSet, { secret: SECRET }), /its options make an action "uploads"/);
+  t.match(await errorAtStart(t, orm, OwnViewSet, { secret: SECRET }), /its options make an action "upload"/);
   const limits = { maxBytes: 1, types: ['image/png'] } as const;
   const { uploads: _uploads, ...plain } = bucket;
-  t.throws(() => file({ ...limits, store: { ...plain, put: store.put, get: store.get, delete: store.delete }, direct: true }), {
-    message: /option "direct" must be left out, or the store must sign uploads: flydriveStore\(disk, \{ signUpload \}\)/,
-  });
+  t.throws(
+    () => file({ ...limits, store: { ...plain, put: store.put, get: store.get, delete: store.delete }, direct: true }),
+    {
+      message:
+        /option "direct" must be left out, or the store must sign uploads: flydriveStore\(disk, \{ signUpload \}\)/,
+    },
+  );
   t.throws(() => file({ ...limits, store, direct: 'yes' as never }), { message: /"direct" must be true or false/ });
   await t.rejects(sweepUploads({ put: store.put, get: store.get, delete: store.delete }), TypeError);
 });

@@ -14,7 +14,7 @@ import { withinBounds } from '../wire-format.ts';
 /** The values of a file in JSON. */
 const UPLOAD = Type.Object(
   { upload: Type.String({ description: 'The text of this name that the request for the upload was answered with' }) },
-  { description: 'A file that was uploaded to the store' },
+  { title: 'UploadedFile', description: 'A file that was uploaded to the store' },
 );
 const REMOVAL = Type.Null({ description: 'Removes the file' });
 

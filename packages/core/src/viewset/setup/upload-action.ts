@@ -32,7 +32,10 @@ const BEGUN = Type.Object(
     upload: Type.String({ description: 'Names the upload in a body, for a day' }),
     url: Type.String({ format: 'uri', description: 'Takes the bytes of the file' }),
     method: Type.Literal('PUT'),
-    headers: Type.Record(Type.String(), Type.String(), { description: 'The headers to send with the bytes' }),
+    headers: Type.Object(
+      {},
+      { additionalProperties: Type.String(), description: 'The headers to send with the bytes' },
+    ),
     expires_at: Type.String({ format: 'date-time', description: 'The time until which the upload may begin' }),
   },
   { title: 'Upload' },
@@ -57,6 +60,7 @@ export function uploadActions(view: PermissionView, { input, permissions }: Uplo
     responses: { [HTTP_201_CREATED]: BEGUN },
     idempotency: 'off',
     summary: 'Ask for an upload',
+    description: 'Signs a URL that takes the bytes of one file. A body of create or update then names the upload.',
   } as const;
   const begin = action(options, async (request, reply) => {
     const { field: given, ...asked } = request.body as AskedUpload & { readonly field?: string };
@@ -68,7 +72,7 @@ export function uploadActions(view: PermissionView, { input, permissions }: Uplo
     void reply.code(HTTP_201_CREATED);
     return uploads.begin(found.file, uploadPlace(request, found.name), asked);
   });
-  return new Map([['uploads', begin]]);
+  return new Map([['upload', begin]]);
 }
 
 /** Lists the fields that a request may upload files for: those of the shapes by which its sender may create or update records. */
