@@ -16,7 +16,7 @@ export interface UploadOptions extends Pick<CallOptions, 'token'> {
 }
 
 /** The fields of a view that take an upload: those of the body of create or of update, in an envelope or without. */
-export type UploadField<View> = FieldIn<BodyOf<View, 'create', 0> | BodyOf<View, 'update', 0 | 1>>;
+type UploadField<View> = FieldIn<BodyOf<View, 'create', 0> | BodyOf<View, 'update', 0 | 1>>;
 
 type BodyOf<View, Name, Index extends number> = View extends { readonly [Each in Name & string]: infer Call }
   ? Call extends (...args: infer Args) => unknown
@@ -51,8 +51,8 @@ interface Begun extends NamedUpload {
  *
  * @param field the name of the field in a body
  * @example
- * const screenshot = await upload(api.tickets, 'screenshot', input.files[0]);
- * await api.tickets.create({ title: 'Broken', screenshot });
+ * const attachment = await upload(api.tickets, 'attachment', new File(['…'], 'screen.png', { type: 'image/png' }));
+ * await api.tickets.create({ title: 'Broken', attachment });
  */
 export async function upload<View extends object>(
   view: View,

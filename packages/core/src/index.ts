@@ -128,7 +128,6 @@ export {
   flydriveStore,
   type FlydriveStoreOptions,
   type FlydriveUploadDisk,
-  type FlydriveUploadOptions,
   type SignedUpload,
   type SignUpload,
   type UploadStore,

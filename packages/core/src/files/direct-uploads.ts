@@ -208,7 +208,7 @@ function expiryOf(key: string): number | undefined {
  *
  * @returns the number of uploads that were deleted
  * @example
- * await sweepUploads(flydriveStore(disk, { folder: 'images/', signUpload }));
+ * await sweepUploads(uploads);
  */
 export async function sweepUploads({ uploads }: FileStore): Promise<number> {
   if (uploads === undefined) throw new TypeError('sweepUploads: the store takes no uploads');

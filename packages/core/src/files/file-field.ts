@@ -140,7 +140,10 @@ export class FileField<Direct extends boolean = boolean> {
  * });
  * // curl -F title=Broken -F attachment=@screen.png http://localhost:3000/api/tickets
  */
-export function file<const Direct extends boolean = false>(options: FileFieldOptions<Direct>): FileField<Direct> {
+export function file<const Direct extends boolean = false>(
+  options: FileFieldOptions<Direct>,
+  // The option alone says it, not the place that the field is for.
+): FileField<NoInfer<Direct>> {
   checkOptions('file()', options, { store: ANYTHING, maxBytes: MAX_BYTES, types: LIST, direct: BOOLEAN });
   const { store, maxBytes, types, direct } = options;
   const isStore = (['put', 'get', 'delete'] as const).every((method) => typeof store?.[method] === 'function');

@@ -89,7 +89,7 @@ export interface FlydriveUploadDisk extends FlydriveDisk {
     options: { readonly recursive: boolean; readonly paginationToken?: string },
   ): Promise<{
     readonly paginationToken?: string;
-    readonly objects: Iterable<{ readonly key?: string }>;
+    readonly objects: Iterable<{ readonly isFile: true; readonly key: string } | { readonly isFile: false }>;
   }>;
 }
 
@@ -97,15 +97,11 @@ export interface FlydriveUploadDisk extends FlydriveDisk {
 export interface FlydriveStoreOptions {
   /** The text before every key, for a disk with other files: `attachments/`. Default: none. */
   readonly folder?: string;
-}
-
-/** The options of a store whose clients upload to it themselves. */
-export interface FlydriveUploadOptions extends FlydriveStoreOptions {
   /**
    * Signs the URL of a PUT to a path of the disk, for `file({ direct: true })`. Sign the size and the type of the file too. Uploads are in
-   * the folder `uploads/` below `folder`, until a record gets them.
+   * the folder `uploads/` below `folder`, until a record gets them. Default: none, the store takes no uploads.
    */
-  readonly signUpload: SignUpload;
+  readonly signUpload?: SignUpload | undefined;
 }
 
 /**
@@ -116,11 +112,11 @@ export interface FlydriveUploadOptions extends FlydriveStoreOptions {
  * const disk = new Disk(new S3Driver({ bucket: 'tickets', region: 'eu-central-1', visibility: 'private', supportsACL: false }));
  * const store = flydriveStore(disk, { folder: 'attachments/' });
  */
-export function flydriveStore(disk: FlydriveDisk, options?: FlydriveStoreOptions): FileStore;
-export function flydriveStore(disk: FlydriveUploadDisk, options: FlydriveUploadOptions): FileStore;
+export function flydriveStore(disk: FlydriveDisk, options?: Omit<FlydriveStoreOptions, 'signUpload'>): FileStore;
+export function flydriveStore(disk: FlydriveUploadDisk, options: FlydriveStoreOptions): FileStore;
 export function flydriveStore(
   disk: FlydriveDisk | FlydriveUploadDisk,
-  { folder = '', signUpload }: Partial<FlydriveUploadOptions> = {},
+  { folder = '', signUpload }: FlydriveStoreOptions = {},
 ): FileStore {
   return {
     put: (key, content, { size, type }) =>
@@ -162,7 +158,9 @@ function flydriveUploads(disk: FlydriveUploadDisk, folder: string, signUpload: S
       for (let paginationToken: string | undefined; ;) {
         const page = await disk.listAll(uploads, { recursive: true, ...(paginationToken && { paginationToken }) });
         // The disk takes the slash off, and lists what begins alike.
-        for (const { key = '' } of page.objects) if (key.startsWith(uploads)) yield key.slice(uploads.length);
+        for (const each of page.objects) {
+          if (each.isFile && each.key.startsWith(uploads)) yield each.key.slice(uploads.length);
+        }
         paginationToken = page.paginationToken;
         if (paginationToken === undefined) return;
       }
