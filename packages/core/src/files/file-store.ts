@@ -150,7 +150,13 @@ function flydriveUploads(disk: FlydriveUploadDisk, folder: string, signUpload: S
     },
     async copy(key, fileKey) {
       if (!(await disk.exists(uploads + key))) return undefined;
-      await disk.copy(uploads + key, folder + fileKey);
+      try {
+        await disk.copy(uploads + key, folder + fileKey);
+      } catch (error) {
+        // It may have been swept meanwhile.
+        if (await disk.exists(uploads + key)) throw error;
+        return undefined;
+      }
       return (await disk.getMetaData(folder + fileKey)).contentLength;
     },
     delete: (key) => disk.delete(uploads + key),

@@ -12,6 +12,7 @@ import {
   FileType,
   Forbidden,
   getCurrentUser,
+  MemoryStore,
   type InputOf,
   ModelViewSet,
   Permission,
@@ -91,6 +92,9 @@ const store: FileStore = {
   },
 };
 
+/** A store that no client can reach. */
+const { uploads: _uploads, ...withoutUploads } = store;
+
 /** Guests read, and `ada` may only change tickets. */
 class Team extends Permission {
   override hasPermission(request: FastifyRequest, view: PermissionView): boolean {
@@ -123,12 +127,30 @@ class ScanViewSet extends ModelViewSet(Scan, {
   allowAnonymous: true,
 }) {}
 class OtherViewSet extends TicketViewSet {}
+const read = readShape(Ticket, ['id', 'title', 'screen']);
+class FormsViewSet extends ModelViewSet(Ticket, {
+  read,
+  write: writeShape(Ticket, ['title'], { screen: file({ store: withoutUploads, maxBytes: 100, types: ['image/*'] }) }),
+  allowAnonymous: true,
+}) {}
+class ListViewSet extends ModelViewSet(Ticket, { read, write, operations: ['list'], allowAnonymous: true }) {}
+/** The first ticket, which a request changes without naming it. */
+class FirstViewSet extends ModelViewSet(Ticket, {
+  read,
+  write,
+  singleton: () => ({ title: 'First' }),
+  operations: ['retrieve', 'update'],
+  allowAnonymous: true,
+}) {}
 
 const router = (): Router =>
   new Router({ prefix: 'api' })
     .register('tickets', TicketViewSet)
     .register('tickets/:ticket/scans', ScanViewSet)
-    .register('others', OtherViewSet);
+    .register('others', OtherViewSet)
+    .register('forms', FormsViewSet)
+    .register('lists', ListViewSet)
+    .register('first', FirstViewSet);
 
 interface Begun {
   readonly upload: string;
@@ -323,6 +345,64 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     t.equal((await send('POST', 'tickets', [two[0]!])).statusCode, 201, 'the upload is still there');
   });
 
+  await t.test('processes that share a store share what was taken', async (t) => {
+    const shared = new MemoryStore();
+    const options = { secret: SECRET, store: shared };
+    const apps = [await testApp(t, orm, [router()], { options }), await testApp(t, orm, [router()], { options })];
+    t.teardown(() => shared.close());
+    const begun = await uploaded();
+    const answers = await Promise.all(
+      apps.map((each, index) => {
+        const payload = { title: `Shared ${index}`, screen: { upload: begun.upload } };
+        return each.inject({ method: 'POST', url: '/api/tickets', payload });
+      }),
+    );
+    t.strictSame(
+      answers.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b),
+      [201, 400],
+    );
+    t.equal(bucket.files.size, 1);
+  });
+
+  await t.test('a request that is given up leaves the upload to the next one', async (t) => {
+    const options = { secret: SECRET, handlerTimeoutMs: 300 };
+    const slow = await testApp(t, orm, [router()], { options });
+    // The timer of a handler alone keeps no process running.
+    const running = setInterval(() => {}, 1000);
+    t.teardown(() => clearInterval(running));
+    const { upload } = await uploaded();
+    const gate = Promise.withResolvers<void>();
+    const done = Promise.withResolvers<void>();
+    bucket.afterCopy = () => gate.promise;
+    const deleteFile = bucket.delete.bind(bucket);
+    bucket.delete = async (key) => {
+      await deleteFile(key);
+      done.resolve();
+    };
+    const payload = { title: 'Late', screen: { upload } };
+    t.equal((await slow.inject({ method: 'POST', url: '/api/tickets', payload })).statusCode, 503);
+    gate.resolve();
+    await done.promise;
+    t.equal(bucket.files.size, 0);
+    bucket.afterCopy = async () => {};
+    // What is left of the request ends within the next turns of the event loop.
+    await new Promise(setImmediate);
+    t.equal((await slow.inject({ method: 'POST', url: '/api/tickets', payload })).statusCode, 201);
+    t.equal(bucket.files.size, 1);
+  });
+
+  await t.test('a view without such a field has no uploads, and one without a key has', async (t) => {
+    const { upload } = await uploaded();
+    t.match((await create({ upload }, undefined, 'forms')).json(), {
+      details: [{ path: '/screen', message: 'must be a file, sent as multipart/form-data' }],
+    });
+    for (const view of ['forms', 'lists']) t.ok([404, 405].includes((await ask({}, undefined, view)).statusCode), view);
+    await send('POST', 'tickets', { title: 'First' });
+    const begun = await uploaded({}, PNG, undefined, 'first');
+    const changed = await send('PATCH', 'first', { screen: { upload: begun.upload } });
+    t.match(changed.json(), { title: 'First', screen: { name: 'a.png' } }, changed.body);
+  });
+
   await t.test('a failed write leaves the upload to the next one', async (t) => {
     const { upload } = await uploaded();
     const headers = { 'x-refuse': 'yes' };
@@ -374,14 +454,10 @@ t.test('what cannot work is refused at start', async (t) => {
   }
   t.match(await errorAtStart(t, orm, OwnViewSet, { secret: SECRET }), /its options make an action "upload"/);
   const limits = { maxBytes: 1, types: ['image/png'] } as const;
-  const { uploads: _uploads, ...plain } = bucket;
-  t.throws(
-    () => file({ ...limits, store: { ...plain, put: store.put, get: store.get, delete: store.delete }, direct: true }),
-    {
-      message:
-        /option "direct" must be left out, or the store must sign uploads: flydriveStore\(disk, \{ signUpload \}\)/,
-    },
-  );
+  t.throws(() => file({ ...limits, store: withoutUploads, direct: true }), {
+    message:
+      /option "direct" must be left out, or the store must sign uploads: flydriveStore\(disk, \{ signUpload \}\)/,
+  });
   t.throws(() => file({ ...limits, store, direct: 'yes' as never }), { message: /"direct" must be true or false/ });
-  await t.rejects(sweepUploads({ put: store.put, get: store.get, delete: store.delete }), TypeError);
+  await t.rejects(sweepUploads(withoutUploads), TypeError);
 });

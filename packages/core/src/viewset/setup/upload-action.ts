@@ -17,6 +17,7 @@ import { type Action, action } from './action.ts';
 interface UploadParts {
   readonly input: ViewInput | undefined;
   readonly permissions: readonly Permission[];
+  readonly operations: readonly string[];
 }
 
 const NAME = Type.String({ minLength: 1, maxLength: 1024, description: 'The name of the file' });
@@ -42,9 +43,13 @@ const BEGUN = Type.Object(
 );
 
 /** Makes the action that signs uploads to the store; none for a view whose bodies name none. */
-export function uploadActions(view: PermissionView, { input, permissions }: UploadParts): ReadonlyMap<string, Action> {
+export function uploadActions(
+  view: PermissionView,
+  { input, permissions, operations }: UploadParts,
+): ReadonlyMap<string, Action> {
   const uploads = input?.uploads;
-  if (input === undefined || uploads === undefined) return new Map();
+  const takesBodies = TAKING.some((operation) => operations.includes(operation));
+  if (input === undefined || uploads === undefined || !takesBodies) return new Map();
   const names = [...new Set(input.directFiles.map(({ sentAs }) => sentAs))];
   const field = Type.Unsafe<string>({ type: 'string', enum: names, description: 'The field that the file is for' });
   const body = Type.Object({
