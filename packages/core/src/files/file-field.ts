@@ -154,7 +154,10 @@ export function file<const Direct extends boolean = false>(
     const expected = `a list of media types such as "image/png" or "image/*", which begin with ${TOP_LEVEL.join(', ')}`;
     throw wrongOption('file()', 'types', expected, types);
   }
-  if (direct === true && store.uploads === undefined) {
+  const signs = (['sign', 'copy', 'delete', 'keys'] as const).every(
+    (method) => typeof store.uploads?.[method] === 'function',
+  );
+  if (direct === true && !signs) {
     throw wrongOption(
       'file()',
       'direct',

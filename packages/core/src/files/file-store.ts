@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { PassThrough, pipeline, type Readable } from 'node:stream';
+import { checkOptions, FUNCTION } from '../options.ts';
 
 /** The facts about a file that a store may keep with its bytes. */
 export interface FileFacts {
@@ -108,16 +109,20 @@ export interface FlydriveStoreOptions {
  * Makes a store from a Flydrive disk: a local folder, Amazon S3 or a compatible service, or Google Cloud Storage. Flydrive reads files from
  * the beginning, so the store reads and drops the bytes before a range.
  *
+ * Throws ImproperlyConfigured for an unknown or a wrong option.
+ *
  * @example
  * const disk = new Disk(new S3Driver({ bucket: 'tickets', region: 'eu-central-1', visibility: 'private', supportsACL: false }));
  * const store = flydriveStore(disk, { folder: 'attachments/' });
  */
 export function flydriveStore(disk: FlydriveDisk, options?: Omit<FlydriveStoreOptions, 'signUpload'>): FileStore;
 export function flydriveStore(disk: FlydriveUploadDisk, options: FlydriveStoreOptions): FileStore;
-export function flydriveStore(
-  disk: FlydriveDisk | FlydriveUploadDisk,
-  { folder = '', signUpload }: FlydriveStoreOptions = {},
-): FileStore {
+export function flydriveStore(disk: FlydriveDisk | FlydriveUploadDisk, options: FlydriveStoreOptions = {}): FileStore {
+  checkOptions('flydriveStore()', options, {
+    folder: ['a text', (value) => typeof value === 'string'],
+    signUpload: FUNCTION,
+  });
+  const { folder = '', signUpload } = options;
   return {
     put: (key, content, { size, type }) =>
       disk.putStream(folder + key, content, { contentLength: size, contentType: type }),

@@ -10,6 +10,7 @@ import {
   file,
   type FileStore,
   FileType,
+  flydriveStore,
   Forbidden,
   getCurrentUser,
   MemoryStore,
@@ -459,5 +460,19 @@ t.test('what cannot work is refused at start', async (t) => {
       /option "direct" must be left out, or the store must sign uploads: flydriveStore\(disk, \{ signUpload \}\)/,
   });
   t.throws(() => file({ ...limits, store, direct: 'yes' as never }), { message: /"direct" must be true or false/ });
+  t.throws(
+    () =>
+      file({
+        ...limits,
+        store: { ...withoutUploads, uploads: { sign: async () => ({ url: '' }) } as never },
+        direct: true,
+      }),
+    {
+      message: /the store must sign uploads/,
+    },
+  );
+  const disk = { putStream: async () => {}, getStream: async () => Readable.from([]), delete: async () => {} };
+  t.throws(() => flydriveStore(disk, { signUploads: () => '' } as never), { message: /did you mean "signUpload"/ });
+  t.throws(() => flydriveStore(disk, { signUpload: 'x' } as never), { message: /"signUpload" must be a function/ });
   await t.rejects(sweepUploads(withoutUploads), TypeError);
 });
