@@ -411,6 +411,8 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     t.equal((await app.inject({ method: 'POST', url: '/api/tickets', headers, payload })).statusCode, 403);
     t.equal(bucket.files.size, 0);
     t.equal((await send('POST', 'tickets', { title: 'x'.repeat(99), screen: { upload } })).statusCode, 400);
+    t.equal((await send('PATCH', 'tickets/9999', { screen: { upload } })).statusCode, 404, 'no such record');
+    t.equal((await send('PATCH', 'tickets/hidden', { screen: { upload } })).statusCode, 404);
     const taken = await create(null);
     const { title } = taken.json<{ title: string }>();
     t.equal((await send('POST', 'tickets', { title, screen: { upload } })).statusCode, 409);
