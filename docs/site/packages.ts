@@ -29,6 +29,7 @@ export const MODULES = [
   'client/once',
   'client/progress',
   'client/refresh-by-cookie',
+  'client/upload',
 ] as const;
 
 /** Returns the source of a module, below `packages`. */

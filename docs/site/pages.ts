@@ -31,6 +31,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'outbox',
     'webhooks',
     'files',
+    'direct-uploads',
     'soft-delete',
     'conditional-requests',
     'idempotency',

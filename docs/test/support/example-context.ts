@@ -145,7 +145,7 @@ export declare const uploads: FileStore;
 class TicketViewSet extends ModelViewSet(Ticket, {
   read: readShape(Ticket, ['id', 'title', 'attachment']),
   write: writeShape(Ticket, ['title'], {
-    attachment: file({ store: uploads, maxBytes: 1_000_000, types: ['image/*'] }),
+    attachment: file({ store: uploads, maxBytes: 1_000_000, types: ['image/*'], direct: true }),
   }),
 }) {}
 class BatchOfAll extends BatchViewSet() {}

@@ -121,7 +121,18 @@ export { acceptedType } from './accepted-type.ts';
 export { addVary } from './add-vary.ts';
 export { sendStaticFile, type StaticFile, staticFile } from './static-file.ts';
 export { file, type FileField, type FileFieldOptions } from './files/file-field.ts';
-export { type FileFacts, type FileStore, type FlydriveDisk, flydriveStore } from './files/file-store.ts';
+export { type NamedUpload, sweepUploads } from './files/direct-uploads.ts';
+export {
+  type FileFacts,
+  type FileStore,
+  type FlydriveDisk,
+  flydriveStore,
+  type FlydriveStoreOptions,
+  type FlydriveUploadDisk,
+  type SignedUpload,
+  type SignUpload,
+  type UploadStore,
+} from './files/file-store.ts';
 export { type FileLink, FileType, type StoredFile } from './files/file-type.ts';
 
 export { compileValidator } from './schema/validator.ts';

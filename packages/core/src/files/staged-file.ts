@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { PayloadTooLarge } from '../errors.ts';
-import type { FileField } from './file-field.ts';
+import { type FileField, HEAD_BYTES } from './file-field.ts';
 import type { StoredFile } from './file-type.ts';
+import { PendingFile, plainName } from './pending-file.ts';
 
 /** A file as a client sends it. */
 export interface SentFile {
@@ -17,7 +17,7 @@ export interface SentFile {
 }
 
 /** A file that was sent, in a temporary place until its request is found to be good. */
-export class StagedFile {
+export class StagedFile extends PendingFile {
   readonly name: string;
   readonly size: number;
   readonly type: string;
@@ -25,6 +25,7 @@ export class StagedFile {
   readonly #field: FileField;
 
   private constructor(field: FileField, path: string, facts: Omit<StoredFile, 'key'>) {
+    super();
     this.#field = field;
     this.#path = path;
     this.name = facts.name;
@@ -54,11 +55,6 @@ export class StagedFile {
     }
   }
 
-  /**
-   * Stores the file for good, under a new key.
-   *
-   * @param remove deletes what is stored under a key, whatever that comes to: of a file that could not be stored whole
-   */
   async store(remove: (key: string) => Promise<void>): Promise<StoredFile> {
     const { name, size, type } = this;
     const key = randomUUID();
@@ -90,9 +86,6 @@ export class StagedFile {
   }
 }
 
-/** The first bytes that tell the type of any file. */
-const HEAD_BYTES = 4100;
-
 /** Looks at the bytes of a file on their way. */
 class Inspection {
   size = 0;
@@ -106,11 +99,10 @@ class Inspection {
   }
 
   async *pass(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    const { maxBytes } = this.#field;
     let head = Buffer.alloc(0);
     for await (const chunk of chunks) {
       this.size += chunk.length;
-      if (this.size > maxBytes) throw new PayloadTooLarge(`A file must have at most ${maxBytes} bytes`);
+      this.#field.checkSize(this.size);
       if (this.type === '') {
         head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
         if (head.length === HEAD_BYTES) this.type = await this.#field.typeOf(head, this.#claimed);
@@ -119,16 +111,4 @@ class Inspection {
     }
     if (this.type === '') this.type = await this.#field.typeOf(head, this.#claimed);
   }
-}
-
-const MAX_NAME_LENGTH = 255;
-
-/** Leaves the last part of a file's name, without what could end a header or name another folder. */
-function plainName(name = ''): string {
-  const last = name.normalize().split(/[/\\]/).at(-1) ?? '';
-  const plain = last
-    .toWellFormed()
-    .replaceAll(/\p{Cc}/gu, '')
-    .trim();
-  return Array.from(plain).slice(0, MAX_NAME_LENGTH).join('') || 'file';
 }

@@ -52,7 +52,7 @@ export interface ViewsetOptions {
   readonly throttles?: readonly RateLimitRuleInstance[];
   /** Called for every request to a route, after the rules; false gives 429. */
   readonly throttleRate?: (request: FastifyRequest) => boolean | Promise<boolean>;
-  /** The store in which the throttles count. Default: a MemoryStore of the application's own. */
+  /** The store in which the throttles count, and which remembers used direct uploads. Default: a MemoryStore of the application's own. */
   readonly store?: Store;
   /** The checks of `/health/`. False: there is neither `/health/` nor `/health/live` and `/health/ready`. Default: no checks. */
   readonly health?: HealthRegistry | false;

@@ -7,6 +7,7 @@ import { healthRoutes } from '../health/health-routes.ts';
 import { limitExports } from '../exports/export-slots.ts';
 import type { LiveSupport } from '../live/live-list.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
+import type { Store } from '../stores/store.ts';
 import { refuseLateOptions } from '../router/options-route.ts';
 import { RouteNames } from '../router/route-names.ts';
 import type { ParentDefinition } from '../viewset/visible/parent.ts';
@@ -65,6 +66,8 @@ export interface ViewsetInstance {
   readonly shownViews: Map<object, ShownView<ParentDefinition>>;
   /** @internal */
   readonly makeRules: RuleListFactory;
+  /** @internal That of the option `store`, or this process's own. */
+  readonly store: Store;
 }
 
 // Here and not beside the accessors: the published types lead from index.ts to this file.
@@ -116,7 +119,6 @@ export const viewset = fp(
     const freeSlot = admitRequests(app, options, throttles);
     limitExports(app, options.maxExports);
     const { orm, defaults, health, healthPath } = options;
-    const { makeRules } = throttles;
     const operations: OperationPlan[] = [];
     const plannedRoutes: PlannedRoute[] = [];
     const routeOf = new Map<OperationPlan, PlannedRoute>();
@@ -129,7 +131,7 @@ export const viewset = fp(
     const live: LiveSupport = { send: undefined, identify: new Set(), freeSlot };
     refuseLateOptions(app, plannedRoutes);
     const responsesOf = (route: RouteOptions): OperationPlan['responses'] =>
-      routeResponses(route, makeRules([]), defaults);
+      routeResponses(route, throttles.makeRules([]), defaults);
     const { errorFormat } = defaults;
     const errorResponses: ViewsetInstance['errorResponses'] = (statuses) =>
       Object.fromEntries(
@@ -155,7 +157,8 @@ export const viewset = fp(
         histories: new Map(),
         live,
         shownViews: new Map(),
-        makeRules,
+        makeRules: throttles.makeRules,
+        store: throttles.store,
       }),
     );
     if (health !== false) healthRoutes(app, health ?? new HealthRegistry(), healthPath);

@@ -15,7 +15,8 @@ import type { ResolvedOptions } from './options.ts';
  */
 export class Throttles {
   readonly #app: FastifyInstance;
-  readonly #store: NonNullable<ResolvedOptions['store']>;
+  /** That of the application, or one of this process alone. */
+  readonly store: NonNullable<ResolvedOptions['store']>;
   readonly #common: RuleList;
   readonly #limiters = new Map<string, RequestLimiter>();
   /** The rules on paths that no route has had so far, each with the declaration that it stands in. */
@@ -23,8 +24,8 @@ export class Throttles {
 
   constructor(app: FastifyInstance, { store, throttles, throttleRate }: ResolvedOptions) {
     this.#app = app;
-    this.#store = store ?? ownStore(app);
-    this.#common = new RequestLimiter({ rules: throttles, store: this.#store, log: app.log });
+    this.store = store ?? ownStore(app);
+    this.#common = new RequestLimiter({ rules: throttles, store: this.store, log: app.log });
     app.addHook('onRoute', (route) => addUserThrottle(route, this.#common, throttleRate));
     this.#watchPaths(throttles, 'option "throttles"');
     app.addHook('onRoute', (route) => this.#markUsed(route));
@@ -42,7 +43,7 @@ export class Throttles {
     const limiters = own.map(({ scope, rules }) => {
       if (!this.#limiters.has(scope)) this.#watchPaths(rules, `"throttles" of ${scope}`);
       const limiter =
-        this.#limiters.get(scope) ?? new RequestLimiter({ scope, rules, store: this.#store, log: this.#app.log });
+        this.#limiters.get(scope) ?? new RequestLimiter({ scope, rules, store: this.store, log: this.#app.log });
       this.#limiters.set(scope, limiter);
       return limiter;
     });

@@ -53,7 +53,14 @@ export function formReader(given: AnySchema): (value: unknown) => unknown {
 }
 
 /** The keywords that say nothing of a value. */
-const ANNOTATIONS: ReadonlySet<string> = new Set(['title', 'description', 'default', 'examples', 'deprecated']);
+const ANNOTATIONS: ReadonlySet<string> = new Set([
+  'title',
+  'description',
+  'default',
+  'examples',
+  'deprecated',
+  'contentMediaType',
+]);
 
 function unionReader(members: readonly JsonSchema[]): (value: unknown) => unknown {
   const readers = members.map((member) => formReader(member as AnySchema));

@@ -1,5 +1,6 @@
 /** The one suite of every store: a local folder, and S3 by a server that speaks its protocol. */
-import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { Disk } from 'flydrive';
 import { FSDriver } from 'flydrive/drivers/fs';
 import { S3Driver } from 'flydrive/drivers/s3';
@@ -11,7 +12,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { type FileStore, flydriveStore } from '../../src/index.ts';
+import { type FileStore, flydriveStore, type SignUpload, sweepUploads, type UploadStore } from '../../src/index.ts';
 
 const s3Url = process.env['TEST_S3_URL'];
 const skipS3 = s3Url === undefined && process.env['CI'] !== 'true' && 'S3 is NOT TESTED: TEST_S3_URL names no server';
@@ -19,7 +20,11 @@ const skipS3 = s3Url === undefined && process.env['CI'] !== 'true' && 'S3 is NOT
 t.test('a local folder', async (t) => {
   const location = await mkdtemp(join(tmpdir(), 'file-store-test-'));
   t.teardown(() => rm(location, { recursive: true }));
-  await behavesAsStore(t, flydriveStore(new Disk(new FSDriver({ location, visibility: 'private' }))));
+  const disk = new Disk(new FSDriver({ location, visibility: 'private' }));
+  await behavesAsStore(t, flydriveStore(disk));
+  const signUpload: SignUpload = (path) => ({ url: `http://localhost/${path}`, headers: { 'x-signed': 'yes' } });
+  const store = flydriveStore(disk, { folder: 'tickets/', signUpload });
+  await takesUploads(t, store, ({ url }, content) => disk.put(new URL(url).pathname.slice(1), content));
 });
 
 t.test('S3', { skip: skipS3 }, async (t) => {
@@ -38,6 +43,22 @@ t.test('S3', { skip: skipS3 }, async (t) => {
   );
   const disk = new Disk(new S3Driver({ client, bucket, visibility: 'private', supportsACL: false }));
   await behavesAsStore(t, flydriveStore(disk, { folder: 'tickets/' }));
+  const signUpload: SignUpload = (Key, { size, type }, expiresIn) => {
+    const command = new PutObjectCommand({ Bucket: bucket, Key, ContentLength: size, ContentType: type });
+    return getSignedUrl(client, command, { expiresIn, signableHeaders: new Set(['content-length', 'content-type']) });
+  };
+  const store = flydriveStore(disk, { folder: 'tickets/', signUpload });
+  const { url } = await store.uploads!.sign('a', { size: 3, type: 'image/png' }, 60);
+  const { pathname, searchParams } = new URL(url);
+  t.equal(pathname, `/${bucket}/tickets/uploads/a`);
+  t.equal(searchParams.get('X-Amz-SignedHeaders'), 'content-length;content-type;host', 'size and type are signed');
+  t.equal(searchParams.get('X-Amz-Expires'), '60');
+  t.notMatch(url, /checksum/i, 'no checksum of an empty body');
+  await disk.put('tickets/uploads-of-others/x', 'x');
+  await takesUploads(t, store, async (signed, content) => {
+    const answer = await fetch(signed.url, { method: 'PUT', body: content, headers: { 'content-type': 'image/png' } });
+    t.equal(answer.status, 200, await answer.text());
+  });
 });
 
 async function behavesAsStore(t: Test, store: FileStore): Promise<void> {
@@ -62,6 +83,35 @@ async function behavesAsStore(t: Test, store: FileStore): Promise<void> {
   await t.rejects(store.get(key), 'what was deleted is gone');
   const broken = Readable.from(brokenChunks(content));
   await t.rejects(store.put(randomUUID(), broken, facts), 'a stream that breaks is no file');
+}
+
+async function takesUploads(
+  t: Test,
+  store: FileStore,
+  put: (signed: { readonly url: string }, content: string) => Promise<void>,
+): Promise<void> {
+  const uploads = store.uploads!;
+  const expired = `1000-${randomUUID()}`;
+  const young = `${Math.floor(Date.now() / 1000) + 60}-${randomUUID()}`;
+  for (const key of [expired, young]) await put(await uploads.sign(key, { size: 5, type: 'image/png' }, 60), 'hello');
+  const file = randomUUID();
+  t.equal(await uploads.copy(randomUUID(), file), undefined, 'an upload that is not there is not copied');
+  t.equal(await uploads.copy(young, file), 5);
+  await put(await uploads.sign(young, { size: 5, type: 'image/png' }, 60), 'other');
+  t.equal((await buffer(await store.get(file))).toString(), 'hello', 'the copy stays what it is');
+  t.strictSame((await keysOf(uploads)).toSorted(), [expired, young].toSorted());
+  t.equal(await sweepUploads(store), 1);
+  t.strictSame(await keysOf(uploads), [young]);
+  await uploads.delete(young);
+  await uploads.delete(young);
+  t.equal(await uploads.copy(young, randomUUID()), undefined);
+  t.equal((await buffer(await store.get(file))).toString(), 'hello');
+}
+
+async function keysOf(uploads: UploadStore): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const key of uploads.keys()) keys.push(key);
+  return keys;
 }
 
 function* chunksOf(content: Buffer): Generator<Buffer> {

@@ -16,7 +16,8 @@ import {
 import { FieldValueError } from '../../fields/field-value-error.ts';
 import type { FileField } from '../../files/file-field.ts';
 import { isFile } from '../../files/file-type.ts';
-import { StagedFile } from '../../files/staged-file.ts';
+import { UploadName } from '../../files/direct-uploads.ts';
+import { PendingFile } from '../../files/pending-file.ts';
 import { pointerStep } from '../../json.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 import type { BodyMode, BoundField } from './bound-input.ts';
@@ -174,12 +175,18 @@ function bindFile(owner: string, { property, nullable }: ShapeField, file: FileF
   if (file === undefined) {
     throw new ImproperlyConfigured(`${owner} is a file: in writeShape() it is { ${property.name}: file({ … }) }`);
   }
-  return { nullable, rule: sentFile, file };
+  return { nullable, rule: file.direct ? sentOrUploaded : sentFile, file };
 }
 
-function sentFile(value: unknown): StagedFile {
-  if (value instanceof StagedFile) return value;
+function sentFile(value: unknown): PendingFile {
+  if (value instanceof PendingFile) return value;
   throw new FieldValueError('must be a file, sent as multipart/form-data');
+}
+
+function sentOrUploaded(value: unknown): PendingFile {
+  if (value instanceof UploadName) return value.open();
+  if (value instanceof PendingFile) return value;
+  throw new FieldValueError('must be a file, sent as multipart/form-data, or the upload of one, {"upload": "…"}');
 }
 
 function bindToMany(

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { type TObject, type TSchema, Type } from 'typebox';
-import type { FileFields } from '../../files/file-field.ts';
+import type { FileField, FileFields } from '../../files/file-field.ts';
 import { isRecord } from '../../json.ts';
 import { invalidInput } from '../../schema/error-details.ts';
 import { MAX_PROBLEMS, type Problem } from '../../schema/scan-input.ts';
@@ -11,10 +11,22 @@ import { type FindReferred, type RecordData, resolveReferences } from './referen
 import { mapObjects, mapProperties, partialOf, withKeyword, withOnly, withProperties } from '../schema-object.ts';
 import { withinBounds } from '../wire-format.ts';
 
+/** The values of a file in JSON. */
+const UPLOAD = Type.Object(
+  { upload: Type.String({ description: 'The text of this name that the request for the upload was answered with' }) },
+  { title: 'UploadedFile', description: 'A file that was uploaded to the store' },
+);
+const REMOVAL = Type.Null({ description: 'Removes the file' });
+
 /** The schemas of one body: in JSON, and as a form if it takes files. */
 export interface BodyDocument {
   readonly json: TObject;
   readonly form?: TObject;
+}
+
+/** A field of a body that takes a file. */
+export interface FileBoundField extends BoundField {
+  readonly file: FileField;
 }
 
 /** A write shape that knows the columns of its entity. Whatever its schema allows, it lets nothing through that they cannot hold. */
@@ -24,6 +36,8 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
   readonly references: ReadonlyMap<string, Reference>;
   /** The fields that are files, by the names of their properties. */
   readonly files: FileFields;
+  /** Those of them that a body may name an upload for. */
+  readonly directFiles: readonly FileBoundField[];
   readonly #inspect: Readonly<Record<BodyMode, Inspect>>;
   readonly #inspectPartOfNew: Inspect;
   readonly #schemas: Readonly<Record<BodyMode, TObject>>;
@@ -38,6 +52,7 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
     this.#renames = fields.some(({ name, sentAs }) => name !== sentAs);
     this.references = new Map(fields.flatMap(referencesOf));
     this.files = new Map(fields.flatMap(({ name, file }) => (file === undefined ? [] : [[name, file]])));
+    this.directFiles = fields.filter((field): field is FileBoundField => field.file?.direct === true);
     const nodes = new Map();
     const inspect = (body: TObject): Inspect => compileInspect(withoutChildren(body, fields), 'body', nodes);
     const create = inspect(schema);
@@ -147,13 +162,18 @@ function withoutChildren(schema: TObject, fields: readonly BoundField[]): TObjec
   return withProperties(schema, { ...schema.properties, ...(Object.fromEntries(lists) as TObject['properties']) });
 }
 
-/** Takes the files out of a body, which JSON cannot hold. A null that removes one stays. */
+/** Takes the files out of a body, which JSON cannot hold. A null that removes one stays, and the upload that a client may name. */
 function inJson(schema: TObject, fields: readonly BoundField[]): TObject {
   const properties = { ...schema.properties };
   for (const { sentAs, file, nullable } of fields) {
     if (file === undefined || !(sentAs in properties)) continue;
-    if (nullable) properties[sentAs] = Type.Optional(Type.Null({ description: 'Removes the file' }));
-    else delete properties[sentAs];
+    const schemas = [...(file.direct ? [UPLOAD] : []), ...(nullable ? [REMOVAL] : [])];
+    const [first] = schemas;
+    if (first === undefined) delete properties[sentAs];
+    else {
+      const known = schemas.length === 1 ? first : Type.Union(schemas);
+      properties[sentAs] = Type.IsOptional(properties[sentAs]) || !file.direct ? Type.Optional(known) : known;
+    }
   }
   return withOnly(schema, properties);
 }

@@ -65,7 +65,7 @@ export function relationSource(meta: EntityMetadata, name: string, source: unkno
     }
     return { kind: 'refs', key, max, create };
   }
-  if (source instanceof FileField) return { kind: 'file', field: source };
+  if (source instanceof FileField) return { kind: 'file', field: source as FileField };
   if (source instanceof Nested) return { kind: 'nested', nested: source as Nested<object, object> };
   const property = meta.properties[name as never] as EntityProperty | undefined;
   if (source !== undefined || property === undefined || !isToMany(property)) return undefined;

@@ -1,6 +1,7 @@
 import type { Opt, Primary } from '@mikro-orm/core';
 import type { Static, TOptional, TSchema } from 'typebox';
 import type { FieldName, Related, ToManyName, ToOneName, Unbranded } from '../../fields/field-name.ts';
+import type { NamedUpload } from '../../files/direct-uploads.ts';
 import type { FileField } from '../../files/file-field.ts';
 import type { StoredFile } from '../../files/file-type.ts';
 import type { PrimaryKeyName } from '../../mikro/entities.ts';
@@ -185,8 +186,8 @@ type OverriddenValue<Entity, Name extends keyof Entity, Override> = Override ext
     ? [Source] extends [undefined]
       ? InputValue<Entity, Name & string>
       : OverriddenValue<Entity, Name, Source>
-    : Override extends FileField
-      ? Blob | NullOf<Entity[Name]>
+    : Override extends FileField<infer Direct>
+      ? Blob | (true extends Direct ? NamedUpload : never) | NullOf<Entity[Name]>
       : Override extends Refs<infer Path>
         ? RefsValue<Entity, Path>[]
         : Override extends Nested<infer Child, infer Input, infer Update>

@@ -17,7 +17,7 @@ import type { FileField } from '../../files/file-field.ts';
 import { cascadesToFiles, type DeletedAlong, fileProperties } from '../../files/file-owners.ts';
 import type { FileStore } from '../../files/file-store.ts';
 import type { StoredFile } from '../../files/file-type.ts';
-import type { StagedFile } from '../../files/staged-file.ts';
+import type { PendingFile } from '../../files/pending-file.ts';
 import { metadataOf } from '../../mikro/entities.ts';
 import { type TransactionEnd, transactionEnd } from '../../mikro/transaction-ends.ts';
 
@@ -72,10 +72,15 @@ export class FileChanges {
   }
 
   /** Stores a file of a record that the current transaction of an entity manager writes. */
-  async store(em: EntityManager, { store }: FileField, staged: StagedFile): Promise<StoredFile> {
-    const file = await staged.store((key) => this.#deleteOne(store, key));
+  async store(em: EntityManager, { store }: FileField, pending: PendingFile): Promise<StoredFile> {
+    const file = await pending.store((key) => this.#deleteOne(store, key));
+    const end = transactionEnd(em);
+    end?.afterCommit(() => this.#orWarn(() => pending.finish(), file.key));
     // A request that was given up has no effect, however long its hooks go on.
-    await transactionEnd(em)?.afterRollback(() => this.#deleteOne(store, file.key));
+    await end?.afterRollback(async () => {
+      await this.#deleteOne(store, file.key);
+      await this.#orWarn(() => pending.release(), file.key);
+    });
     return file;
   }
 
@@ -244,9 +249,13 @@ export class FileChanges {
     }
   }
 
-  async #deleteOne(store: FileStore, key: string): Promise<void> {
+  #deleteOne(store: FileStore, key: string): Promise<void> {
+    return this.#orWarn(() => store.delete(key), key);
+  }
+
+  async #orWarn(clean: () => Promise<void>, key: string): Promise<void> {
     try {
-      await store.delete(key);
+      await clean();
     } catch (err) {
       this.#log.warn({ err, key }, 'a file that nothing refers to is left');
     }

@@ -25,6 +25,7 @@ import { Customized } from '../request/customized.ts';
 import { checkCreatedReferences, faultOfCreation } from './creatable.ts';
 import { restoringActions, type RestoringView } from './deleted-records.ts';
 import { fileActions, type FileRecord } from './file-actions.ts';
+import { uploadActions } from './upload-action.ts';
 import { sentFiles } from '../files/file-links.ts';
 import { InputResolution, type InputView } from '../writes/input-resolution.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
@@ -134,7 +135,7 @@ export class Resource implements ViewDefinition {
     const input =
       options.write === undefined
         ? undefined
-        : new ViewInput(options, { view, customized, entity, meta, taken, owned, creationFault });
+        : new ViewInput(options, { view, customized, entity, meta, taken, owned, creationFault, context });
     this.input = input;
     for (const { references } of input?.shapes ?? []) checkCreatedReferences(name, orm, references);
     this.resolution = new InputResolution(view, input, options, meta, context);
@@ -201,6 +202,7 @@ export class Resource implements ViewDefinition {
     const brought = new Map([
       ...restoringActions(view, softDelete, defaults.permissionClasses),
       ...(history?.actions ?? []),
+      ...uploadActions(view, this),
     ]);
     const own = actionsOf(view);
     const listed = softDelete?.visibleTo === undefined ? [] : ['deleted'];

@@ -8,6 +8,7 @@ import type { FilterClass, FilterTarget } from '../../filters/filter.ts';
 import type { ParameterDeclaration } from '../../parameters.ts';
 import type { PageSizes, PaginatorClass } from '../../pagination/paginator.ts';
 import { makePermissions, type Permission, type PermissionClass } from '../../permissions/permission.ts';
+import type { Store } from '../../stores/store.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
 import type { Action } from './action.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -59,6 +60,8 @@ export interface ViewContext {
   readonly writeListeners: WriteListeners;
   /** The plugin that keeps the history of records. */
   readonly histories: Histories;
+  /** The store of the application: what it counts and keeps for a while. */
+  readonly store: Store;
   /** Path of the collection, `/api/products`. */
   readonly path: string;
   /** True if Fastify's router takes `/products/` for `/products`. */

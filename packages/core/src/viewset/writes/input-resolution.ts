@@ -2,15 +2,15 @@ import type { EntityMetadata, FilterOptions, MikroORM } from '@mikro-orm/core';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { atOnce } from '../../awaitable.ts';
 import { fieldPath } from '../../fields/field-path.ts';
-import type { FileFields } from '../../files/file-field.ts';
-import { StagedFile } from '../../files/staged-file.ts';
+import { FieldValueError } from '../../fields/field-value-error.ts';
+import { PendingFile } from '../../files/pending-file.ts';
 import { filtersPutOn } from '../../mikro/filters.ts';
 import { rememberMembers } from '../../mikro/hidden-members.ts';
 import { naming } from '../../options.ts';
 import type { PermissionView } from '../../permissions/permission.ts';
 import { backendOf } from '../../query/backend-of.ts';
 import { replacedRelations } from '../../shapes/write/assign-input.ts';
-import type { Reference } from '../../shapes/write/bound-input.ts';
+import type { BoundField, Reference } from '../../shapes/write/bound-input.ts';
 import { invalidInput } from '../../schema/error-details.ts';
 import { placedAt, type Problem } from '../../schema/scan-input.ts';
 import { absentAt, type FindReferred, type RecordData } from '../../shapes/write/references.ts';
@@ -33,6 +33,9 @@ interface InputPlace {
   readonly log: FastifyBaseLogger;
   readonly parent?: { readonly relation: string } | undefined;
 }
+
+/** Bodies whose files are stored at once. */
+const STORED_AT_ONCE = 20;
 
 /** A body that is written. */
 interface WrittenBody {
@@ -144,7 +147,14 @@ export class InputResolution {
       );
     const resolved = await write.resolveReferences(em, records, find, faults);
     if (write.files.size === 0) return resolved;
-    return Promise.all(resolved.map((data) => this.#storeFiles(request, write.files, data)));
+    const stored: object[] = [];
+    for (let start = 0; start < resolved.length; start += STORED_AT_ONCE) {
+      const some = resolved.slice(start, start + STORED_AT_ONCE).map((data, index) => {
+        return this.#storeFiles(request, write.fields, data, records[start + index]!.path);
+      });
+      stored.push(...(await allDone(some)));
+    }
+    return stored;
   }
 
   /** Returns the filters of MikroORM that the view's query set puts on. */
@@ -154,14 +164,31 @@ export class InputResolution {
   }
 
   /** Stores the files of a body, and puts what the record keeps of each in the place of it. */
-  async #storeFiles({ em }: FastifyRequest, fields: FileFields, data: object): Promise<object> {
+  async #storeFiles(
+    { em }: FastifyRequest,
+    fields: readonly BoundField[],
+    data: object,
+    place: string,
+  ): Promise<object> {
     const stored: Record<string, unknown> = { ...data };
-    for (const [name, field] of fields) {
-      const staged = stored[name];
-      if (staged instanceof StagedFile) stored[name] = await this.#fileChanges!.store(em, field, staged);
+    for (const { name, path, file } of fields) {
+      const pending = stored[name];
+      if (file === undefined || !(pending instanceof PendingFile)) continue;
+      try {
+        stored[name] = await this.#fileChanges!.store(em, file, pending);
+      } catch (error) {
+        if (!(error instanceof FieldValueError)) throw error;
+        throw invalidInput('body', [{ path: place + path, message: error.message }]);
+      }
     }
     return stored;
   }
+}
+
+/** Waits for all, so that none still stores a file when another has failed the request. Throws the first error. */
+async function allDone<Result>(works: readonly Promise<Result>[]): Promise<Result[]> {
+  await Promise.allSettled(works);
+  return Promise.all(works);
 }
 
 /** Lists the options about references. Nobody refers to a parent but by the path, which its own view judges. */

@@ -2,13 +2,14 @@ import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import type { Awaitable } from '../../awaitable.ts';
-import { permissionDenied } from '../../current-user.ts';
+import { getCurrentUser, permissionDenied } from '../../current-user.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
+import { DirectUploads, type UploadContext, UploadName, type UploadPlace } from '../../files/direct-uploads.ts';
 import type { FileFields } from '../../files/file-field.ts';
 import { fieldPath } from '../../fields/field-path.ts';
 import { keyText, primaryKey } from '../../fields/primary-key.ts';
 import { resolveOption } from '../../filters/filter.ts';
-import { isRecord } from '../../json.ts';
+import { isPlainRecord, isRecord } from '../../json.ts';
 import { keyOf } from '../../mikro/entity-reader.ts';
 import { naming } from '../../options.ts';
 import type { FillOf } from '../../permissions/permission.ts';
@@ -16,7 +17,7 @@ import { counted, invalidInput } from '../../schema/error-details.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 import { compileInspect, type Inspect } from '../../schema/validator.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
-import type { BoundWriteShape } from '../../shapes/write/bound-write-shape.ts';
+import type { BoundWriteShape, FileBoundField } from '../../shapes/write/bound-write-shape.ts';
 import { countRelated, maxRelated } from '../../shapes/write/related-items.ts';
 import { joined, type ObjectSchema, partialOf } from '../../shapes/schema-object.ts';
 import { toWriteShape, type WriteShape } from '../../shapes/write/write-shape.ts';
@@ -64,6 +65,7 @@ export interface InputPlace {
    * @param filled the names of the fields that the view sets
    */
   readonly creationFault: (shape: BoundWriteShape<object>, filled: readonly string[]) => string | undefined;
+  readonly context: UploadContext;
 }
 
 /** The parts of a `multipart/form-data` body. */
@@ -80,6 +82,8 @@ export class ViewInput {
   readonly fields: readonly string[];
   /** The files, by the names of their properties. */
   readonly files: FileFields;
+  /** The files that clients upload to the store themselves; undefined if there are none. */
+  readonly uploads: DirectUploads | undefined;
   /** The properties that the view sets on create. */
   readonly filled: readonly string[];
   readonly #options: InputOptions;
@@ -90,7 +94,10 @@ export class ViewInput {
   readonly #extra: Readonly<Record<BodyMode, TObject>> | undefined;
   readonly #inspectExtra: Readonly<Record<BodyMode, Inspect>> | undefined;
 
-  constructor(options: InputOptions, { view, customized, entity, meta, taken, owned, creationFault }: InputPlace) {
+  constructor(
+    options: InputOptions,
+    { view, customized, entity, meta, taken, owned, creationFault, context }: InputPlace,
+  ) {
     const { name } = view;
     const { write, extra, fill = {} } = options;
     this.#options = options;
@@ -123,6 +130,7 @@ export class ViewInput {
     const fault = creationFault(this.#choice.usual.create.shape, filled);
     if (fault !== undefined) throw new ImproperlyConfigured(fault);
     this.files = new Map(this.shapes.flatMap(({ files }) => [...files]));
+    this.uploads = this.directFiles.length === 0 ? undefined : new DirectUploads(name, context);
     const shaped = this.shapes.flatMap(({ fields }) => fields.map((field) => field.sentAs));
     const further = Object.keys(extra?.properties ?? {});
     const twice = further.find((field) => shaped.includes(field) || field in meta.properties);
@@ -149,6 +157,11 @@ export class ViewInput {
   /** All shapes of bodies, each once. */
   get shapes(): readonly BoundWriteShape<object>[] {
     return this.#choice.all.map(({ shape }) => shape);
+  }
+
+  /** The fields of all shapes that take an upload to the store. */
+  get directFiles(): readonly FileBoundField[] {
+    return this.shapes.flatMap(({ directFiles }) => directFiles);
   }
 
   /** Lists the shapes that requests for an operation may have, its own first. */
@@ -200,8 +213,9 @@ export class ViewInput {
    * @param path leads to the body within the body of the request
    * @throws InvalidUsage with a detail for every offending field, if nothing can add to them
    */
-  read(request: FastifyRequest, body: unknown, mode: BodyMode, path = ''): ReadBody {
+  read(request: FastifyRequest, given: unknown, mode: BodyMode, path = ''): ReadBody {
     const shape = this.#shapeOf(request, mode);
+    const body = this.#withUploads(request, given, shape);
     const { value, problems, limit } = shape.inspect(body, mode);
     const further = this.#inspectExtra?.[mode](body);
     const faults = union(problems, further?.problems ?? []);
@@ -266,9 +280,29 @@ export class ViewInput {
     return { ...data, ...values };
   }
 
+  /** Puts what a body names of uploads in the place of their texts, as a form has files in it. */
+  #withUploads(request: FastifyRequest, body: unknown, { directFiles }: BoundWriteShape<object>): unknown {
+    const { uploads } = this;
+    if (uploads === undefined || directFiles.length === 0 || !isRecord(body)) return body;
+    const named: Record<string, unknown> = { ...body };
+    for (const { name, sentAs, file } of directFiles) {
+      const value = Object.hasOwn(body, sentAs) ? body[sentAs] : undefined;
+      if (!isPlainRecord(value) || typeof value['upload'] !== 'string') continue;
+      const { upload } = value as { readonly upload: string };
+      named[sentAs] = new UploadName(() => uploads.open(file, uploadPlace(request, name), upload));
+    }
+    return named;
+  }
+
   #shapeOf(request: FastifyRequest, mode: BodyMode): BoundWriteShape<object> {
     return this.of(request, operationOf(mode)).shape;
   }
+}
+
+/** Says what an upload of a request belongs to. */
+export function uploadPlace(request: FastifyRequest, field: string): UploadPlace {
+  const user = getCurrentUser(request);
+  return { field, account: user === null ? null : String(user.id) };
 }
 
 function operationOf(mode: BodyMode): TakingOperation {

@@ -1,0 +1,80 @@
+import { errorOfAnswer, unanswered } from './api-error.ts';
+import type { Fetch } from './fetch.ts';
+import type { CallOptions } from './options.ts';
+
+/** A file in a body that has been uploaded to the store of the server. */
+export interface NamedUpload {
+  readonly upload: string;
+}
+
+/** The options of `upload`; every one has a default. */
+export interface UploadOptions extends Pick<CallOptions, 'token'> {
+  /** Ends the upload, which then rejects with the reason of the signal. */
+  readonly signal?: AbortSignal | undefined;
+  /** Sends the bytes instead of the platform's `fetch`: `fetchWithProgress(…)`. */
+  readonly fetch?: Fetch | undefined;
+}
+
+/** The fields of a view that take an upload: those of the body of create or of update, in an envelope or without. */
+type UploadField<View> = FieldIn<BodyOf<View, 'create', 0> | BodyOf<View, 'update', 0 | 1>>;
+
+type BodyOf<View, Name, Index extends number> = View extends { readonly [Each in Name & string]: infer Call }
+  ? Call extends (...args: infer Args) => unknown
+    ? Exclude<Args[Index], string | number | bigint | undefined>
+    : never
+  : never;
+
+type FieldIn<Body> = Body extends object
+  ? FieldOf<Body> | { [Name in keyof Body]-?: FieldOf<Body[Name]> }[keyof Body]
+  : never;
+
+type FieldOf<Body> = Body extends readonly unknown[] | Blob | Date
+  ? never
+  : { [Name in keyof Body]-?: NamedUpload extends Body[Name] ? Name : never }[keyof Body] & string;
+
+/** The part of a client that asks for an upload. */
+interface UploadingView {
+  readonly '/uploads': { post(asked: object, options: CallOptions): Promise<Begun> };
+}
+
+interface Begun extends NamedUpload {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Uploads a file to the store of the server, past the server itself: asks the view for a signed URL, and sends the bytes there. The result is
+ * the value of the field in a body of create or update, for a day. It is for fields with `file({ direct: true })`.
+ *
+ * Rejects with the ApiError of the server or of the store.
+ *
+ * @param field the name of the field in a body
+ * @example
+ * const attachment = await upload(api.tickets, 'attachment', new File(['…'], 'screen.png', { type: 'image/png' }));
+ * await api.tickets.create({ title: 'Broken', attachment });
+ */
+export async function upload<View extends object>(
+  view: View,
+  field: UploadField<View>,
+  file: Blob,
+  { signal, token, fetch = globalThis.fetch }: UploadOptions = {},
+): Promise<NamedUpload> {
+  const { name } = file as Blob & { readonly name?: string };
+  const asked = { field, name: name === undefined || name === '' ? 'file' : name, size: file.size, type: file.type };
+  const begun = await (view as UploadingView)['/uploads'].post(asked, { signal, token });
+  // The signature is nothing for a log.
+  const request = `${begun.method} ${begun.url.split('?')[0]}`;
+  const init = { method: begun.method, headers: begun.headers, body: file, signal: signal ?? null };
+  let answer: Response;
+  let text: string;
+  try {
+    answer = await fetch(begun.url, init);
+    text = await answer.text();
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw unanswered(request, cause);
+  }
+  if (!answer.ok) throw errorOfAnswer(request, answer, text);
+  return { upload: begun.upload };
+}

@@ -1,0 +1,223 @@
+import { randomUUID } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import { FieldValueError } from '../fields/field-value-error.ts';
+import { TextSeal } from '../sealed-text.ts';
+import type { Store } from '../stores/store.ts';
+import { ANY_BYTES, type FileField, HEAD_BYTES } from './file-field.ts';
+import type { FileStore, SignedUpload } from './file-store.ts';
+import type { StoredFile } from './file-type.ts';
+import { PendingFile, plainName } from './pending-file.ts';
+
+/** A URL lets an upload begin for an hour, and a body may name the upload for a day: large files and slow networks take their time. */
+const URL_SECONDS = 3600;
+const UPLOAD_SECONDS = 86_400;
+
+/** The key of an upload: when it expires, in seconds since 1970, and a UUID. */
+const UPLOAD_KEY = /^(\d+)-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/** What a client says of a file that it wants to upload. */
+export interface AskedUpload {
+  readonly name: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly type: string;
+}
+
+/** The answer to a request for an upload. */
+export interface BegunUpload extends SignedUpload {
+  /** Names the upload in a body: `{ "upload": "…" }`. */
+  readonly upload: string;
+  readonly method: 'PUT';
+  readonly headers: Readonly<Record<string, string>>;
+  /** The time until which the URL lets the upload begin. */
+  readonly expires_at: string;
+}
+
+/** A file in a body that the client has uploaded to the store, by the text that `POST …/uploads` answered with. */
+export interface NamedUpload {
+  readonly upload: string;
+}
+
+/** What an upload belongs to, and can be named by. */
+export interface UploadPlace {
+  /** The property that the file is for. */
+  readonly field: string;
+  /** The id of the user who asked for it; null of somebody who is not logged in. */
+  readonly account: string | null;
+}
+
+interface Ticket extends AskedUpload {
+  readonly key: string;
+}
+
+/** The place of a view whose bodies name uploads. */
+export interface UploadContext {
+  /** The path of the collection. */
+  readonly path: string;
+  /** Remembers the uploads that were taken. */
+  readonly store: Store;
+  readonly defaults: { readonly secret: string | undefined };
+}
+
+/** The uploads of one view: signs them, and reads the texts by which bodies name them. */
+export class DirectUploads {
+  readonly #path: string;
+  readonly #claims: Store;
+  readonly #seal: TextSeal;
+
+  /**
+   * @param owner the name of the view
+   * @throws ImproperlyConfigured if the application has no secret
+   */
+  constructor(owner: string, { path, store, defaults }: UploadContext) {
+    this.#path = path;
+    this.#claims = store;
+    const purpose = { owner, texts: 'direct uploads', label: 'viewset upload, AES-256-GCM' };
+    this.#seal = new TextSeal(purpose, defaults.secret);
+  }
+
+  /**
+   * Signs an upload of a file of exactly this size and type.
+   *
+   * @throws PayloadTooLarge, UnsupportedMediaType for a file that the field does not take
+   */
+  async begin(field: FileField, place: UploadPlace, asked: AskedUpload): Promise<BegunUpload> {
+    const { size } = asked;
+    const type = asked.type.split(';')[0]!.trim().toLowerCase() || ANY_BYTES;
+    field.checkSize(size);
+    field.checkClaim(type);
+    const now = Date.now();
+    const key = `${Math.floor(now / 1000) + UPLOAD_SECONDS}-${randomUUID()}`;
+    const { url, headers = { 'content-type': type } } = await field.store.uploads!.sign(
+      key,
+      { size, type },
+      URL_SECONDS,
+    );
+    const ticket: Ticket = { key, name: plainName(asked.name), size, type };
+    const upload = this.#seal.seal(this.#basis(place), JSON.stringify(ticket));
+    return { upload, url, method: 'PUT', headers, expires_at: new Date(now + URL_SECONDS * 1000).toISOString() };
+  }
+
+  /**
+   * Opens the text by which a body names an upload.
+   *
+   * @throws FieldValueError for one that was not made for this place, or has expired
+   */
+  open(field: FileField, place: UploadPlace, text: string): DirectUpload {
+    const ticket = this.#seal.open(this.#basis(place), text);
+    if (ticket === undefined) throw new FieldValueError('must name an upload that you have asked for, for this field');
+    const opened = JSON.parse(ticket) as Ticket;
+    if (expiryOf(opened.key)! <= Date.now()) throw new FieldValueError('names an upload that has expired');
+    return new DirectUpload(field, opened, this.#claims);
+  }
+
+  #basis({ field, account }: UploadPlace): string {
+    return JSON.stringify([this.#path, field, account]);
+  }
+}
+
+/** The text in a body that names an upload. Nothing is known of it before the rule of its field reads it. */
+export class UploadName {
+  readonly #open: () => DirectUpload;
+
+  constructor(open: () => DirectUpload) {
+    this.#open = open;
+  }
+
+  /** @throws FieldValueError for a text that names no upload of this place */
+  open(): DirectUpload {
+    return this.#open();
+  }
+}
+
+/** A file that a client has uploaded to the store, or says so. */
+export class DirectUpload extends PendingFile {
+  readonly name: string;
+  readonly size: number;
+  readonly type: string;
+  readonly #field: FileField;
+  readonly #key: string;
+  readonly #claims: Store;
+
+  constructor(field: FileField, { key, name, size, type }: Ticket, claims: Store) {
+    super();
+    this.name = name;
+    this.size = size;
+    this.type = type;
+    this.#field = field;
+    this.#key = key;
+    this.#claims = claims;
+  }
+
+  /**
+   * Copies the upload to a file, and checks the copy, which no client can change any more. Of several requests at once, one has it.
+   *
+   * @throws FieldValueError if it is not there, was taken, or has another size
+   * @throws PayloadTooLarge, UnsupportedMediaType if the field does not take it
+   */
+  async store(remove: (key: string) => Promise<void>): Promise<StoredFile> {
+    const { name, size } = this;
+    const ttlMs = Math.max(1, expiryOf(this.#key)! - Date.now());
+    const isFree = await this.#claims.put(this.#claim, 'taken', ttlMs, { onlyIfAbsent: true });
+    if (!isFree) throw new FieldValueError('names an upload that was taken already');
+    const key = randomUUID();
+    try {
+      this.#field.checkSize(size);
+      const { store } = this.#field;
+      const came = await store.uploads!.copy(this.#key, key);
+      if (came === undefined) throw new FieldValueError('names an upload whose file is not there');
+      if (came !== size) throw new FieldValueError(`names an upload of ${size} bytes, but ${came} came`);
+      return { key, name, size, type: await this.#field.typeOf(await headOf(store, key, size), this.type) };
+    } catch (error) {
+      await remove(key);
+      await this.release();
+      throw error;
+    }
+  }
+
+  override async release(): Promise<void> {
+    await this.#claims.remove(this.#claim);
+  }
+
+  override finish(): Promise<void> {
+    return this.#field.store.uploads!.delete(this.#key);
+  }
+
+  get #claim(): string {
+    return `upload:${this.#key}`;
+  }
+}
+
+/** Reads the first bytes of a file. */
+async function headOf(store: FileStore, key: string, size: number): Promise<Buffer> {
+  if (size === 0) return Buffer.alloc(0);
+  return buffer(await store.get(key, { start: 0, end: Math.min(size, HEAD_BYTES) - 1 }));
+}
+
+/** The time in milliseconds at which an upload expires; undefined for a key that the library has not made. */
+function expiryOf(key: string): number | undefined {
+  const seconds = UPLOAD_KEY.exec(key)?.[1];
+  return seconds === undefined ? undefined : Number(seconds) * 1000;
+}
+
+/**
+ * Deletes the uploads of a store that have expired: those that no record has got within a day. Run it now and then, in any process. It asks
+ * no database. A lifecycle rule of the bucket does the same.
+ *
+ * Throws TypeError for a store that takes no uploads.
+ *
+ * @returns the number of uploads that were deleted
+ * @example
+ * await sweepUploads(uploads);
+ */
+export async function sweepUploads({ uploads }: FileStore): Promise<number> {
+  if (uploads === undefined) throw new TypeError('sweepUploads: the store takes no uploads');
+  let count = 0;
+  for await (const key of uploads.keys()) {
+    const expiry = expiryOf(key);
+    if (expiry === undefined || expiry > Date.now()) continue;
+    await uploads.delete(key);
+    count += 1;
+  }
+  return count;
+}

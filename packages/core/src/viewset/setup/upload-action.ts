@@ -1,0 +1,122 @@
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { AskedUpload } from '../../files/direct-uploads.ts';
+import { permissionDenied } from '../../current-user.ts';
+import { refusalStatus } from '../../errors.ts';
+import { evaluatePermissions } from '../../permissions/evaluate.ts';
+import type { Permission, PermissionView } from '../../permissions/permission.ts';
+import { invalidInput } from '../../schema/error-details.ts';
+import type { FileBoundField } from '../../shapes/write/bound-write-shape.ts';
+import { HTTP_201_CREATED } from '../../status.ts';
+import { TAKING } from '../request/read-input.ts';
+import { requestFor } from '../request/request-for.ts';
+import { uploadPlace, type ViewInput } from '../writes/view-input.ts';
+import { type Action, action } from './action.ts';
+
+/** The parts of a view that decide about its uploads. */
+interface UploadParts {
+  readonly input: ViewInput | undefined;
+  readonly permissions: readonly Permission[];
+  readonly operations: readonly string[];
+}
+
+const NAME = Type.String({ minLength: 1, maxLength: 1024, description: 'The name of the file' });
+const SIZE = Type.Integer({ minimum: 0, description: 'Bytes' });
+const TYPE = Type.String({
+  maxLength: 255,
+  pattern: '^(?:[\\w!#$&^.+-]+/[\\w!#$&^.+-]+(?:;.*)?)?$',
+  description: 'The media type; empty: unknown',
+});
+
+const BEGUN = Type.Object(
+  {
+    upload: Type.String({ description: 'Names the upload in a body, for a day' }),
+    url: Type.String({ format: 'uri', description: 'Takes the bytes of the file' }),
+    method: Type.Literal('PUT'),
+    headers: Type.Object(
+      {},
+      { additionalProperties: Type.String(), description: 'The headers to send with the bytes' },
+    ),
+    expires_at: Type.String({ format: 'date-time', description: 'The time until which the upload may begin' }),
+  },
+  { title: 'Upload' },
+);
+
+/** Makes the action that signs uploads to the store; none for a view whose bodies name none. */
+export function uploadActions(
+  view: PermissionView,
+  { input, permissions, operations }: UploadParts,
+): ReadonlyMap<string, Action> {
+  const uploads = input?.uploads;
+  const takesBodies = TAKING.some((operation) => operations.includes(operation));
+  if (input === undefined || uploads === undefined || !takesBodies) return new Map();
+  const names = [...new Set(input.directFiles.map(({ sentAs }) => sentAs))];
+  const field = Type.Unsafe<string>({ type: 'string', enum: names, description: 'The field that the file is for' });
+  const body = Type.Object({
+    field: names.length > 1 ? field : Type.Optional(field),
+    name: NAME,
+    size: SIZE,
+    type: TYPE,
+  });
+  const options = {
+    methods: ['post'],
+    urlPath: 'uploads',
+    body,
+    responses: { [HTTP_201_CREATED]: BEGUN },
+    idempotency: 'off',
+    summary: 'Ask for an upload',
+    description: 'Signs a URL that takes the bytes of one file. A body of create or update then names the upload.',
+  } as const;
+  const begin = action(options, async (request, reply) => {
+    const { field: given, ...asked } = request.body as AskedUpload & { readonly field?: string };
+    const wanted = given ?? names[0];
+    const fields = await fieldsFor(request, view, input, permissions);
+    if (fields.length === 0) throw permissionDenied(request);
+    const found = fields.find(({ sentAs }) => sentAs === wanted);
+    if (found === undefined) throw invalidInput('body', [{ path: '/field', message: 'must be one you may write' }]);
+    void reply.code(HTTP_201_CREATED);
+    return uploads.begin(found.file, uploadPlace(request, found.name), asked);
+  });
+  return new Map([['upload', begin]]);
+}
+
+/** Lists the fields that a request may upload files for: those of the shapes by which its sender may create or update records. */
+async function fieldsFor(
+  request: FastifyRequest,
+  view: PermissionView,
+  input: ViewInput,
+  permissions: readonly Permission[],
+): Promise<readonly FileBoundField[]> {
+  const fields: FileBoundField[] = [];
+  for (const { plan, view: owner } of request.server.viewset.plannedRoutes) {
+    const operation = TAKING.find((each) => each === plan.action);
+    if (owner !== view || operation === undefined || plan.variant !== undefined) continue;
+    let isUndecided = false;
+    const onInputRead = (): void => void (isUndecided = true);
+    const params = withoutKey(request.params as Readonly<Record<string, string>>, onInputRead);
+    const asked = requestFor(request, { plan, method: plan.method, params, onInputRead });
+    const isAdmitted = await admits(permissions, asked, view, () => isUndecided);
+    // The write itself is judged again, with its record and its body.
+    if (isAdmitted || isUndecided) fields.push(...input.of(asked, operation).shape.directFiles);
+  }
+  return fields;
+}
+
+/** The parameters of a path that names no record yet. */
+function withoutKey(params: Readonly<Record<string, string>>, onRead: () => void): Readonly<Record<string, string>> {
+  return Object.defineProperty({ ...params }, 'pk', { get: onRead });
+}
+
+async function admits(
+  permissions: readonly Permission[],
+  asked: FastifyRequest,
+  view: PermissionView,
+  isUndecided: () => boolean,
+): Promise<boolean> {
+  try {
+    return !(await evaluatePermissions(permissions, asked, view, { object: false })).denied;
+  } catch (error) {
+    if (refusalStatus(error) === undefined && !isUndecided()) throw error;
+    return false;
+  }
+}
