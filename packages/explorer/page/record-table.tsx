@@ -41,15 +41,8 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
   const chosen = fragment.get('columns');
   const asked = withFields(list, query, chosen, resource.key);
   const url = hrefOf(path, asked, new URLSearchParams());
-  const awaited = useAnswer(list, url, isList);
-  const { answer, refusal, reload } = awaited;
+  const { rows, news, isLive, answer, refusal, isWaiting, reload } = useRows(resource, list, url);
   useEffect(() => onFound(refusal?.status !== 404), [refusal]);
-  const rows = rowsOf(answer?.body);
-  const [news, setNews] = useState<ReadonlySet<string>>(NONE);
-  const isLive = useLive(list, answer === undefined ? undefined : url, (body) => {
-    setNews(keysOfNews(resource.key, rows, rowsOf(body)));
-    awaited.show(body);
-  });
   const facts = pageFacts(list, query, answer?.body, rows.length);
   const columns = columnsOf(api.document, resource.row, rows, chosen, expandable(list, query));
   const selection = useSelection(resource, rows);
@@ -73,7 +66,7 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
           <ExportMenu list={list} endings={resource.exports} path={path} query={asked} />
         </FilterBar>
       )}
-      <Waiting isWaiting={awaited.isWaiting} />
+      <Waiting isWaiting={isWaiting} />
       {refusal !== undefined && <Problem refusal={refusal} onRetry={reload} />}
       {answer !== undefined && rows.length === 0 && (
         <Empty resource={resource} path={path} query={query} facts={facts} />
@@ -86,7 +79,7 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
           rows={rows}
           query={query}
           hasSort={hasParameter(list, 'sort')}
-          isStale={awaited.isWaiting}
+          isStale={isWaiting}
           hrefOfRow={(row) => hrefOfRow(resource, path, row)}
           news={news}
           selection={selection}
@@ -101,6 +94,19 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
       {answer !== undefined && <Pager list={list} facts={facts} query={query} isLive={isLive} onQuery={go} />}
     </>
   );
+}
+
+/** Reads the rows of a list, and follows it if it is live. */
+function useRows({ key }: Resource, list: Operation, url: string) {
+  const awaited = useAnswer(list, url, isList);
+  const { answer, show } = awaited;
+  const rows = rowsOf(answer?.body);
+  const [news, setNews] = useState<ReadonlySet<string>>(NONE);
+  const isLive = useLive(list, answer === undefined ? undefined : url, (body) => {
+    setNews(keysOfNews(key, rows, rowsOf(body)));
+    show(body);
+  });
+  return { ...awaited, rows, news, isLive };
 }
 
 const NONE: ReadonlySet<string> = new Set();

@@ -75,8 +75,9 @@ const rotateBy = (find: (request: RecordRequest) => Promise<WebhookSubscription>
       const changes = { secret, previous_secret: before, previous_secret_until: until };
       // Of two at once, one would get a secret that signs nothing.
       const changed = await request.em.nativeUpdate(WebhookSubscription, { id, secret: before }, changes, STORED);
-      if (changed === 0)
+      if (changed === 0) {
         throw new HttpError(409, 'conflict', 'Another request has just given this webhook a new secret');
+      }
       return { secret, previous_secret_until: until.toISOString() };
     },
   );
