@@ -5,6 +5,7 @@ import type { FieldPath } from '../fields/field-path.ts';
 import { primaryKey } from '../fields/primary-key.ts';
 import { describe } from '../options.ts';
 import type { Lookup } from './lookup.ts';
+import type { NativeTerm } from './native-term.ts';
 import { reversed, type OrderKey } from './order.ts';
 
 /**
@@ -20,6 +21,12 @@ export type Condition =
   | { readonly kind: 'apart'; readonly place: PlaceApart; readonly condition: Condition }
   | { readonly kind: 'after'; readonly keys: readonly OrderKey[]; readonly values: readonly unknown[] }
   | { readonly kind: 'unchanged'; readonly path: FieldPath; readonly raw: unknown }
+  | {
+      readonly kind: 'native';
+      readonly meta: EntityMetadata;
+      readonly term: NativeTerm;
+      readonly values: readonly unknown[];
+    }
   | {
       readonly kind: 'matching';
       /** The entity of the condition: that of the record, or the one at the end of `steps`. */
@@ -196,6 +203,7 @@ export function readsOwnColumns(condition: Condition, test: (column: FieldPath) 
     case 'after':
       return condition.keys.every(({ path }) => isOwnColumn(path) && test(path));
     case 'some':
+    case 'native':
     case 'matching':
       return false;
   }
@@ -240,6 +248,8 @@ export function isSameCondition(one: Condition, other: Condition): boolean {
         areAlike(one.steps, other.steps, Object.is) &&
         isSameValue(other.where, one.where)
       );
+    case 'native':
+      return other.kind === one.kind && other.term === one.term && isSameValue(other.values, one.values);
     case 'after':
     case 'unchanged':
       return false;
@@ -289,6 +299,8 @@ export function hintOf(condition: Condition): string {
     case 'apart':
     case 'some':
       return `${condition.kind}(${hintOf(condition.condition)})`;
+    case 'native':
+      return `${condition.term.name} ${hintOfValue(condition.values)}`;
     case 'after':
     case 'unchanged':
     case 'matching':

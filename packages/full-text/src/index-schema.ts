@@ -1,0 +1,100 @@
+import type { EntityManager, EntityName, MikroORM } from '@mikro-orm/core';
+import { ImproperlyConfigured, QuerySet } from '@viewset/core';
+import { defineSearch, type Definition } from './definition.ts';
+import type { Form, IndexState } from './forms/form.ts';
+import { formOf } from './forms/form-of.ts';
+import type { FullTextSearch } from './full-text.ts';
+
+/** An application starts without its database too, and a hook of Fastify must not take ten seconds. */
+const MAX_WAIT_MS = 5000;
+
+/**
+ * Returns the statements that make the index of a search, in their order, for a migration: SQL, or commands of `mongosh`. It asks the
+ * database for nothing.
+ *
+ * @param orm decides the database
+ * @throws ImproperlyConfigured for fields that are no text columns of the entity
+ * @example
+ * const search = fullText<Book>(['title^2'], { language: 'english' });
+ * class AddSearch extends Migration {
+ *   override up() {
+ *     for (const sql of fullTextSchema(orm, Book, search)) this.addSql(sql);
+ *   }
+ * }
+ */
+export function fullTextSchema<Entity extends object>(
+  orm: MikroORM,
+  entity: EntityName<Entity>,
+  search: FullTextSearch<Entity>,
+): readonly string[] {
+  return bind(orm, entity, search).form.statements(false);
+}
+
+/**
+ * Makes the index of a search in the database of the ORM, or replaces one of another definition, for tests and programs that call
+ * `orm.schema.update()`. It does nothing if the index is there. Call it after the table was made.
+ *
+ * @throws ImproperlyConfigured if the table is not there, or something else has the name or the place of the index
+ * @example
+ * await orm.schema.update();
+ * await updateFullText(orm, Book, fullText<Book>(['title^2'], { language: 'english' }));
+ */
+export async function updateFullText<Entity extends object>(
+  orm: MikroORM,
+  entity: EntityName<Entity>,
+  search: FullTextSearch<Entity>,
+): Promise<void> {
+  const { definition, form } = bind(orm, entity, search);
+  const state = await form.inspect(orm.em);
+  if (state.kind === 'current') return;
+  if (state.kind === 'foreign') throw new ImproperlyConfigured(`fullText(): ${foreignText(definition, state)}`);
+  await form.create(orm.em, state.kind === 'outdated');
+}
+
+function bind<Entity extends object>(
+  orm: MikroORM,
+  entity: EntityName<Entity>,
+  { declaration }: FullTextSearch<Entity>,
+): { readonly definition: Definition; readonly form: Form } {
+  const records = QuerySet.of(orm.em, entity);
+  const definition = defineSearch(records.meta, declaration);
+  return { definition, form: formOf(records.database, definition) };
+}
+
+/**
+ * Checks that the index of a view is there. A table that is not there yet, and a database that does not answer, are no faults of the index.
+ *
+ * @throws ImproperlyConfigured with the statements that make it
+ */
+export async function checkIndex(view: string, em: EntityManager, definition: Definition, form: Form): Promise<void> {
+  const state = await stateInTime(em, form);
+  if (state === undefined || state.kind === 'current' || state.kind === 'no table') return;
+  if (state.kind === 'foreign') throw new ImproperlyConfigured(`${view}: fullText(): ${foreignText(definition, state)}`);
+  const isOutdated = state.kind === 'outdated';
+  const { className } = definition.meta;
+  const problem = isOutdated
+    ? `the full-text index of ${className} is not the one that the view declares`
+    : `the full-text index of ${className} is missing`;
+  throw new ImproperlyConfigured(
+    `${view}: ${problem}. To make it, run these statements, by updateFullText() or in a migration:\n` +
+      form.statements(isOutdated).join(';\n') +
+      ';',
+  );
+}
+
+function foreignText({ meta }: Definition, { problem = '' }: IndexState): string {
+  return `${meta.className} cannot have the index: ${problem}; choose another "name"`;
+}
+
+/** Undefined if the database does not answer. */
+async function stateInTime(em: EntityManager, form: Form): Promise<IndexState | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, MAX_WAIT_MS, undefined);
+  });
+  try {
+    return await Promise.race([form.inspect(em).catch(() => undefined), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
