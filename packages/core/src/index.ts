@@ -143,8 +143,19 @@ export type { EntityOptions } from './backends/backend.ts';
 export { RecordFinder } from './query/record-finder.ts';
 export type { Counting, CountOf, Page } from './language/query.ts';
 export { compare } from './language/compare.ts';
-export { nativeCondition, nativeNumber, type NativeTerm, type TermRecord } from './language/native-term.ts';
-export { after, always, and, before, matching, never, not, or, type Condition } from './language/condition.ts';
+export {
+  after,
+  always,
+  and,
+  before,
+  matching,
+  nativeCondition,
+  never,
+  not,
+  or,
+  type Condition,
+} from './language/condition.ts';
+export { nativeNumber, type NativeTerm, type TermRecord } from './language/native-term.ts';
 export type { Period } from './language/grouping.ts';
 export type { OrderKey } from './language/order.ts';
 export { resolveLookup, parseLookupText, type ResolvedLookup } from './language/resolve-lookup.ts';

@@ -1,5 +1,5 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
-import { fieldPath, ImproperlyConfigured } from '@viewset/core';
+import { fieldPath, ImproperlyConfigured, type TextSearch } from '@viewset/core';
 import type { FullTextLanguage } from './languages.ts';
 
 /** A field to search, as it was declared. */
@@ -13,6 +13,12 @@ export interface Declaration {
   readonly fields: readonly WeightedField[];
   readonly language: FullTextLanguage;
   readonly name: string;
+}
+
+/** A search that `fullText()` has made. */
+export interface FullTextSearch<Entity = never> extends TextSearch<Entity> {
+  /** @internal */
+  readonly declaration: Declaration;
 }
 
 /** A field with its column. */

@@ -7,11 +7,10 @@ import {
   type PathOf,
   type SearchedView,
   type SearchLimits,
-  type TextSearch,
   type ViewSearch,
   wrongOption,
 } from '@viewset/core';
-import { type Declaration, defineSearch, type Definition, type WeightedField } from './definition.ts';
+import { type Declaration, defineSearch, type Definition, type FullTextSearch, type WeightedField } from './definition.ts';
 import { formOf } from './forms/form-of.ts';
 import { checkIndex } from './index-schema.ts';
 import { type FullTextLanguage, LANGUAGES } from './languages.ts';
@@ -31,12 +30,6 @@ export interface FullTextOptions {
    * Default: `full_text`.
    */
   readonly name?: string;
-}
-
-/** A search that `fullText()` has made. */
-export interface FullTextSearch<Entity = never> extends TextSearch<Entity> {
-  /** @internal */
-  readonly declaration: Declaration;
 }
 
 /** Longer words are in no index. */

@@ -1,9 +1,8 @@
 import type { EntityManager, EntityName, MikroORM } from '@mikro-orm/core';
 import { ImproperlyConfigured, QuerySet } from '@viewset/core';
-import { defineSearch, type Definition } from './definition.ts';
+import { defineSearch, type Definition, type FullTextSearch } from './definition.ts';
 import type { Form, IndexState } from './forms/form.ts';
 import { formOf } from './forms/form-of.ts';
-import type { FullTextSearch } from './full-text.ts';
 
 /** An application starts without its database too, and a hook of Fastify must not take ten seconds. */
 const MAX_WAIT_MS = 5000;

@@ -117,6 +117,23 @@ export function matching<Entity extends object = object>(
 }
 
 /**
+ * Makes a condition of a term and its values. Use it for operators of a database that lookups do not have. Unlike `matching()`, its
+ * statement is written once for all values.
+ *
+ * @param meta the entity of the record
+ * @example
+ * const near = {
+ *   name: 'near',
+ *   sql: ({ alias, value }: TermRecord) => `${alias}."place" <@> point(${value}, ${value}) < 10`,
+ * };
+ * const nearby = (queryset: QuerySet<Book>) => queryset.where(nativeCondition(queryset.meta, near, [13.4, 52.5]));
+ * // … where t0."place" <@> point($1, $2) < 10
+ */
+export function nativeCondition(meta: EntityMetadata, term: NativeTerm, values: readonly unknown[]): Condition {
+  return { kind: 'native', meta, term, values };
+}
+
+/**
  * Says in MikroORM's own words what lookups cannot say of one column of the record that relations to one lead to; false if there is none.
  *
  * @param where a condition on one column of `meta`, the entity at the end of `steps`, or `$not` of one

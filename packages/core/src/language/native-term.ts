@@ -2,7 +2,6 @@ import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { fieldType } from '../fields/field-type.ts';
-import type { Condition } from './condition.ts';
 
 /** The record that the SQL of a term is about. */
 export interface TermRecord {
@@ -35,23 +34,6 @@ export interface NativePath extends FieldPath {
 /** Tells if a term computes the value of a path. */
 export function isNativePath(path: FieldPath): path is NativePath {
   return 'native' in path;
-}
-
-/**
- * Makes a condition of a term and its values. Use it for operators of a database that lookups do not have. Unlike `matching()`, its
- * statement is written once for all values.
- *
- * @param meta the entity of the record
- * @example
- * const near = {
- *   name: 'near',
- *   sql: ({ alias, value }: TermRecord) => `${alias}."place" <@> point(${value}, ${value}) < 10`,
- * };
- * const nearby = (queryset: QuerySet<Book>) => queryset.where(nativeCondition(queryset.meta, near, [13.4, 52.5]));
- * // … where t0."place" <@> point($1, $2) < 10
- */
-export function nativeCondition(meta: EntityMetadata, term: NativeTerm, values: readonly unknown[]): Condition {
-  return { kind: 'native', meta, term, values };
 }
 
 /**
