@@ -82,8 +82,11 @@ function vectorSql(definition: Definition): string {
     const words = `lower(translate(${text}, ${literal(PUNCTUATION)}, ${spaces}) collate "und-x-icu")`;
     return `setweight(to_tsvector('${configOf(definition)}', ${words}), '${LABELS[weights.indexOf(weight)]}')`;
   });
-  return parts.join(' || ');
+  return parts.join(FIELD_END);
 }
+
+/** Keeps a phrase from reaching from one field into the next. It is farther than a search has words, and no word to search for. */
+const FIELD_END = " || '.:100'::tsvector || ";
 
 function indexStatements(definition: Definition, isOutdated: boolean): readonly string[] {
   const table = tableSql(definition);
