@@ -95,6 +95,7 @@ function makeSearch(view: SearchedView, declaration: Declaration): ViewSearch {
   const form = formOf(view.database, definition);
   return {
     fields: declaration.fields.map(({ name }) => name),
+    keeps: form.keeps,
     describe: ({ maximumWords }) => describe(definition, maximumWords),
     search: (queryset, text, { parameter, maximumWords }: SearchLimits) => {
       const terms = readTerms(text, maximumWords);

@@ -33,7 +33,8 @@ export function fullTextSchema<Entity extends object>(
  * Makes the index of a search in the database of the ORM, or replaces one of another definition, for tests and programs that call
  * `orm.schema.update()`. It does nothing if the index is there. Call it after the table was made.
  *
- * @throws ImproperlyConfigured if the table is not there, or something else has the name or the place of the index
+ * @throws ImproperlyConfigured if something else has the name or the place of the index, and on SQLite if the schema generator of the ORM
+ * would not leave the index alone
  * @example
  * await orm.schema.update();
  * await updateFullText(orm, Book, fullText<Book>(['title^2'], { language: 'english' }));
@@ -44,6 +45,7 @@ export async function updateFullText<Entity extends object>(
   search: FullTextSearch<Entity>,
 ): Promise<void> {
   const { definition, form } = bind(orm, entity, search);
+  form.checkGenerator(orm.em);
   const state = await form.inspect(orm.em);
   if (state.kind === 'current') return;
   if (state.kind === 'foreign') throw new ImproperlyConfigured(`fullText(): ${foreignText(definition, state)}`);
@@ -66,6 +68,7 @@ function bind<Entity extends object>(
  * @throws ImproperlyConfigured with the statements that make it
  */
 export async function checkIndex(view: string, em: EntityManager, definition: Definition, form: Form): Promise<void> {
+  form.checkGenerator(em);
   const state = await stateInTime(em, form);
   if (state === undefined || state.kind === 'current' || state.kind === 'no table') return;
   if (state.kind === 'foreign') throw new ImproperlyConfigured(`${view}: fullText(): ${foreignText(definition, state)}`);

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { forEachDatabase, openPostgreSql, skipPostgreSql } from '../../core/test/support/databases.ts';
 import { numbers } from '../../core/test/support/numbers.ts';
 import { fullText, updateFullText } from '../src/index.ts';
-import { Article, entities } from './support/articles.ts';
+import { Article, entities, GENERATOR } from './support/articles.ts';
 
 class OfPublicTopic extends Permission {
   override scope(_request: FastifyRequest, view: PermissionView) {
@@ -63,7 +63,7 @@ function expected(articles: readonly Model[], required: readonly string[], exclu
     .map(({ id }) => id);
 }
 
-forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
+forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm) => {
   await updateFullText(orm, Article, fullText<Article>(['title^10', 'body']));
   const random = numbers(7);
   const pick = (count: number): string[] => Array.from({ length: count }, () => WORDS[Math.floor(random() * WORDS.length)]!);

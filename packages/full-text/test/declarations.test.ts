@@ -6,7 +6,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
 import { forEachDatabase, openPostgreSql, openSqlite, skipPostgreSql } from '../../core/test/support/databases.ts';
 import { fullText, fullTextSchema, updateFullText } from '../src/index.ts';
-import { Article, entities } from './support/articles.ts';
+import { Article, entities, GENERATOR } from './support/articles.ts';
 
 const KeyedSchema = defineEntity({
   name: 'Keyed',
@@ -96,7 +96,7 @@ t.test('a view whose filters do not search is refused', async (t) => {
   });
 });
 
-forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
+forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, database) => {
   const search = fullText<Article>(['title^2', 'body']);
   const filled = orm.em.fork();
   filled.create(Article, { title: 'There before the index', topic: 'none', secret: '' });
@@ -133,7 +133,21 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
   });
 });
 
-forEachDatabase(t, { entities }, async (t, orm, database) => {
+t.test('on SQLite, the schema generator has to leave the index alone', async (t) => {
+  const search = fullText<Article>(['title']);
+  for (const schemaGenerator of [{}, { ignoreTriggers: true }, { skipTables: [/_full_text/] }, { skipTables: ['article_full_text'] }]) {
+    const orm = await openSqlite(t, { entities, orm: { schemaGenerator } });
+    await t.rejects(updateFullText(orm, Article, search), { message: /skipTables: \[\/_full_text\/\], ignoreTriggers: true/ });
+    await t.rejects(start(t, orm, search), { message: /skipTables/ });
+  }
+  const orm = await openSqlite(t, { entities, orm: GENERATOR });
+  await updateFullText(orm, Article, search);
+  t.equal(await orm.schema.getUpdateSchemaSQL({ wrap: false }), '');
+  await orm.schema.update();
+  await t.resolves(start(t, orm, search));
+});
+
+forEachDatabase(t, { entities, orm: GENERATOR }, async (t, orm, database) => {
   t.test('what is not of this package is left alone', async (t) => {
     const connection = orm.em.getConnection();
     if (database === 'postgresql') await connection.execute('alter table "article" add column "full_text" text');

@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { fullText, updateFullText } from '../src/index.ts';
-import { Article, entities } from './support/articles.ts';
+import { Article, entities, GENERATOR } from './support/articles.ts';
 
 const search = fullText<Article>(['title^2', 'body']);
 
@@ -58,7 +58,7 @@ async function found(app: FastifyInstance, text: string): Promise<number[]> {
 
 const sorted = (ids: readonly number[]): number[] => ids.toSorted((a, b) => a - b);
 
-forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
+forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm) => {
   await updateFullText(orm, Article, search);
   const em = orm.em.fork();
   const texts: [string, string | null, string?][] = [

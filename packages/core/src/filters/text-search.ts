@@ -26,6 +26,8 @@ export interface SearchLimits {
 export interface ViewSearch {
   /** The paths of the fields that it looks in, with `__`, for programs that check an application. */
   readonly fields: readonly string[];
+  /** The names of the columns, indexes, tables and triggers that it keeps in the database beside those of entities. Default: none. */
+  readonly keeps?: readonly string[];
   /** Describes the text of `?search=` to clients, in documents. */
   describe(limits: SearchLimits): string;
   /**

@@ -26,6 +26,10 @@ export interface Form {
   rankValues(terms: SearchTerms): readonly unknown[];
   /** The statements that make the index, which removes one of another definition first. */
   statements(isOutdated: boolean): readonly string[];
+  /** The names of what the statements make. */
+  readonly keeps: readonly string[];
+  /** @throws ImproperlyConfigured if the schema generator of the ORM would fail on the index, or drop parts of it */
+  checkGenerator(em: EntityManager): void;
   /** Looks for the index. */
   inspect(em: EntityManager): Promise<IndexState>;
   /** Makes the index. */

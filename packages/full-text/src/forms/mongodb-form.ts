@@ -46,6 +46,8 @@ export function mongoForm(definition: Definition): Form {
       const create = `${collection}.createIndex(${JSON.stringify(index.keys)}, ${JSON.stringify(index.options)})`;
       return isOutdated ? [`${collection}.dropIndex(${JSON.stringify(name)})`, create] : [create];
     },
+    keeps: [name],
+    checkGenerator: () => {},
     inspect: (em) => inspect(em, definition),
     create: async (em, isOutdated) => {
       const collection = collectionOf(em, definition);

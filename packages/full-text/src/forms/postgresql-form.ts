@@ -35,6 +35,8 @@ export function postgreSqlForm(definition: Definition): Form {
     values,
     rankValues: values,
     statements,
+    keeps: [name, ownName(definition)],
+    checkGenerator: () => {},
     inspect: (em) => inspect(em, definition),
     create: (em, isOutdated) => runAll(em, statements(isOutdated)),
   };

@@ -34,6 +34,8 @@ export function sqliteForm(definition: Definition): Form {
     values,
     rankValues: values,
     statements,
+    keeps: [...objectsOf(definition).keys()],
+    checkGenerator: (em) => checkGenerator(em, definition),
     inspect: (em) => inspect(em, definition, meta.tableName),
     create: (em, isOutdated) => runAll(em, statements(isOutdated)),
   };
@@ -52,6 +54,24 @@ function checkColumns({ meta, columns }: Definition): void {
   throw new ImproperlyConfigured(
     `fullText(): FTS5 of SQLite finds records by whole numbers, so that ${meta.className} needs an integer as its primary key`,
   );
+}
+
+/** What the schema generator of MikroORM has to leave alone: it cannot read virtual tables, and drops triggers that no entity declares. */
+function checkGenerator({ config }: EntityManager, definition: Definition): void {
+  const table = ownName(definition);
+  const { skipTables = [], ignoreTriggers = false } = config.get('schemaGenerator') as GeneratorOptions;
+  const isSkipped = (name: string): boolean =>
+    skipTables.some((skipped) => (typeof skipped === 'string' ? skipped === name : skipped.test(name)));
+  if (ignoreTriggers && isSkipped(table) && isSkipped(`${table}_data`)) return;
+  throw new ImproperlyConfigured(
+    `fullText(): the schema generator of MikroORM cannot read the tables of FTS5, and would drop the triggers that fill "${table}"; ` +
+      `give the ORM schemaGenerator: { skipTables: [/_${definition.name}/], ignoreTriggers: true }`,
+  );
+}
+
+interface GeneratorOptions {
+  readonly skipTables?: readonly (string | RegExp)[];
+  readonly ignoreTriggers?: boolean;
 }
 
 function keyOf({ meta }: Definition): string {

@@ -22,3 +22,6 @@ export class Section extends SectionSchema.class {}
 SectionSchema.setClass(Section);
 
 export const entities = [Article, Section];
+
+/** The options that SQLite needs. */
+export const GENERATOR = { schemaGenerator: { skipTables: [/_full_text/], ignoreTriggers: true } };
