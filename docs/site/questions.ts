@@ -95,6 +95,7 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['full-text search', ['/full-text-search']],
   ['tsvector', ['/full-text-search']],
   ['fts5', ['/full-text-search']],
+  ['search by the beginning of a word', ['/how-to-full-text-search']],
   ['order by relevance', ['/full-text-search#rank', '/full-text-search']],
   ['elasticsearch', ['/full-text-search#a-search-engine', '/full-text-search']],
   ['attach a file from code', ['/how-to-file-from-code']],
