@@ -10,7 +10,13 @@ import {
   type ViewSearch,
   wrongOption,
 } from '@viewset/core';
-import { type Declaration, defineSearch, type Definition, type FullTextSearch, type WeightedField } from './definition.ts';
+import {
+  type Declaration,
+  defineSearch,
+  type Definition,
+  type FullTextSearch,
+  type WeightedField,
+} from './definition.ts';
 import { formOf } from './forms/form-of.ts';
 import { checkIndex } from './index-schema.ts';
 import { type FullTextLanguage, LANGUAGES } from './languages.ts';
@@ -84,7 +90,8 @@ function readDeclaration(fields: readonly string[], options: FullTextOptions): D
 }
 
 function readField(field: unknown): WeightedField {
-  const [, name, weight = '1'] = (typeof field === 'string' && /^([^^]+)(?:\^(\d{1,4}))?$/.exec(field)) || [];
+  const text = typeof field === 'string' ? field : '';
+  const [, name, weight = '1'] = /^([^^]+)(?:\^(\d{1,4}))?$/.exec(text) ?? [];
   const number = Number(weight);
   if (name !== undefined && number >= 1 && number <= MAX_WEIGHT) return { name, weight: number };
   throw wrongOption('fullText()', 'fields', `names of fields, with weights from 1 to ${MAX_WEIGHT}: title^2`, field);
@@ -99,7 +106,9 @@ function makeSearch(view: SearchedView, declaration: Declaration): ViewSearch {
     describe: ({ maximumWords }) => describe(definition, maximumWords),
     search: (queryset, text, { parameter, maximumWords }: SearchLimits) => {
       const terms = readTerms(text, maximumWords);
-      if (terms.words > maximumWords) throw invalidParameter(parameter, `must not have more than ${maximumWords} words`);
+      if (terms.words > maximumWords) {
+        throw invalidParameter(parameter, `must not have more than ${maximumWords} words`);
+      }
       const isTooLong = terms.required.some((phrase) => phrase.some(({ length }) => length > MAX_WORD_LENGTH));
       if (terms.required.length === 0 || isTooLong) return queryset.none();
       const excluded = terms.excluded.filter((phrase) => phrase.every(({ length }) => length <= MAX_WORD_LENGTH));

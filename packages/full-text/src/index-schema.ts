@@ -15,11 +15,10 @@ const MAX_WAIT_MS = 5000;
  * @throws ImproperlyConfigured for fields that are no text columns of the entity
  * @example
  * const search = fullText<Book>(['title^2'], { language: 'english' });
- * class AddSearch extends Migration {
- *   override up() {
- *     for (const sql of fullTextSchema(orm, Book, search)) this.addSql(sql);
- *   }
- * }
+ * for (const sql of fullTextSchema(orm, Book, search)) console.log(`${sql};`);
+ * // alter table "book" add column "full_text" tsvector generated always as (setweight(to_tsvector(…), 'A')) stored;
+ * // comment on column "book"."full_text" is 'fullText(title^2; english)';
+ * // create index "book_full_text" on "book" using gin ("full_text");
  */
 export function fullTextSchema<Entity extends object>(
   orm: MikroORM,
@@ -71,16 +70,17 @@ export async function checkIndex(view: string, em: EntityManager, definition: De
   form.checkGenerator(em);
   const state = await stateInTime(em, form);
   if (state === undefined || state.kind === 'current' || state.kind === 'no table') return;
-  if (state.kind === 'foreign') throw new ImproperlyConfigured(`${view}: fullText(): ${foreignText(definition, state)}`);
+  if (state.kind === 'foreign') {
+    throw new ImproperlyConfigured(`${view}: fullText(): ${foreignText(definition, state)}`);
+  }
   const isOutdated = state.kind === 'outdated';
   const { className } = definition.meta;
   const problem = isOutdated
     ? `the full-text index of ${className} is not the one that the view declares`
     : `the full-text index of ${className} is missing`;
+  const statements = form.statements(isOutdated).map((statement) => `${statement};`);
   throw new ImproperlyConfigured(
-    `${view}: ${problem}. To make it, run these statements, by updateFullText() or in a migration:\n` +
-      form.statements(isOutdated).join(';\n') +
-      ';',
+    `${view}: ${problem}. To make it, run these statements, by updateFullText() or in a migration:\n${statements.join('\n')}`,
   );
 }
 

@@ -1,6 +1,11 @@
 /** Words that stand one behind the other: one word, or a phrase. */
 export type Phrase = readonly string[];
 
+/** Writes a phrase in quotes, as PostgreSQL and FTS5 read it. */
+export function quotedPhrase(phrase: Phrase): string {
+  return `"${phrase.join(' ')}"`;
+}
+
 /** What a text asks for. */
 export interface SearchTerms {
   /** Each must be found. */

@@ -66,11 +66,17 @@ function expected(articles: readonly Model[], required: readonly string[], exclu
 forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm) => {
   await updateFullText(orm, Article, fullText<Article>(['title^10', 'body']));
   const random = numbers(7);
-  const pick = (count: number): string[] => Array.from({ length: count }, () => WORDS[Math.floor(random() * WORDS.length)]!);
+  const pick = (count: number): string[] =>
+    Array.from({ length: count }, () => WORDS[Math.floor(random() * WORDS.length)]!);
   const em = orm.em.fork();
   const made: Article[] = [];
   for (let index = 0; index < 120; index++) {
-    const [title, body] = [pick(1 + (index % 4)).join(' '), pick(index % 7).join(index % 3 === 0 ? ', ' : ' ').toUpperCase()];
+    const [title, body] = [
+      pick(1 + (index % 4)).join(' '),
+      pick(index % 7)
+        .join(index % 3 === 0 ? ', ' : ' ')
+        .toUpperCase(),
+    ];
     made.push(em.create(Article, { title, body, topic: index % 2 === 0 ? 'public' : 'private', secret: 'hidden' }));
   }
   await em.flush();
@@ -79,19 +85,24 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm) 
 
   t.test('random words, phrases and exclusions find what a naive model finds', async (t) => {
     for (let round = 0; round < 80; round++) {
-      const required = Array.from({ length: 1 + Math.floor(random() * 2) }, () => pick(random() < 0.3 ? 2 : 1).join(' '));
+      const required = Array.from({ length: 1 + Math.floor(random() * 2) }, () =>
+        pick(random() < 0.3 ? 2 : 1).join(' '),
+      );
       const excluded = Array.from({ length: Math.floor(random() * 2.5) }, () => pick(random() < 0.3 ? 2 : 1).join(' '));
       const text = [...required.map((phrase) => `"${phrase}"`), ...excluded.map((phrase) => `-"${phrase}"`)].join(' ');
       const ids = (await found(app, text)).toSorted((a, b) => a - b);
-      if (ids.join() !== expected(articles, required, excluded).join()) t.same(ids, expected(articles, required, excluded), text);
+      t.same(ids, expected(articles, required, excluded), text);
     }
   });
 
   t.test('records outside of the scope are not found', async (t) => {
-    const hidden = articles.filter(({ topic }) => topic === 'private').map(({ id }) => id);
+    const hidden = new Set(articles.filter(({ topic }) => topic === 'private').map(({ id }) => id));
     const seen = await found(app, 'oak', '/public');
     t.ok(seen.length > 0);
-    t.same(seen.filter((id) => hidden.includes(id)), []);
+    t.same(
+      seen.filter((id) => hidden.has(id)),
+      [],
+    );
     t.same(await found(app, 'hidden'), [], 'a field that is not searched');
   });
 
@@ -105,17 +116,71 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm) 
   });
 
   t.test('records of equal rank are in the order of their keys', async (t) => {
-    const twins = [1, 2, 3].map(() => em.create(Article, { title: 'gemini', body: 'gemini', topic: 'public', secret: '' }));
+    const twins = [1, 2, 3].map(() =>
+      em.create(Article, { title: 'gemini', body: 'gemini', topic: 'public', secret: '' }),
+    );
     await em.flush();
-    t.same(await found(app, 'gemini'), twins.map(({ id }) => id).toSorted((a, b) => a - b));
+    t.same(
+      await found(app, 'gemini'),
+      twins.map(({ id }) => id).toSorted((a, b) => a - b),
+    );
   });
 
   t.test('no text is an error of the server', async (t) => {
     const texts = [
-      '"', '""', '-', '--', '-"', '*', 'oak*', 'oak AND', 'OR', 'NOT oak', 'oak OR elm', 'NEAR(oak elm)', 'title:oak', '{title}:oak',
-      'oak:*', 'oak & elm', '!oak', '(oak', ')', "'", "'; drop table article; --", '\\', '%', '_', '$oak', '🎉', '🎉 oak', '-oak', 'the',
-      'the of and', '\ud800', 'oak\ud800', '\u0301', '“oak”', 'a'.repeat(3000), `-${'b'.repeat(3000)} oak`, 'ﬁr', 'İstanbul', 'ß', '½', '漢字',
-      '"oak', 'oak"', '-"oak', 'oak -"', '\u00ad', 'oak\u200bfir', '..', 'oak<->elm', '^oak', 'oak + elm', '<b>oak</b>', '&amp;',
+      '"',
+      '""',
+      '-',
+      '--',
+      '-"',
+      '*',
+      'oak*',
+      'oak AND',
+      'OR',
+      'NOT oak',
+      'oak OR elm',
+      'NEAR(oak elm)',
+      'title:oak',
+      '{title}:oak',
+      'oak:*',
+      'oak & elm',
+      '!oak',
+      '(oak',
+      ')',
+      "'",
+      "'; drop table article; --",
+      '\\',
+      '%',
+      '_',
+      '$oak',
+      '🎉',
+      '🎉 oak',
+      '-oak',
+      'the',
+      'the of and',
+      '\ud800',
+      'oak\ud800',
+      '\u0301',
+      '“oak”',
+      'a'.repeat(3000),
+      `-${'b'.repeat(3000)} oak`,
+      'ﬁr',
+      'İstanbul',
+      'ß',
+      '½',
+      '漢字',
+      '"oak',
+      'oak"',
+      '-"oak',
+      'oak -"',
+      '\u00ad',
+      'oak\u200bfir',
+      '..',
+      'oak<->elm',
+      '^oak',
+      'oak + elm',
+      '<b>oak</b>',
+      '&amp;',
     ];
     for (const text of texts) {
       const { statusCode, body } = await app.inject({ url: '/articles', query: { search: text } });
@@ -151,7 +216,10 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm) 
 
 t.test('PostgreSQL answers by the index', { skip: skipPostgreSql() }, async (t) => {
   const statements: string[] = [];
-  const orm = await openPostgreSql(t, { entities, orm: { debug: ['query'], logger: (line) => void statements.push(line) } });
+  const orm = await openPostgreSql(t, {
+    entities,
+    orm: { debug: ['query'], logger: (line) => void statements.push(line) },
+  });
   await updateFullText(orm, Article, fullText<Article>(['title^10', 'body']));
   const connection = orm.em.getConnection();
   await connection.execute(

@@ -1,7 +1,15 @@
 /** What `fullText()` refuses, and what an application without its index says at the start. */
 import { defineEntity, type MikroORM, p } from '@mikro-orm/core';
 import type { MikroORM as MongoORM } from '@mikro-orm/mongodb';
-import { type FilterClass, ImproperlyConfigured, ModelViewSet, OrderingFilter, readShape, Router, viewset } from '@viewset/core';
+import {
+  type FilterClass,
+  ImproperlyConfigured,
+  ModelViewSet,
+  OrderingFilter,
+  readShape,
+  Router,
+  viewset,
+} from '@viewset/core';
 import fastify, { type FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
 import { forEachDatabase, openPostgreSql, openSqlite, skipPostgreSql } from '../../core/test/support/databases.ts';
@@ -15,7 +23,12 @@ const KeyedSchema = defineEntity({
 class Keyed extends KeyedSchema.class {}
 KeyedSchema.setClass(Keyed);
 
-async function start(t: Test, orm: MikroORM | object, searchFields: unknown, filters?: FilterClass[]): Promise<FastifyInstance> {
+async function start(
+  t: Test,
+  orm: MikroORM | object,
+  searchFields: unknown,
+  filters?: FilterClass[],
+): Promise<FastifyInstance> {
   class ArticleViewSet extends ModelViewSet(Article, {
     read: readShape(Article, ['id', 'title']),
     searchFields: searchFields as never,
@@ -40,7 +53,10 @@ t.test('wrong arguments are refused by name', async (t) => {
   refused(() => fullText<Article>(['title^1.5']), /weights from 1 to 1000/);
   refused(() => fullText<Article>(['title^5000']), /weights from 1 to 1000/);
   refused(() => fullText<Article>(['title', 'title^2']), /"title" is named twice/);
-  refused(() => fullText<Article>(['title'], { language: 'klingon' as never }), /"language" must be one of none, danish/);
+  refused(
+    () => fullText<Article>(['title'], { language: 'klingon' as never }),
+    /"language" must be one of none, danish/,
+  );
   refused(() => fullText<Article>(['title'], { lang: 'english' } as never), /unknown option "lang"/);
   refused(() => fullText<Article>(['title'], { name: 'a"b' }), /"name" must be a name/);
 });
@@ -71,7 +87,9 @@ t.test('fields that are no text columns of the entity stop the registration', as
 
 t.test('FTS5 of SQLite needs a whole number as the key', async (t) => {
   const orm = await openSqlite(t, { entities: [Keyed] });
-  t.throws(() => fullTextSchema(orm, Keyed, fullText<Keyed>(['title'])), { message: /needs an integer as its primary key/ });
+  t.throws(() => fullTextSchema(orm, Keyed, fullText<Keyed>(['title'])), {
+    message: /needs an integer as its primary key/,
+  });
 });
 
 t.test('PostgreSQL knows four weights', { skip: skipPostgreSql() }, async (t) => {
@@ -80,13 +98,22 @@ t.test('PostgreSQL knows four weights', { skip: skipPostgreSql() }, async (t) =>
   t.equal(fullTextSchema(orm, Article, search).length, 3);
   const Many = defineEntity({
     name: 'Many',
-    properties: { id: p.integer().primary(), a: p.string(), b: p.string(), c: p.string(), d: p.string(), e: p.string() },
+    properties: {
+      id: p.integer().primary(),
+      a: p.string(),
+      b: p.string(),
+      c: p.string(),
+      d: p.string(),
+      e: p.string(),
+    },
   });
   class ManyEntity extends Many.class {}
   Many.setClass(ManyEntity);
   const other = await openPostgreSql(t, { entities: [ManyEntity] });
   const five = fullText<ManyEntity>(['a^5', 'b^4', 'c^3', 'd^2', 'e']);
-  t.throws(() => fullTextSchema(other, ManyEntity, five), { message: /at most 4 different weights; got 5, 4, 3, 2, 1/ });
+  t.throws(() => fullTextSchema(other, ManyEntity, five), {
+    message: /at most 4 different weights; got 5, 4, 3, 2, 1/,
+  });
 });
 
 t.test('a view whose filters do not search is refused', async (t) => {
@@ -135,9 +162,16 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, 
 
 t.test('on SQLite, the schema generator has to leave the index alone', async (t) => {
   const search = fullText<Article>(['title']);
-  for (const schemaGenerator of [{}, { ignoreTriggers: true }, { skipTables: [/_full_text/] }, { skipTables: ['article_full_text'] }]) {
+  for (const schemaGenerator of [
+    {},
+    { ignoreTriggers: true },
+    { skipTables: [/_full_text/] },
+    { skipTables: ['article_full_text'] },
+  ]) {
     const orm = await openSqlite(t, { entities, orm: { schemaGenerator } });
-    await t.rejects(updateFullText(orm, Article, search), { message: /skipTables: \[\/_full_text\/\], ignoreTriggers: true/ });
+    await t.rejects(updateFullText(orm, Article, search), {
+      message: /skipTables: \[\/_full_text\/\], ignoreTriggers: true/,
+    });
     await t.rejects(start(t, orm, search), { message: /skipTables/ });
   }
   const orm = await openSqlite(t, { entities, orm: GENERATOR });

@@ -25,7 +25,9 @@ export function listedFields({ target, ordering }: DeclaredList): ListedField[] 
     ...filters,
     ...orders,
     ...ordering.map((name) => ({ option: 'ordering', name, path: path(name.replace(/^-/, '')) }) as const),
-    ...(search?.fields ?? searchFields).map((name) => ({ option: 'searchFields', name, path: path(name.replace(/^[\^=]/, '')) }) as const),
+    ...(search?.fields ?? searchFields).map(
+      (name) => ({ option: 'searchFields', name, path: path(name.replace(/^[\^=]/, '')) }) as const,
+    ),
     ...jsonLogicFields.map((name) => ({ option: 'jsonLogicFields', name, path: fieldPath(meta, name, '.') }) as const),
   ];
 }

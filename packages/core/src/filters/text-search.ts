@@ -58,7 +58,11 @@ export interface ViewSearch {
  *   forView: () => ({
  *     fields: ['title'],
  *     describe: () => 'Words to look for',
- *     search: async (queryset, text) => queryset.where(compare(fieldPath(queryset.meta, 'id', '.'), 'in', await findIds(text))),
+ *     search: async (queryset, text) => {
+ *       const answer = await fetch(`http://search.internal/books?q=${encodeURIComponent(text)}`);
+ *       const ids = (await answer.json()) as number[];
+ *       return queryset.where(compare(fieldPath(queryset.meta, 'id', '.'), 'in', ids));
+ *     },
  *   }),
  * };
  * class BookViewSet extends ModelViewSet(Book, { read: readShape(Book, ['id']), searchFields: engine }) {}

@@ -65,7 +65,10 @@ export function nativeNumber(meta: EntityMetadata, term: NativeTerm, values: rea
 }
 
 /** @throws ImproperlyConfigured for a term that has no form for the database */
-export function nativeForm<Form extends 'sql' | 'document'>(term: NativeTerm, form: Form): NonNullable<NativeTerm[Form]> {
+export function nativeForm<Form extends 'sql' | 'document'>(
+  term: NativeTerm,
+  form: Form,
+): NonNullable<NativeTerm[Form]> {
   const found = term[form];
   if (found !== undefined) return found;
   throw new ImproperlyConfigured(`the term "${term.name}" has no "${form}", which this database needs`);

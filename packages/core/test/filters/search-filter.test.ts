@@ -100,7 +100,9 @@ forEachDatabase(t, { entities }, async (t, orm) => {
       ['q'],
     );
     t.same(await ids(await filter.apply(items(orm), query('q=cup'), request)), [4]);
-    t.throws(() => filter.apply(items(orm), query('q=a+b'), request), { message: /"q" must not have more than 1 word/ });
+    t.throws(() => filter.apply(items(orm), query('q=a+b'), request), {
+      message: /"q" must not have more than 1 word/,
+    });
   });
 
   t.test('a search field that does not exist, or holds no text, stops the start', async (t) => {

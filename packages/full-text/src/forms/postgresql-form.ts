@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { ImproperlyConfigured, type NativeTerm } from '@viewset/core';
 import { type Definition, definitionText, ownName } from '../definition.ts';
-import type { Phrase, SearchTerms } from '../terms.ts';
+import { quotedPhrase, type SearchTerms } from '../terms.ts';
 import { type Form, type IndexState, literal, quoted, runAll } from './form.ts';
 
 /** PostgreSQL has four classes of words. */
@@ -27,13 +27,12 @@ export function postgreSqlForm(definition: Definition): Form {
     name: 'rank',
     sql: ({ alias, value }) => `ts_rank(${weights}, ${alias}.${column}, ${query(value)})::float8`,
   };
-  const values = (terms: SearchTerms): readonly unknown[] => [websearchText(terms)];
   const statements = (isOutdated: boolean): readonly string[] => indexStatements(definition, isOutdated);
   return {
     matches,
     rank,
-    values,
-    rankValues: values,
+    values: valuesOf,
+    rankValues: valuesOf,
     statements,
     keeps: [name, ownName(definition)],
     checkGenerator: () => {},
@@ -43,9 +42,9 @@ export function postgreSqlForm(definition: Definition): Form {
 }
 
 /** Every word is quoted, so that none of them is an operator, and in small letters, as the column is. */
-function websearchText({ required, excluded }: SearchTerms): string {
-  const quotedPhrase = (phrase: Phrase): string => `"${phrase.join(' ')}"`;
-  return [...required.map(quotedPhrase), ...excluded.map((phrase) => `-${quotedPhrase(phrase)}`)].join(' ').toLowerCase();
+function valuesOf({ required, excluded }: SearchTerms): readonly unknown[] {
+  const phrases = [...required.map(quotedPhrase), ...excluded.map((phrase) => `-${quotedPhrase(phrase)}`)];
+  return [phrases.join(' ').toLowerCase()];
 }
 
 function configOf({ language }: Definition): string {

@@ -1,11 +1,11 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { fieldPath, ImproperlyConfigured, type NativeTerm } from '@viewset/core';
 import { type Definition, ownName } from '../definition.ts';
-import type { Phrase, SearchTerms } from '../terms.ts';
+import { quotedPhrase, type SearchTerms } from '../terms.ts';
 import { type Form, type IndexState, literal, quoted, runAll } from './form.ts';
 
 /** The names that columns of an FTS5 table must not have. */
-const RESERVED: readonly string[] = ['rank', 'rowid'];
+const RESERVED: ReadonlySet<string> = new Set(['rank', 'rowid']);
 
 /** A table of FTS5 that has the index alone, and triggers that keep it as the table is. Of libSQL too. */
 export function sqliteForm(definition: Definition): Form {
@@ -26,13 +26,12 @@ export function sqliteForm(definition: Definition): Form {
     sql: ({ alias, value }) =>
       `select "rank" from (${found(`rowid as "key", ${score} as "rank"`, value)} limit -1) where "key" = ${alias}.${key}`,
   };
-  const values = (terms: SearchTerms): readonly unknown[] => [matchText(terms)];
   const statements = (isOutdated: boolean): readonly string[] => indexStatements(definition, isOutdated);
   return {
     matches,
     rank,
-    values,
-    rankValues: values,
+    values: valuesOf,
+    rankValues: valuesOf,
     statements,
     keeps: [...objectsOf(definition).keys()],
     checkGenerator: (em) => checkGenerator(em, definition),
@@ -42,7 +41,7 @@ export function sqliteForm(definition: Definition): Form {
 }
 
 function checkColumns({ meta, columns }: Definition): void {
-  const reserved = columns.find(({ column }) => RESERVED.includes(column.toLowerCase()));
+  const reserved = columns.find(({ column }) => RESERVED.has(column.toLowerCase()));
   if (reserved !== undefined) {
     throw new ImproperlyConfigured(
       `fullText(): FTS5 of SQLite has a column "${reserved.column}" of its own, so that it cannot index that of ${meta.className}`,
@@ -79,10 +78,9 @@ function keyOf({ meta }: Definition): string {
 }
 
 /** The words in the syntax of FTS5. They have letters and digits alone, so that nothing in quotes is an operator. */
-function matchText({ required, excluded }: SearchTerms): string {
-  const quotedPhrase = (phrase: Phrase): string => `"${phrase.join(' ')}"`;
+function valuesOf({ required, excluded }: SearchTerms): readonly unknown[] {
   const all = required.map(quotedPhrase).join(' AND ');
-  return excluded.length === 0 ? all : `(${all}) NOT (${excluded.map(quotedPhrase).join(' OR ')})`;
+  return [excluded.length === 0 ? all : `(${all}) NOT (${excluded.map(quotedPhrase).join(' OR ')})`];
 }
 
 /** The table and its triggers, each by its name. */

@@ -1,6 +1,14 @@
 import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import type { Condition, FieldPath } from '@viewset/core';
-import { isNativePath, isRelatedPath, nativeForm, type NativePath, type RelatedFilters, type RelatedPath, Scope } from '@viewset/core/backend';
+import {
+  isNativePath,
+  isRelatedPath,
+  nativeForm,
+  type NativePath,
+  type RelatedFilters,
+  type RelatedPath,
+  Scope,
+} from '@viewset/core/backend';
 import { collectionName } from '../mikro/collection.ts';
 import type { Document } from '../mikro/mongo-driver.ts';
 import { columnOf } from './column.ts';

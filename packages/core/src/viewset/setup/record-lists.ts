@@ -264,7 +264,9 @@ function filterTarget(
     name,
     meta,
     isShown,
-    ...(isTextSearch(searchFields) ? { searchFields: [], search: makeSearch(name, records, searchFields) } : { searchFields }),
+    ...(isTextSearch(searchFields)
+      ? { searchFields: [], search: makeSearch(name, records, searchFields) }
+      : { searchFields }),
     filterFields: options.filterFields ?? {},
     orderingFields: options.orderingFields ?? {},
     ...(options.jsonLogicFields === undefined ? {} : { jsonLogicFields: options.jsonLogicFields }),
