@@ -40,6 +40,9 @@ export interface Definition {
  * @throws ImproperlyConfigured for a field that is no text column of the entity's own
  */
 export function defineSearch(meta: EntityMetadata, { fields, language, name }: Declaration): Definition {
+  if (meta.view === true) {
+    throw new ImproperlyConfigured(`fullText(): ${meta.className} is a view of the database, which can have no index`);
+  }
   const columns = fields.map((field) => ({ ...field, column: columnOf(meta, field.name) }));
   return Object.freeze({ meta, columns, language, name });
 }

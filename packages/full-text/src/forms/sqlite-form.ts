@@ -48,7 +48,8 @@ function checkColumns({ meta, columns }: Definition): void {
     );
   }
   const [primary, ...others] = meta.getPrimaryProps();
-  const isWhole = primary !== undefined && fieldPath(meta, primary.name, '.').type.kind === 'integer';
+  const kind = primary === undefined ? undefined : fieldPath(meta, primary.name, '.').type.kind;
+  const isWhole = kind === 'integer' || kind === 'bigint';
   if (isWhole && others.length === 0) return;
   throw new ImproperlyConfigured(
     `fullText(): FTS5 of SQLite finds records by whole numbers, so that ${meta.className} needs an integer as its primary key`,
