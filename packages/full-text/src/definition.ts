@@ -16,7 +16,7 @@ export interface Declaration {
 }
 
 /** A search that `fullText()` has made. */
-export interface FullTextSearch<Entity = never> extends TextSearch<Entity> {
+export interface FullTextSearch<Entity = unknown> extends TextSearch<Entity> {
   /** @internal */
   readonly declaration: Declaration;
 }

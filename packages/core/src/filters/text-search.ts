@@ -51,7 +51,8 @@ export interface ViewSearch {
 }
 
 /**
- * A search instead of a list of `searchFields`: `fullText()` of `@viewset/full-text`, or one of your own that asks a search engine.
+ * A search instead of a list of `searchFields`: `fullText()` of `@viewset/full-text`, or one of your own that asks a search engine. Without
+ * a type argument it is for every entity.
  *
  * @example
  * const engine: TextSearch<Book> = {
@@ -67,7 +68,7 @@ export interface ViewSearch {
  * };
  * class BookViewSet extends ModelViewSet(Book, { read: readShape(Book, ['id']), searchFields: engine }) {}
  */
-export interface TextSearch<Entity = never> {
+export interface TextSearch<Entity = unknown> {
   /**
    * Makes the search of a view, when the view is registered.
    *
@@ -79,6 +80,6 @@ export interface TextSearch<Entity = never> {
 }
 
 /** Tells a search from a list of fields. */
-export function isTextSearch(value: unknown): value is TextSearch {
-  return typeof (value as Partial<TextSearch> | null)?.forView === 'function';
+export function isTextSearch(value: unknown): value is TextSearch<never> {
+  return typeof (value as Partial<TextSearch<never>> | null)?.forView === 'function';
 }

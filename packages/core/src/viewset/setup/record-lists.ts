@@ -273,7 +273,7 @@ function filterTarget(
   };
 }
 
-function makeSearch(name: string, records: QuerySet<object>, search: TextSearch): ViewSearch {
+function makeSearch(name: string, records: QuerySet<object>, search: TextSearch<never>): ViewSearch {
   const { meta, reader: em, database } = records;
   return naming(name, () => search.forView({ name, meta, em, database }));
 }
