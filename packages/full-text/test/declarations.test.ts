@@ -92,6 +92,25 @@ t.test('FTS5 of SQLite needs a whole number as the key', async (t) => {
   });
 });
 
+t.test('a big whole number is a key too, and a view of the database has no index', async (t) => {
+  const Big = defineEntity({ name: 'Big', properties: { id: p.bigint().primary(), title: p.string() } });
+  class BigEntity extends Big.class {}
+  Big.setClass(BigEntity);
+  const Seen = defineEntity({
+    name: 'Seen',
+    view: true,
+    expression: 'select id, title from big',
+    properties: { id: p.integer().primary(), title: p.string() },
+  });
+  class SeenEntity extends Seen.class {}
+  Seen.setClass(SeenEntity);
+  const orm = await openSqlite(t, { entities: [BigEntity, SeenEntity] });
+  t.equal(fullTextSchema(orm, BigEntity, fullText<BigEntity>(['title'])).length, 5);
+  t.throws(() => fullTextSchema(orm, SeenEntity, fullText<SeenEntity>(['title'])), {
+    message: /is a view of the database/,
+  });
+});
+
 t.test('PostgreSQL knows four weights', { skip: skipPostgreSql() }, async (t) => {
   const orm = await openPostgreSql(t, { entities });
   const search = fullText<Article>(['title^5', 'body^4', 'topic^3', 'secret^3']);
