@@ -24,6 +24,7 @@ export const PUBLISHED = [
   'openapi',
   'explorer',
   'client',
+  'full-text',
   'idempotency',
   'batch',
   'mcp',

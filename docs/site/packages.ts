@@ -8,6 +8,7 @@ const LIBRARIES = [
   'openapi',
   'explorer',
   'client',
+  'full-text',
   'idempotency',
   'live',
   'batch',

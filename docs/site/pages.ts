@@ -38,7 +38,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'history',
     'query-sets',
   ],
-  Lists: ['filters', 'json-logic', 'ordering', 'pagination', 'exports', 'aggregates', 'live-lists'],
+  Lists: ['filters', 'full-text-search', 'json-logic', 'ordering', 'pagination', 'exports', 'aggregates', 'live-lists'],
   Access: [
     'authentication',
     'accounts',

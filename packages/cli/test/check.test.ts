@@ -12,6 +12,7 @@ import {
   ModelViewSet,
   PageNumberPagination,
   PathRateLimit,
+  type QuerySet,
   type RateLimitRule,
   readShape,
   Router,
@@ -187,6 +188,29 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     }
     class OwnViewSet extends ModelViewSet(Book, { read, pagination: OwnPages }) {}
     t.match(await check(orm, OwnViewSet), [{ code: 'unbounded-list', change: 'maxPageSize: 1000,' }]);
+  });
+
+  await t.test('what a search keeps is no difference, and its fields are those of a list', async (t) => {
+    const search = {
+      forView: () => ({
+        fields: ['owner__password'],
+        keeps: ['book_words', 'words'],
+        describe: () => 'Words',
+        search: <E extends object>(queryset: QuerySet<E>) => queryset,
+      }),
+    };
+    class BookViewSet extends ModelViewSet(Book, { read, searchFields: search }) {}
+    if (database === 'postgresql') {
+      const connection = orm.em.getConnection() as unknown as { execute(sql: string): Promise<unknown> };
+      await connection.execute('alter table "book" add column "words" tsvector');
+      await connection.execute('create index "book_words" on "book" using gin ("words")');
+    }
+    t.match(await check(orm, BookViewSet), [{ code: 'guessable-field', message: /"owner__password" of searchFields/ }]);
+    if (database !== 'postgresql') return;
+    class OtherViewSet extends ModelViewSet(Book, { read }) {}
+    t.strictSame(codes(await check(orm, OtherViewSet)), ['table-differs', 'table-differs'], 'the column and its index');
+    const connection = orm.em.getConnection() as unknown as { execute(sql: string): Promise<unknown> };
+    await connection.execute('alter table "book" drop column "words"');
   });
 
   await t.test('tables that differ, and tables that are missing', async (t) => {

@@ -20,6 +20,7 @@ export { DOT, DOTTED_I, foldCase, foldedLetters, variantsOf } from './language/f
 export type { Group, Grouping, GroupKey, GroupTotal } from './language/grouping.ts';
 export type { RelatedProjection } from './language/projection.ts';
 export type { Query, Slice } from './language/query.ts';
+export { isNativePath, nativeForm, type NativePath } from './language/native-term.ts';
 export { countedRecords, isRelatedPath, type RelatedPath } from './language/related-path.ts';
 
 export { PreciseDate } from './fields/calendar.ts';

@@ -143,7 +143,19 @@ export type { EntityOptions } from './backends/backend.ts';
 export { RecordFinder } from './query/record-finder.ts';
 export type { Counting, CountOf, Page } from './language/query.ts';
 export { compare } from './language/compare.ts';
-export { after, always, and, before, matching, never, not, or, type Condition } from './language/condition.ts';
+export {
+  after,
+  always,
+  and,
+  before,
+  matching,
+  nativeCondition,
+  never,
+  not,
+  or,
+  type Condition,
+} from './language/condition.ts';
+export { nativeNumber, type NativeTerm, type TermRecord } from './language/native-term.ts';
 export type { Period } from './language/grouping.ts';
 export type { OrderKey } from './language/order.ts';
 export { resolveLookup, parseLookupText, type ResolvedLookup } from './language/resolve-lookup.ts';
@@ -162,6 +174,7 @@ export { JsonLogicFilter } from './filters/json-logic-filter.ts';
 export { OrderingFilter } from './filters/ordering-filter.ts';
 export { QueryParameterFilter } from './filters/query-parameter-filter.ts';
 export { SearchFilter } from './filters/search-filter.ts';
+export type { SearchedView, SearchLimits, TextSearch, ViewSearch } from './filters/text-search.ts';
 
 export { Paginator, type PageSizes, type PaginatorClass, type PaginatorOptions } from './pagination/paginator.ts';
 export { type Exchange, type PageLinks, sendLinks } from './pagination/link-header.ts';

@@ -11,6 +11,7 @@ const outbox = readModules(new URL('../../outbox/src/', import.meta.url));
 const telemetry = readModules(new URL('../../telemetry/src/', import.meta.url));
 const mongodb = readModules(new URL('../../mongodb/src/', import.meta.url));
 const cli = readModules(new URL('../../cli/src/', import.meta.url));
+const fullText = readModules(new URL('../../full-text/src/', import.meta.url));
 const idempotency = readModules(new URL('../../idempotency/src/', import.meta.url));
 const batch = readModules(new URL('../../batch/src/', import.meta.url));
 const mcp = readModules(new URL('../../mcp/src/', import.meta.url));
@@ -24,6 +25,7 @@ const every = [
   ...telemetry,
   ...mongodb,
   ...cli,
+  ...fullText,
   ...idempotency,
   ...batch,
   ...history,
@@ -95,6 +97,7 @@ t.test('no file imports itself, directly or through others', async (t) => {
   t.strictSame(cycles(telemetry), [], 'in telemetry');
   t.strictSame(cycles(mongodb), [], 'in mongodb');
   t.strictSame(cycles(cli), [], 'in cli');
+  t.strictSame(cycles(fullText), [], 'in full-text');
   t.strictSame(cycles(idempotency), [], 'in idempotency');
   t.strictSame(cycles(batch), [], 'in batch');
   t.strictSame(cycles(live), [], 'in live');
@@ -163,6 +166,7 @@ for (const [name, modules, doors] of [
   ['telemetry', telemetry, ['@viewset/core']],
   ['mongodb', mongodb, ['@viewset/core', '@viewset/core/backend']],
   ['cli', cli, ['@viewset/core']],
+  ['full-text', fullText, ['@viewset/core']],
   ['idempotency', idempotency, ['@viewset/core']],
   ['batch', batch, ['@viewset/core']],
   ['live', live, ['@viewset/core']],
@@ -203,6 +207,7 @@ for (const [name, modules, entries] of [
   ['telemetry', telemetry, ['index.ts']],
   ['mongodb', mongodb, ['index.ts']],
   ['cli', cli, ['index.ts']],
+  ['full-text', fullText, ['index.ts']],
   ['idempotency', idempotency, ['index.ts']],
   ['batch', batch, ['index.ts']],
   ['live', live, ['index.ts']],

@@ -9,11 +9,14 @@ import {
   CursorPagination,
   IsOwner,
   ModelViewSet,
+  nativeNumber,
+  type NativeTerm,
   PageNumberPagination,
   Permission,
   readShape,
   Router,
   serverOptions,
+  type TextSearch,
   Unauthorized,
   type ViewSet,
   viewset,
@@ -370,6 +373,44 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     t.ok(pages <= 4, `${pages} pages were read, of two questions in one round or two`);
     await agrees(streams[0]!, '?done=false&page=1');
   });
+
+  t.test(
+    'clients with the same order of a term share one answer too, and those with other values do not',
+    async (t) => {
+      let pages = 0;
+      const rank: NativeTerm = {
+        name: 'rank',
+        sql: ({ alias, value }) => `${alias}."id" * ${value}`,
+        document: (factor) => ({ $multiply: ['$_id', factor] }),
+      };
+      const ranked: TextSearch = {
+        forView: () => ({
+          fields: [],
+          describe: () => 'A number',
+          search: (queryset, text) => {
+            return queryset.orderByPaths([
+              { path: nativeNumber(queryset.meta, rank, [Number(text)]), descending: true },
+            ]);
+          },
+        }),
+      };
+      class RankedTasks extends ModelViewSet(Task, {
+        ...common,
+        searchFields: ranked,
+        live: true,
+        pagination: CountedPages,
+      }) {}
+      CountedPages.onPage = () => (pages += 1);
+      const { url, send } = await start(t, RankedTasks, { maxConnectionsPerUser: 100 }, withUsers);
+      const open = (factor: number) => EventStream.open(t, `${url}?search=${factor}`, { headers: { user: '1' } });
+      const streams = await Promise.all(Array.from({ length: 20 }, (_, index) => open(index < 19 ? 2 : -2)));
+      for (const stream of streams) await stream.until(({ events }) => events.length === 1);
+      pages = 0;
+      await send('POST', '', { title: 'A' });
+      for (const stream of streams) await stream.until(({ told }) => told.includes('count'));
+      t.ok(pages >= 2 && pages <= 4, `${pages} pages were read, of two questions in one round or two`);
+    },
+  );
 
   t.test('pages by cursor and chosen fields are followed as they are', async (t) => {
     class CursorTasks extends ModelViewSet(Task, { ...common, live: true, fields: true, pagination: SmallCursors }) {}

@@ -5,16 +5,19 @@ import type { Finding } from './finding.ts';
 /** Finds the entities whose table is missing, or differs from what the entity declares. */
 export async function findDifferingTables({ instances }: CheckedApplication): Promise<Finding[]> {
   const orms = [...new Set([...instances].map(({ orm }) => orm))];
-  return (await Promise.all(orms.map(differencesOf))).flat();
+  const plans = [...instances].flatMap(({ operations }) => operations);
+  const kept = new Set(plans.flatMap(({ list }) => list?.target.search?.keeps ?? []));
+  return (await Promise.all(orms.map((orm) => differencesOf(orm, kept)))).flat();
 }
 
-async function differencesOf(orm: MikroORM): Promise<Finding[]> {
+/** @param kept the names of what searches keep, of which no entity knows */
+async function differencesOf(orm: MikroORM, kept: ReadonlySet<string>): Promise<Finding[]> {
   const tables = new Map([...orm.getMetadata().getAll().values()].map((meta) => [meta.tableName, meta]));
   if (!orm.em.getPlatform().usesPivotTable()) return missingCollections(orm, [...tables.values()]);
   const sql = await orm.schema.getUpdateSchemaSQL({ wrap: false });
   const statements = sql.split(/;\s*$/m).map((statement) => statement.trim().replaceAll(/\s+/g, ' '));
   const byTable = Map.groupBy(
-    statements.filter((statement) => statement !== ''),
+    statements.filter((statement) => statement !== '' && !drops(statement, kept)),
     (statement) => tableOf(statement, tables),
   );
   return [...byTable].map(([table, changes]) => {
@@ -22,6 +25,12 @@ async function differencesOf(orm: MikroORM): Promise<Finding[]> {
     const isMissing = changes.some((statement) => /^create table/i.test(statement));
     return finding(className, isMissing ? `has no table ${table}` : `differs from its table: ${changes.join('; ')}`);
   });
+}
+
+/** Tells if a statement drops something of a set: what stands behind its last `drop`. */
+function drops(statement: string, names: ReadonlySet<string>): boolean {
+  const [, dropped = ''] = /\bdrop\b(?:(?!\bdrop\b).)*?["`](\w+)["`][^"`]*$/i.exec(statement) ?? [];
+  return names.has(dropped);
 }
 
 /** Finds the table that a statement changes; that of another one has no entity of its own. */

@@ -13,7 +13,7 @@ export interface ListedField {
 
 /** Lists the fields that a list is declared with. Values that related records tell are computed for each record, and left out. */
 export function listedFields({ target, ordering }: DeclaredList): ListedField[] {
-  const { meta, filterFields, orderingFields, searchFields, jsonLogicFields = [] } = target;
+  const { meta, filterFields, orderingFields, searchFields, search, jsonLogicFields = [] } = target;
   const path = (text: string): FieldPath => fieldPath(meta, text, '__');
   const filters = Object.entries(filterFields).flatMap(([name, lookup]): ListedField[] =>
     typeof lookup === 'string' ? [{ option: 'filterFields', name, ...resolveLookup(meta, lookup) }] : [],
@@ -25,7 +25,9 @@ export function listedFields({ target, ordering }: DeclaredList): ListedField[] 
     ...filters,
     ...orders,
     ...ordering.map((name) => ({ option: 'ordering', name, path: path(name.replace(/^-/, '')) }) as const),
-    ...searchFields.map((name) => ({ option: 'searchFields', name, path: path(name.replace(/^[\^=]/, '')) }) as const),
+    ...(search?.fields ?? searchFields).map(
+      (name) => ({ option: 'searchFields', name, path: path(name.replace(/^[\^=]/, '')) }) as const,
+    ),
     ...jsonLogicFields.map((name) => ({ option: 'jsonLogicFields', name, path: fieldPath(meta, name, '.') }) as const),
   ];
 }

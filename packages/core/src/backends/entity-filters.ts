@@ -280,6 +280,7 @@ function addCondition(walked: Relations, condition: Condition, prefix = ''): voi
     case 'matching':
       return addMatching(walked, condition, prefix);
     case 'constant':
+    case 'native':
     case 'apart':
   }
 }

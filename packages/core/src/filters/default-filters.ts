@@ -23,7 +23,8 @@ export const DEFAULT_FILTERS: readonly (
  */
 export function checkOptionsAreRead(target: FilterTarget, classes: readonly FilterClass[]): void {
   for (const option of ['searchFields', 'filterFields', 'jsonLogicFields', 'orderingFields'] as const) {
-    const isDeclared = Object.keys(target[option] ?? {}).length > 0;
+    const isDeclared =
+      Object.keys(target[option] ?? {}).length > 0 || (option === 'searchFields' && target.search !== undefined);
     if (!isDeclared || classes.some(({ reads }) => reads?.includes(option) ?? true)) continue;
     const listed = classes.map(({ name }) => name).join(', ');
     const readers = (DEFAULT_FILTERS as readonly FilterClass[])

@@ -10,6 +10,7 @@ import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { compileValidator } from '../schema/validator.ts';
 import type { RelatedValue, ValueLookup } from '../shapes/read/related-value.ts';
+import type { ViewSearch } from './text-search.ts';
 
 /** The declarations of a view about its lists, for its filters. */
 export interface FilterTarget {
@@ -18,6 +19,8 @@ export interface FilterTarget {
   readonly meta: EntityMetadata;
   /** Paths with `__`, each with an optional prefix: `^` starts-with, `=` equals. */
   readonly searchFields: readonly string[];
+  /** The search of a view that declares one instead of a list of `searchFields`, which is empty then. */
+  readonly search?: ViewSearch;
   /** Query parameter → lookup, `{ min_price: 'price__gte' }`, or a value that related records decide. */
   readonly filterFields: Readonly<Record<string, string | ValueLookup>>;
   /** Sort name → path with `__`, or a value that related records decide. */
@@ -29,7 +32,7 @@ export interface FilterTarget {
 }
 
 /** The options that a view declares for its filters. */
-export type FilterOption = Exclude<keyof FilterTarget, 'name' | 'meta' | 'isShown'>;
+export type FilterOption = Exclude<keyof FilterTarget, 'name' | 'meta' | 'isShown' | 'search'>;
 
 /** The class of a filter, as a view lists it. Each view gets its own instance at registration. */
 export interface FilterClass {

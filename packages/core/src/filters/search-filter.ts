@@ -1,4 +1,6 @@
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import type { Awaitable } from '../awaitable.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
 import { compare } from '../language/compare.ts';
 import { and, or, type Condition } from '../language/condition.ts';
@@ -6,6 +8,7 @@ import type { Lookup } from '../language/lookup.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { resolveLookup, type ResolvedLookup } from '../language/resolve-lookup.ts';
 import { Filter, type FilterTarget, resolveOption } from './filter.ts';
+import type { SearchLimits } from './text-search.ts';
 
 /**
  * `?search=`: every word must be found in at least one of the view's `searchFields`, ignoring case. Quotes keep a phrase together. `%`, `_`
@@ -13,7 +16,7 @@ import { Filter, type FilterTarget, resolveOption } from './filter.ts';
  *
  * A search field is a path with `__` and an optional prefix: `name` contains the word, `^name` starts with it, `=name`
  * equals it. A view without search fields has no `search` parameter. Override `parameter` to rename it, `maximumWords`
- * (default 20) to allow more.
+ * (default 20) to allow more. A view may declare a `TextSearch` instead of fields, which reads the words by rules of its own.
  *
  * @throws ImproperlyConfigured at registration, for a search field that does not exist or holds no text
  * @example
@@ -35,6 +38,10 @@ export class SearchFilter extends Filter {
   }
 
   get parameters(): readonly ParameterDeclaration[] {
+    const { search } = this.target;
+    if (search !== undefined) {
+      return [{ name: this.parameter, schema: Type.String({ description: search.describe(this.#limits) }) }];
+    }
     if (this.#fields.length === 0) return [];
     const fields = this.#fields.map(({ path }) => path.key).join(' or ');
     const description = `Words, or "phrases" in quotes, at most ${this.maximumWords}, each of which must be found in ${fields}`;
@@ -42,9 +49,25 @@ export class SearchFilter extends Filter {
     return [{ name: this.parameter, schema: Type.String({ description }), compares }];
   }
 
-  apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters): QuerySet<E> {
-    const text = this.#fields.length === 0 ? undefined : parameters.one(this.parameter);
+  get #limits(): SearchLimits {
+    return { parameter: this.parameter, maximumWords: this.maximumWords };
+  }
+
+  apply<E extends object>(
+    queryset: QuerySet<E>,
+    parameters: QueryParameters,
+    request: FastifyRequest,
+  ): Awaitable<QuerySet<E>> {
+    const { search } = this.target;
+    const isDeclared = search !== undefined || this.#fields.length > 0;
+    const text = isDeclared ? parameters.one(this.parameter) : undefined;
     if (text === undefined) return queryset;
+    return search === undefined
+      ? this.#searchFields(queryset, text)
+      : search.search(queryset, text, this.#limits, request);
+  }
+
+  #searchFields<E extends object>(queryset: QuerySet<E>, text: string): QuerySet<E> {
     const words = searchWords(text, this.maximumWords);
     if (words.length > this.maximumWords) {
       throw invalidParameter(this.parameter, `must not have more than ${this.maximumWords} words`);

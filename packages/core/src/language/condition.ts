@@ -5,6 +5,7 @@ import type { FieldPath } from '../fields/field-path.ts';
 import { primaryKey } from '../fields/primary-key.ts';
 import { describe } from '../options.ts';
 import type { Lookup } from './lookup.ts';
+import type { NativeTerm } from './native-term.ts';
 import { reversed, type OrderKey } from './order.ts';
 
 /**
@@ -20,6 +21,12 @@ export type Condition =
   | { readonly kind: 'apart'; readonly place: PlaceApart; readonly condition: Condition }
   | { readonly kind: 'after'; readonly keys: readonly OrderKey[]; readonly values: readonly unknown[] }
   | { readonly kind: 'unchanged'; readonly path: FieldPath; readonly raw: unknown }
+  | {
+      readonly kind: 'native';
+      readonly meta: EntityMetadata;
+      readonly term: NativeTerm;
+      readonly values: readonly unknown[];
+    }
   | {
       readonly kind: 'matching';
       /** The entity of the condition: that of the record, or the one at the end of `steps`. */
@@ -110,6 +117,23 @@ export function matching<Entity extends object = object>(
 }
 
 /**
+ * Makes a condition of a term and its values. Use it for operators of a database that lookups do not have. Unlike `matching()`, its
+ * statement is written once for all values.
+ *
+ * @param meta the entity of the record
+ * @example
+ * const near = {
+ *   name: 'near',
+ *   sql: ({ alias, value }: TermRecord) => `${alias}."place" <@> point(${value}, ${value}) < 10`,
+ * };
+ * const nearby = (queryset: QuerySet<Book>) => queryset.where(nativeCondition(queryset.meta, near, [13.4, 52.5]));
+ * // … where t0."place" <@> point($1, $2) < 10
+ */
+export function nativeCondition(meta: EntityMetadata, term: NativeTerm, values: readonly unknown[]): Condition {
+  return { kind: 'native', meta, term, values };
+}
+
+/**
  * Says in MikroORM's own words what lookups cannot say of one column of the record that relations to one lead to; false if there is none.
  *
  * @param where a condition on one column of `meta`, the entity at the end of `steps`, or `$not` of one
@@ -196,6 +220,7 @@ export function readsOwnColumns(condition: Condition, test: (column: FieldPath) 
     case 'after':
       return condition.keys.every(({ path }) => isOwnColumn(path) && test(path));
     case 'some':
+    case 'native':
     case 'matching':
       return false;
   }
@@ -240,6 +265,8 @@ export function isSameCondition(one: Condition, other: Condition): boolean {
         areAlike(one.steps, other.steps, Object.is) &&
         isSameValue(other.where, one.where)
       );
+    case 'native':
+      return other.kind === one.kind && other.term === one.term && isSameValue(other.values, one.values);
     case 'after':
     case 'unchanged':
       return false;
@@ -289,6 +316,8 @@ export function hintOf(condition: Condition): string {
     case 'apart':
     case 'some':
       return `${condition.kind}(${hintOf(condition.condition)})`;
+    case 'native':
+      return `${condition.term.name} ${hintOfValue(condition.values)}`;
     case 'after':
     case 'unchanged':
     case 'matching':

@@ -1,10 +1,13 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from 'typebox';
 import { isUnfiltered } from '../backends/entity-filters.ts';
+import type { FieldPath } from '../fields/field-path.ts';
 import { keyText } from '../fields/primary-key.ts';
 import { hintOf, isSameCondition } from '../language/condition.ts';
+import { isNativePath } from '../language/native-term.ts';
 import type { OrderKey } from '../language/order.ts';
 import type { Keyed } from '../language/projection.ts';
 import type { Paginator } from '../pagination/paginator.ts';
@@ -142,8 +145,14 @@ function isKeyedRecord(value: unknown): boolean {
 
 function isSameOrder(one: readonly OrderKey[], other: readonly OrderKey[]): boolean {
   const isSame = ({ path, descending }: OrderKey, index: number): boolean =>
-    other[index]?.path === path && other[index].descending === descending;
+    other[index] !== undefined && isSamePath(other[index].path, path) && other[index].descending === descending;
   return one.length === other.length && one.every(isSame);
+}
+
+function isSamePath(one: FieldPath, other: FieldPath): boolean {
+  if (one === other) return true;
+  if (!isNativePath(one) || !isNativePath(other)) return false;
+  return one.native.term === other.native.term && isDeepStrictEqual(one.native.values, other.native.values);
 }
 
 function pageText(paginator: Paginator | null, parameters: QueryParameters): string {

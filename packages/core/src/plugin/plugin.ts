@@ -170,6 +170,8 @@ export const viewset = fp(
 async function startDatabase(app: FastifyInstance, orm: MikroORM): Promise<void> {
   const warnings = (await findBackend(orm.em)?.start(orm)) ?? [];
   for (const { message, details } of warnings) app.log.warn(details, message);
+  const searches = new Set(app.viewset.operations.flatMap(({ list }) => list?.target.search ?? []));
+  for (const search of searches) await search.check?.();
 }
 
 /** Names the option for an application that has a handler of its own in the same scope. */

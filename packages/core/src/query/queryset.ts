@@ -75,6 +75,11 @@ export class QuerySet<Entity extends object> {
     return this.#query.meta as EntityMetadata<Entity>;
   }
 
+  /** The kind of database that has the records: `SQLite` (libSQL too), `PostgreSQL`, `MongoDB`, or the name that an extension has for its own. */
+  get database(): string {
+    return this.#backend.name;
+  }
+
   /** The condition of these records, without the order and the slice. */
   get condition(): Condition {
     return this.#query.condition;

@@ -66,7 +66,7 @@ export interface DeclaredView<Entity, Options> {
   readonly bulk: BulkOf<Option<Options, 'bulk'>>;
   /** The part of a record that names it among several. */
   readonly key: NamedBy<Entity, Or<Option<Options, 'lookupField'>, PrimaryKeyName<Entity>>>;
-  readonly search: ItemOf<Option<Options, 'searchFields'>>;
+  readonly search: SearchOf<Option<Options, 'searchFields'>>;
   readonly filterFields: Or<Option<Options, 'filterFields'>, Record<never, never>>;
   readonly filterValues: FilterValues<Entity, Or<Option<Options, 'filterFields'>, Record<never, never>>>;
   readonly jsonLogicFields: ItemOf<Option<Options, 'jsonLogicFields'>>;
@@ -84,6 +84,9 @@ export interface DeclaredView<Entity, Options> {
 
 /** The value of an option, or a default if the view does not have the option. */
 type Or<Value, Default> = [Value] extends [never] ? Default : Value;
+
+/** The fields of a search; of one that is no list of fields, their names are not known. */
+type SearchOf<Search> = Search extends readonly (infer Field)[] ? Field : Search extends object ? string : never;
 
 type BulkOf<Bulk> = Bulk extends number ? WriteOperation : keyof Bulk;
 

@@ -219,7 +219,7 @@ export class V extends ModelViewSet(Book, { read, wriet: write }) {}`,
     name: 'one field where a list of them belongs',
     code: `
 export class V extends ModelViewSet(Book, { read, searchFields: 'title' }) {}`,
-    message: "Type 'string' is not assignable to type 'readonly SearchField<Book>[]'.",
+    message: "Type 'string' is not assignable to type 'readonly SearchField<Book>[] | TextSearch<Book>'.",
   },
   {
     name: 'a class in the place of a throttle',

@@ -17,8 +17,9 @@ import { bindSelect, COUNT } from '../../src/backends/sql/statement.ts';
 import { StatementShape } from '../../src/backends/sql/statement-shape.ts';
 import { bindWrite } from '../../src/backends/sql/write-statement.ts';
 import { fieldPath, type FieldPath, storedPath } from '../../src/fields/field-path.ts';
-import { and, type Condition, not, or, some, unchanged } from '../../src/language/condition.ts';
+import { and, type Condition, nativeCondition, not, or, some, unchanged } from '../../src/language/condition.ts';
 import { compare } from '../../src/language/compare.ts';
+import { nativeNumber, type NativeTerm } from '../../src/language/native-term.ts';
 import { Order, type OrderKey } from '../../src/language/order.ts';
 import type { RelatedProjection } from '../../src/language/projection.ts';
 import { pathFor, relatedPath } from '../../src/language/related-path.ts';
@@ -26,6 +27,16 @@ import { lookupCondition } from '../../src/language/resolve-lookup.ts';
 import { byStoredKeys } from '../../src/language/stored-keys.ts';
 import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 import { Dice, SEED } from './random-conditions.ts';
+
+/** Conditions and numbers in the words of the database. */
+const NEAR: readonly NativeTerm[] = ['<', '>'].map((operator) => ({
+  name: `near ${operator}`,
+  sql: ({ alias, value }) => `abs(${alias}."rank" - ${value}) ${operator} ${value}`,
+}));
+const DISTANCES: readonly NativeTerm[] = [1, 2].map((factor) => ({
+  name: `distance ${factor}`,
+  sql: ({ alias, value }) => `coalesce(${alias}."id", 0) * ${factor}.5 + ${value}`,
+}));
 
 /** Stored in capitals: the database converts. */
 class LoudType extends Type<string, string> {
@@ -181,7 +192,12 @@ forEachDatabase(
       return pathFor(found, { value });
     }
 
+    function distance(dice: Dice, meta: EntityMetadata): FieldPath {
+      return nativeNumber(meta, dice.oneOf(DISTANCES), [next()]);
+    }
+
     function anyColumn(dice: Dice, meta: EntityMetadata): FieldPath {
+      if (dice.below(8) === 0) return distance(dice, meta);
       if (dice.below(4) === 0 && meta !== firm) return toldPath(dice, meta);
       const names =
         meta === firm
@@ -192,7 +208,7 @@ forEachDatabase(
     }
 
     function anyComparison(dice: Dice, meta: EntityMetadata): Condition {
-      const kind = dice.below(meta === firm ? 3 : 10);
+      const kind = dice.below(meta === firm ? 3 : 11);
       const numbers = meta === firm ? ['id', 'rank'] : NUMBERS;
       if (kind === 0) {
         const name = dice.oneOf(meta === firm ? ['name', 'motto'] : TEXTS);
@@ -228,6 +244,7 @@ forEachDatabase(
           Array.from({ length: 1 + dice.below(3) }, () => `${next()}`),
         );
       }
+      if (kind === 10) return nativeCondition(meta, dice.oneOf(NEAR), [next(), next()]);
       return compare(path(meta, dice.oneOf(['rank', 'note'])), 'exact', null);
     }
 
@@ -262,6 +279,7 @@ forEachDatabase(
         const names =
           meta === firm ? ['rank', 'name'] : ['rank', 'name', 'boss.rank', 'twice', 'place.zip', 'firm.motto'];
         const key = meta !== firm && dice.below(3) === 0 ? toldPath(dice, meta) : path(meta, dice.oneOf(names));
+        if (dice.below(6) === 0) return { path: distance(dice, meta), descending: dice.below(2) === 0 };
         return { path: key, descending: dice.below(2) === 0 };
       });
       return new Order(meta, keys);

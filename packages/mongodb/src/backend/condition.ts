@@ -1,6 +1,13 @@
 import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { type Condition, ImproperlyConfigured } from '@viewset/core';
-import { countedRecords, discriminatorOf, inLookups, isToMany, type RelatedPath } from '@viewset/core/backend';
+import {
+  countedRecords,
+  discriminatorOf,
+  inLookups,
+  isToMany,
+  nativeForm,
+  type RelatedPath,
+} from '@viewset/core/backend';
 import { whereFilter } from '../mikro/where.ts';
 import type { Document } from '../mikro/mongo-driver.ts';
 import { comparisonOf, EVERYTHING, NOTHING } from './comparison.ts';
@@ -51,6 +58,8 @@ export function conditionFilter(scope: MongoScope, condition: Condition): Docume
       return conditionFilter(scope.apart(condition.place), condition.condition);
     case 'after':
       return keysetFilter(scope, condition);
+    case 'native':
+      return nativeForm(condition.term, 'document')(...condition.values) as Document;
     case 'matching':
       return matchingFilter(scope, condition);
   }

@@ -129,6 +129,7 @@ class Asking {
       case 'constant':
       case 'apart':
       case 'unchanged':
+      case 'native':
       case 'matching':
     }
   }

@@ -1,6 +1,14 @@
 import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import type { Condition, FieldPath } from '@viewset/core';
-import { isRelatedPath, type RelatedFilters, type RelatedPath, Scope } from '@viewset/core/backend';
+import {
+  isNativePath,
+  isRelatedPath,
+  nativeForm,
+  type NativePath,
+  type RelatedFilters,
+  type RelatedPath,
+  Scope,
+} from '@viewset/core/backend';
 import { collectionName } from '../mikro/collection.ts';
 import type { Document } from '../mikro/mongo-driver.ts';
 import { columnOf } from './column.ts';
@@ -36,7 +44,7 @@ export class MongoScope extends Scope<MongoScope, string> {
   /** What was found of related records before; undefined below the root of a command. */
   readonly keys: RelatedKeys | undefined;
   readonly #looked: { stages: Document[]; reads: number };
-  readonly #told = new Map<RelatedPath, string>();
+  readonly #told = new Map<RelatedPath | NativePath, string>();
 
   /**
    * @param prefix the path that leads here from the root of the command, with a dot at its end; empty at the root
@@ -74,14 +82,20 @@ export class MongoScope extends Scope<MongoScope, string> {
 
   /** The field of the value at the end of a path through to-one relations. */
   value(path: FieldPath): string {
-    if (!isRelatedPath(path)) {
+    if (!isRelatedPath(path) && !isNativePath(path)) {
       const { steps, property, isStored } = path;
       return isStored === true ? this.storedColumn(steps, property) : this.column(steps, property);
     }
     this.#looked.reads++;
     let field = this.#told.get(path);
-    if (field === undefined) this.#told.set(path, (field = this.context.addTold(this, path)));
+    if (field === undefined) this.#told.set(path, (field = this.#addComputed(path)));
     return field;
+  }
+
+  #addComputed(path: RelatedPath | NativePath): string {
+    if (!isNativePath(path)) return this.context.addTold(this, path);
+    const { term, values } = path.native;
+    return this.addField(nativeForm(term, 'document')(...values) as Document);
   }
 
   /** Adds a field that is computed of others, and returns its name. */

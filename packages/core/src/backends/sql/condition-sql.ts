@@ -54,6 +54,10 @@ export function writeCondition(out: SqlText, scope: SqlScope, condition: Conditi
     case 'after':
       out.append(keysetSql(scope, condition));
       break;
+    case 'native':
+      checkEntity(scope.meta, condition.meta);
+      out.append(scope.term(condition));
+      break;
     case 'matching': {
       const { meta, steps, converted } = condition;
       checkEntity(steps.at(-1)?.targetMeta ?? scope.meta, meta);
@@ -66,8 +70,7 @@ export function writeCondition(out: SqlText, scope: SqlScope, condition: Conditi
 }
 
 function writeMember(out: SqlText, scope: SqlScope, condition: Condition, around: 'and' | 'or'): void {
-  const isOneTerm = condition.kind === 'compare' || condition.kind === 'unchanged' || condition.kind === 'some';
-  if (isOneTerm || condition.kind === around) {
+  if (ONE_TERM.has(condition.kind) || condition.kind === around) {
     writeCondition(out, scope, condition);
   } else {
     out.add('(');
@@ -75,6 +78,9 @@ function writeMember(out: SqlText, scope: SqlScope, condition: Condition, around
     out.add(')');
   }
 }
+
+/** The kinds of conditions that stand beside others without parentheses. */
+const ONE_TERM: ReadonlySet<Condition['kind']> = new Set(['compare', 'unchanged', 'some', 'native']);
 
 function checkEntity(meta: EntityMetadata, of: EntityMetadata): void {
   if (of.root === meta.root) return;

@@ -9,10 +9,12 @@ import { ImproperlyConfigured } from '../../errors.ts';
 import { fieldType } from '../../fields/field-type.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
+import { isNativePath, nativeForm, type NativePath } from '../../language/native-term.ts';
 import { isRelatedPath, type RelatedPath } from '../../language/related-path.ts';
 import type { RelatedFilters } from '../entity-filters.ts';
 import { Scope } from '../scope.ts';
 import { tieOf } from '../tie.ts';
+import { VALUE } from './dialects/comparison.ts';
 import { quoted } from './dialects/dialect.ts';
 import { type EntityPlan, schemaOf, tableSql } from './entity-plan.ts';
 import { SqlText } from './sql-text.ts';
@@ -63,8 +65,15 @@ export class SqlScope extends Scope<SqlScope, Joined> {
   /** The value at the end of a path through to-one relations. */
   value(path: FieldPath): SqlText {
     if (isRelatedPath(path)) return this.context.writeTold(this, path);
+    if (isNativePath(path)) return this.term(path.native);
     const { steps, property, isStored } = path;
     return new SqlText().add(isStored === true ? this.storedColumn(steps, property) : this.column(steps, property));
+  }
+
+  /** A term about the record, in parentheses. */
+  term({ term, values }: NativePath['native']): SqlText {
+    const sql = nativeForm(term, 'sql')({ alias: this.alias, value: VALUE });
+    return new SqlText().add(`(${sql})`, values);
   }
 
   /** True if a relation was joined. */

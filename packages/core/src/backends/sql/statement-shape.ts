@@ -1,5 +1,6 @@
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
+import { isNativePath } from '../../language/native-term.ts';
 import type { OrderKey } from '../../language/order.ts';
 import type { RelatedProjection } from '../../language/projection.ts';
 import { countedRecords, isRelatedPath } from '../../language/related-path.ts';
@@ -45,7 +46,7 @@ export class StatementShape implements Shaped {
   /** Adds columns that are read. */
   addColumns(paths: readonly FieldPath[]): void {
     let known = columnKeys.get(paths);
-    if (known === undefined) columnKeys.set(paths, (known = paths.some(isRelatedPath) ? null : paths.map(idOf).join()));
+    if (known === undefined) columnKeys.set(paths, (known = paths.some(isComputed) ? null : paths.map(idOf).join()));
     if (known === null) {
       for (const path of paths) this.#addUse(path, this.#dialect.selected(path, COLUMN));
     } else this.#key += known + END;
@@ -54,7 +55,7 @@ export class StatementShape implements Shaped {
   addOrder(order: readonly OrderKey[]): void {
     for (const { path, descending } of order) {
       this.#key += descending ? '-' : '+';
-      if (isRelatedPath(path)) this.#addUse(path, this.#dialect.ordered(path, COLUMN, descending));
+      if (isComputed(path)) this.#addUse(path, this.#dialect.ordered(path, COLUMN, descending));
       else this.#key += idOf(path);
     }
     this.#key += END;
@@ -91,14 +92,18 @@ export class StatementShape implements Shaped {
       case 'after':
         this.#addPlace(condition);
         break;
+      case 'native':
+        this.#key += `:${idOf(condition.term)}${END}`;
+        this.addValues(condition.values);
+        break;
       default:
         this.#isWhole = false;
     }
   }
 
-  /** Adds a comparison of a column, which may be one that related records tell. */
+  /** Adds a comparison of a column, which may be one that is computed. */
   addComparison(path: FieldPath, { template, values }: Comparison): void {
-    if (isRelatedPath(path)) return this.#addUse(path, template, values);
+    if (isComputed(path)) return this.#addUse(path, template, values);
     this.#key += idOf(path) + template + END;
     this.addValues(values);
   }
@@ -123,8 +128,12 @@ export class StatementShape implements Shaped {
     this.#key += template + END;
   }
 
-  /** Adds the source of a value, and returns the values that stand wherever its SQL mentions it: those of related records that tell it. */
+  /** Adds the source of a value, and returns the values that stand wherever its SQL mentions it: those of what computes it. */
   #addSource(path: FieldPath): readonly unknown[] {
+    if (isNativePath(path)) {
+      this.#key += idOf(path.native.term);
+      return path.native.values;
+    }
     if (!isRelatedPath(path)) {
       this.#key += idOf(path);
       return [];
@@ -146,9 +155,14 @@ export class StatementShape implements Shaped {
   }
 }
 
+/** Tells if the SQL of a path binds values of its own. */
+function isComputed(path: FieldPath): boolean {
+  return isRelatedPath(path) || isNativePath(path);
+}
+
 /** Ends a part of a key: no SQL contains it. */
 const END = '\u0003';
-/** The parts of keys that stand for columns; null if related records tell one of them. */
+/** The parts of keys that stand for columns; null if one of them is computed. */
 const columnKeys = new WeakMap<readonly FieldPath[], string | null>();
 const ids = new WeakMap<object, string>();
 let lastId = 0;

@@ -41,6 +41,7 @@ import { type Operation, UPDATE_METHODS, type UpdateMethod } from '../request/op
 import { IDEMPOTENCY_RULE, type IdempotencyMode } from './idempotency.ts';
 import { SOFT_DELETE_RULE, type SoftDeleteOption } from '../visible/soft-delete.ts';
 import { HISTORY_RULE, type HistoryOption } from './record-history.ts';
+import { isTextSearch, type TextSearch } from '../../filters/text-search.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './view-documentation.ts';
 
 /** A text field to search: `name` contains the word, `^name` starts with it, `=name` equals it. */
@@ -299,8 +300,8 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   readonly operations?: readonly Operation[];
   /** The methods of `update`: PUT replaces a record, PATCH changes parts of it. A method that is left out gives 405. Default: both. */
   readonly updateMethods?: readonly UpdateMethod[];
-  /** Fields that `?search=` looks in. */
-  readonly searchFields?: readonly SearchField<Entity>[];
+  /** Fields that `?search=` looks in, or a search such as `fullText()` of `@viewset/full-text`. */
+  readonly searchFields?: readonly SearchField<Entity>[] | TextSearch<Entity>;
   /** Query parameter → lookup, `{ min_price: 'price__gte' }`, or `exists(…)`, `count(…)`, `[count(…), 'gte']`. */
   readonly filterFields?: FilterFields<Entity>;
   /** Fields that `?filter=` (JSON Logic) may name. Default: those that `filterFields` reaches. */
@@ -482,7 +483,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
     'a list of PUT, PATCH',
     (value) => isListOf(value, (item) => UPDATE_METHODS.includes(item as UpdateMethod)) && value.length > 0,
   ],
-  searchFields: TEXTS,
+  searchFields: [`${TEXTS[0]}, or a search`, (value) => TEXTS[1](value) || isTextSearch(value)],
   filterFields: byParameter('lookups'),
   jsonLogicFields: TEXTS,
   orderingFields: byParameter('fields'),

@@ -1,4 +1,3 @@
-import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { acceptedType } from '../../accepted-type.ts';
@@ -9,9 +8,10 @@ import { ImproperlyConfigured, InvalidUsage } from '../../errors.ts';
 import { FieldValueError } from '../../fields/field-value-error.ts';
 import { checkOptionsAreRead } from '../../filters/default-filters.ts';
 import { type Filter, type FilterClass, type FilterTarget, resolveOption } from '../../filters/filter.ts';
+import { isTextSearch, type TextSearch, type ViewSearch } from '../../filters/text-search.ts';
 import { InvalidUsageCollector } from '../../invalid-usage-collector.ts';
 import { orderKey } from '../../language/order.ts';
-import { checkValues, LIST } from '../../options.ts';
+import { checkValues, LIST, naming } from '../../options.ts';
 import { PageNames } from '../../pagination/page-names.ts';
 import type { Paginator, PaginatorClass } from '../../pagination/paginator.ts';
 import { invalidParameter, type ParameterDeclaration } from '../../parameters.ts';
@@ -72,7 +72,7 @@ export class RecordLists implements ListDefinition {
     const { name, records, options, operations, answers, context, isShown, envelope } = declarations;
     const answerParameters = answers.parametersOf('list');
     checkValues(name, options, LIST_RULES);
-    const target = filterTarget(name, records.meta, options, isShown);
+    const target = filterTarget(name, records, options, isShown);
     this.#filters = makeFilters(target, options, context.defaults.filters);
     this.export = makeExport(options);
     this.paginator = makePaginator(name, options, context, envelope);
@@ -252,16 +252,30 @@ export function narrowTo<Entity extends object>(given: QuerySet<Entity>, found: 
   return narrowed.filters !== undefined || given.filters === undefined ? narrowed : narrowed.withFilters(given.filters);
 }
 
-function filterTarget(name: string, meta: EntityMetadata, options: AnyModelOptions, isShown: IsShown): FilterTarget {
+function filterTarget(
+  name: string,
+  records: QuerySet<object>,
+  options: AnyModelOptions,
+  isShown: IsShown,
+): FilterTarget {
+  const { meta } = records;
+  const { searchFields = [] } = options;
   return {
     name,
     meta,
     isShown,
-    searchFields: options.searchFields ?? [],
+    ...(isTextSearch(searchFields)
+      ? { searchFields: [], search: makeSearch(name, records, searchFields) }
+      : { searchFields }),
     filterFields: options.filterFields ?? {},
     orderingFields: options.orderingFields ?? {},
     ...(options.jsonLogicFields === undefined ? {} : { jsonLogicFields: options.jsonLogicFields }),
   };
+}
+
+function makeSearch(name: string, records: QuerySet<object>, search: TextSearch<never>): ViewSearch {
+  const { meta, reader: em, database } = records;
+  return naming(name, () => search.forView({ name, meta, em, database }));
 }
 
 function makeFilters(target: FilterTarget, { filters }: AnyModelOptions, defaults: readonly FilterClass[]): Filter[] {

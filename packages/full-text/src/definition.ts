@@ -1,0 +1,81 @@
+import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import { fieldPath, ImproperlyConfigured, type TextSearch } from '@viewset/core';
+import type { FullTextLanguage } from './languages.ts';
+
+/** A field to search, as it was declared. */
+export interface WeightedField {
+  readonly name: string;
+  readonly weight: number;
+}
+
+/** What `fullText()` was told, checked. */
+export interface Declaration {
+  readonly fields: readonly WeightedField[];
+  readonly language: FullTextLanguage;
+  readonly name: string;
+}
+
+/** A search that `fullText()` has made. */
+export interface FullTextSearch<Entity = unknown> extends TextSearch<Entity> {
+  /** @internal */
+  readonly declaration: Declaration;
+}
+
+/** A field with its column. */
+export interface SearchedColumn extends WeightedField {
+  readonly column: string;
+}
+
+/** A search of one entity: everything that decides its index. */
+export interface Definition {
+  readonly meta: EntityMetadata;
+  readonly columns: readonly SearchedColumn[];
+  readonly language: FullTextLanguage;
+  readonly name: string;
+}
+
+/**
+ * Finds the columns of a declaration.
+ *
+ * @throws ImproperlyConfigured for a field that is no text column of the entity's own
+ */
+export function defineSearch(meta: EntityMetadata, { fields, language, name }: Declaration): Definition {
+  if (meta.view === true) {
+    throw new ImproperlyConfigured(`fullText(): ${meta.className} is a view of the database, which can have no index`);
+  }
+  const columns = fields.map((field) => ({ ...field, column: columnOf(meta, field.name) }));
+  return Object.freeze({ meta, columns, language, name });
+}
+
+function columnOf(meta: EntityMetadata, name: string): string {
+  const { steps, property, type } = fieldPath(meta, name, '__');
+  const refuse = (why: string): ImproperlyConfigured =>
+    new ImproperlyConfigured(`fullText(): "${name}" of ${meta.className} ${why}`);
+  if (steps.length > 0) {
+    throw refuse('leads to another entity; an index has the text columns of one entity, so name only those of its own');
+  }
+  if (!(name in meta.properties)) throw refuse('is part of an embeddable; name text columns of the entity itself');
+  if (type.kind !== 'string') throw refuse(`is of type ${type.kind}; name text columns`);
+  if (property.formula !== undefined) throw refuse('is a formula; name text columns');
+  if (isConverted(property)) throw refuse('is stored by a type of the application; name plain text columns');
+  const [column, ...others] = property.fieldNames;
+  if (column === undefined || others.length > 0) throw refuse('is not kept in one column');
+  return column;
+}
+
+/** A text that a type of the application makes may be anything in the database. */
+function isConverted({ customType }: EntityProperty): boolean {
+  if (customType === undefined) return false;
+  return !['StringType', 'TextType', 'CharacterType'].includes(customType.constructor.name);
+}
+
+/** Writes down what decides an index. It is kept with the index, so that another one is noticed. */
+export function definitionText({ columns, language }: Definition): string {
+  const fields = columns.map(({ column, weight }) => `${column}^${weight}`).join(', ');
+  return `fullText(${fields}; ${language})`;
+}
+
+/** The name of an index or a table that belongs to the table of an entity. */
+export function ownName({ meta, name }: Definition): string {
+  return `${meta.tableName}_${name}`;
+}

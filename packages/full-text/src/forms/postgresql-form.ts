@@ -1,0 +1,122 @@
+import type { EntityManager } from '@mikro-orm/core';
+import { ImproperlyConfigured, type NativeTerm } from '@viewset/core';
+import { type Definition, definitionText, ownName } from '../definition.ts';
+import { quotedPhrase, type SearchTerms } from '../terms.ts';
+import { type Form, type IndexState, literal, quoted, runAll } from './form.ts';
+
+/** PostgreSQL has four classes of words. */
+const LABELS = ['A', 'B', 'C', 'D'] as const;
+
+/** Part of a tsvector, in characters of its fields: a megabyte is the most that it may have, and a longer text could not be stored. */
+const MAX_CHARACTERS = 200_000;
+
+/** Separates words wherever it stands. To PostgreSQL, `and/or` is a file and `e.g` a host. The question mark is no part of either. */
+const PUNCTUATION = '!"#$%&\'()*+,-./:;<=>@[\\]^_`{|}~';
+
+/** A generated column of the type `tsvector`, with a GIN index. */
+export function postgreSqlForm(definition: Definition): Form {
+  const { name } = definition;
+  const column = quoted(name);
+  const query = (value: string): string => `websearch_to_tsquery('${configOf(definition)}', ${value})`;
+  const weights = rankWeights(definition);
+  const matches: NativeTerm = {
+    name: 'full text',
+    sql: ({ alias, value }) => `${alias}.${column} @@ ${query(value)}`,
+  };
+  const rank: NativeTerm = {
+    name: 'rank',
+    sql: ({ alias, value }) => `ts_rank(${weights}, ${alias}.${column}, ${query(value)})::float8`,
+  };
+  const statements = (isOutdated: boolean): readonly string[] => indexStatements(definition, isOutdated);
+  return {
+    matches,
+    rank,
+    values: valuesOf,
+    rankValues: valuesOf,
+    statements,
+    keeps: [name, ownName(definition)],
+    checkGenerator: () => {},
+    inspect: (em) => inspect(em, definition),
+    create: (em, isOutdated) => runAll(em, statements(isOutdated)),
+  };
+}
+
+/** Every word is quoted, so that none of them is an operator, and in small letters, as the column is. */
+function valuesOf({ required, excluded }: SearchTerms): readonly unknown[] {
+  const phrases = [...required.map(quotedPhrase), ...excluded.map((phrase) => `-${quotedPhrase(phrase)}`)];
+  return [phrases.join(' ').toLowerCase()];
+}
+
+function configOf({ language }: Definition): string {
+  return `pg_catalog.${language === 'none' ? 'simple' : language}`;
+}
+
+function weightsOf({ columns }: Definition): readonly number[] {
+  const weights = [...new Set(columns.map(({ weight }) => weight))].toSorted((a, b) => b - a);
+  if (weights.length <= LABELS.length) return weights;
+  throw new ImproperlyConfigured(
+    `fullText(): PostgreSQL knows at most ${LABELS.length} different weights; got ${weights.join(', ')}`,
+  );
+}
+
+/** `{D, C, B, A}`, none of them above 1. */
+function rankWeights(definition: Definition): string {
+  const weights = weightsOf(definition);
+  const [most = 1] = weights;
+  const shares = LABELS.map((_, index) => (weights[index] ?? 0) / most);
+  return `'{${shares.toReversed().join(', ')}}'`;
+}
+
+function tableSql({ meta }: Definition): string {
+  const hasSchema = meta.schema !== undefined && meta.schema !== '*';
+  return hasSchema ? `${quoted(meta.schema!)}.${quoted(meta.tableName)}` : quoted(meta.tableName);
+}
+
+function vectorSql(definition: Definition): string {
+  const { columns } = definition;
+  const weights = weightsOf(definition);
+  const length = Math.floor(MAX_CHARACTERS / columns.length);
+  const spaces = `repeat(' ', ${PUNCTUATION.length})`;
+  const parts = columns.map(({ column, weight }) => {
+    const text = `left(coalesce(${quoted(column)}::text, ''), ${length})`;
+    // The locale of the database may know no letters but those of ASCII.
+    const words = `lower(translate(${text}, ${literal(PUNCTUATION)}, ${spaces}) collate "und-x-icu")`;
+    return `setweight(to_tsvector('${configOf(definition)}', ${words}), '${LABELS[weights.indexOf(weight)]}')`;
+  });
+  return parts.join(FIELD_END);
+}
+
+/** Keeps a phrase from reaching from one field into the next. It is farther than a search has words, and no word to search for. */
+const FIELD_END = " || '.:100'::tsvector || ";
+
+function indexStatements(definition: Definition, isOutdated: boolean): readonly string[] {
+  const table = tableSql(definition);
+  const column = quoted(definition.name);
+  return [
+    ...(isOutdated ? [`alter table ${table} drop column if exists ${column}`] : []),
+    `alter table ${table} add column ${column} tsvector generated always as (${vectorSql(definition)}) stored`,
+    `comment on column ${table}.${column} is ${literal(definitionText(definition))}`,
+    `create index ${quoted(ownName(definition))} on ${table} using gin (${column})`,
+  ];
+}
+
+interface Found {
+  readonly table: string | null;
+  readonly column: string | null;
+  readonly definition: string | null;
+  readonly indexed: boolean;
+}
+
+async function inspect(em: EntityManager, definition: Definition): Promise<IndexState> {
+  const sql = `select c.oid::text as "table", a.attname::text as "column", col_description(a.attrelid, a.attnum) as "definition",
+    exists (select 1 from pg_index i join pg_class x on x.oid = i.indexrelid join pg_am m on m.oid = x.relam
+      where i.indrelid = a.attrelid and i.indisvalid and i.indpred is null and m.amname = 'gin' and a.attnum = any(i.indkey)) as "indexed"
+    from (select to_regclass(${literal(tableSql(definition))}) as oid) c
+    left join pg_attribute a on a.attrelid = c.oid and a.attname = ${literal(definition.name)} and not a.attisdropped`;
+  const [found] = (await em.getConnection().execute(sql)) as unknown as Found[];
+  if (found === undefined || found.table === null) return { kind: 'no table' };
+  if (found.column === null) return { kind: 'absent' };
+  if (found.definition === definitionText(definition)) return { kind: found.indexed ? 'current' : 'outdated' };
+  if (found.definition?.startsWith('fullText(') === true) return { kind: 'outdated' };
+  return { kind: 'foreign', problem: `its table has a column "${definition.name}" of another kind` };
+}

@@ -1,0 +1,102 @@
+import type { EntityManager, EntityName, MikroORM } from '@mikro-orm/core';
+import { ImproperlyConfigured, QuerySet } from '@viewset/core';
+import { defineSearch, type Definition, type FullTextSearch } from './definition.ts';
+import type { Form, IndexState } from './forms/form.ts';
+import { formOf } from './forms/form-of.ts';
+
+/** An application starts without its database too, and a hook of Fastify must not take ten seconds. */
+const MAX_WAIT_MS = 5000;
+
+/**
+ * Returns the statements that make the index of a search, in their order, for a migration: SQL, or commands of `mongosh`. It asks the
+ * database for nothing.
+ *
+ * @param orm decides the database
+ * @throws ImproperlyConfigured for fields that are no text columns of the entity
+ * @example
+ * const search = fullText<Book>(['title^2'], { language: 'english' });
+ * for (const sql of fullTextSchema(orm, Book, search)) console.log(`${sql};`);
+ * // alter table "book" add column "full_text" tsvector generated always as (setweight(to_tsvector(…), 'A')) stored;
+ * // comment on column "book"."full_text" is 'fullText(title^2; english)';
+ * // create index "book_full_text" on "book" using gin ("full_text");
+ */
+export function fullTextSchema<Entity extends object>(
+  orm: MikroORM,
+  entity: EntityName<Entity>,
+  search: FullTextSearch<Entity>,
+): readonly string[] {
+  return bind(orm, entity, search).form.statements(false);
+}
+
+/**
+ * Makes the index of a search in the database of the ORM, or replaces one of another definition, for tests and programs that call
+ * `orm.schema.update()`. It does nothing if the index is there. Call it after the table was made.
+ *
+ * @throws ImproperlyConfigured if something else has the name or the place of the index, and on SQLite if the schema generator of the ORM
+ * would not leave the index alone
+ * @example
+ * await orm.schema.update();
+ * await updateFullText(orm, Book, fullText<Book>(['title^2'], { language: 'english' }));
+ */
+export async function updateFullText<Entity extends object>(
+  orm: MikroORM,
+  entity: EntityName<Entity>,
+  search: FullTextSearch<Entity>,
+): Promise<void> {
+  const { definition, form } = bind(orm, entity, search);
+  form.checkGenerator(orm.em);
+  const state = await form.inspect(orm.em);
+  if (state.kind === 'current') return;
+  if (state.kind === 'foreign') throw new ImproperlyConfigured(`fullText(): ${foreignText(definition, state)}`);
+  await form.create(orm.em, state.kind === 'outdated');
+}
+
+function bind<Entity extends object>(
+  orm: MikroORM,
+  entity: EntityName<Entity>,
+  { declaration }: FullTextSearch<Entity>,
+): { readonly definition: Definition; readonly form: Form } {
+  const records = QuerySet.of(orm.em, entity);
+  const definition = defineSearch(records.meta, declaration);
+  return { definition, form: formOf(records.database, definition) };
+}
+
+/**
+ * Checks that the index of a view is there. A table that is not there yet, and a database that does not answer, are no faults of the index.
+ *
+ * @throws ImproperlyConfigured with the statements that make it
+ */
+export async function checkIndex(view: string, em: EntityManager, definition: Definition, form: Form): Promise<void> {
+  form.checkGenerator(em);
+  const state = await stateInTime(em, form);
+  if (state === undefined || state.kind === 'current' || state.kind === 'no table') return;
+  if (state.kind === 'foreign') {
+    throw new ImproperlyConfigured(`${view}: fullText(): ${foreignText(definition, state)}`);
+  }
+  const isOutdated = state.kind === 'outdated';
+  const { className } = definition.meta;
+  const problem = isOutdated
+    ? `the full-text index of ${className} is not the one that the view declares`
+    : `the full-text index of ${className} is missing`;
+  const statements = form.statements(isOutdated).map((statement) => `${statement};`);
+  throw new ImproperlyConfigured(
+    `${view}: ${problem}. To make it, run these statements, by updateFullText() or in a migration:\n${statements.join('\n')}`,
+  );
+}
+
+function foreignText({ meta }: Definition, { problem = '' }: IndexState): string {
+  return `${meta.className} cannot have the index: ${problem}; choose another "name"`;
+}
+
+/** Undefined if the database does not answer. */
+async function stateInTime(em: EntityManager, form: Form): Promise<IndexState | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, MAX_WAIT_MS, undefined);
+  });
+  try {
+    return await Promise.race([form.inspect(em).catch(() => undefined), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
