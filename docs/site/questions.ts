@@ -96,7 +96,7 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['tsvector', ['/full-text-search']],
   ['fts5', ['/full-text-search']],
   ['search by the beginning of a word', ['/how-to-full-text-search']],
-  ['order by relevance', ['/full-text-search#rank', '/full-text-search']],
+  ['order by relevance', ['/full-text-search']],
   ['elasticsearch', ['/full-text-search#a-search-engine', '/full-text-search']],
   ['attach a file from code', ['/how-to-file-from-code']],
   ['upload to S3', ['/how-to-upload-to-s3']],
