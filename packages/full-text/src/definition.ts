@@ -1,4 +1,4 @@
-import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { fieldPath, ImproperlyConfigured, type TextSearch } from '@viewset/core';
 import type { FullTextLanguage } from './languages.ts';
 
@@ -29,6 +29,8 @@ export interface SearchedColumn extends WeightedField {
 /** A search of one entity: everything that decides its index. */
 export interface Definition {
   readonly meta: EntityMetadata;
+  /** The schema of the table; undefined for the default one of the database. */
+  readonly schema: string | undefined;
   readonly columns: readonly SearchedColumn[];
   readonly language: FullTextLanguage;
   readonly name: string;
@@ -39,12 +41,22 @@ export interface Definition {
  *
  * @throws ImproperlyConfigured for a field that is no text column of the entity's own
  */
-export function defineSearch(meta: EntityMetadata, { fields, language, name }: Declaration): Definition {
+export function defineSearch(
+  em: EntityManager,
+  meta: EntityMetadata,
+  { fields, language, name }: Declaration,
+): Definition {
   if (meta.view === true) {
     throw new ImproperlyConfigured(`fullText(): ${meta.className} is a view of the database, which can have no index`);
   }
   const columns = fields.map((field) => ({ ...field, column: columnOf(meta, field.name) }));
-  return Object.freeze({ meta, columns, language, name });
+  return Object.freeze({ meta, schema: schemaOf(em, meta), columns, language, name });
+}
+
+/** An entity that names no schema is in that of the ORM. */
+function schemaOf(em: EntityManager, { schema }: EntityMetadata): string | undefined {
+  const named = schema !== undefined && schema !== '*' ? schema : (em.schema ?? em.config.getSchema());
+  return named === em.getPlatform().getDefaultSchemaName() ? undefined : named;
 }
 
 function columnOf(meta: EntityMetadata, name: string): string {

@@ -60,8 +60,8 @@ const MAX_WEIGHT = 1000;
  *   searchFields: fullText(['title^2'], { language: 'english' }),
  * }) {}
  * // GET /books?search=green tea -"black tea"
- * // … where t0."full_text" @@ websearch_to_tsquery('pg_catalog.english', $1)
- * //   order by ts_rank('{0, 0, 0, 1}', t0."full_text", websearch_to_tsquery('pg_catalog.english', $2)) desc, t0."id"
+ * // … where (t0."full_text" @@ websearch_to_tsquery('pg_catalog.english', $1) and querytree(…) <> 'T')
+ * //   order by ts_rank('{0, 0, 0, 1}', t0."full_text", websearch_to_tsquery('pg_catalog.english', $3)) desc, t0."id"
  */
 export function fullText<Entity>(
   fields: readonly FullTextField<Entity>[],
@@ -98,7 +98,7 @@ function readField(field: unknown): WeightedField {
 }
 
 function makeSearch(view: SearchedView, declaration: Declaration): ViewSearch {
-  const definition = defineSearch(view.meta, declaration);
+  const definition = defineSearch(view.em, view.meta, declaration);
   const form = formOf(view.database, definition);
   return {
     fields: declaration.fields.map(({ name }) => name),

@@ -48,7 +48,12 @@ export async function updateFullText<Entity extends object>(
   const state = await form.inspect(orm.em);
   if (state.kind === 'current') return;
   if (state.kind === 'foreign') throw new ImproperlyConfigured(`fullText(): ${foreignText(definition, state)}`);
-  await form.create(orm.em, state.kind === 'outdated');
+  try {
+    await form.create(orm.em, state.kind === 'outdated');
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if ((await form.inspect(orm.em)).kind !== 'current') throw error;
+  }
 }
 
 function bind<Entity extends object>(
@@ -57,7 +62,7 @@ function bind<Entity extends object>(
   { declaration }: FullTextSearch<Entity>,
 ): { readonly definition: Definition; readonly form: Form } {
   const records = QuerySet.of(orm.em, entity);
-  const definition = defineSearch(records.meta, declaration);
+  const definition = defineSearch(orm.em, records.meta, declaration);
   return { definition, form: formOf(records.database, definition) };
 }
 
@@ -78,9 +83,11 @@ export async function checkIndex(view: string, em: EntityManager, definition: De
   const problem = isOutdated
     ? `the full-text index of ${className} is not the one that the view declares`
     : `the full-text index of ${className} is missing`;
+  // Otherwise, each of two views would ask for the index of its own.
+  const hint = isOutdated ? `If it belongs to the search of another view, ${form.another}. ` : '';
   const statements = form.statements(isOutdated).map((statement) => `${statement};`);
   throw new ImproperlyConfigured(
-    `${view}: ${problem}. To make it, run these statements, by updateFullText() or in a migration:\n${statements.join('\n')}`,
+    `${view}: ${problem}. ${hint}To make it, run these statements, by updateFullText() or in a migration:\n${statements.join('\n')}`,
   );
 }
 

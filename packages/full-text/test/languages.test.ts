@@ -76,6 +76,8 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, 
   t.test('stop words alone find what the page says', async (t) => {
     t.same((await ask(app, { search: 'the' })).ids, database === 'sqlite' ? [cat] : []);
     t.same((await ask(app, { search: 'the cat' })).ids.includes(cat), true);
+    t.same((await ask(app, { search: 'the -cat' })).ids, []);
+    t.same((await ask(app, { search: '"the the" -dog' })).ids, []);
   });
 
   t.test('a word that is too long for an index is stored', async (t) => {

@@ -28,6 +28,8 @@ export interface Form {
   statements(isOutdated: boolean): readonly string[];
   /** The names of what the statements make. */
   readonly keeps: readonly string[];
+  /** Tells how two views of an entity have searches that differ. */
+  readonly another: string;
   /** @throws ImproperlyConfigured if the schema generator of the ORM would fail on the index, or drop parts of it */
   checkGenerator(em: EntityManager): void;
   /** Looks for the index. */

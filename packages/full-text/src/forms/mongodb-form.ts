@@ -46,12 +46,13 @@ export function mongoForm(definition: Definition): Form {
       const create = `${collection}.createIndex(${JSON.stringify(index.keys)}, ${JSON.stringify(index.options)})`;
       return isOutdated ? [`${collection}.dropIndex(${JSON.stringify(name)})`, create] : [create];
     },
+    another: 'declare the same search in both, as MongoDB allows one only',
     keeps: [name],
     checkGenerator: () => {},
     inspect: (em) => inspect(em, definition),
     create: async (em, isOutdated) => {
       const collection = collectionOf(em, definition);
-      if (isOutdated) await collection.dropIndex(name);
+      if (isOutdated) await dropIndex(collection, name);
       await collection.createIndex(index.keys, index.options);
     },
   };
@@ -106,6 +107,15 @@ async function inspect(em: EntityManager, definition: Definition): Promise<Index
     Object.keys(weights).length === columns.length &&
     columns.every(({ column, weight }) => weights[column] === weight);
   return { kind: isCurrent ? 'current' : 'outdated' };
+}
+
+/** Another process may have dropped it meanwhile. */
+async function dropIndex(collection: Collection, name: string): Promise<void> {
+  try {
+    await collection.dropIndex(name);
+  } catch (error) {
+    if ((error as { codeName?: unknown }).codeName !== 'IndexNotFound') throw error;
+  }
 }
 
 /** Undefined for a collection that is not there: MongoDB makes it with the first document. */

@@ -21,7 +21,8 @@ export function postgreSqlForm(definition: Definition): Form {
   const weights = rankWeights(definition);
   const matches: NativeTerm = {
     name: 'full text',
-    sql: ({ alias, value }) => `${alias}.${column} @@ ${query(value)}`,
+    // If all words to look for are stop words, those to exclude are left, which nearly every record passes. The tree of them is T.
+    sql: ({ alias, value }) => `(${alias}.${column} @@ ${query(value)} and querytree(${query(value)}) <> 'T')`,
   };
   const rank: NativeTerm = {
     name: 'rank',
@@ -31,9 +32,10 @@ export function postgreSqlForm(definition: Definition): Form {
   return {
     matches,
     rank,
-    values: valuesOf,
-    rankValues: valuesOf,
+    values: (terms) => [textOf(terms), textOf(terms)],
+    rankValues: (terms) => [textOf(terms)],
     statements,
+    another: 'give one of them a "name"',
     keeps: [name, ownName(definition)],
     checkGenerator: () => {},
     inspect: (em) => inspect(em, definition),
@@ -42,9 +44,9 @@ export function postgreSqlForm(definition: Definition): Form {
 }
 
 /** Every word is quoted, so that none of them is an operator, and in small letters, as the column is. */
-function valuesOf({ required, excluded }: SearchTerms): readonly unknown[] {
+function textOf({ required, excluded }: SearchTerms): string {
   const phrases = [...required.map(quotedPhrase), ...excluded.map((phrase) => `-${quotedPhrase(phrase)}`)];
-  return [phrases.join(' ').toLowerCase()];
+  return phrases.join(' ').toLowerCase();
 }
 
 function configOf({ language }: Definition): string {
@@ -67,9 +69,9 @@ function rankWeights(definition: Definition): string {
   return `'{${shares.toReversed().join(', ')}}'`;
 }
 
-function tableSql({ meta }: Definition): string {
-  const hasSchema = meta.schema !== undefined && meta.schema !== '*';
-  return hasSchema ? `${quoted(meta.schema!)}.${quoted(meta.tableName)}` : quoted(meta.tableName);
+function tableSql({ meta, schema }: Definition): string {
+  const table = quoted(meta.tableName);
+  return schema === undefined ? table : `${quoted(schema)}.${table}`;
 }
 
 function vectorSql(definition: Definition): string {

@@ -33,6 +33,7 @@ export function sqliteForm(definition: Definition): Form {
     values: valuesOf,
     rankValues: valuesOf,
     statements,
+    another: 'give one of them a "name"',
     keeps: [...objectsOf(definition).keys()],
     checkGenerator: (em) => checkGenerator(em, definition),
     inspect: (em) => inspect(em, definition, meta.tableName),
