@@ -7,6 +7,9 @@ import { formOf } from './forms/form-of.ts';
 /** An application starts without its database too, and a hook of Fastify must not take ten seconds. */
 const MAX_WAIT_MS = 5000;
 
+/** Other instances may make the index meanwhile. On MongoDB, each of them may end the work of the others once. */
+const MAX_ATTEMPTS = 5;
+
 /**
  * Returns the statements that make the index of a search, in their order, for a migration: SQL, or commands of `mongosh`. It asks the
  * database for nothing.
@@ -30,7 +33,8 @@ export function fullTextSchema<Entity extends object>(
 
 /**
  * Makes the index of a search in the database of the ORM, or replaces one of another definition, for tests and programs that call
- * `orm.schema.update()`. It does nothing if the index is there. Call it after the table was made.
+ * `orm.schema.update()`. It does nothing if the index is there. Call it after the table was made. Several instances
+ * of an application may call it at once.
  *
  * @throws ImproperlyConfigured if something else has the name or the place of the index, and on SQLite if the schema generator of the ORM
  * would not leave the index alone
@@ -45,14 +49,15 @@ export async function updateFullText<Entity extends object>(
 ): Promise<void> {
   const { definition, form } = bind(orm, entity, search);
   form.checkGenerator(orm.em);
-  const state = await form.inspect(orm.em);
-  if (state.kind === 'current') return;
-  if (state.kind === 'foreign') throw new ImproperlyConfigured(`fullText(): ${foreignText(definition, state)}`);
-  try {
-    await form.create(orm.em, state.kind === 'outdated');
-  } catch (error) {
-    // Another process may have made it meanwhile.
-    if ((await form.inspect(orm.em)).kind !== 'current') throw error;
+  for (let attempt = 1; ; attempt++) {
+    const state = await form.inspect(orm.em);
+    if (state.kind === 'current') return;
+    if (state.kind === 'foreign') throw new ImproperlyConfigured(`fullText(): ${foreignText(definition, state)}`);
+    try {
+      return await form.create(orm.em, state.kind === 'outdated');
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS) throw error;
+    }
   }
 }
 
