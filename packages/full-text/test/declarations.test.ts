@@ -148,6 +148,19 @@ t.test('a table in the schema of the ORM has its index there', { skip: skipPostg
   t.equal((await app.inject('/articles?search=oak')).json<{ results: unknown[] }>().results.length, 1);
 });
 
+t.test('two searches of a table with a long name have two indexes', { skip: skipPostgreSql() }, async (t) => {
+  const LongSchema = defineEntity({
+    name: 'Long',
+    tableName: 'l'.repeat(63),
+    properties: { id: p.integer().primary(), title: p.string() },
+  });
+  class Long extends LongSchema.class {}
+  LongSchema.setClass(Long);
+  const orm = await openPostgreSql(t, { entities: [Long] });
+  await updateFullText(orm, Long, fullText<Long>(['title']));
+  await t.resolves(updateFullText(orm, Long, fullText<Long>(['title'], { name: 'title_text' })));
+});
+
 t.test('a view whose filters do not search is refused', async (t) => {
   const orm = await openSqlite(t, { entities });
   await t.rejects(start(t, orm, fullText<Article>(['title']), [OrderingFilter]), {

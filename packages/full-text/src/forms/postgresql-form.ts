@@ -1,11 +1,13 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { ImproperlyConfigured, type NativeTerm } from '@viewset/core';
-import { type Definition, definitionText, ownName } from '../definition.ts';
+import { type Definition, definitionText } from '../definition.ts';
 import { quotedPhrase, type SearchTerms } from '../terms.ts';
 import { type Form, type IndexState, literal, quoted, runAll } from './form.ts';
 
 /** PostgreSQL has four classes of words. */
 const LABELS = ['A', 'B', 'C', 'D'] as const;
+
+const MAX_NAME_LENGTH = 63;
 
 /** Part of a tsvector, in characters of its fields: a megabyte is the most that it may have, and a longer text could not be stored. */
 const MAX_CHARACTERS = 200_000;
@@ -36,7 +38,7 @@ export function postgreSqlForm(definition: Definition): Form {
     rankValues: (terms) => [textOf(terms)],
     statements,
     another: 'give one of them a "name"',
-    keeps: [name, ownName(definition)],
+    keeps: [name, indexName(definition)],
     checkGenerator: () => {},
     inspect: (em) => inspect(em, definition),
     create: (em, isOutdated) => runAll(em, statements(isOutdated)),
@@ -74,6 +76,11 @@ function tableSql({ meta, schema }: Definition): string {
   return schema === undefined ? table : `${quoted(schema)}.${table}`;
 }
 
+/** PostgreSQL cuts off the end of a long name, which tells two searches of a table apart. */
+function indexName({ meta, name }: Definition): string {
+  return `${meta.tableName.slice(0, MAX_NAME_LENGTH - name.length - 1)}_${name}`;
+}
+
 function vectorSql(definition: Definition): string {
   const { columns } = definition;
   const weights = weightsOf(definition);
@@ -98,7 +105,7 @@ function indexStatements(definition: Definition, isOutdated: boolean): readonly 
     ...(isOutdated ? [`alter table ${table} drop column if exists ${column}`] : []),
     `alter table ${table} add column ${column} tsvector generated always as (${vectorSql(definition)}) stored`,
     `comment on column ${table}.${column} is ${literal(definitionText(definition))}`,
-    `create index ${quoted(ownName(definition))} on ${table} using gin (${column})`,
+    `create index ${quoted(indexName(definition))} on ${table} using gin (${column})`,
   ];
 }
 
