@@ -63,7 +63,7 @@ function expected(articles: readonly Model[], required: readonly string[], exclu
     .map(({ id }) => id);
 }
 
-forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm) => {
+forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, database) => {
   await updateFullText(orm, Article, fullText<Article>(['title^10', 'body']));
   const random = numbers(7);
   const pick = (count: number): string[] =>
@@ -211,6 +211,26 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm) 
     const long = em.create(Article, { title: 'long', body: `firstword ${words}`, topic: 'public', secret: '' });
     await em.flush();
     t.same(await found(app, 'firstword'), [long.id]);
+  });
+
+  t.test('phrases in long texts are found where the page says', async (t) => {
+    const texts = [`${'red ink '.repeat(300)} red unicorn`, `${'ab '.repeat(16_500)} green unicorn`];
+    const long = texts.map((body) => em.create(Article, { title: 'phrases', body, topic: 'public', secret: '' }));
+    await em.flush();
+    const isLimited = database === 'postgresql';
+    t.same(await found(app, '"red unicorn"'), isLimited ? [] : [long[0]?.id]);
+    t.same(await found(app, '"green unicorn"'), isLimited ? [] : [long[1]?.id]);
+    t.same(await found(app, '"red ink" unicorn'), [long[0]?.id]);
+    t.same(await found(app, 'green unicorn'), [long[1]?.id]);
+  });
+
+  t.test('texts that are not in NFC are found by words without accents alone', async (t) => {
+    const body = 'cafe\u0301 unaccented';
+    const made = em.create(Article, { title: 'form', body, topic: 'public', secret: '' });
+    await em.flush();
+    t.same(await found(app, body), []);
+    t.same(await found(app, 'caf\u00e9'), []);
+    t.same(await found(app, 'unaccented'), [made.id]);
   });
 });
 

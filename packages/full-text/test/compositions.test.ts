@@ -90,7 +90,7 @@ interface Listed {
   readonly next_cursor?: string | null;
 }
 
-forEachDatabase(t, { entities: [Shelf, Paper], orm: GENERATOR, onLibSql: true }, async (t, orm) => {
+forEachDatabase(t, { entities: [Shelf, Paper], orm: GENERATOR, onLibSql: true }, async (t, orm, database) => {
   await updateFullText(orm, Paper, search);
   const em = orm.em.fork();
   const shelves = ['one', 'two'].map((name) => em.create(Shelf, { name }));
@@ -154,5 +154,28 @@ forEachDatabase(t, { entities: [Shelf, Paper], orm: GENERATOR, onLibSql: true },
     t.equal((await app.inject({ method: 'DELETE', url: `/papers/${results[0]!.id}` })).statusCode, 204);
     t.same(await titles('/papers?search=leaf'), []);
     t.same(await titles('/papers/deleted?search=oak'), ['oak leaf']);
+  });
+
+  t.test('upserts and deletes past the views are seen, and with recursive triggers REPLACE too', async (t) => {
+    const [shelf] = shelves;
+    await orm.em.fork().upsert(Paper, { id: 900, title: 'yak', is_draft: false, shelf: one! });
+    await orm.em.fork().upsert(Paper, { id: 900, title: 'zebu', is_draft: false, shelf: one! });
+    t.same([await titles('/papers?search=yak'), await titles('/papers?search=zebu')], [[], ['zebu']]);
+    const rolledBack = orm.em.fork().transactional(async (inner) => {
+      await inner.nativeDelete(Paper, { id: 900 });
+      throw new Error('no');
+    });
+    await t.rejects(rolledBack, { message: 'no' });
+    t.same(await titles('/papers?search=zebu'), ['zebu']);
+    if (database === 'sqlite') {
+      const connection = orm.em.getConnection();
+      await connection.execute('pragma recursive_triggers = on');
+      await connection.execute(
+        `insert or replace into "paper" ("id", "title", "is_draft", "shelf_id") values (900, 'gnu', 0, ${shelf?.id})`,
+      );
+      t.same([await titles('/papers?search=zebu'), await titles('/papers?search=gnu')], [[], ['gnu']]);
+    }
+    await orm.em.fork().nativeDelete(Paper, { id: 900 });
+    t.same([await titles('/papers?search=zebu'), await titles('/papers?search=gnu')], [[], []]);
   });
 });
