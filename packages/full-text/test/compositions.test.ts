@@ -5,13 +5,15 @@ import {
   CursorPagination,
   DEFAULT_FILTERS,
   ModelViewSet,
+  Permission,
+  type PermissionView,
   readShape,
   Router,
   SearchFilter,
   viewset,
   writeShape,
 } from '@viewset/core';
-import fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyRequest, type LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { fullText, updateFullText } from '../src/index.ts';
@@ -58,6 +60,30 @@ class LoudViewSet extends ModelViewSet(Paper, {
   }
 }
 
+class OnShelfTwo extends Permission {
+  override scope(_request: FastifyRequest, view: PermissionView) {
+    return this.records<Paper>(view, { shelf__name: 'two' });
+  }
+}
+
+class Leaves extends Permission {
+  override scope(_request: FastifyRequest, view: PermissionView) {
+    return this.records<Paper>(view, { title: 'oak leaf' });
+  }
+}
+
+class SeenViewSet extends ModelViewSet(Paper, {
+  read: readShape(Paper, ['id', 'title']),
+  searchFields: search,
+  permissionClasses: [OnShelfTwo.or(Leaves)],
+}) {}
+
+class UnseenViewSet extends ModelViewSet(Paper, {
+  read: readShape(Paper, ['id', 'title']),
+  searchFields: search,
+  permissionClasses: [OnShelfTwo.not()],
+}) {}
+
 class Find extends SearchFilter {
   override readonly parameter = 'q';
   override readonly maximumWords = 2;
@@ -79,7 +105,9 @@ async function open(t: Test, orm: MikroORM): Promise<FastifyInstance> {
     .register('papers', PaperViewSet)
     .register('shelves/:shelf/papers', PaperViewSet)
     .register('loud', LoudViewSet)
-    .register('find', FindViewSet);
+    .register('find', FindViewSet)
+    .register('seen', SeenViewSet)
+    .register('unseen', UnseenViewSet);
   await app.register(router.plugin);
   await app.ready();
   return app;
@@ -122,6 +150,12 @@ forEachDatabase(t, { entities: [Shelf, Paper], orm: GENERATOR, onLibSql: true },
   t.test('below a parent, its own records are found', async (t) => {
     t.same((await titles(`/shelves/${one}/papers?search=oak`)).toSorted(), ['oak leaf', 'oak tree']);
     t.same(await titles(`/shelves/${two}/papers?search=leaf`), []);
+  });
+
+  t.test('scopes through relations narrow a search, also joined by or and negated', async (t) => {
+    t.same((await titles('/seen?search=oak')).toSorted(), ['oak', 'oak leaf']);
+    t.same(await titles('/seen?search=tree'), []);
+    t.same((await titles('/unseen?search=oak')).toSorted(), ['oak leaf', 'oak tree']);
   });
 
   t.test('records that are made of entities have a rank too', async (t) => {
