@@ -40,7 +40,7 @@ export function useLive(list: Operation, url: string | undefined, show: (body: u
   return isLive;
 }
 
-/** Shows each list, and undefined after the connection was lost. Ends when the API refuses it. */
+/** Shows each list, and undefined after the connection was lost. Ends when the API refuses it, or answers with no stream. */
 async function follow(list: Operation, url: string, signal: AbortSignal, show: (body: unknown) => void): Promise<void> {
   const { watch } = await loadScript<typeof liveScript>('live');
   const view = { list: (_query: unknown, options: object) => followList(list, url, options) };
@@ -49,8 +49,8 @@ async function follow(list: Operation, url: string, signal: AbortSignal, show: (
       for await (const body of watch(view, undefined, { signal })) show(unwrapped(body, list.wire));
     } catch (error) {
       show(undefined);
-      const { status } = error as Partial<Refusal>;
-      if (status !== undefined && status >= 400 && status < 500 && status !== 429) return;
+      const { status = 400 } = error as Partial<Refusal>;
+      if (status >= 400 && status < 500 && status !== 429) return;
     }
   }
 }
