@@ -170,7 +170,8 @@ export class DirectUpload extends PendingFile {
       return { key, name, size, type: await this.#field.typeOf(await headOf(store, key, size), this.type) };
     } catch (error) {
       await remove(key);
-      await this.release();
+      // It stays taken if the claims cannot be asked, and what has failed is told.
+      await this.release().catch(() => {});
       throw error;
     }
   }

@@ -444,6 +444,57 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     t.equal(await sweepUploads(store), 1);
     t.strictSame([...bucket.uploaded.keys()], ['something-else', keyOf(young)]);
   });
+
+  await t.test('shapes of several limits take an upload that one of them takes', async (t) => {
+    const screen = (maxBytes: number) => file({ store, maxBytes, types: ['image/*'], direct: true });
+    class StrictViewSet extends ModelViewSet(Ticket, {
+      read,
+      write: {
+        create: writeShape(Ticket, ['title'], { screen: screen(10) }),
+        update: writeShape(Ticket, ['title'], { screen: screen(MAX_BYTES) }),
+      },
+      allowAnonymous: true,
+    }) {}
+    app = await testApp(t, orm, [new Router({ prefix: 'api' }).register('strict', StrictViewSet)], {
+      options: { secret: SECRET },
+    });
+    t.equal((await ask({ size: MAX_BYTES + 1 }, undefined, 'strict')).statusCode, 413);
+    const { upload } = await uploaded({}, PNG, undefined, 'strict');
+    t.equal((await create({ upload }, undefined, 'strict')).statusCode, 413);
+    const { id } = (await send('POST', 'strict', { title: 'Old' })).json<{ id: number }>();
+    const changed = await send('PATCH', `strict/${id}`, { screen: { upload } });
+    t.equal(changed.statusCode, 200, changed.body);
+  });
+
+  await t.test('a shape that the body chooses does not fail before there is a body', async (t) => {
+    class ChosenViewSet extends ModelViewSet(Ticket, {
+      read,
+      write: { default: writeShape(Ticket, ['title']), pictured: write },
+      allowAnonymous: true,
+    }) {
+      override writeShapeFor({ body }: FastifyRequest) {
+        return (body as { title: string }).title.startsWith('Picture') ? 'pictured' : undefined;
+      }
+    }
+    app = await testApp(t, orm, [new Router({ prefix: 'api' }).register('chosen', ChosenViewSet)], {
+      options: { secret: SECRET },
+    });
+    const { upload } = await uploaded({}, PNG, undefined, 'chosen');
+    const made = await send('POST', 'chosen', { title: 'Picture', screen: { upload } });
+    t.equal(made.statusCode, 201, made.body);
+  });
+
+  await t.test('claims that cannot be given back hide no other fault', async (t) => {
+    class Forgetful extends MemoryStore {
+      override remove(): boolean {
+        throw new Error('the store is down');
+      }
+    }
+    app = await testApp(t, orm, [router()], { options: { secret: SECRET, store: new Forgetful() } });
+    const { upload } = await uploaded({}, Buffer.alloc(PNG.length, 'x'));
+    t.equal((await create({ upload })).statusCode, 415);
+    t.equal(bucket.files.size, 0);
+  });
 });
 
 t.test('what cannot work is refused at start', async (t) => {
@@ -452,6 +503,16 @@ t.test('what cannot work is refused at start', async (t) => {
     await errorAtStart(t, orm, TicketViewSet),
     /^TicketViewSet: direct uploads are encrypted with a secret of at/,
   );
+  const screen = (own: FileStore) => file({ store: own, maxBytes: 1, types: ['image/*'], direct: true });
+  class TwoStoresViewSet extends ModelViewSet(Ticket, {
+    read,
+    write: {
+      create: writeShape(Ticket, ['title'], { screen: screen(store) }),
+      update: writeShape(Ticket, ['title'], { screen: screen({ ...store }) }),
+    },
+    allowAnonymous: true,
+  }) {}
+  t.match(await errorAtStart(t, orm, TwoStoresViewSet, { secret: SECRET }), /have "screen" in two stores/);
   class OwnViewSet extends TicketViewSet {
     upload = action({}, () => null);
   }

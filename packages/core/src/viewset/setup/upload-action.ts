@@ -8,7 +8,7 @@ import type { Permission, PermissionView } from '../../permissions/permission.ts
 import { invalidInput } from '../../schema/error-details.ts';
 import type { FileBoundField } from '../../shapes/write/bound-write-shape.ts';
 import { HTTP_201_CREATED } from '../../status.ts';
-import { TAKING } from '../request/read-input.ts';
+import { TAKING, type TakingOperation } from '../request/read-input.ts';
 import { requestFor } from '../request/request-for.ts';
 import { uploadPlace, type ViewInput } from '../writes/view-input.ts';
 import { type Action, action } from './action.ts';
@@ -72,10 +72,10 @@ export function uploadActions(
     const wanted = given ?? names[0];
     const fields = await fieldsFor(request, view, input, permissions);
     if (fields.length === 0) throw permissionDenied(request);
-    const found = fields.find(({ sentAs }) => sentAs === wanted);
-    if (found === undefined) throw invalidInput('body', [{ path: '/field', message: 'must be one you may write' }]);
+    const found = fields.filter(({ sentAs }) => sentAs === wanted);
+    if (found.length === 0) throw invalidInput('body', [{ path: '/field', message: 'must be one you may write' }]);
     void reply.code(HTTP_201_CREATED);
-    return uploads.begin(found.file, uploadPlace(request, found.name), asked);
+    return beginForOne(found, ({ file, name }) => uploads.begin(file, uploadPlace(request, name), asked));
   });
   return new Map([['upload', begin]]);
 }
@@ -97,9 +97,41 @@ async function fieldsFor(
     const asked = requestFor(request, { plan, method: plan.method, params, onInputRead });
     const isAdmitted = await admits(permissions, asked, view, () => isUndecided);
     // The write itself is judged again, with its record and its body.
-    if (isAdmitted || isUndecided) fields.push(...input.of(asked, operation).shape.directFiles);
+    if (isAdmitted || isUndecided) fields.push(...filesOf(input, asked, operation, () => isUndecided));
   }
   return fields;
+}
+
+/** Lists the fields of the shape that a request would have; of all shapes that it could have, if its body or record has to tell. */
+function filesOf(
+  input: ViewInput,
+  asked: FastifyRequest,
+  operation: TakingOperation,
+  isUndecided: () => boolean,
+): readonly FileBoundField[] {
+  try {
+    const { shape } = input.of(asked, operation);
+    if (!isUndecided()) return shape.directFiles;
+  } catch (error) {
+    if (!isUndecided()) {
+      if (refusalStatus(error) === undefined) throw error;
+      return [];
+    }
+  }
+  return input.choicesFor(operation).flatMap(({ shape }) => shape.directFiles);
+}
+
+/** Begins an upload for the first of some fields of one name that takes it: shapes may have different limits. */
+async function beginForOne<Begun>(
+  [field, ...others]: readonly FileBoundField[],
+  begin: (field: FileBoundField) => Promise<Begun>,
+): Promise<Begun> {
+  try {
+    return await begin(field!);
+  } catch (error) {
+    if (others.length === 0 || refusalStatus(error) === undefined) throw error;
+    return beginForOne(others, begin);
+  }
 }
 
 /** The parameters of a path that names no record yet. */

@@ -131,6 +131,7 @@ export class ViewInput {
     if (fault !== undefined) throw new ImproperlyConfigured(fault);
     this.files = new Map(this.shapes.flatMap(({ files }) => [...files]));
     this.uploads = this.directFiles.length === 0 ? undefined : new DirectUploads(name, context);
+    checkStores(name, this.directFiles);
     const shaped = this.shapes.flatMap(({ fields }) => fields.map((field) => field.sentAs));
     const further = Object.keys(extra?.properties ?? {});
     const twice = further.find((field) => shaped.includes(field) || field in meta.properties);
@@ -297,6 +298,16 @@ export class ViewInput {
   #shapeOf(request: FastifyRequest, mode: BodyMode): BoundWriteShape<object> {
     return this.of(request, operationOf(mode)).shape;
   }
+}
+
+/** @throws ImproperlyConfigured if shapes have one file in different stores: an upload is asked for before its shape is known */
+function checkStores(owner: string, files: readonly FileBoundField[]): void {
+  const stores = new Map(files.map(({ name, file }) => [name, file.store]));
+  const other = files.find(({ name, file }) => stores.get(name) !== file.store);
+  if (other === undefined) return;
+  throw new ImproperlyConfigured(
+    `${owner}: the write shapes have "${other.name}" in two stores, and direct uploads need one store for it`,
+  );
 }
 
 /** Says what an upload of a request belongs to. */
