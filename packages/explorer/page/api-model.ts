@@ -154,7 +154,7 @@ function readOperation(document: ApiDocument, path: string, method: string, give
             type,
             required: given.requestBody?.required === true,
           },
-    isLive: response.content?.['text/event-stream'] !== undefined,
+    isLive: facts?.live === true,
     isTagged: response.headers?.['ETag'] !== undefined,
     answer: answeredInside ?? (pageMembers === undefined ? answer : usualPage(document, answer, pageMembers)),
     wire: {

@@ -77,6 +77,8 @@ export interface DocumentOperation {
     /** The members of a page by their usual names; null if a page has no such member. */
     readonly pageMembers?: Readonly<Record<string, string | null>>;
     readonly permissions: readonly string[];
+    /** True of a list that can be followed as it changes. */
+    readonly live?: boolean;
     /** The names of the shapes of the body, if it may have one of several. */
     readonly writeShapes?: readonly string[];
   };

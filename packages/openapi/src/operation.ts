@@ -37,7 +37,7 @@ export function describeOperation(plan: OperationPlan, needsToken: boolean, plan
 
 /** Says what no keyword of OpenAPI does, for programs that make pages or clients of the document. */
 function describeView(plan: OperationPlan): JsonObject {
-  const { view, action, variant, detail, permissions, envelope, pageMembers, writeShapes } = plan;
+  const { view, action, variant, detail, permissions, envelope, pageMembers, writeShapes, isLive } = plan;
   const { basename, entity, key } = view;
   return {
     view: basename,
@@ -49,6 +49,7 @@ function describeView(plan: OperationPlan): JsonObject {
     ...(envelope === undefined ? {} : { envelope }),
     ...(Object.keys(pageMembers).length === 0 ? {} : { pageMembers }),
     ...(writeShapes.length < 2 ? {} : { writeShapes }),
+    ...(isLive ? { live: true } : {}),
     permissions: permissions.map((permission) => permission.constructor.name),
   };
 }
@@ -61,19 +62,19 @@ function mapResponses(plan: OperationPlan, plans: PlansByPath): JsonObject {
     const example = jsonValue(documentation.examples.responses?.[Number(status)]);
     const worded = changeInside(schema, envelope, (inside) => withWords(inside, view.fieldWords));
     const answer = describeResponse(response, worded, example);
-    const streamed = plan.isLive && status === '200' ? withStream(answer) : answer;
+    const streamed = plan.isLive && status === '200' ? tellingOfStream(answer) : answer;
     return [status, { ...streamed, ...(links === undefined ? {} : { links }) }];
   });
   return Object.fromEntries(described) as JsonObject;
 }
 
-/** Adds the stream of a list that clients can follow. Its events are Server-Sent Events. */
-function withStream(answer: JsonObject): JsonObject {
-  const description = 'Events of the list: list, enter, change, leave, count, reset, end';
-  return {
-    ...answer,
-    content: { ...(answer['content'] as object), 'text/event-stream': { schema: { type: 'string', description } } },
-  };
+/**
+ * Tells of the stream of a list that clients can follow. As a media type of its own, it would make the answer of a list a text or a list to generated
+ * clients, which all ask for JSON.
+ */
+function tellingOfStream(answer: JsonObject): JsonObject {
+  const description = `${String(answer['description'])}. With "Accept: text/event-stream", the list and its changes as Server-Sent Events`;
+  return { ...answer, description };
 }
 
 /** Adds to an operation of the application's own what the library answers on its route, and if it needs a token. */
