@@ -109,7 +109,7 @@ async function write(orm: MikroORM): Promise<number> {
   return written;
 }
 
-/** Waits until the clients have what the database has, for half a minute. Returns the number of those that do not. */
+/** Waits until the clients have what the database has, for two minutes. Returns the number of those that do not. */
 async function settle(orm: MikroORM, followers: readonly Follower[]): Promise<number> {
   const wanted = new Map<number, string>();
   for (let room = 0; room < rooms; room++) {
@@ -117,7 +117,7 @@ async function settle(orm: MikroORM, followers: readonly Follower[]): Promise<nu
     wanted.set(room, found.map(({ id }) => id).join());
   }
   const differing = (): number => followers.filter(({ room, ids }) => ids.join() !== wanted.get(room)).length;
-  for (let tries = 0; tries < 60 && differing() > 0; tries++) await sleep(500);
+  for (let tries = 0; tries < 240 && differing() > 0; tries++) await sleep(500);
   return differing();
 }
 
