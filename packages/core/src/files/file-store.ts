@@ -154,11 +154,10 @@ function flydriveUploads(disk: FlydriveUploadDisk, folder: string, signUpload: S
       return typeof signed === 'string' ? { url: signed } : signed;
     },
     async copy(key, fileKey) {
-      if (!(await disk.exists(uploads + key))) return undefined;
       try {
         await disk.copy(uploads + key, folder + fileKey);
       } catch (error) {
-        // It may have been swept meanwhile.
+        // It was never sent, or has been swept.
         if (await disk.exists(uploads + key)) throw error;
         return undefined;
       }
