@@ -41,15 +41,14 @@ export class StagedFile extends PendingFile {
   static async stage(field: FileField, { name, type: claimed, content }: SentFile): Promise<StagedFile> {
     const path = join(tmpdir(), `viewset-${randomUUID()}`);
     const inspection = new Inspection(field, claimed);
+    const temporary = createWriteStream(path, { flags: 'wx', mode: 0o600 });
     try {
-      await pipeline(
-        content,
-        (chunks) => inspection.pass(chunks),
-        createWriteStream(path, { flags: 'wx', mode: 0o600 }),
-      );
+      await pipeline(content, (chunks) => inspection.pass(chunks), temporary);
       const { size, type } = inspection;
       return new StagedFile(field, path, { name: plainName(name), size, type });
     } catch (error) {
+      // The pipeline may fail while the file is only being made.
+      if (!temporary.closed) await new Promise((resolve) => temporary.once('close', resolve));
       await rm(path, { force: true });
       throw error;
     }
