@@ -2,6 +2,9 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 
 const agent = new Agent({ keepAlive: false, maxSockets: Infinity });
 
+/** As `fetch` of Node and browsers, a client does not wait for ever: a connection that a busy system drops is asked for again ever more rarely. */
+const ANSWER_WITHIN_MS = 10_000;
+
 interface EventData {
   readonly key: string;
   readonly index: number;
@@ -44,6 +47,7 @@ export class Follower {
     const resuming = this.#lastId === undefined ? {} : { 'last-event-id': this.#lastId };
     const headers = { accept: 'text/event-stream', ...resuming };
     const request = get(`${this.#url}?room=${this.room}`, { agent, headers }, (response) => {
+      clearTimeout(tooLate);
       this.#response = response;
       let text = '';
       response.setEncoding('utf8');
@@ -57,6 +61,7 @@ export class Follower {
       response.on('close', again);
     });
     request.on('error', again);
+    const tooLate = setTimeout(() => request.destroy(), ANSWER_WITHIN_MS);
   }
 
   #take(block: string): void {
