@@ -48,7 +48,7 @@ export class StagedFile extends PendingFile {
       return new StagedFile(field, path, { name: plainName(name), size, type });
     } catch (error) {
       // The pipeline may fail while the file is only being made.
-      if (!temporary.closed) await new Promise((resolve) => temporary.once('close', resolve));
+      if (!temporary.closed) await new Promise<void>((resolve) => temporary.once('close', resolve));
       await rm(path, { force: true });
       throw error;
     }
