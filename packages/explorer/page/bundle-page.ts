@@ -1,5 +1,6 @@
 import { build } from 'esbuild';
 import { fileURLToPath } from 'node:url';
+import { eachLater } from '../src/later-scripts.ts';
 import type { PageFiles } from '../src/page-files.ts';
 
 /** Bundles the page's scripts and its style, for browsers of the last three years. */
@@ -7,9 +8,8 @@ export async function bundlePage({ minify }: { readonly minify: boolean }): Prom
   const { outputFiles } = await build({
     entryPoints: {
       explorer: pathOf('main.tsx'),
-      qr: pathOf('qr.ts'),
-      live: pathOf('live.ts'),
       style: pathOf('style.css'),
+      ...eachLater((name) => pathOf(`${name}.ts`)),
     },
     outdir: pathOf('out'),
     bundle: true,
@@ -25,7 +25,11 @@ export async function bundlePage({ minify }: { readonly minify: boolean }): Prom
     logLevel: 'silent',
   });
   const textOf = (name: string): string => outputFiles.find(({ path }) => path.endsWith(name))!.text;
-  return { script: textOf('explorer.js'), qr: textOf('qr.js'), live: textOf('live.js'), style: textOf('style.css') };
+  return {
+    script: textOf('explorer.js'),
+    style: textOf('style.css'),
+    later: eachLater((name) => textOf(`${name}.js`)),
+  };
 }
 
 function pathOf(name: string): string {

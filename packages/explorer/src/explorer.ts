@@ -9,6 +9,7 @@ import {
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { type ExplorerOptions, resolveOptions } from './options.ts';
+import { eachLater } from './later-scripts.ts';
 import { htmlOf, type PageFacts } from './page-html.ts';
 import { type PageFiles, readPageFiles } from './page-files.ts';
 import { prefersHtml } from './prefers-html.ts';
@@ -53,7 +54,7 @@ export const explorer = fp(
     }
     const assets = await readPageFiles();
     const translation = options.texts === undefined ? undefined : await readTranslation(options.texts);
-    const paths = addAssets(app, options.assetsPath, { ...assets, texts: translation?.script });
+    const paths = addAssets(app, options.assetsPath, assets, translation?.script);
     const { noScript } = { ...texts, ...translation?.texts };
     const page = staticFile('text/html; charset=utf-8', htmlOf({ ...options, ...paths, noScript }));
     app.addHook('onRequest', (request, reply, done) => {
@@ -87,8 +88,9 @@ const ASSET_ROUTE: RouteShorthandOptions = { config: { public: true } };
 function addAssets(
   app: FastifyInstance,
   path: string,
-  { script, qr, live, style, texts: translated }: PageFiles & { readonly texts: string | undefined },
-): Pick<PageFacts, 'scriptUrl' | 'qrUrl' | 'liveUrl' | 'styleUrl' | 'textsUrl'> {
+  { script, style, later }: PageFiles,
+  translated: string | undefined,
+): Pick<PageFacts, 'scriptUrl' | 'styleUrl' | 'laterUrls'> {
   const add = (file: StaticFile, ending: string): string => {
     const url = `${path}/explorer-${file.tag.slice(1, 11)}.${ending}`;
     app.get(url, ASSET_ROUTE, async (request, reply) => {
@@ -100,9 +102,10 @@ function addAssets(
   const addScript = (text: string): string => add(staticFile('text/javascript; charset=utf-8', text), 'js');
   return {
     scriptUrl: addScript(script),
-    qrUrl: addScript(qr),
-    liveUrl: addScript(live),
-    textsUrl: translated === undefined ? undefined : addScript(translated),
     styleUrl: add(staticFile('text/css; charset=utf-8', style), 'css'),
+    laterUrls: {
+      ...eachLater((name) => addScript(later[name])),
+      ...(translated !== undefined && { texts: addScript(translated) }),
+    },
   };
 }

@@ -1,14 +1,12 @@
 import { ImproperlyConfigured } from '@viewset/core';
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { eachLater, type LaterScript } from './later-scripts.ts';
 
 /** The text of the page's scripts and of its style. */
 export interface PageFiles {
   readonly script: string;
-  /** Makes QR codes; loaded when one is shown. */
-  readonly qr: string;
-  /** Follows lists that are live; loaded when one is shown. */
-  readonly live: string;
   readonly style: string;
+  readonly later: Readonly<Record<LaterScript, string>>;
 }
 
 /**
@@ -28,12 +26,10 @@ export async function readPageFiles(): Promise<PageFiles> {
   }
 }
 
-async function builtFiles(folder: URL): Promise<PageFiles> {
+function builtFiles(folder: URL): PageFiles {
+  const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
   try {
-    const [script, qr, live, style] = await Promise.all(
-      ['explorer.js', 'qr.js', 'live.js', 'explorer.css'].map((name) => readFile(new URL(name, folder), 'utf8')),
-    );
-    return { script: script!, qr: qr!, live: live!, style: style! };
+    return { script: read('explorer.js'), style: read('explorer.css'), later: eachLater((name) => read(`${name}.js`)) };
   } catch (cause) {
     throw new ImproperlyConfigured('explorer: the page has not been built; run pnpm build', { cause });
   }

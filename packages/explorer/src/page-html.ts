@@ -1,16 +1,14 @@
+import type { LaterScript } from './later-scripts.ts';
+
 /** The facts that the page is told from outside. */
 export interface PageFacts {
   readonly title: string;
   readonly documentPath: string;
   readonly scriptUrl: string;
-  /** The URL of the script that makes QR codes. */
-  readonly qrUrl: string;
-  /** The URL of the script that follows lists. */
-  readonly liveUrl: string;
   readonly styleUrl: string;
+  /** The URLs of the scripts that the page loads later, by their names; `texts` has those that take the place of the page's own. */
+  readonly laterUrls: Readonly<Partial<Record<LaterScript | 'texts', string>>>;
   readonly language: string;
-  /** The URL of the module whose texts take the place of the page's own; undefined if they stay. */
-  readonly textsUrl: string | undefined;
   /** The sentence that is shown where scripts do not run. */
   readonly noScript: string;
 }
@@ -20,13 +18,8 @@ export interface PageFacts {
  * the script runs.
  */
 export function htmlOf(facts: PageFacts): string {
-  const { title, documentPath, scriptUrl, qrUrl, liveUrl, styleUrl, language, textsUrl, noScript } = facts;
-  const data = {
-    document: documentPath,
-    qr: qrUrl,
-    live: liveUrl,
-    ...(textsUrl === undefined ? {} : { texts: textsUrl }),
-  };
+  const { title, documentPath, scriptUrl, styleUrl, laterUrls, language, noScript } = facts;
+  const data = { document: documentPath, ...laterUrls };
   const attributes = Object.entries(data).map(([name, value]) => ` data-${name}="${escapeHtml(value)}"`);
   return `<!doctype html>
 <html lang="${escapeHtml(language)}">

@@ -6,10 +6,10 @@ import { bundlePage } from '../page/bundle-page.ts';
 const MAX_BYTES = 60_000;
 
 t.test('the page is small, and asks no other server', async (t) => {
-  const { script, qr, style } = await bundlePage({ minify: true });
+  const { script, style, later } = await bundlePage({ minify: true });
   const bytes = gzipSync(script).length + gzipSync(style).length;
   t.comment(`${bytes} bytes, minified and gzipped`);
-  t.comment(`${gzipSync(qr).length} bytes more where a QR code is shown`);
+  for (const [name, text] of Object.entries(later)) t.comment(`${gzipSync(text).length} bytes more with ${name}.js`);
   t.ok(bytes < MAX_BYTES, `${bytes} bytes must be fewer than ${MAX_BYTES}`);
   t.match(script, /^\/\*! Has Preact in it: MIT.*; and uqr: MIT/, 'the licence of what is in it asks to be told');
   t.notMatch(script, /\beval\(|new Function\(|localStorage/);
