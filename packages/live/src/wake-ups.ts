@@ -71,38 +71,31 @@ export function postgresWakeUps(connect: () => PostgresClient, channel = 'viewse
   let client: PostgresClient | undefined;
   return {
     listen(wake) {
-      let isEnded = false;
-      let timer: NodeJS.Timeout | undefined;
-      const start = (): void => {
+      return keepOpen((lost) => {
         const own = connect();
-        let isLost = false;
-        const again = (): void => {
-          // A connection says so more than once, the last time perhaps when there is a new one.
-          if (isLost) return;
-          isLost = true;
-          if (client === own) client = undefined;
-          own.end().catch(() => {});
-          if (!isEnded) timer = setTimeout(start, RECONNECT_MS);
-        };
+        let isConnected = false;
+        let isClosed = false;
         own.on('notification', wake);
-        own.on('error', again);
-        own.on('end', again);
+        own.on('error', lost);
+        own.on('end', lost);
         const listening = own.connect().then(async (): Promise<unknown> => {
+          // Nobody wants to hear any more.
+          if (isClosed) return own.end();
+          isConnected = true;
           await own.query(`listen ${channel}`);
-          // Nobody wants to hear any more: the connection that was on its way ends here.
-          if (isEnded || isLost) return own.end();
+          if (isClosed) return undefined;
           client = own;
           // Something may have been written while nobody listened, here or in another process: this wakes all of them, and itself.
           return own.query(`notify ${channel}`);
         });
-        listening.catch(again);
-      };
-      start();
-      return async () => {
-        isEnded = true;
-        clearTimeout(timer);
-        await client?.end().catch(() => {});
-      };
+        listening.catch(lost);
+        return async () => {
+          isClosed = true;
+          if (client === own) client = undefined;
+          // One that is on its way would keep its caller waiting; it ends once it is there.
+          if (isConnected) await own.end();
+        };
+      });
     },
     tell: () => client?.query(`notify ${channel}`),
   };
@@ -132,32 +125,43 @@ interface WatchedCollection {
 export function mongoWakeUps(collection: () => WatchedCollection): WakeUps {
   return {
     listen(wake) {
-      let isEnded = false;
-      let timer: NodeJS.Timeout | undefined;
-      let stream: ChangeStream;
-      const start = (): void => {
+      return keepOpen((lost) => {
         const own = collection().watch([{ $match: { operationType: 'insert' } }]);
-        let isLost = false;
-        const again = (): void => {
-          // A stream that fails is closed after that, perhaps when there is a new one.
-          if (isLost) return;
-          isLost = true;
-          own.close().catch(() => {});
-          if (!isEnded) timer = setTimeout(start, RECONNECT_MS);
-        };
         own.on('change', wake);
-        own.on('error', again);
-        own.on('close', again);
+        own.on('error', lost);
+        own.on('close', lost);
         // The stream has begun. Something may have been written before that.
         own.once('resumeTokenChanged', wake);
-        stream = own;
-      };
-      start();
-      return async () => {
-        isEnded = true;
-        clearTimeout(timer);
-        await stream.close().catch(() => {});
-      };
+        return () => own.close();
+      });
     },
+  };
+}
+
+/**
+ * Opens a connection, and opens it again some time after it is lost. Returns the function that closes it for good.
+ *
+ * @param open is given what to call when the connection is lost, and returns what closes it
+ */
+function keepOpen(open: (lost: () => void) => () => Promise<unknown>): () => Promise<void> {
+  let isEnded = false;
+  let timer: NodeJS.Timeout | undefined;
+  let close: () => Promise<unknown>;
+  const start = (): void => {
+    let isLost = false;
+    const own = open(() => {
+      // A connection says so more than once, the last time perhaps when there is a new one.
+      if (isLost) return;
+      isLost = true;
+      own().catch(() => {});
+      if (!isEnded) timer = setTimeout(start, RECONNECT_MS);
+    });
+    close = own;
+  };
+  start();
+  return async () => {
+    isEnded = true;
+    clearTimeout(timer);
+    await close().catch(() => {});
   };
 }
