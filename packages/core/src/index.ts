@@ -113,6 +113,7 @@ export type {
   KeptValues,
   ViewHistory,
 } from './viewset/setup/record-history.ts';
+export type { LivePlugin, Provided } from './viewset/setup/providers.ts';
 export type { SoftDeleteOption } from './viewset/visible/soft-delete.ts';
 export type { RecordWrite, WriteKind, WriteListener } from './viewset/writes/write-listener.ts';
 export { partOf, RequestPart, type RequestPartOptions } from './viewset/writes/request-part.ts';

@@ -42,10 +42,10 @@ const IN_ONE_TABLE: HistoryPlugin = {
 export const history = fp(
   async (app: FastifyInstance, options: object): Promise<void> => {
     checkOptionNames('history', options, []);
-    const { orm, histories } = app.viewset;
+    const { orm } = app.viewset;
     requireTransactions(orm, 'history');
     requireEntities(orm, 'history', '@viewset/history', [HistoryEntry]);
-    histories.set('history', IN_ONE_TABLE);
+    app.viewset.provide('history', IN_ONE_TABLE);
   },
   { name: '@viewset/history', fastify: '5.x', dependencies: ['@viewset/core'] },
 );

@@ -35,12 +35,11 @@ const loops = new WeakMap<object, Set<() => void>>();
 export const live = fp(
   async (app: FastifyInstance, given: LiveOptions): Promise<void> => {
     const options = resolveLiveOptions(given);
-    const { orm, writeListeners, live: support } = app.viewset;
+    const { orm, live: support } = app.viewset;
     requireTransactions(orm, 'live');
     requireEntities(orm, 'live', '@viewset/live', [ListChange, ListVersion]);
     const lists = new LiveLists(new ChangeLog(orm, app.log), options, app.log);
-    writeListeners.set('live', noteWrites);
-    support.send = senderTo(lists, support.freeSlot);
+    app.viewset.provide('live', { listener: noteWrites, send: senderTo(lists, support.freeSlot) });
     const woken = new Waking(options.wakeUps, () => lists.wake());
     const all = loops.get(orm.em.config) ?? new Set();
     loops.set(orm.em.config, all.add(woken.written));

@@ -18,7 +18,7 @@ t.test('a list that can be followed is JSON to generated clients, and says that 
   const orm = await openSqlite(t, { entities: [Note] });
   const router = new Router({ prefix: 'api' }).register('notes', Notes).register('others', Others);
   const app = await startApp(t, orm, (made) => {
-    made.viewset.writeListeners.set('live', async () => {});
+    made.viewset.provide('live', { listener: async () => {}, send: async (_request, reply) => reply.send('') });
     void made.register(router.plugin);
   });
   const document = await documentOf(app);

@@ -29,9 +29,9 @@ export type OutboxOptions = Partial<WorkerOptions>;
  */
 export const outbox = fp(
   async (app: FastifyInstance, options: OutboxOptions): Promise<void> => {
-    const { orm, writeListeners } = app.viewset;
+    const { orm } = app.viewset;
     checkOrm('outbox', orm);
-    writeListeners.set('emits', storeWrites);
+    app.viewset.provide('emits', storeWrites);
     const { handlers } = options;
     if (handlers === undefined) return checkOptionNames('outbox', options, []);
     const start = workerOf('outbox', orm, { log: app.log, ...options, handlers });

@@ -49,15 +49,12 @@ export interface LiveList {
 }
 
 /**
- * Answers a request for a list as `text/event-stream`, and returns the reply. A plugin sets it as `app.viewset.live.send`, before the routers are
- * registered. Only lists of views with the option `live` get there.
+ * Answers a request for a list as `text/event-stream`, and returns the reply. Only lists of views with the option `live` get there.
  */
 export type SendLiveList = (request: FastifyRequest, reply: FastifyReply, list: LiveList) => Promise<FastifyReply>;
 
-/** The part of an application that plugins use to send lists that are live. */
+/** The part of an application that plugins use whose answers last, such as lists that are live. */
 export interface LiveSupport {
-  /** Answers a request for a list as a stream; undefined if no plugin does. */
-  send: SendLiveList | undefined;
   /**
    * Identify the sender of a request that lasts once more, by the same headers. Each sets `request.user`, or throws Unauthorized. `auth` of
    * `@viewset/auth` adds its own.

@@ -2,6 +2,7 @@ import type { EntityManager, MikroORM } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import type { TSchema } from 'typebox';
+import type { ErrorFormat } from '../error-format.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { healthRoutes } from '../health/health-routes.ts';
 import { limitExports } from '../exports/export-slots.ts';
@@ -12,9 +13,8 @@ import { refuseLateOptions } from '../router/options-route.ts';
 import { RouteNames } from '../router/route-names.ts';
 import type { ParentDefinition } from '../viewset/visible/parent.ts';
 import type { ShownView } from '../viewset/visible/shown-view.ts';
+import { Providers } from '../viewset/setup/providers.ts';
 import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
-import type { Histories } from '../viewset/setup/record-history.ts';
-import type { WriteListeners } from '../viewset/writes/write-listener.ts';
 import type { OperationPlan } from '../operations/operation-plan.ts';
 import { routeResponses } from '../operations/operation-responses.ts';
 import type { RuleListFactory } from '../operations/declared-routes.ts';
@@ -40,11 +40,13 @@ export interface ViewsetInstance {
   readonly operations: readonly OperationPlan[];
   /** The names of all routers' routes. */
   readonly routeNames: RouteNames;
-  /** The plugins that are told of the writes of views, by the option of a view that asks for it. */
-  readonly writeListeners: WriteListeners;
-  /** The plugin that keeps the history of records. A plugin sets itself before the routers are registered. */
-  readonly histories: Histories;
-  /** What a plugin needs that sends lists which are live. */
+  /**
+   * Serves an option that views have: `emits`, `history` or `live`. A plugin calls it before the routers are registered.
+   *
+   * @throws ImproperlyConfigured if another plugin serves the option
+   */
+  readonly provide: Providers['provide'];
+  /** What a plugin needs whose answers last. */
   readonly live: LiveSupport;
   /**
    * Lists the responses of a route that belongs to no view, by status, for documents. It has the responses that the route's schema
@@ -62,6 +64,8 @@ export interface ViewsetInstance {
   readonly plannedRoutes: readonly PlannedRoute[];
   /** @internal */
   readonly addRoute: (route: PlannedRoute) => void;
+  /** @internal What `provide` was given. */
+  readonly providers: Providers;
   /** @internal */
   readonly shownViews: Map<object, ShownView<ParentDefinition>>;
   /** @internal */
@@ -128,15 +132,11 @@ export const viewset = fp(
       operations.push(route.plan);
     };
     const routeNames = new RouteNames();
-    const live: LiveSupport = { send: undefined, identify: new Set(), freeSlot };
+    const live: LiveSupport = { identify: new Set(), freeSlot };
+    const providers = new Providers();
     refuseLateOptions(app, plannedRoutes);
     const responsesOf = (route: RouteOptions): OperationPlan['responses'] =>
       routeResponses(route, throttles.makeRules([]), defaults);
-    const { errorFormat } = defaults;
-    const errorResponses: ViewsetInstance['errorResponses'] = (statuses) =>
-      Object.fromEntries(
-        statuses.flatMap((status) => errorFormat.statusesFor(status)).map((status) => [status, errorFormat.schema]),
-      );
     app.decorate(
       'viewset',
       Object.freeze({
@@ -146,15 +146,15 @@ export const viewset = fp(
         operations,
         routeNames,
         responsesOf,
-        errorResponses,
+        errorResponses: errorResponsesIn(defaults.errorFormat),
         admitsSender: async (request: FastifyRequest, plan: OperationPlan) => {
           const route = routeOf.get(plan);
           return route !== undefined && admitsSender(route, request);
         },
         plannedRoutes,
         addRoute,
-        writeListeners: new Map(),
-        histories: new Map(),
+        provide: providers.provide,
+        providers,
         live,
         shownViews: new Map(),
         makeRules: throttles.makeRules,
@@ -165,6 +165,13 @@ export const viewset = fp(
   },
   { name: '@viewset/core', fastify: '5.x' },
 );
+
+function errorResponsesIn(format: ErrorFormat): ViewsetInstance['errorResponses'] {
+  return (statuses) =>
+    Object.fromEntries(
+      statuses.flatMap((status) => format.statusesFor(status)).map((status) => [status, format.schema]),
+    );
+}
 
 /** An ORM that no backend serves is refused by the views alone. */
 async function startDatabase(app: FastifyInstance, orm: MikroORM): Promise<void> {

@@ -300,23 +300,12 @@ export class Router<const Default extends EnvelopeOption = never> {
 
   /** Plans the routes of a view at its place, and takes their names. */
   #plan(app: FastifyInstance, { path, basename, view, parent }: Registration, takenIds: Set<string>): PlannedRoute[] {
-    const {
-      orm,
-      defaults,
-      writeListeners,
-      histories,
-      makeRules,
-      store,
-      routeNames,
-      addRoute: addPlanned,
-      shownViews,
-    } = app.viewset;
+    const { orm, defaults, providers, makeRules, store, routeNames, addRoute: addPlanned, shownViews } = app.viewset;
     const context = {
       orm,
       log: app.log,
       defaults: { ...defaults, envelope: this.#envelope },
-      writeListeners,
-      histories,
+      providers,
       store,
       path: this.#fullPath(app, path),
       ignoresTrailingSlash: ignoresTrailingSlash(app),

@@ -505,8 +505,7 @@ export abstract class ModelViewSetBase<
 
   /** Sends the list as it changes. */
   #stream(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { send } = request.server.viewset.live;
-    if (send === undefined) throw new TypeError(`${this.name}: no plugin sends live lists`);
+    const { send } = this.#resource.livePlugin!;
     if (request.reader.isInTransaction()) {
       // What hooks have said to the database holds in that transaction alone, such as the user of row-level security.
       throw new ImproperlyConfigured(

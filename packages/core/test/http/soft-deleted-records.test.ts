@@ -386,7 +386,7 @@ forEachDatabase(t, { entities: [Shelf, Page, Link, Slip, Scan] }, async (t, orm,
     }) {}
     await orm.schema.clear();
     const app = await testApp(t, orm, [new Router().register('pages', Pages)], {
-      before: (server) => void server.viewset.writeListeners.set('emits', async (writes) => void told.push(writes)),
+      before: (server) => server.viewset.provide('emits', async (writes) => void told.push(writes)),
     });
     const id = await make({ title: 'Tea' });
     await app.inject({ method: 'DELETE', url: `/pages/${id}` });

@@ -19,7 +19,7 @@ const write = writeShape(Book, ['title', 'pages']);
 
 const startWith = (t: Test, orm: Parameters<typeof testApp>[1], View: new () => ViewSet, listener: WriteListener) =>
   testApp(t, orm, [new Router().register('books', View)], {
-    before: (app) => void app.viewset.writeListeners.set('emits', listener),
+    before: (app) => app.viewset.provide('emits', listener),
   });
 
 forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
@@ -90,4 +90,16 @@ t.test('a misspelt kind does not compile, and is refused', async (t) => {
     () => ModelViewSet(Book, { read, write, emits: ['create'] }),
     { message: /"emits" must be a list of created, updated, deleted/ },
   );
+});
+
+t.test('an option is served by one plugin', async (t) => {
+  const orm = await openSqlite(t, { entities: LIBRARY });
+  const listener: WriteListener = async () => {};
+  const app = await testApp(t, orm, []);
+  app.viewset.provide('emits', listener);
+  app.viewset.provide('emits', listener);
+  t.throws(() => app.viewset.provide('emits', async () => {}), {
+    name: 'ImproperlyConfigured',
+    message: 'viewset: two plugins serve the option "emits" of views; register one of them',
+  });
 });

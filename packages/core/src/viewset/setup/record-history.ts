@@ -84,14 +84,11 @@ export interface ViewHistory {
   valuesOf(request: FastifyRequest, key: unknown, entry: string): Promise<KeptValues | undefined>;
 }
 
-/** Keeps the history of views with the option `history`: `history` of `@viewset/history` is one. It stands in `app.viewset.histories`. */
+/** Keeps the history of views with the option `history`: `history` of `@viewset/history` is one. `app.viewset.provide` takes it. */
 export interface HistoryPlugin {
   /** Makes the history of a view, when the view is registered. */
   keep(view: HistoryView): ViewHistory;
 }
-
-/** The plugin of an application, by the option of a view that asks for it. */
-export type Histories = Map<'history', HistoryPlugin>;
 
 /** The method of a view that writes values of its history; a symbol, so that a view can have a member of any name. */
 export const REVERT: unique symbol = Symbol('viewset.revert');
@@ -139,16 +136,11 @@ export class RecordHistory {
   readonly #history: ViewHistory;
 
   /** @throws ImproperlyConfigured for a view whose code may hide what a history would tell, and for an option that its shapes cannot serve */
-  constructor(declarations: HistoryDeclarations, option: HistoryOption, plugin: HistoryPlugin | undefined) {
+  constructor(declarations: HistoryDeclarations, option: HistoryOption, plugin: HistoryPlugin) {
     const { view, meta, answers } = declarations;
     const owner = `${view.name}: option "history"`;
     if (isRecord(option)) checkOptions(`${view.name}.history`, option, { at: BOOLEAN, revert: BOOLEAN });
     const { at = false, revert = false } = isRecord(option) ? option : {};
-    if (plugin === undefined) {
-      throw new ImproperlyConfigured(
-        `${owner} needs a plugin that keeps it; register one between viewset and the router, such as history of @viewset/history`,
-      );
-    }
     checkView(owner, declarations);
     this.#declarations = declarations;
     this.#kept = keptFields(meta, answers.defaultFor('retrieve').shape);

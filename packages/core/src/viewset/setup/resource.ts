@@ -32,7 +32,8 @@ import type { AnyModelOptions } from './model-viewset-options.ts';
 import { Nesting } from '../visible/nesting.ts';
 import { namedShapes } from '../request/named-shapes.ts';
 import { RecordKey } from '../visible/record-key.ts';
-import { RecordHistory, type HistoricView, type HistoryOption, type HistoryPlugin } from './record-history.ts';
+import type { LivePlugin, Providers } from './providers.ts';
+import { RecordHistory, type HistoricView, type HistoryOption } from './record-history.ts';
 import { RecordLists } from './record-lists.ts';
 import { SoftDelete } from '../visible/soft-delete.ts';
 import { Selections } from '../answers/selections.ts';
@@ -48,7 +49,7 @@ import type { Preconditions } from '../writes/writing-definition.ts';
 import { permissionsOf, type ViewContext, type ViewDefinition } from './view-definition.ts';
 import { type InputPlace, type TakingView, ViewInput } from '../writes/view-input.ts';
 import { ViewSchemas } from './view-schemas.ts';
-import { type ListenersByOperation, listenersOf } from '../writes/write-listener.ts';
+import { type ListenersByOperation, listenersOf, type WriteKind } from '../writes/write-listener.ts';
 import { WritePlan } from '../writes/write-plan.ts';
 
 /** The part of a view that its resource asks. */
@@ -86,6 +87,8 @@ export class Resource implements ViewDefinition {
   readonly listeners: ListenersByOperation;
   /** The history of the records; undefined if the view keeps none. */
   readonly history: RecordHistory | undefined;
+  /** The plugin that serves the option `live`; undefined if the view does not have it. */
+  readonly livePlugin: LivePlugin | undefined;
   readonly writes: WritePlan;
   /** The routes that the declarations bring along: those that send the record's files, and that restore it. */
   readonly actions: ReadonlyMap<string, Action>;
@@ -127,10 +130,7 @@ export class Resource implements ViewDefinition {
     this.nesting = parent === undefined ? undefined : new Nesting(name, meta, parent);
     const taken = this.nesting === undefined ? [] : [this.nesting.relation];
 
-    const creationFault: InputPlace['creationFault'] = (shape, filled) =>
-      operations.includes('create')
-        ? faultOfCreation({ name, orm, meta, input: shape, customized, filled })
-        : undefined;
+    const creationFault: InputPlace['creationFault'] = (shape, filled) => this.#creationFault(shape, filled);
     const owned = fillsOf(this.permissions, meta);
     const input =
       options.write === undefined
@@ -154,15 +154,16 @@ export class Resource implements ViewDefinition {
 
     this.preconditions = preconditionsOf(name, options, meta, context.defaults.tagOf);
     this.bulk = options.bulk === undefined ? undefined : this.#makeBulk(options.bulk);
-    this.history = this.#makeHistory(view, options.history, context.histories.get('history'));
+    this.history = this.#makeHistory(view, options.history, context.providers);
+    this.livePlugin = (options.live ?? false) === false ? undefined : context.providers.needed('live', name);
     this.actions = this.#makeActions(view, context);
-    this.listeners = listenersOf(this, options, context.writeListeners);
+    this.listeners = this.#makeListeners(options.emits, context.providers);
     this.writes = new WritePlan(this);
 
-    const isShown = shownByAll(meta, shapes.values());
     const { envelope, answers } = this;
-    const declared = { options, operations, customized, key, answers, isShown, envelope };
-    this.lists = new RecordLists({ name, records, context, ...declared });
+    const isShown = shownByAll(meta, shapes.values());
+    const declared = { name, options, operations, customized, key, answers, isShown, envelope };
+    this.lists = new RecordLists({ records, context, ...declared });
     this.schemas = new ViewSchemas(this);
     this.summary = options.summary === undefined ? undefined : this.#makeSummary(options.summary);
   }
@@ -213,14 +214,22 @@ export class Resource implements ViewDefinition {
     );
   }
 
-  #makeHistory(
-    view: HistoricView,
-    option: HistoryOption = false,
-    plugin: HistoryPlugin | undefined,
-  ): RecordHistory | undefined {
-    const { meta, pk, operations, customized, answers, input, softDelete } = this;
+  #creationFault(...[input, filled]: Parameters<InputPlace['creationFault']>): string | undefined {
+    const { name, orm, meta, operations, customized } = this;
+    if (!operations.includes('create')) return undefined;
+    return faultOfCreation({ name, orm, meta, input, customized, filled });
+  }
+
+  #makeHistory(view: HistoricView, option: HistoryOption = false, providers: Providers): RecordHistory | undefined {
+    const { name, meta, pk, operations, customized, answers, input, softDelete } = this;
     if (option === false) return undefined;
+    const plugin = providers.needed('history', name);
     return new RecordHistory({ view, meta, pk, operations, customized, answers, input, softDelete }, option, plugin);
+  }
+
+  #makeListeners(kinds: readonly WriteKind[] = [], providers: Providers): ListenersByOperation {
+    const emits = kinds.length === 0 ? undefined : { kinds, listener: providers.needed('emits', this.name) };
+    return listenersOf(this, { emits, history: this.history?.listener, live: this.livePlugin?.listener });
   }
 
   #makeSoftDelete(option: string | { readonly property: string }): SoftDelete {

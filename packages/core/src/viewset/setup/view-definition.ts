@@ -12,7 +12,8 @@ import type { Store } from '../../stores/store.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
 import type { Action } from './action.ts';
 import type { Idempotency } from './idempotency.ts';
-import type { Histories, RecordHistory } from './record-history.ts';
+import type { Providers } from './providers.ts';
+import type { RecordHistory } from './record-history.ts';
 import type { Customized } from '../request/customized.ts';
 import type { ExportFormat } from '../../exports/list-export.ts';
 import type { LiveOption } from '../../live/live-list.ts';
@@ -25,7 +26,6 @@ import type { ReadInput } from '../request/read-input.ts';
 import type { KeyDefinition } from '../visible/record-key.ts';
 import type { ShownView } from '../visible/shown-view.ts';
 import type { SoftDelete } from '../visible/soft-delete.ts';
-import type { WriteListeners } from '../writes/write-listener.ts';
 import type { Preconditions } from '../writes/writing-definition.ts';
 import type { FormFields, ViewInput } from '../writes/view-input.ts';
 import type { WritePlan } from '../writes/write-plan.ts';
@@ -56,10 +56,8 @@ export interface ViewContext {
   /** The log of the application. */
   readonly log: FastifyBaseLogger;
   readonly defaults: ViewDefaults;
-  /** The plugins that take what views tell of their writes. */
-  readonly writeListeners: WriteListeners;
-  /** The plugin that keeps the history of records. */
-  readonly histories: Histories;
+  /** The plugins that serve options of views. */
+  readonly providers: Providers;
   /** The store of the application: what it counts and keeps for a while. */
   readonly store: Store;
   /** Path of the collection, `/api/products`. */

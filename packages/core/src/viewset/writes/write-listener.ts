@@ -2,7 +2,6 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { isListOf, type OptionRule } from '../../options.ts';
-import type { LiveOption } from '../../live/live-list.ts';
 import type { Customized } from '../request/customized.ts';
 import { byName, type Operation, type WriteOperation, WRITES } from '../request/operation.ts';
 
@@ -43,21 +42,15 @@ export interface RecordWrite {
  * Is told of the records that a request has written, within the transaction and before its commit. What it writes by `request.em` is committed or
  * rolled back with them. What it throws rolls the write back.
  *
- * A plugin sets its listener in `app.viewset.writeListeners`, before the routers are registered. Only views with the option of that name tell it.
+ * A plugin gives its listener to `app.viewset.provide`, before the routers are registered. Only views with the option of that name tell it.
  *
  * @example
  * const noted: WriteListener = async (writes) => {
  *   for (const { kind, meta, key, request } of writes) request.log.info({ kind, entity: meta.className, key });
  * };
- * app.viewset.writeListeners.set('emits', noted);
+ * app.viewset.provide('emits', noted);
  */
 export type WriteListener = (writes: readonly RecordWrite[]) => Promise<void>;
-
-/** The listeners of an application, by the option of a view that asks for them. */
-export type WriteListeners = Map<ListeningOption, WriteListener>;
-
-/** The options of a view that ask for a listener. */
-export type ListeningOption = 'emits' | 'live';
 
 /** A listener, and the option by which a view asks for it. */
 export interface AskedListener {
@@ -72,59 +65,39 @@ interface TellingView {
   readonly name: string;
   readonly operations: readonly Operation[];
   readonly customized: Customized;
-  /** The history of the view's records; undefined if it has none. */
-  readonly history: { readonly listener: WriteListener } | undefined;
 }
 
-/** The options of a view that say of which writes it tells. */
-interface TellingOptions {
-  readonly emits?: readonly WriteKind[];
-  readonly live?: LiveOption;
+/** Those who hear of the writes of a view; undefined if the view does not ask for one. */
+interface Hearers {
+  /** Hears of these kinds alone. */
+  readonly emits: { readonly kinds: readonly WriteKind[]; readonly listener: WriteListener } | undefined;
+  readonly history: WriteListener | undefined;
+  readonly live: WriteListener | undefined;
 }
 
-/** Returns the listeners of a view. Throws ImproperlyConfigured for kinds of which it cannot tell, or if nobody would be told. */
-export function listenersOf(
-  view: TellingView,
-  { emits = [], live = false }: TellingOptions,
-  listeners: WriteListeners,
-): ListenersByOperation {
-  const { name, operations, history } = view;
-  const emitted = neededListener(`${name}: option "emits"`, emits.length > 0, listeners.get('emits'), EVENTS);
-  const following = neededListener(`${name}: option "live"`, live !== false, listeners.get('live'), LISTS);
+/** Returns the listeners of a view. Throws ImproperlyConfigured for kinds of which it cannot tell. */
+export function listenersOf(view: TellingView, { emits, history, live }: Hearers): ListenersByOperation {
+  const { name, operations } = view;
   return byName(WRITES, (operation) => {
     const asked: AskedListener[] = [];
     const isOffered = operations.includes(operation);
-    if (emitted !== undefined && emits.includes(KIND_OF[operation])) {
+    if (emits?.kinds.includes(KIND_OF[operation]) === true) {
       const owner = `${name}: option "emits" has "${KIND_OF[operation]}"`;
       if (!isOffered) throw new ImproperlyConfigured(`${owner}, but the view has no operation "${operation}"`);
       checkTells(view, owner, operation);
-      asked.push({ option: 'emits', listener: emitted });
+      asked.push({ option: 'emits', listener: emits.listener });
     }
-    if (history !== undefined) {
-      if (isOffered) checkTells(view, `${name}: the view has "history"`, operation);
+    for (const [option, listener] of [
+      ['history', history],
+      ['live', live],
+    ] as const) {
+      if (listener === undefined) continue;
       // A record that is restored is updated, whatever operations there are.
-      asked.push({ option: 'history', listener: history.listener });
-    }
-    if (following !== undefined) {
-      if (isOffered) checkTells(view, `${name}: the view has "live"`, operation);
-      asked.push({ option: 'live', listener: following });
+      if (isOffered) checkTells(view, `${name}: the view has "${option}"`, operation);
+      asked.push({ option, listener });
     }
     return asked;
   });
-}
-
-const EVENTS = 'takes the events; register one between viewset and the router, such as outbox of @viewset/outbox';
-const LISTS = 'sends live lists; register one between viewset and the router, such as live of @viewset/live';
-
-function neededListener(
-  owner: string,
-  isNeeded: boolean,
-  listener: WriteListener | undefined,
-  which: string,
-): WriteListener | undefined {
-  if (!isNeeded) return undefined;
-  if (listener === undefined) throw new ImproperlyConfigured(`${owner} needs a plugin that ${which}`);
-  return listener;
 }
 
 /** @throws ImproperlyConfigured for an override by which a write would pass the listeners */

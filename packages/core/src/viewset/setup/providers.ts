@@ -1,0 +1,51 @@
+import { ImproperlyConfigured } from '../../errors.ts';
+import type { SendLiveList } from '../../live/live-list.ts';
+import type { WriteListener } from '../writes/write-listener.ts';
+import type { HistoryPlugin } from './record-history.ts';
+
+/** Sends lists that are live: `live` of `@viewset/live` is one. */
+export interface LivePlugin {
+  /** Hears of the writes of views with the option `live`. */
+  readonly listener: WriteListener;
+  /** Answers a request for a list as a stream. */
+  readonly send: SendLiveList;
+}
+
+/** What plugins provide for the options of views, by the names of these options. */
+export interface Provided {
+  /** Takes the events of views. */
+  readonly emits: WriteListener;
+  /** Keeps the history of records. */
+  readonly history: HistoryPlugin;
+  /** Sends lists as they change. */
+  readonly live: LivePlugin;
+}
+
+const PLUGINS: Readonly<Record<keyof Provided, string>> = {
+  emits: 'takes the events; register one between viewset and the router, such as outbox of @viewset/outbox',
+  history: 'keeps it; register one between viewset and the router, such as history of @viewset/history',
+  live: 'sends live lists; register one between viewset and the router, such as live of @viewset/live',
+};
+
+/** The options of views that need a plugin, and who serves them. */
+export class Providers {
+  readonly #provided = new Map<string, unknown>();
+
+  /** @throws ImproperlyConfigured for an option that something else serves already */
+  readonly provide = <Option extends keyof Provided>(option: Option, provided: Provided[Option]): void => {
+    const present = this.#provided.get(option);
+    if (present !== undefined && present !== provided) {
+      throw new ImproperlyConfigured(
+        `viewset: two plugins serve the option "${option}" of views; register one of them`,
+      );
+    }
+    this.#provided.set(option, provided);
+  };
+
+  /** @throws ImproperlyConfigured if no plugin serves the option */
+  needed<Option extends keyof Provided>(option: Option, view: string): Provided[Option] {
+    const provided = this.#provided.get(option);
+    if (provided !== undefined) return provided as Provided[Option];
+    throw new ImproperlyConfigured(`${view}: option "${option}" needs a plugin that ${PLUGINS[option]}`);
+  }
+}
