@@ -23,20 +23,21 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
     name?: string;
     $ref?: string;
     explode?: boolean;
-    schema?: { items?: { enum: string[] } };
+    schema?: { uniqueItems?: boolean; items?: { enum: string[] } };
   }[];
   t.strictSame(
     parameters.map(({ name, $ref, explode, schema }) => [
       name ?? $ref?.split('/').at(-1),
       explode,
+      schema?.uniqueItems,
       schema?.items?.enum,
     ]),
     [
-      ['group', false, ['title', 'publisher.name']],
-      ['sum', false, ['price']],
-      ['avg', false, ['price']],
-      ['Filter', undefined, undefined],
-      ['MinPrice', undefined, undefined],
+      ['group', false, true, ['title', 'publisher.name']],
+      ['sum', false, true, ['price']],
+      ['avg', false, true, ['price']],
+      ['Filter', undefined, undefined, undefined],
+      ['MinPrice', undefined, undefined, undefined],
     ],
   );
   const { schemas } = document.components as unknown as { schemas: Record<string, { properties: object }> };

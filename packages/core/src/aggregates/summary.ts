@@ -76,8 +76,8 @@ export class Summary {
   /** The parameters of a request, beside those that narrow lists. */
   get querystring(): TSchema {
     const parameters = [...this.#parameters].map(([parameter, names]) => {
-      const items = Type.Enum([...names]);
-      return [parameter, Type.Optional(Type.Array(items, { description: WORDS[parameter]!, maxItems: names.length }))];
+      const facts = { description: WORDS[parameter]!, maxItems: names.length, uniqueItems: true };
+      return [parameter, Type.Optional(Type.Array(Type.Enum([...names]), facts))];
     });
     return Type.Object(Object.fromEntries(parameters) as Record<string, TSchema>);
   }
