@@ -61,7 +61,7 @@ const FORM = {
 
 /** Tells if so many streams were opened, and are closed before long. */
 async function closed(count: number): Promise<boolean> {
-  for (let tries = 0; tries < 100; tries++) {
+  for (let tries = 0; tries < 500; tries++) {
     if (streams.length === count && streams.every((stream) => stream.closed)) return true;
     await sleep(20);
   }

@@ -141,7 +141,7 @@ async function freshFolder(t: Test): Promise<void> {
 
 /** Files are deleted once the answer is sent. */
 async function settled(check: () => Promise<boolean>): Promise<boolean> {
-  for (let tries = 0; tries < 100; tries++) {
+  for (let tries = 0; tries < 500; tries++) {
     if (await check()) return true;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
