@@ -219,6 +219,10 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
     const client = await pool.connect();
     t.match(client, { processID: Number, secretKey: Number });
     const sleeping = t.rejects(client.query('select pg_sleep(20)'), { code: '57014' });
+    const { processID } = client as unknown as CancellableClient;
+    const asleep = `select 1 from pg_stat_activity where pid = ${processID} and wait_event = 'PgSleep'`;
+    // A request that comes before the statement has begun cancels nothing.
+    while ((await pool.query(asleep)).rowCount === 0);
     await new Promise<void>((resolve) => cancelStatement(client as unknown as CancellableClient)(resolve));
     await sleeping;
     client.release();
