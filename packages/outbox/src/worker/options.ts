@@ -17,7 +17,7 @@ export interface WorkerOptions {
   readonly pollMs?: number;
   /** The time after which the events of a worker that died go to another one, in milliseconds. A living worker extends it. Default: 30,000. */
   readonly leaseMs?: number;
-  /** An event that has failed so often is a dead letter. Default: 20, which takes about a day and a half. */
+  /** An event that has failed so often is a dead letter. Default: 20, which takes about a day. */
   readonly maxAttempts?: number;
   /** The time before the second attempt, in milliseconds. It doubles with each further one, and is shortened at random by up to half. Default: 1000. */
   readonly backoffMs?: number;
