@@ -1,4 +1,4 @@
-import { NotFound, type OperationPlan } from '@viewset/core';
+import { Forbidden, NotFound, type OperationPlan, partOf } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
@@ -50,11 +50,21 @@ export interface InnerResponse {
   readonly body: Buffer | undefined;
 }
 
-/** The plan of the route that a request is for, and if the request has come to it. */
+/** The plan of the route that a request is for, and the request once it has come to it. */
 interface Expected {
   readonly plan: OperationPlan;
   readonly mark: string;
-  isReached: boolean;
+  reached: FastifyRequest | undefined;
+}
+
+/** The facts of an application that the requests of tools go by. */
+interface InnerRequestsOptions {
+  /** Further headers to pass on. */
+  readonly headers: readonly string[];
+  /** The largest body that is read. */
+  readonly maxBytes: number;
+  /** Tells if the tools reach an operation. */
+  readonly reaches: (plan: OperationPlan) => boolean;
 }
 
 /**
@@ -67,21 +77,23 @@ export class InnerRequests {
   readonly #maxBytes: number;
   readonly #expected = new AsyncLocalStorage<Expected>();
 
-  /**
-   * @param headers further headers to pass on
-   * @param maxBytes the largest body that is read
-   */
-  constructor(app: FastifyInstance, headers: readonly string[], maxBytes: number) {
+  constructor(app: FastifyInstance, { headers, maxBytes, reaches }: InnerRequestsOptions) {
     this.#app = app;
     this.#passedOn = [...PASSED_ON, ...headers];
     this.#maxBytes = maxBytes;
     // A key may be the path of another route, of a view or not. No other route must be reached.
     scopeOfViewset(app).addHook('onRequest', (request, _reply, done) => {
       const expected = this.#expected.getStore();
-      if (expected === undefined || request.headers[MARK] !== expected.mark) return done();
-      delete request.headers[MARK];
-      if (request.routeOptions.config.viewset !== expected.plan) return done(new NotFound());
-      expected.isReached = true;
+      if (expected === undefined) return done();
+      const { viewset: plan } = request.routeOptions.config;
+      if (request.headers[MARK] === expected.mark) {
+        delete request.headers[MARK];
+        if (plan !== expected.plan) return done(new NotFound());
+        expected.reached = request;
+      } else if (isPartOf(request, expected.reached) && !(plan && reaches(plan))) {
+        // The body of a batch names routes too.
+        return done(new Forbidden('The tools do not reach this operation'));
+      }
       done();
     });
   }
@@ -101,7 +113,7 @@ export class InnerRequests {
     headers[MARK] = mark;
     const path = plan.path.replaceAll(/:(\w+)/g, (_all, name: string) => encodeURIComponent(params[name]!));
     const search = query.toString();
-    const expected: Expected = { plan, mark, isReached: false };
+    const expected: Expected = { plan, mark, reached: undefined };
     // What inject returns begins when it is awaited, which has to be inside.
     const response = await this.#expected.run(
       expected,
@@ -118,7 +130,7 @@ export class InnerRequests {
     );
     const { statusCode: status, raw } = response;
     // Not reached either if a hook of the application has answered before.
-    const isOther = status < 400 && !expected.isReached;
+    const isOther = status < 400 && expected.reached === undefined;
     const type = (response.headers['content-type'] ?? '').split(';')[0]!.trim();
     const isSkipped = isOther || type === EVENTS;
     const read = isSkipped ? undefined : await readBody(response.stream(), this.#maxBytes);
@@ -133,6 +145,12 @@ function scopeOfViewset(app: FastifyInstance): FastifyInstance {
   let scope = app;
   while (!Object.hasOwn(scope, 'viewset')) scope = Object.getPrototypeOf(scope) as FastifyInstance;
   return scope;
+}
+
+/** Tells if a request is a part of another one, or a part of its parts. */
+function isPartOf(request: FastifyRequest, whole: FastifyRequest | undefined): boolean {
+  const part = partOf(request);
+  return part !== undefined && (part.whole === whole || isPartOf(part.whole, whole));
 }
 
 /** Reads a body; undefined if it has more bytes. */

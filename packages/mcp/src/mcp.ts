@@ -1,10 +1,10 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { Forbidden, getCurrentUser, readJsonOnly, Unauthorized } from '@viewset/core';
+import { Forbidden, getCurrentUser, type OperationPlan, readJsonOnly, Unauthorized } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import fp from 'fastify-plugin';
 import { InnerRequests } from './inner-requests.ts';
 import { type McpOptions, resolveOptions, type ResolvedOptions } from './options.ts';
-import { resourcesOf } from './resource.ts';
+import { plansOf, resourcesOf } from './resource.ts';
 import { ToolServer } from './tool-server.ts';
 
 /**
@@ -26,10 +26,16 @@ export const mcp = fp(
     const options = resolveOptions(given);
     const { viewset } = app;
     const { maxResultBytes } = options;
-    const inner = new InnerRequests(app, options.headers, maxResultBytes);
+    let reached: ReadonlySet<OperationPlan> | undefined;
+    const inner = new InnerRequests(app, {
+      headers: options.headers,
+      maxBytes: maxResultBytes,
+      reaches: (plan) => reached?.has(plan) === true,
+    });
     let server: ToolServer | undefined;
     app.addHook('onReady', async () => {
       const resources = resourcesOf(viewset.operations, options);
+      reached = new Set([...resources.values()].flatMap(plansOf));
       server = new ToolServer(resources, options, viewset.admitsSender, { inner, maxResultBytes });
     });
     await app.register(async (scope) => addRoute(scope, options, () => server!));

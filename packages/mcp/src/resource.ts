@@ -142,6 +142,11 @@ function needsFile(form: Fields, json: Fields | undefined): boolean {
   });
 }
 
+/** Lists the operations and actions of a resource. */
+export function plansOf({ operations, actions }: Resource): readonly OperationPlan[] {
+  return [...operations.values(), ...actions.values()];
+}
+
 /** True if the path of an operation names the record itself, and not only its parents. */
 export function namesRecord({ pathParameters }: OperationPlan): boolean {
   return pathParameters.some(({ name }) => name === 'pk');
