@@ -34,8 +34,13 @@ export async function entriesOf(
   return { $and: [record, { id: kind === 'created' ? { $gte: id } : { $gt: id } }] };
 }
 
-/** A value as a text that the column can hold: a long one as its hash, which is as good to tell it from others. */
+/**
+ * A value as a text that the column can hold: a long one as its beginning and its hash. These fill the column and no short text does, so nobody
+ * can choose a key that is that of another record.
+ */
 export function bounded(value: unknown): string {
-  const text = String(value);
-  return text.length <= MAX_LENGTH ? text : createHash('sha256').update(text).digest('hex');
+  const text = String(value).toWellFormed();
+  if (text.length < MAX_LENGTH) return text;
+  const hash = createHash('sha256').update(text).digest('hex');
+  return text.slice(0, MAX_LENGTH - hash.length).toWellFormed() + hash;
 }

@@ -1,6 +1,7 @@
 /** The edges of a history: every kind of column, keys that come again, clocks that differ, and writes at the same time. */
 import { defineEntity, p } from '@mikro-orm/core';
 import type { FastifyInstance, InjectOptions } from 'fastify';
+import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { ModelViewSet, readShape, Router, type ViewSet, writeShape } from '@viewset/core';
 import { Country, Maker, Product, Tag } from '../../core/test/query/catalog.ts';
@@ -256,6 +257,24 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await send('POST', '/labels', many)).status, 201);
     t.equal(await orm.em.fork().count(HistoryEntry), 1201);
     t.match(await send('GET', '/labels/n1199/history'), { body: { count: 1 } });
+  });
+
+  t.test('no key leads to the history of a record with a long key', async (t) => {
+    const send = await start(t);
+    for (const length of [255, 256, 300]) {
+      await orm.schema.clear();
+      const slug = 'x'.repeat(length);
+      await send('POST', '/labels', { slug: 'short', text: 'A', place: 1 });
+      await send('POST', '/labels', { slug, text: 'B', place: 2 });
+      const [entry] = await orm.em.fork().find(HistoryEntry, { record: { $ne: 'short' } });
+      const hash = createHash('sha256').update(slug).digest('hex');
+      for (const [place, taken] of [entry!.record, hash].entries()) {
+        t.equal((await send('POST', '/labels', { slug: taken, text: `C${place}`, place: 3 + place })).status, 201);
+        await send('PATCH', `/labels/${slug}`, { text: `D${place}` });
+        t.match(await send('GET', `/labels/${taken}/history`), { status: 200, body: { count: 1 } });
+      }
+      t.match(await send('GET', `/labels/${slug}/history`), { status: 200, body: { count: 3 } });
+    }
   });
 
   t.test('a singleton and a nested view have their histories', async (t) => {
