@@ -61,6 +61,8 @@ let runs: string[] = [];
 let sent: string[] = [];
 let gate: Promise<void> | undefined;
 let isOpen = true;
+/** Writes the record of a request past it. */
+let rival: (() => Promise<unknown>) | undefined;
 
 class MayWrite extends Permission {
   override hasPermission(request: FastifyRequest): boolean {
@@ -88,6 +90,16 @@ class OrderViewSet extends ModelViewSet(Order, { read, write, bulk: 100 }) {
       .header('x-receipt', `r${order.amount}`)
       .header('set-cookie', 'a=b')
       .send({ paid: order.amount });
+  });
+
+  /** POST /orders/ship: an action that another write may be in the way of. */
+  ship = action({ methods: ['post'] }, async (request, reply) => {
+    runs.push('ship');
+    const order = await request.em.findOneOrFail(Order, { item: 'A' });
+    await rival?.();
+    rival = undefined;
+    order.amount += 1;
+    return reply.code(202).header('x-carrier', 'North').send({ shipped: true });
   });
 
   /** POST /orders/fail: an answer that says that the action failed. */
@@ -182,7 +194,7 @@ forEachDatabase(
     t.beforeEach(async () => {
       await orm.schema.clear();
       files.clear();
-      [runs, sent, gate, isOpen] = [[], [], undefined, true];
+      [runs, sent, gate, isOpen, rival] = [[], [], undefined, true, undefined];
     });
 
     await t.test('a create that is sent again writes nothing, and has the bytes of the first answer', async (t) => {
@@ -283,6 +295,19 @@ forEachDatabase(
       t.equal(paid.headers['set-cookie'], 'a=b');
       t.equal(repaid.headers['set-cookie'], undefined, 'but for cookies');
       t.equal((await send({ url: '/orders/999/pay', key })).statusCode, 422, 'another path');
+    });
+
+    await t.test('an answer that lost a race at first comes again with its headers', async (t) => {
+      const send = await start(t);
+      await send({ url: '/orders', payload: { item: 'A' } });
+      // Only here does a transaction that lost a race run again.
+      if (database === 'mongodb') rival = () => orm.em.fork().nativeUpdate(Order, { item: 'A' }, { amount: 7 });
+      const key = newKey();
+      const first = await send({ url: '/orders/ship', key });
+      const again = await send({ url: '/orders/ship', key });
+      t.strictSame(runs, ['A', ...(database === 'mongodb' ? ['ship', 'ship'] : ['ship'])]);
+      t.match(first, { statusCode: 202, headers: { 'x-carrier': 'North' } });
+      t.match(again, { statusCode: 202, headers: { 'x-carrier': 'North', 'idempotent-replayed': 'true' } });
     });
 
     await t.test('answers of any kind come again', async (t) => {

@@ -40,7 +40,9 @@ export function answerByKey(
     const key = idempotency.keyOf(request, isRequired);
     if (key === undefined) return handler(request, reply);
     const content = await contentOf(request);
-    const run = (): Promise<SentAnswer> => serializedAnswer(handler, all, request, reply);
+    // Not in `run`, which runs again after a lost race, and then has the headers of its first run on the reply.
+    const before = { ...reply.getHeaders() };
+    const run = (): Promise<SentAnswer> => serializedAnswer(handler, all, request, reply, before);
     const { status, headers, body } = await idempotency.answer({ request, key, content }, run);
     return reply.code(status).headers(headers).send(body);
   };
@@ -58,14 +60,18 @@ async function contentOf(request: FastifyRequest): Promise<string> {
   );
 }
 
-/** Runs a handler, and writes its answer as Fastify would send it. */
+/**
+ * Runs a handler, and writes its answer as Fastify would send it.
+ *
+ * @param before the headers that the reply had before the handler, which are not of its answer
+ */
 async function serializedAnswer(
   handler: OperationHandler,
   hooks: readonly AnswerHook[],
   request: FastifyRequest,
   reply: FastifyReply,
+  before: Readonly<Record<string, unknown>>,
 ): Promise<SentAnswer> {
-  const before = { ...reply.getHeaders() };
   const held = heldReply(reply, request);
   const returned = await handler(request, held.reply);
   const payload = returned === undefined || returned === held.reply ? held.sent() : returned;
