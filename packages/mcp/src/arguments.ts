@@ -1,6 +1,6 @@
 import { InvalidUsage, type OperationPlan } from '@viewset/core';
 import { isObject, type JsonObject, propertyNames } from './json-schema.ts';
-import { namesRecord, parentsOf, valuesSchema } from './resource.ts';
+import { namesRecord, parentsOf } from './resource.ts';
 import { ToolProblem } from './tool-problem.ts';
 
 /** The arguments that tools have, each with one meaning. */
@@ -115,13 +115,13 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Finds names that the body of an operation does not have. The route itself drops them, and a model would take a value for stored that is
+ * Finds names that the schema of a body does not have. The route itself drops them, and a model would take a value for stored that is
  * not.
  *
  * @returns the problem, which lists the known names; undefined if all are known
  */
-export function unknownNames(plan: OperationPlan, values: unknown, argument: string): ToolProblem | undefined {
-  const known = propertyNames(valuesSchema(plan));
+export function unknownNames(schema: unknown, values: unknown, argument: string): ToolProblem | undefined {
+  const known = propertyNames(schema);
   if (known === undefined || !isObject(values)) return undefined;
   const unknown = Object.keys(values).filter((name) => !known.includes(name));
   if (unknown.length === 0) return undefined;

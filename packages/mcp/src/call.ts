@@ -6,7 +6,7 @@ import type { Catalog } from './catalog.ts';
 import { EVENTS, type InnerRequests, type InnerResponse } from './inner-requests.ts';
 import { isObject } from './json-schema.ts';
 import { problemOf } from './problem-of.ts';
-import { OPERATIONS, type OperationName, type Resource } from './resource.ts';
+import { OPERATIONS, type OperationName, type Resource, valuesSchema } from './resource.ts';
 import { ToolProblem } from './tool-problem.ts';
 
 /** More names than these are not listed in an error. */
@@ -95,9 +95,7 @@ export class Call {
    */
   async send(plan: OperationPlan, body: unknown, bodyName = 'values'): Promise<Returned> {
     const { args } = this;
-    const problem = unknownNames(plan, body, bodyName);
-    // The problem lists fields. The route itself refuses an account that may not know them.
-    if (problem !== undefined && (await this.catalog.may(plan))) throw problem;
+    await this.#checkNames(plan, body, bodyName);
     const enveloped = plan.envelope === undefined || body === undefined ? body : { [plan.envelope]: body };
     const response = await this.#inner.send(
       this.#request,
@@ -114,6 +112,16 @@ export class Call {
     if (response.status >= 300) throw redirected(response);
     const { etag } = response.headers;
     return { ...this.#valueOf(response, plan), etag: typeof etag === 'string' ? etag : undefined };
+  }
+
+  /** @throws ToolProblem for names that the operation does not take from the caller */
+  async #checkNames(plan: OperationPlan, body: unknown, bodyName: string): Promise<void> {
+    const mayDiffer = plan.writeShapes.length > 1;
+    if (!mayDiffer && unknownNames(valuesSchema(plan), body, bodyName) === undefined) return;
+    // The problem lists fields. The route itself refuses an account that may not know them.
+    if (!(await this.catalog.may(plan))) return;
+    const problem = unknownNames(this.catalog.valuesOf(plan), body, bodyName);
+    if (problem !== undefined) throw problem;
   }
 
   #valueOf(response: InnerResponse, plan: OperationPlan): Omit<Returned, 'etag'> {

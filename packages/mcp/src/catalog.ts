@@ -1,22 +1,23 @@
-import type { OperationPlan } from '@viewset/core';
+import type { OperationPlan, ViewsetInstance } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import type { LeftOut, OperationName, Resource } from './resource.ts';
+import { isObject } from './json-schema.ts';
+import { type LeftOut, type OperationName, type Resource, valuesSchema } from './resource.ts';
 
-/** Tells if an operation may let the sender of a request in. */
-export type Admits = (request: FastifyRequest, plan: OperationPlan) => Promise<boolean>;
+/** The questions of a catalog about the sender of a request. */
+export type Rights = Pick<ViewsetInstance, 'admitsSender' | 'writeShapeOf'>;
 
 /** The resources as one caller sees them: without the operations that refuse this caller before a record is known. */
 export class Catalog {
   /** All that the tools reach, whoever asks. */
   readonly all: ReadonlyMap<string, Resource>;
   readonly #request: FastifyRequest;
-  readonly #admits: Admits;
+  readonly #rights: Rights;
   readonly #shown = new Map<string, Promise<Resource | undefined>>();
 
-  constructor(all: ReadonlyMap<string, Resource>, request: FastifyRequest, admits: Admits) {
+  constructor(all: ReadonlyMap<string, Resource>, request: FastifyRequest, rights: Rights) {
     this.all = all;
     this.#request = request;
-    this.#admits = admits;
+    this.#rights = rights;
   }
 
   /** The resources of which the caller may use something. */
@@ -54,7 +55,7 @@ export class Catalog {
    */
   async may(plan: OperationPlan): Promise<boolean> {
     try {
-      return await this.#admits(this.#request, plan);
+      return await this.#rights.admitsSender(this.#request, plan);
     } catch (error) {
       this.#request.log.error(
         { err: error, operation: plan.operationId },
@@ -62,5 +63,17 @@ export class Catalog {
       );
       return false;
     }
+  }
+
+  /**
+   * Returns the schema of the values that an operation takes from the caller, who may use it. A view may choose among several by a record that is
+   * not known yet: the schema is then that of them all.
+   */
+  valuesOf(plan: OperationPlan): unknown {
+    const schema = valuesSchema(plan);
+    const { writeShapes } = plan;
+    if (writeShapes.length < 2 || !isObject(schema) || !Array.isArray(schema['anyOf'])) return schema;
+    const kinds = schema['anyOf'] as unknown[];
+    return kinds[writeShapes.indexOf(this.#rights.writeShapeOf(this.#request, plan) ?? '')] ?? schema;
   }
 }

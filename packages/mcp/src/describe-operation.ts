@@ -1,15 +1,15 @@
 import type { OperationParameter, OperationPlan } from '@viewset/core';
 import { isObject, type JsonObject, plainSchema } from './json-schema.ts';
-import { namesRecord, parentsOf, valuesSchema } from './resource.ts';
+import { namesRecord, parentsOf } from './resource.ts';
 
 /**
  * Describes what an operation takes: the schemas of its parameters and values, and its conditions.
  *
+ * @param values the schema of the values that it takes from the caller
  * @param isAlone true: with the schemas of texts that have a language of their own, such as JSON Logic, which are long
  */
-export function describeOperation(plan: OperationPlan, isAlone: boolean): JsonObject {
+export function describeOperation(plan: OperationPlan, values: unknown, isAlone: boolean): JsonObject {
   const { queryParameters, headerParameters, idempotency, method, view, detail } = plan;
-  const values = valuesSchema(plan);
   const ifMatch = detail ? headerParameters.find(({ name }) => name === 'if-match') : undefined;
   return {
     ...(queryParameters.length === 0 ? {} : { query: describeQuery(queryParameters, isAlone) }),
@@ -21,9 +21,9 @@ export function describeOperation(plan: OperationPlan, isAlone: boolean): JsonOb
 }
 
 /** Describes an action. */
-export function describeAction(plan: OperationPlan, isAlone: boolean): JsonObject {
+export function describeAction(plan: OperationPlan, values: unknown, isAlone: boolean): JsonObject {
   const { documentation, method } = plan;
-  const { values: body, ...takes } = describeOperation(plan, isAlone);
+  const { values: body, ...takes } = describeOperation(plan, values, isAlone);
   const { summary, description } = documentation;
   return {
     summary,

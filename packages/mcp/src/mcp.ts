@@ -36,7 +36,7 @@ export const mcp = fp(
     app.addHook('onReady', async () => {
       const resources = resourcesOf(viewset.operations, options);
       reached = new Set([...resources.values()].flatMap(plansOf));
-      server = new ToolServer(resources, options, viewset.admitsSender, { inner, maxResultBytes });
+      server = new ToolServer(resources, options, viewset, { inner, maxResultBytes });
     });
     await app.register(async (scope) => addRoute(scope, options, () => server!));
   },

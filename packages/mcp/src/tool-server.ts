@@ -8,7 +8,7 @@ import {
 import type { FastifyRequest } from 'fastify';
 import { readArguments, type ToolArguments } from './arguments.ts';
 import { Call, type CallTools } from './call.ts';
-import { type Admits, Catalog } from './catalog.ts';
+import { Catalog, type Rights } from './catalog.ts';
 import type { JsonObject } from './json-schema.ts';
 import type { ResolvedOptions } from './options.ts';
 import type { Resource } from './resource.ts';
@@ -29,17 +29,17 @@ const INSTRUCTIONS =
 export class ToolServer {
   readonly #resources: ReadonlyMap<string, Resource>;
   readonly #options: ResolvedOptions;
-  readonly #admits: Admits;
+  readonly #rights: Rights;
   readonly #parts: CallTools;
   readonly #checks = new Map(TOOLS.map((tool) => [tool, argumentsCheck(tool)]));
   /** The arguments that no operation takes, which no tool tells of. */
   readonly #unused: ReadonlySet<keyof ToolArguments>;
   readonly #actReads: boolean;
 
-  constructor(resources: ReadonlyMap<string, Resource>, options: ResolvedOptions, admits: Admits, parts: CallTools) {
+  constructor(resources: ReadonlyMap<string, Resource>, options: ResolvedOptions, rights: Rights, parts: CallTools) {
     this.#resources = resources;
     this.#options = options;
-    this.#admits = admits;
+    this.#rights = rights;
     this.#parts = parts;
     const actions = [...resources.values()].flatMap((each) => [...each.actions.values()]);
     const plans = [...resources.values()].flatMap((each) => [...each.operations.values()]).concat(actions);
@@ -61,7 +61,7 @@ export class ToolServer {
     );
     // Tools that are registered one by one would be the same for every caller, and their schemas those of a library of schemas.
     const { server } = made;
-    const catalog = new Catalog(this.#resources, request, this.#admits);
+    const catalog = new Catalog(this.#resources, request, this.#rights);
     server.setRequestHandler('tools/list', () => this.#list(catalog));
     server.setRequestHandler('tools/call', async ({ params }) => {
       const tool = TOOLS.find((each) => each.name === params.name);

@@ -163,6 +163,29 @@ export async function admitsSender(route: PlannedRoute, asking: FastifyRequest):
   }
 }
 
+/**
+ * Tells which of several write shapes a view chooses for the sender of a request, of whom alone something is known. Undefined if the body of
+ * the operation has one shape, or if the view looks at the rest of the request to choose.
+ */
+export function writeShapeOf({ plan, definition }: PlannedRoute, asking: FastifyRequest): string | undefined {
+  if (plan.writeShapes.length < 2) return undefined;
+  let isUndecided = false;
+  const onInputRead = (): void => void (isUndecided = true);
+  const request = requestFor(asking, {
+    plan,
+    method: plan.method,
+    params: unknownParams(plan, onInputRead),
+    onInputRead,
+  });
+  try {
+    const shape = definition.input?.of(request, plan.action as TakingOperation).name;
+    return isUndecided ? undefined : shape;
+  } catch (error) {
+    if (isUndecided || refusalStatus(error) !== undefined) return undefined;
+    throw error;
+  }
+}
+
 /** The parameters of a path of which nothing is known but their names. */
 function unknownParams({ pathParameters }: OperationPlan, onRead: () => void): Record<string, string> {
   const known = pathParameters.map(({ name }) => [name, { enumerable: true, get: onRead }] as const);

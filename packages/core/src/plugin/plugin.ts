@@ -18,7 +18,7 @@ import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
 import type { OperationPlan } from '../operations/operation-plan.ts';
 import { routeResponses } from '../operations/operation-responses.ts';
 import type { RuleListFactory } from '../operations/declared-routes.ts';
-import { admitsSender } from '../operations/permitted-operations.ts';
+import { admitsSender, writeShapeOf } from '../operations/permitted-operations.ts';
 import type { PlannedRoute } from '../operations/plan-view.ts';
 import { admitRequests } from './admission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
@@ -60,6 +60,11 @@ export interface ViewsetInstance {
    * and nobody is logged in, or if its permission classes refuse this user. True is no promise: the request itself is judged again.
    */
   readonly admitsSender: (request: FastifyRequest, plan: OperationPlan) => Promise<boolean>;
+  /**
+   * Names the one of `plan.writeShapes` that the view chooses for the sender of a request, before its record, query string and body are known.
+   * Undefined if there is no choice, or if it depends on these. Ask it of an operation that lets the sender in.
+   */
+  readonly writeShapeOf: (request: FastifyRequest, plan: OperationPlan) => string | undefined;
   /** @internal */
   readonly plannedRoutes: readonly PlannedRoute[];
   /** @internal */
@@ -150,6 +155,10 @@ export const viewset = fp(
         admitsSender: async (request: FastifyRequest, plan: OperationPlan) => {
           const route = routeOf.get(plan);
           return route !== undefined && admitsSender(route, request);
+        },
+        writeShapeOf: (request: FastifyRequest, plan: OperationPlan) => {
+          const route = routeOf.get(plan);
+          return route && writeShapeOf(route, request);
         },
         plannedRoutes,
         addRoute,

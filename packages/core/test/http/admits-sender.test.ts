@@ -1,4 +1,4 @@
-/** `app.viewset.admitsSender`: who may be let in by an operation, before anything but the sender is known. */
+/** `app.viewset.admitsSender` and `writeShapeOf`: what a view says of the sender of a request, before anything else is known. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import t from 'tap';
 import {
@@ -106,6 +106,56 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     const other = {} as OperationPlan;
     t.equal(await app.viewset.admitsSender({} as FastifyRequest, other), false);
   });
+});
+
+t.test('the write shape of a sender is told if the sender alone decides', async (t) => {
+  const { openSqlite } = await import('../support/databases.ts');
+  const orm = await openSqlite(t, { entities: LIBRARY });
+  const shapes = { default: write, staff: writeShape(Book, ['title', 'pages']) };
+  class ByRole extends ModelViewSet(Book, { read, write: shapes }) {
+    override writeShapeFor(request: FastifyRequest) {
+      if (nameOf(request) === 'banned') throw new Forbidden('You are banned');
+      if (nameOf(request) === 'broken') throw new TypeError('a bug');
+      return nameOf(request) === 'staff' ? ('staff' as const) : undefined;
+    }
+  }
+  class ByBody extends ModelViewSet(Book, { read, write: shapes }) {
+    override writeShapeFor({ body }: FastifyRequest) {
+      return (body as { pages?: number }).pages === undefined ? undefined : ('staff' as const);
+    }
+  }
+  class ByKey extends ModelViewSet(Book, { read, write: shapes }) {
+    override writeShapeFor({ params }: FastifyRequest) {
+      return (params as { pk: string }).pk.length === 1 ? ('staff' as const) : undefined;
+    }
+  }
+  const router = new Router()
+    .register('roles', ByRole)
+    .register('bodies', ByBody)
+    .register('keys', ByKey)
+    .register('reads', Reads);
+  const app = await testApp(t, orm, [router], {
+    before: (made) =>
+      void made.get('/ask/:id', { config: { public: true } }, async (request) => {
+        const { id } = request.params as { readonly id: string };
+        const plan = made.viewset.operations.find(({ operationId }) => operationId === id);
+        if (plan === undefined) throw new TypeError(`no operation ${id}`);
+        return { shape: made.viewset.writeShapeOf(request, plan) ?? null };
+      }),
+  });
+  const ask = async (id: string, user: string) => {
+    const { statusCode, body } = await app.inject({ url: `/ask/${id}`, headers: { 'x-user': user } });
+    return statusCode === 200 ? (JSON.parse(body) as { shape: string | null }).shape : statusCode;
+  };
+  t.equal(await ask('createRole', 'staff'), 'staff');
+  t.equal(await ask('updateRole', 'staff'), 'staff');
+  t.equal(await ask('createRole', 'ann'), 'default');
+  t.equal(await ask('createRole', 'banned'), null);
+  t.equal(await ask('createRole', 'broken'), 500);
+  t.equal(await ask('createBody', 'staff'), null, 'the body decides');
+  t.equal(await ask('updateKey', 'staff'), null, 'the key decides');
+  t.equal(await ask('createRead', 'staff'), null, 'there is one shape');
+  t.equal(await ask('listRoles', 'staff'), null, 'there is no body');
 });
 
 t.test('a route that needs a token lets in nobody without one', async (t) => {

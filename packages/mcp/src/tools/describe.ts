@@ -1,6 +1,7 @@
 import type { OperationPlan } from '@viewset/core';
 import { quoted } from '../arguments.ts';
 import type { Call } from '../call.ts';
+import type { Catalog } from '../catalog.ts';
 import { describeAction, describeOperation, describePath, describeRecord } from '../describe-operation.ts';
 import type { JsonObject } from '../json-schema.ts';
 import { OPERATIONS, type Resource } from '../resource.ts';
@@ -51,14 +52,14 @@ function described(resource: Resource, call: Call): JsonObject {
   const parts: [name: string, part: JsonObject][] = [
     ...OPERATIONS.flatMap((each): [string, JsonObject][] => {
       const plan = operations.get(each);
-      return plan === undefined ? [] : [[each, describeOperation(plan, false)]];
+      return plan === undefined ? [] : [[each, describeOperation(plan, call.catalog.valuesOf(plan), false)]];
     }),
-    ...(actions.size === 0 ? [] : [['actions', actionsOf(actions)] as [string, JsonObject]]),
+    ...(actions.size === 0 ? [] : [['actions', actionsOf(actions, call.catalog)] as [string, JsonObject]]),
   ];
   const plans = [...operations.values(), ...actions.values()];
   const head = { resource: name, ...describePath(plans), ...wordsOf(plans) };
   const names = [...operations.keys(), ...actions.keys()];
-  if (operation !== undefined) return one(operation, resource, head, call.maxResultBytes);
+  if (operation !== undefined) return one(operation, resource, head, call);
   const record = describeRecord(operations.get('get'), operations.get('search'));
   const whole = {
     ...head,
@@ -74,7 +75,7 @@ function one(
   operation: string,
   { name, operations, actions }: Resource,
   head: JsonObject,
-  maxBytes: number,
+  { catalog, maxResultBytes }: Call,
 ): JsonObject {
   const plan = operations.get(operation as never);
   const action = actions.get(operation);
@@ -83,14 +84,17 @@ function one(
       operations: [...operations.keys(), ...actions.keys()],
     });
   }
-  const part = plan === undefined ? describeAction(action!, true) : describeOperation(plan, true);
+  const values = catalog.valuesOf(plan ?? action!);
+  const part = plan === undefined ? describeAction(action!, values, true) : describeOperation(plan, values, true);
   const whole = { ...head, [operation]: part };
-  if (fits(whole, maxBytes)) return whole;
+  if (fits(whole, maxResultBytes)) return whole;
   throw new ToolProblem(`The description of ${operation} is larger than a result may be`);
 }
 
-function actionsOf(actions: ReadonlyMap<string, OperationPlan>): JsonObject {
-  return Object.fromEntries([...actions].map(([name, plan]) => [name, describeAction(plan, false)]));
+function actionsOf(actions: ReadonlyMap<string, OperationPlan>, catalog: Catalog): JsonObject {
+  return Object.fromEntries(
+    [...actions].map(([name, plan]) => [name, describeAction(plan, catalog.valuesOf(plan), false)]),
+  );
 }
 
 function wordsOf([plan]: readonly OperationPlan[]): JsonObject {

@@ -1,0 +1,71 @@
+/** Views that choose a write shape by role: a tool knows the fields of the caller's own. */
+import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import t from 'tap';
+import { forEachDatabase } from '../../core/test/support/databases.ts';
+import { Book, connect, ENTITIES, fillLibrary, startLibrary } from './support/app.ts';
+
+const shapes = {
+  read: readShape(Book, ['id', 'title', 'pages']),
+  write: { default: writeShape(Book, ['title']), staff: writeShape(Book, ['title', 'pages']) },
+};
+class RoleViewSet extends ModelViewSet(Book, { ...shapes, bulk: 10 }) {
+  override writeShapeFor({ user }: FastifyRequest) {
+    return user?.role?.name === 'staff' ? ('staff' as const) : undefined;
+  }
+}
+/** The shape depends on the record, which no tool knows beforehand. */
+class RecordViewSet extends ModelViewSet(Book, shapes) {
+  override writeShapeFor({ params }: FastifyRequest) {
+    return (params as { pk?: string }).pk === '1' ? ('staff' as const) : undefined;
+  }
+}
+
+forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
+  await fillLibrary(orm);
+  const start = async (user: string) => {
+    const router = new Router({ prefix: 'own' }).register('volumes', RoleViewSet).register('records', RecordViewSet);
+    const { url } = await startLibrary(t, orm, { mcp: { resources: ['volumes', 'records'] }, routers: [router] });
+    return connect(t, url, user);
+  };
+  const fieldsOf = (described: unknown) => Object.keys((described as { properties: object }).properties);
+
+  t.test('a field that the role may not write is unknown, and never dropped', async (t) => {
+    const { call } = await start('7 reader');
+    const { value } = (await call('describe', { resource: 'volumes' })) as { value: Record<string, never> };
+    t.strictSame(fieldsOf(value['create']!['values']), ['title']);
+    t.strictSame(fieldsOf(value['update']!['values']), ['title']);
+    const unknown = { isError: true, value: { error: 'values has no "pages"', known_names: ['title'] } };
+    t.match(await call('create', { resource: 'volumes', values: { title: 'Fir', pages: 5 } }), unknown);
+    t.match(await call('update', { resource: 'volumes', id: 1, values: { pages: 5 } }), unknown);
+    t.match(await call('update', { resource: 'volumes', id: 1, values: { title: 'Ash' } }), { isError: false });
+  });
+
+  t.test('the role that may write it does', async (t) => {
+    const { call } = await start('8 staff');
+    const { value } = (await call('describe', { resource: 'volumes', operation: 'create' })) as {
+      value: Record<string, never>;
+    };
+    t.strictSame(fieldsOf(value['create']!['values']), ['title', 'pages']);
+    t.match(await call('create', { resource: 'volumes', values: { title: 'Fir', pages: 5 } }), {
+      isError: false,
+      value: { record: { pages: 5 } },
+    });
+    t.match(await call('create', { resource: 'volumes', values: { title: 'Fir', notes: 'x' } }), {
+      isError: true,
+      value: { error: 'values has no "notes"', known_names: ['title', 'pages'] },
+    });
+  });
+
+  t.test('a choice by the record leaves the fields of all shapes known', async (t) => {
+    const { call } = await start('7 reader');
+    t.match(await call('update', { resource: 'records', id: 1, values: { pages: 6 } }), {
+      isError: false,
+      value: { record: { pages: 6 } },
+    });
+    t.match(await call('update', { resource: 'records', id: 2, values: { pages: 6 } }), {
+      isError: false,
+      value: { record: { pages: 200 } },
+    });
+  });
+});
