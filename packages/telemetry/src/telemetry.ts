@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { context, metrics, trace } from '@opentelemetry/api';
-import { ImproperlyConfigured } from '@viewset/core';
+import { ImproperlyConfigured, partOf } from '@viewset/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { hearStatements, type RanStatement } from './hear-statements.ts';
@@ -156,8 +156,12 @@ function hearDatabase(
     if (state === undefined || states.get(state.request) !== state) return;
     const name = names.of(statement.text);
     const { telemetry: told, request } = state;
-    if (!BRACKETS.has(name.operation)) told.statements += 1;
-    told.databaseMs += statement.tookMs;
+    const statements = BRACKETS.has(name.operation) ? 0 : 1;
+    // A part of a request sends no header: the statements of a batch are told by that of the batch.
+    for (let each: InFlight | undefined = state; each !== undefined; each = wholeOf(each, states)) {
+      each.telemetry.statements += statements;
+      each.telemetry.databaseMs += statement.tookMs;
+    }
     safely(() => told.addStatement(tracer, database, name, statement));
     if (options.slowStatementMs === null || statement.tookMs < options.slowStatementMs) return;
     const { viewset: plan } = request.routeOptions.config;
@@ -168,6 +172,12 @@ function hearDatabase(
   };
   const stop = hearStatements(orm, hear);
   app.addHook('onClose', async () => stop());
+}
+
+/** Returns the request that a request is a part of; undefined for a request from outside. */
+function wholeOf({ request }: InFlight, states: WeakMap<FastifyRequest, InFlight>): InFlight | undefined {
+  const part = partOf(request);
+  return part && states.get(part.whole);
 }
 
 function addServerTiming(app: FastifyInstance, states: WeakMap<FastifyRequest, InFlight>): void {

@@ -20,6 +20,7 @@ import {
   viewset,
   writeShape,
 } from '@viewset/core';
+import { BatchViewSet } from '@viewset/batch';
 import fastify, { type FastifyInstance } from 'fastify';
 import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -60,6 +61,8 @@ class BookViewSet extends ModelViewSet(Book, {
   });
 }
 
+class Batch extends BatchViewSet() {}
+
 const orm = { logger: (line: string) => void written.push(line), colors: false };
 
 forEachDatabase(t, { entities: LIBRARY, orm }, async (t, orm, database) => {
@@ -73,7 +76,7 @@ forEachDatabase(t, { entities: LIBRARY, orm }, async (t, orm, database) => {
     await app.register(viewset, { orm, throttles });
     await app.register(telemetry, options);
     app.get('/own/:name', async () => ({}));
-    await app.register(new Router({ prefix: 'api' }).register('books', BookViewSet).plugin);
+    await app.register(new Router({ prefix: 'api' }).register('books', BookViewSet).register('batch', Batch).plugin);
     await app.ready();
     return app;
   };
@@ -189,6 +192,14 @@ forEachDatabase(t, { entities: LIBRARY, orm }, async (t, orm, database) => {
     const { headers } = await timed.inject('/api/books/1');
     t.match(headers['server-timing'], /^total;dur=[\d.]+, db;dur=\d+;desc="1 statement"$/);
     t.match((await timed.inject('/own/a')).headers['server-timing'], /db;dur=0;desc="0 statements"/);
+  });
+
+  t.test('Server-Timing of a batch tells of the statements of its operations', async (t) => {
+    const timed = await start({ serverTiming: true });
+    const operations = [1, 2].map((id) => ({ method: 'GET', path: `/books/${id}` }));
+    const { statusCode, headers } = await timed.inject({ method: 'POST', url: '/api/batch', payload: { operations } });
+    t.equal(statusCode, 200);
+    t.match(headers['server-timing'], /^total;dur=[\d.]+, db;dur=\d+;desc="2 statements"$/);
   });
 
   t.test('slow statements are logged with their view, and without their text', async (t) => {
