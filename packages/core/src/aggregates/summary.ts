@@ -121,7 +121,7 @@ export class Summary {
       ...group,
       keys: group.keys.map((raw, index) => (raw === null ? null : query.group[index]!.write(raw))),
     }));
-    written.sort(byKeys);
+    written.sort(byKeys(query.group));
     return { results: written.map((group) => rowOf(query, group, placeOf)) };
   }
 
@@ -235,12 +235,16 @@ function rowOf(
 }
 
 /** The order of groups: by the values of their keys, ascending, NULL last. Texts by their UTF-16 units, on every database. */
-function byKeys(one: Group, other: Group): number {
-  for (const [index, left] of one.keys.entries()) {
-    const right = other.keys[index];
-    if (left === right) continue;
-    if (left === null || right === null) return left === null ? 1 : -1;
-    return (left as string) < (right as string) ? -1 : 1;
-  }
-  return 0;
+function byKeys(fields: readonly SummaryField[]): (one: Group, other: Group) => number {
+  return (one, other) => {
+    for (const [index, { path }] of fields.entries()) {
+      const [left, right] = [one.keys[index], other.keys[index]];
+      if (left === right) continue;
+      if (left === null || right === null) return left === null ? 1 : -1;
+      // These may be written as texts.
+      const isLess = path.type.kind === 'bigint' ? BigInt(left as string) < BigInt(right as string) : left! < right!;
+      return isLess ? -1 : 1;
+    }
+    return 0;
+  };
 }

@@ -119,7 +119,7 @@ const ROWS: readonly Row[] = Array.from({ length: 150 }, (_, index) => ({
   word: dice.oneOf(WORDS),
   gift: dice.below(2) === 0,
   units: orNull(() => dice.oneOf([2 ** 31 - 1, -(2 ** 31), dice.below(4)])),
-  bytes: orNull(() => dice.oneOf([2n ** 63n - 1n, -(2n ** 63n), 9_007_199_254_740_993n, BigInt(dice.below(3))])),
+  bytes: orNull(() => dice.oneOf([2n ** 63n - 1n, -(2n ** 63n), 9_007_199_254_740_993n, BigInt(dice.below(14) - 2)])),
   total: orNull(() => (dice.below(3) === 0 ? '9999999999.99' : cents(1000))),
   rate: Number(`${dice.below(1000)}.${String(dice.below(1000)).padStart(3, '0')}`),
   weight: orNull(() => dice.below(100) / 4),
@@ -256,12 +256,13 @@ function passes(row: Row, { label = '', country, min_units, search }: Question['
   );
 }
 
-function compared(one: readonly Key[], other: readonly Key[]): number {
+function compared(names: readonly string[], one: readonly Key[], other: readonly Key[]): number {
   const index = one.findIndex((key, at) => key !== other[at]);
   if (index === -1) return 0;
   const [left, right] = [one[index]!, other[index]!];
   if (left === null || right === null) return left === null ? 1 : -1;
-  return left < right ? -1 : 1;
+  const isLess = names[index] === 'bytes' ? BigInt(left) < BigInt(right) : left < right;
+  return isLess ? -1 : 1;
 }
 
 function expected({ group, values, filters }: Question): object[] {
@@ -273,7 +274,7 @@ function expected({ group, values, filters }: Question): object[] {
     groups.set(text, { keys, rows: [...(groups.get(text)?.rows ?? []), row] });
   }
   return [...groups.values()]
-    .toSorted((one, other) => compared(one.keys, other.keys))
+    .toSorted((one, other) => compared(group, one.keys, other.keys))
     .map(({ keys, rows }) => ({
       group: Object.fromEntries(group.map((name, index) => [name, keys[index]])),
       count: rows.length,
