@@ -13,7 +13,7 @@ import { type PathKey, refusesKey } from '../viewset/visible/refused-values.ts';
 import { SHOWS } from '../viewset/visible/shown-view.ts';
 import { RuleList } from '../throttle/request-limiter.ts';
 import { hasThrottleRate } from '../viewset/viewset.ts';
-import { askView, compileAdmission, compilePermissions, type Step } from './gate.ts';
+import { askView, compileAdmission, type Step } from './gate.ts';
 import { isShowing, type OperationPlan } from './operation-plan.ts';
 import type { PlannedRoute } from './plan-view.ts';
 import { pathKeys } from './refusals.ts';
@@ -141,30 +141,4 @@ function shownOnce(parent: Parent, request: FastifyRequest, parents: Map<Parent,
   const known = parents.get(parent) ?? parent.check(request);
   parents.set(parent, known);
   return known;
-}
-
-/**
- * Tells if an operation may let the sender of a request in, of whom alone something is known: not the keys of its path, not its query
- * string, not its body. False if it needs a token that the sender lacks, or if its permissions refuse without having looked at the rest.
- */
-export async function admitsSender(route: PlannedRoute, asking: FastifyRequest): Promise<boolean> {
-  const { plan } = route;
-  if (route.needsToken && getCurrentUser(asking) === null) return false;
-  let isUndecided = false;
-  const onInputRead = (): void => void (isUndecided = true);
-  const params = unknownParams(plan, onInputRead);
-  try {
-    await compilePermissions(route)(requestFor(asking, { plan, method: plan.method, params, onInputRead }));
-    return true;
-  } catch (error) {
-    if (isUndecided) return true;
-    if (refusalStatus(error) === undefined || error instanceof FieldValueError) throw error;
-    return false;
-  }
-}
-
-/** The parameters of a path of which nothing is known but their names. */
-function unknownParams({ pathParameters }: OperationPlan, onRead: () => void): Record<string, string> {
-  const known = pathParameters.map(({ name }) => [name, { enumerable: true, get: onRead }] as const);
-  return Object.defineProperties({}, Object.fromEntries(known)) as Record<string, string>;
 }

@@ -3,20 +3,18 @@ import { Type } from 'typebox';
 import type { AskedUpload } from '../../files/direct-uploads.ts';
 import { permissionDenied } from '../../current-user.ts';
 import { refusalStatus } from '../../errors.ts';
-import { evaluatePermissions } from '../../permissions/evaluate.ts';
-import type { Permission, PermissionView } from '../../permissions/permission.ts';
+import type { PermissionView } from '../../permissions/permission.ts';
 import { invalidInput } from '../../schema/error-details.ts';
 import type { FileBoundField } from '../../shapes/write/bound-write-shape.ts';
 import { HTTP_201_CREATED } from '../../status.ts';
-import { TAKING, type TakingOperation } from '../request/read-input.ts';
-import { requestFor } from '../request/request-for.ts';
+import { TAKING } from '../request/read-input.ts';
+import { admitsSender, askForSender } from '../request/sender-question.ts';
 import { uploadPlace, type ViewInput } from '../writes/view-input.ts';
 import { type Action, action } from './action.ts';
 
 /** The parts of a view that decide about its uploads. */
 interface UploadParts {
   readonly input: ViewInput | undefined;
-  readonly permissions: readonly Permission[];
   readonly operations: readonly string[];
 }
 
@@ -45,7 +43,7 @@ const BEGUN = Type.Object(
 /** Makes the action that signs uploads to the store; none for a view whose bodies name none. */
 export function uploadActions(
   view: PermissionView,
-  { input, permissions, operations }: UploadParts,
+  { input, operations }: UploadParts,
 ): ReadonlyMap<string, Action> {
   const uploads = input?.uploads;
   const takesBodies = TAKING.some((operation) => operations.includes(operation));
@@ -70,7 +68,7 @@ export function uploadActions(
   const begin = action(options, async (request, reply) => {
     const { field: given, ...asked } = request.body as AskedUpload & { readonly field?: string };
     const wanted = given ?? names[0];
-    const fields = await fieldsFor(request, view, input, permissions);
+    const fields = await fieldsFor(request, view, input);
     if (fields.length === 0) throw permissionDenied(request);
     const found = fields.filter(({ sentAs }) => sentAs === wanted);
     if (found.length === 0) throw invalidInput('body', [{ path: '/field', message: 'must be one you may write' }]);
@@ -85,40 +83,22 @@ async function fieldsFor(
   request: FastifyRequest,
   view: PermissionView,
   input: ViewInput,
-  permissions: readonly Permission[],
 ): Promise<readonly FileBoundField[]> {
   const fields: FileBoundField[] = [];
-  for (const { plan, view: owner } of request.server.viewset.plannedRoutes) {
+  const known = request.params as Readonly<Record<string, string>>;
+  for (const route of request.server.viewset.plannedRoutes) {
+    const { plan } = route;
     const operation = TAKING.find((each) => each === plan.action);
-    if (owner !== view || operation === undefined || plan.variant !== undefined) continue;
-    let isUndecided = false;
-    const onInputRead = (): void => void (isUndecided = true);
-    const params = withoutKey(request.params as Readonly<Record<string, string>>, onInputRead);
-    const asked = requestFor(request, { plan, method: plan.method, params, onInputRead });
-    const isAdmitted = await admits(permissions, asked, view, () => isUndecided);
+    if (route.view !== view || operation === undefined || plan.variant !== undefined) continue;
     // The write itself is judged again, with its record and its body.
-    if (isAdmitted || isUndecided) fields.push(...filesOf(input, asked, operation, () => isUndecided));
+    if (!(await admitsSender(route, request, known))) continue;
+    const shape = await askForSender(plan, request, (asked) => input.of(asked, operation).shape, known);
+    if (shape === 'refused') continue;
+    // Its body or its record has to tell which shape it has.
+    const shapes = shape === 'undecided' ? input.choicesFor(operation).map((each) => each.shape) : [shape.answer];
+    fields.push(...shapes.flatMap(({ directFiles }) => directFiles));
   }
   return fields;
-}
-
-/** Lists the fields of the shape that a request would have; of all shapes that it could have, if its body or record has to tell. */
-function filesOf(
-  input: ViewInput,
-  asked: FastifyRequest,
-  operation: TakingOperation,
-  isUndecided: () => boolean,
-): readonly FileBoundField[] {
-  try {
-    const { shape } = input.of(asked, operation);
-    if (!isUndecided()) return shape.directFiles;
-  } catch (error) {
-    if (!isUndecided()) {
-      if (refusalStatus(error) === undefined) throw error;
-      return [];
-    }
-  }
-  return input.choicesFor(operation).flatMap(({ shape }) => shape.directFiles);
 }
 
 /** Begins an upload for the first of some fields of one name that takes it: shapes may have different limits. */
@@ -131,24 +111,5 @@ async function beginForOne<Begun>(
   } catch (error) {
     if (others.length === 0 || refusalStatus(error) === undefined) throw error;
     return beginForOne(others, begin);
-  }
-}
-
-/** The parameters of a path that names no record yet. */
-function withoutKey(params: Readonly<Record<string, string>>, onRead: () => void): Readonly<Record<string, string>> {
-  return Object.defineProperty({ ...params }, 'pk', { get: onRead });
-}
-
-async function admits(
-  permissions: readonly Permission[],
-  asked: FastifyRequest,
-  view: PermissionView,
-  isUndecided: () => boolean,
-): Promise<boolean> {
-  try {
-    return !(await evaluatePermissions(permissions, asked, view, { object: false })).denied;
-  } catch (error) {
-    if (refusalStatus(error) === undefined && !isUndecided()) throw error;
-    return false;
   }
 }
