@@ -24,6 +24,7 @@ import {
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
+import { Bucket, PNG } from '../support/bucket.ts';
 import { forEachDatabase, openSqlite } from '../support/databases.ts';
 import { errorAtStart, testApp } from '../support/library.ts';
 
@@ -43,42 +44,7 @@ const Scan = defineEntity({
 type TicketRecord = InferEntity<typeof Ticket>;
 
 const SECRET = 'a secret of at least 32 bytes for tests';
-const PNG = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  'base64',
-);
 const MAX_BYTES = 300_000;
-
-/** A bucket that checks nothing, as one whose URLs do not sign the size and the type. */
-class Bucket implements FileStore {
-  readonly files = new Map<string, Buffer>();
-  readonly uploaded = new Map<string, Buffer>();
-  /** Runs after an upload was copied, before the copy is looked at. */
-  afterCopy: () => Promise<void> = async () => {};
-  readonly uploads = {
-    sign: async (key: string) => ({ url: `https://bucket.example/${key}` }),
-    copy: async (key: string, fileKey: string) => {
-      const content = this.uploaded.get(key);
-      if (content === undefined) return undefined;
-      this.files.set(fileKey, content);
-      await this.afterCopy();
-      return content.length;
-    },
-    delete: async (key: string) => void this.uploaded.delete(key),
-    keys: () => Readable.from([...this.uploaded.keys()]),
-  };
-  async put(key: string, content: Readable) {
-    this.files.set(key, await buffer(content));
-  }
-  async get(key: string, { start = 0, end = Infinity } = {}) {
-    const content = this.files.get(key);
-    if (content === undefined) throw new Error(`no file ${key}`);
-    return Readable.from([content.subarray(start, end + 1)]);
-  }
-  async delete(key: string) {
-    this.files.delete(key);
-  }
-}
 
 let bucket = new Bucket();
 const store: FileStore = {
