@@ -43,7 +43,11 @@ forEachDatabase(t, { entities: [Photo, IdempotencyRecord] }, async (t, orm) => {
     bucket.receive(url);
     return { upload };
   };
-  const creating = (image: object, title: unknown = 'x') => ({ method: 'POST', path: '/photos', body: { title, image } });
+  const creating = (image: object, title: unknown = 'x') => ({
+    method: 'POST',
+    path: '/photos',
+    body: { title, image },
+  });
   const photos = async (): Promise<number> => (await send('GET', '/photos')).json<{ results: [] }>().results.length;
   const nothingIsLeft = async (message: string): Promise<void> => {
     t.equal(bucket.files.size, 0, `${message}: no copy is left`);

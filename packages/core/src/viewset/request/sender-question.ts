@@ -81,9 +81,7 @@ export async function askForSender<Answer>(
 
 /** Makes the parameters of a path, of some of which nothing is known but their names. */
 function paramsOf({ pathParameters }: Plan, known: Params, onRead: () => void): Params {
-  const params = pathParameters.map(({ name }) => {
-    return [name, Object.hasOwn(known, name) ? { value: known[name] } : { get: onRead }] as const;
-  });
-  const described = params.map(([name, value]) => [name, { enumerable: true, ...value }] as const);
-  return Object.defineProperties({}, Object.fromEntries(described)) as Params;
+  const unknown: PropertyDescriptor = { enumerable: true, get: onRead };
+  const params = pathParameters.map(({ name }) => [name, Object.getOwnPropertyDescriptor(known, name) ?? unknown]);
+  return Object.defineProperties({}, Object.fromEntries(params) as PropertyDescriptorMap) as Params;
 }

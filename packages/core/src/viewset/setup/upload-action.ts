@@ -1,16 +1,22 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { AskedUpload } from '../../files/direct-uploads.ts';
-import { permissionDenied } from '../../current-user.ts';
 import { refusalStatus } from '../../errors.ts';
-import type { PermissionView } from '../../permissions/permission.ts';
+import { isAllowAny } from '../../permissions/built-in-permissions.ts';
+import { Permission, type PermissionClass, type PermissionView } from '../../permissions/permission.ts';
 import { invalidInput } from '../../schema/error-details.ts';
 import type { FileBoundField } from '../../shapes/write/bound-write-shape.ts';
 import { HTTP_201_CREATED } from '../../status.ts';
 import { TAKING } from '../request/read-input.ts';
 import { admitsSender, askForSender } from '../request/sender-question.ts';
 import { uploadPlace, type ViewInput } from '../writes/view-input.ts';
-import { type Action, action } from './action.ts';
+import { type Action, action, type ActionOptions } from './action.ts';
+
+/** The part of a view that says who may send requests to it. */
+export interface UploadingView extends PermissionView {
+  readonly permissionClasses: readonly PermissionClass[] | undefined;
+  readonly allowAnonymous: boolean | undefined;
+}
 
 /** The parts of a view that decide about its uploads. */
 interface UploadParts {
@@ -42,8 +48,9 @@ const BEGUN = Type.Object(
 
 /** Makes the action that signs uploads to the store; none for a view whose bodies name none. */
 export function uploadActions(
-  view: PermissionView,
+  view: UploadingView,
   { input, operations }: UploadParts,
+  defaults: readonly PermissionClass[],
 ): ReadonlyMap<string, Action> {
   const uploads = input?.uploads;
   const takesBodies = TAKING.some((operation) => operations.includes(operation));
@@ -62,6 +69,7 @@ export function uploadActions(
     body,
     responses: { [HTTP_201_CREATED]: BEGUN },
     idempotency: 'off',
+    ...permissionsToUpload(view, input, defaults),
     summary: 'Ask for an upload',
     description: 'Signs a URL that takes the bytes of one file. A body of create or update then names the upload.',
   } as const;
@@ -69,13 +77,32 @@ export function uploadActions(
     const { field: given, ...asked } = request.body as AskedUpload & { readonly field?: string };
     const wanted = given ?? names[0];
     const fields = await fieldsFor(request, view, input);
-    if (fields.length === 0) throw permissionDenied(request);
     const found = fields.filter(({ sentAs }) => sentAs === wanted);
     if (found.length === 0) throw invalidInput('body', [{ path: '/field', message: 'must be one you may write' }]);
     void reply.code(HTTP_201_CREATED);
     return beginForOne(found, ({ file, name }) => uploads.begin(file, uploadPlace(request, name), asked));
   });
   return new Map([['upload', begin]]);
+}
+
+/**
+ * Returns the permissions of the view, and that its sender may create or update records with a file: whoever asks what is permitted hears of
+ * it too.
+ */
+function permissionsToUpload(
+  view: UploadingView,
+  input: ViewInput,
+  defaults: readonly PermissionClass[],
+): Pick<ActionOptions, 'permissionClasses' | 'scope' | 'allowAnonymous'> {
+  class MayWriteFiles extends Permission {
+    override async hasPermission(request: FastifyRequest): Promise<boolean> {
+      return (await fieldsFor(request, view, input)).length > 0;
+    }
+  }
+  const own = view.permissionClasses ?? defaults;
+  const allowAnonymous = view.allowAnonymous ?? isAllowAny(view.permissionClasses);
+  // The view's own classes are among them, with their scopes.
+  return { permissionClasses: [...own, MayWriteFiles], scope: 'unrestricted', allowAnonymous };
 }
 
 /** Lists the fields that a request may upload files for: those of the shapes by which its sender may create or update records. */
