@@ -13,6 +13,7 @@ const Photo = defineEntity({
   name: 'Photo',
   properties: { id: p.integer().primary(), title: p.string().length(50), image: p.type(FileType).nullable() },
 });
+const SECRET = 'a secret of at least 32 bytes for tests';
 const bucket = new Bucket();
 class PhotoViewSet extends ModelViewSet(Photo, {
   read: readShape(Photo, ['id', 'title', 'image']),
@@ -28,7 +29,7 @@ forEachDatabase(t, { entities: [Photo, IdempotencyRecord] }, async (t, orm) => {
     bucket.clear();
   });
   const app = await testApp(t, orm, [new Router().register('photos', PhotoViewSet).register('batch', Batch)], {
-    options: { secret: 'a secret of at least 32 bytes for tests', idempotency: new IdempotencyKeys() },
+    options: { secret: SECRET, idempotency: new IdempotencyKeys() },
   });
   const send = (method: 'POST' | 'PATCH' | 'GET', url: string, payload?: object, key?: string) =>
     app.inject({
@@ -144,5 +145,36 @@ forEachDatabase(t, { entities: [Photo, IdempotencyRecord] }, async (t, orm) => {
     );
     t.equal(await photos(), 1);
     t.equal(bucket.files.size, 1);
+  });
+
+  await t.test('a request that is given up during the copy leaves nothing', async (t) => {
+    const slow = await testApp(t, orm, [new Router().register('photos', PhotoViewSet).register('batch', Batch)], {
+      options: { secret: SECRET, idempotency: new IdempotencyKeys(), handlerTimeoutMs: 300 },
+    });
+    // The timer of a handler alone keeps no process running.
+    const running = setInterval(() => {}, 1000);
+    t.teardown(() => clearInterval(running));
+    for (const url of ['/photos', '/batch'] as const) {
+      const body = { title: 'x', image: await uploaded() };
+      const payload = url === '/batch' ? { operations: [creating(body.image)] } : body;
+      const headers = { 'x-user': 'ann', 'idempotency-key': '"slow"' };
+      const gate = Promise.withResolvers<void>();
+      const deleted = Promise.withResolvers<void>();
+      bucket.afterCopy = () => gate.promise;
+      bucket.afterDelete = () => deleted.resolve();
+      const answer = await slow.inject({ method: 'POST', url, headers, payload });
+      t.equal(answer.statusCode, 503, answer.body);
+      gate.resolve();
+      await deleted.promise;
+      await nothingIsLeft(url);
+      bucket.afterCopy = async () => {};
+      // What is left of the request ends within the next turns of the event loop.
+      await new Promise(setImmediate);
+      const again = await slow.inject({ method: 'POST', url, headers, payload });
+      t.ok([200, 201].includes(again.statusCode), again.body);
+      t.equal(bucket.files.size, 1);
+      bucket.clear();
+      await orm.schema.refresh();
+    }
   });
 });

@@ -1,6 +1,7 @@
 /** Direct uploads: the bytes of a file go to the store, and a body names the upload. */
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { mock } from 'node:test';
@@ -358,6 +359,38 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     t.equal(bucket.files.size, 1);
   });
 
+  await t.test('a client that goes away during the copy leaves the upload to the next one', async (t) => {
+    await app.listen({ port: 0 });
+    const { port } = app.server.address() as { port: number };
+    const { upload } = await uploaded();
+    const copied = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<void>();
+    const away = Promise.withResolvers<void>();
+    app.server.once('connection', (connection: Socket) => connection.once('close', away.resolve));
+    const deleted = Promise.withResolvers<void>();
+    bucket.afterCopy = async () => {
+      copied.resolve();
+      await gone.promise;
+    };
+    bucket.afterDelete = () => deleted.resolve();
+    const payload = { title: 'Away', screen: { upload } };
+    const body = JSON.stringify(payload);
+    const socket = connect(port);
+    socket.write(
+      `POST /api/tickets HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    await copied.promise;
+    socket.destroy();
+    await away.promise;
+    gone.resolve();
+    await deleted.promise;
+    t.equal(bucket.files.size, 0);
+    bucket.afterCopy = async () => {};
+    await new Promise(setImmediate);
+    t.equal((await send('POST', 'tickets', payload)).statusCode, 201);
+    t.equal(bucket.files.size, 1);
+  });
+
   await t.test('a view without such a field has no uploads, and one without a key has', async (t) => {
     const { upload } = await uploaded();
     t.match((await create({ upload }, undefined, 'forms')).json(), {
@@ -483,6 +516,7 @@ t.test('what cannot work is refused at start', async (t) => {
     upload = action({}, () => null);
   }
   t.match(await errorAtStart(t, orm, OwnViewSet, { secret: SECRET }), /its options make an action "upload"/);
+  t.ok(file({ store, maxBytes: 1, types: ['image/PNG'] }).takes('image/png'), 'media types have no case');
   const limits = { maxBytes: 1, types: ['image/png'] } as const;
   t.throws(() => file({ ...limits, store: withoutUploads, direct: true }), {
     message:

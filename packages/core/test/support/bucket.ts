@@ -14,6 +14,8 @@ export class Bucket implements FileStore {
   readonly uploaded = new Map<string, Buffer>();
   /** Runs after an upload was copied, before the copy is looked at. */
   afterCopy: () => Promise<void> = async () => {};
+  /** Runs after a file was deleted. */
+  afterDelete: () => void = () => {};
   readonly uploads = {
     sign: async (key: string) => ({ url: `https://bucket.example/${key}` }),
     copy: async (key: string, fileKey: string) => {
@@ -36,6 +38,7 @@ export class Bucket implements FileStore {
   }
   async delete(key: string) {
     this.files.delete(key);
+    this.afterDelete();
   }
 
   /** Puts bytes under the key that a URL was signed for. */
@@ -48,5 +51,6 @@ export class Bucket implements FileStore {
     this.files.clear();
     this.uploaded.clear();
     this.afterCopy = async () => {};
+    this.afterDelete = () => {};
   }
 }
