@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 import { isPromise, isYes, runHook } from '../awaitable.ts';
 import { NotFound, TooManyRequests } from '../errors.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
-import { askPermissions } from '../viewset/request/sender-question.ts';
+import { compilePermissions } from '../viewset/request/sender-question.ts';
 import { partOf } from '../viewset/writes/request-part.ts';
 import type { PlannedRoute } from './plan-view.ts';
 import type { ViewDefinition } from '../viewset/setup/view-definition.ts';
@@ -36,7 +36,7 @@ export function compileAdmission(route: PlannedRoute): Step {
 function admissionSteps(route: PlannedRoute): Step[] {
   const { definition, parent, plan, scopes } = route;
   const steps: Step[] = [];
-  if (plan.permissions.length + scopes.length > 0) steps.push((request) => askPermissions(route, request));
+  if (plan.permissions.length + scopes.length > 0) steps.push(compilePermissions(route));
   if (parent !== undefined) steps.push((request) => void parent.keysOf(request));
   if (plan.detail && definition.key.singleton === undefined) steps.push((request) => readPk(definition, request));
   return steps;

@@ -23,7 +23,7 @@ import { narrowTo } from './setup/record-lists.ts';
 import { RecordWrites } from './writes/record-writes.ts';
 import { oneBody, type TakingOperation } from './request/read-input.ts';
 import { requestAgain, requestFor } from './request/request-for.ts';
-import { askPermissions } from './request/sender-question.ts';
+import { compilePermissions } from './request/sender-question.ts';
 import { parametersOf, stateOf } from './request/request-state.ts';
 import { loadStored } from './request/unread-records.ts';
 import { Resource } from './setup/resource.ts';
@@ -500,7 +500,7 @@ export abstract class ModelViewSetBase<
     const { pk } = stateOf(request);
     const params = request.params as Readonly<Record<string, string>>;
     const asked = requestFor(request, { plan, method: plan.method, params, pk });
-    await askPermissions(route, asked);
+    await compilePermissions(route)(asked);
     await this.getObject(asked);
   }
 

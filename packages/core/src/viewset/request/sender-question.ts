@@ -23,17 +23,19 @@ export interface GuardedRoute {
 /** The operations that ask about each record, whether the path names one or the body several. */
 const CHANGES_RECORDS: ReadonlySet<string> = new Set(['update', 'destroy']);
 
-/** Asks the permissions of a route if they let a request in, and keeps what they grant. Throws what the route would answer. */
-export function askPermissions(
-  { view, plan, scopes }: Omit<GuardedRoute, 'needsToken'>,
-  request: FastifyRequest,
-): Awaitable<void> {
-  if (plan.permissions.length + scopes.length === 0) return;
+/** Makes the question if the permissions of a route let a request in, and keeps what they grant. It throws what the route would answer. */
+export function compilePermissions({
+  view,
+  plan,
+  scopes,
+}: Omit<GuardedRoute, 'needsToken'>): (request: FastifyRequest) => Awaitable<void> {
+  if (plan.permissions.length + scopes.length === 0) return () => undefined;
   const about = { object: plan.detail || CHANGES_RECORDS.has(plan.action) };
-  return whenReady(evaluatePermissions(plan.permissions, request, view, about), (grant) => {
-    if (grant.denied || scopes.length === 0) return admit(request, grant);
-    return whenReady(narrowGrant(grant, scopes, request, view, about), (narrowed) => admit(request, narrowed));
-  });
+  return (request) =>
+    whenReady(evaluatePermissions(plan.permissions, request, view, about), (grant) => {
+      if (grant.denied || scopes.length === 0) return admit(request, grant);
+      return whenReady(narrowGrant(grant, scopes, request, view, about), (narrowed) => admit(request, narrowed));
+    });
 }
 
 function admit(request: FastifyRequest, grant: PermissionGrant): void {
@@ -51,7 +53,7 @@ type Params = Readonly<Record<string, string>>;
  */
 export async function admitsSender(route: GuardedRoute, asking: FastifyRequest, known: Params = {}): Promise<boolean> {
   if (route.needsToken && getCurrentUser(asking) === null) return false;
-  const answer = await askForSender(route.plan, asking, (request) => askPermissions(route, request), known);
+  const answer = await askForSender(route.plan, asking, compilePermissions(route), known);
   return answer !== 'refused';
 }
 

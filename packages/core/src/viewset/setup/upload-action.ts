@@ -63,24 +63,30 @@ export function uploadActions(
     size: SIZE,
     type: TYPE,
   });
+  const found = new WeakMap<FastifyRequest, Promise<readonly FileBoundField[]>>();
+  /** The permission and the handler ask the same. */
+  const fieldsOf = (request: FastifyRequest): Promise<readonly FileBoundField[]> => {
+    const fields = found.get(request) ?? fieldsFor(request, view, input);
+    found.set(request, fields);
+    return fields;
+  };
   const options = {
     methods: ['post'],
     urlPath: 'uploads',
     body,
     responses: { [HTTP_201_CREATED]: BEGUN },
     idempotency: 'off',
-    ...permissionsToUpload(view, input, defaults),
+    ...permissionsToUpload(view, defaults, fieldsOf),
     summary: 'Ask for an upload',
     description: 'Signs a URL that takes the bytes of one file. A body of create or update then names the upload.',
   } as const;
   const begin = action(options, async (request, reply) => {
     const { field: given, ...asked } = request.body as AskedUpload & { readonly field?: string };
     const wanted = given ?? names[0];
-    const fields = await fieldsFor(request, view, input);
-    const found = fields.filter(({ sentAs }) => sentAs === wanted);
-    if (found.length === 0) throw invalidInput('body', [{ path: '/field', message: 'must be one you may write' }]);
+    const fields = (await fieldsOf(request)).filter(({ sentAs }) => sentAs === wanted);
+    if (fields.length === 0) throw invalidInput('body', [{ path: '/field', message: 'must be one you may write' }]);
     void reply.code(HTTP_201_CREATED);
-    return beginForOne(found, ({ file, name }) => uploads.begin(file, uploadPlace(request, name), asked));
+    return beginForOne(fields, ({ file, name }) => uploads.begin(file, uploadPlace(request, name), asked));
   });
   return new Map([['upload', begin]]);
 }
@@ -91,12 +97,12 @@ export function uploadActions(
  */
 function permissionsToUpload(
   view: UploadingView,
-  input: ViewInput,
   defaults: readonly PermissionClass[],
+  fieldsOf: (request: FastifyRequest) => Promise<readonly FileBoundField[]>,
 ): Pick<ActionOptions, 'permissionClasses' | 'scope' | 'allowAnonymous'> {
   class MayWriteFiles extends Permission {
     override async hasPermission(request: FastifyRequest): Promise<boolean> {
-      return (await fieldsFor(request, view, input)).length > 0;
+      return (await fieldsOf(request)).length > 0;
     }
   }
   const own = view.permissionClasses ?? defaults;
