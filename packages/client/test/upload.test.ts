@@ -127,6 +127,34 @@ t.test('a file is uploaded to the store, and named in a body', async (t) => {
     status: 0,
     code: 'network_error',
   });
+  const whole = new Blob(['x'], { type: 'text/plain' });
+  const controller = new AbortController();
+  const slow = async (_address: string, init: RequestInit) => {
+    controller.abort(new Error('enough by now'));
+    init.signal?.throwIfAborted();
+    throw new TypeError('Failed to fetch');
+  };
+  await t.rejects(upload(api.tickets, 'screen', whole, { fetch: slow, signal: controller.signal }), {
+    message: 'enough by now',
+  });
+  const broken = async () =>
+    new Response(new ReadableStream({ start: (stream) => stream.error(new TypeError('terminated')) }));
+  await t.rejects(upload(api.tickets, 'screen', whole, { fetch: broken }), { status: 0, code: 'network_error' });
+  const elsewhere = async () => Response.redirect('https://login.example/?next=1', 303);
+  await t.rejects(upload(api.tickets, 'screen', whole, { fetch: elsewhere }), { name: 'ApiError', status: 303 });
+  const sent: RequestInit[] = [];
+  const watched = (address: string, init: RequestInit) => {
+    sent.push(init);
+    return fetch(address, init);
+  };
+  const again = await upload(api.tickets, 'screen', whole, { fetch: watched, token: 'a token of the server' });
+  t.strictSame(
+    sent.map(({ headers }) => headers),
+    [{ 'content-type': 'text/plain' }],
+    'the bucket gets no token',
+  );
+  const twice = await Promise.allSettled([1, 2].map((n) => api.tickets.create({ title: `Twice ${n}`, screen: again })));
+  t.strictSame(twice.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'], 'one record has the upload');
   const signal = AbortSignal.abort(new Error('enough'));
   await t.rejects(upload(api.tickets, 'screen', new Blob(['x'], { type: 'text/plain' }), { signal }), {
     message: 'enough',

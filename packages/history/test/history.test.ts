@@ -227,6 +227,27 @@ forEachDatabase(t, { entities: [Shelf, Note, HistoryEntry] }, async (t, orm) => 
     t.match(await orm.em.fork().findAll(Note), [{ title: 'A', salary: 6 }], 'a field that is not seen stays');
   });
 
+  t.test('nobody reverts without the token that an update needs', async (t) => {
+    class Notes extends ModelViewSet(Note, { read: plain, write, history: { revert: true }, allowAnonymous: true }) {}
+    await orm.schema.clear();
+    const app = await testApp(t, orm, [new Router().register('notes', Notes)], {
+      before: async (made) => {
+        await withHistory(made);
+        made.addHook('onRoute', (route) => {
+          if (route.config?.viewset?.action !== 'update') return;
+          route.config = { ...route.config, needsToken: true, needsTokenAt: () => true };
+        });
+      },
+    });
+    const made = await app.inject({ method: 'POST', url: '/notes', payload: { title: 'A' } });
+    const { id } = made.json<{ id: number }>();
+    const [entry] = await entries();
+    const revert = (headers: Record<string, string>) =>
+      app.inject({ method: 'POST', url: `/notes/${id}/revert`, headers, payload: { entry: entry!.id } });
+    t.equal((await revert({})).statusCode, 401);
+    t.equal((await revert({ 'x-user': 'ann' })).statusCode, 200);
+  });
+
   t.test('those who may not update a record do not revert it', async (t) => {
     class UpdatedByAnn extends Permission {
       #isRefused(request: FastifyRequest, view: PermissionView) {

@@ -120,7 +120,7 @@ export class Call {
     if (!mayDiffer && unknownNames(valuesSchema(plan), body, bodyName) === undefined) return;
     // The problem lists fields. The route itself refuses an account that may not know them.
     if (!(await this.catalog.may(plan))) return;
-    const problem = unknownNames(this.catalog.valuesOf(plan), body, bodyName);
+    const problem = unknownNames(await this.catalog.valuesOf(plan), body, bodyName);
     if (problem !== undefined) throw problem;
   }
 

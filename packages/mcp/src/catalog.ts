@@ -69,11 +69,12 @@ export class Catalog {
    * Returns the schema of the values that an operation takes from the caller, who may use it. A view may choose among several by a record that is
    * not known yet: the schema is then that of them all.
    */
-  valuesOf(plan: OperationPlan): unknown {
+  async valuesOf(plan: OperationPlan): Promise<unknown> {
     const schema = valuesSchema(plan);
     const { writeShapes } = plan;
     if (writeShapes.length < 2 || !isObject(schema) || !Array.isArray(schema['anyOf'])) return schema;
     const kinds = schema['anyOf'] as unknown[];
-    return kinds[writeShapes.indexOf(this.#rights.writeShapeOf(this.#request, plan) ?? '')] ?? schema;
+    const chosen = await this.#rights.writeShapeOf(this.#request, plan);
+    return kinds[writeShapes.indexOf(chosen ?? '')] ?? schema;
   }
 }

@@ -40,7 +40,7 @@ t.test('the document has the request for an upload, and the upload in bodies of 
   });
   await app.register(new Router({ prefix: 'api' }).register('scans', Scans).plugin);
   const { paths, components } = (await app.inject('/openapi.json')).json<{
-    paths: Record<string, { post: { requestBody: { content: object } } }>;
+    paths: Record<string, { post: { requestBody: { content: object }; responses: object } }>;
     components: { schemas: Record<string, object> };
   }>();
   t.match(paths['/api/scans/uploads'], {
@@ -50,6 +50,12 @@ t.test('the document has the request for an upload, and the upload in bodies of 
       responses: { 201: { content: { 'application/json': { schema: { $ref: '#/components/schemas/Upload' } } } } },
     },
   });
+  const { responses } = paths['/api/scans/uploads']!.post;
+  t.strictSame(
+    ['201', '400', '401', '403', '413', '415'].filter((status) => !Object.hasOwn(responses, status)),
+    [],
+    'whatever the request may be answered with',
+  );
   t.match(components.schemas['UploadScansBody'], {
     required: ['field', 'name', 'size', 'type'],
     properties: { field: { enum: ['page', 'cover'] } },

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { FieldValueError } from '../fields/field-value-error.ts';
+import { isPlainRecord } from '../json.ts';
 import { TextSeal } from '../sealed-text.ts';
 import type { Store } from '../stores/store.ts';
 import { ANY_BYTES, type FileField, HEAD_BYTES } from './file-field.ts';
@@ -98,17 +99,10 @@ export class DirectUploads {
     return { upload, url, method: 'PUT', headers, expires_at: new Date(now + URL_SECONDS * 1000).toISOString() };
   }
 
-  /**
-   * Opens the text by which a body names an upload.
-   *
-   * @throws FieldValueError for one that was not made for this place, or has expired
-   */
-  open(field: FileField, place: UploadPlace, text: string): DirectUpload {
+  /** Opens the text by which a body names an upload; undefined if it was not made for this place. */
+  open(field: FileField, place: UploadPlace, text: string): DirectUpload | undefined {
     const ticket = this.#seal.open(this.#basis(place), text);
-    if (ticket === undefined) throw new FieldValueError('must name an upload that you have asked for, for this field');
-    const opened = JSON.parse(ticket) as Ticket;
-    if (expiryOf(opened.key)! <= Date.now()) throw new FieldValueError('names an upload that has expired');
-    return new DirectUpload(field, opened, this.#claims);
+    return ticket === undefined ? undefined : new DirectUpload(field, JSON.parse(ticket) as Ticket, this.#claims);
   }
 
   #basis({ field, account }: UploadPlace): string {
@@ -116,18 +110,9 @@ export class DirectUploads {
   }
 }
 
-/** The text in a body that names an upload. Nothing is known of it before the rule of its field reads it. */
-export class UploadName {
-  readonly #open: () => DirectUpload;
-
-  constructor(open: () => DirectUpload) {
-    this.#open = open;
-  }
-
-  /** @throws FieldValueError for a text that names no upload of this place */
-  open(): DirectUpload {
-    return this.#open();
-  }
+/** Tells if a value of a body names an upload. */
+export function isNamedUpload(value: unknown): value is NamedUpload {
+  return isPlainRecord(value) && typeof value['upload'] === 'string';
 }
 
 /** A file that a client has uploaded to the store, or says so. */
@@ -152,12 +137,14 @@ export class DirectUpload extends PendingFile {
   /**
    * Copies the upload to a file, and checks the copy, which no client can change any more. Of several requests at once, one has it.
    *
-   * @throws FieldValueError if it is not there, was taken, or has another size
+   * @throws FieldValueError if it is not there, has expired, was taken, or has another size
    * @throws PayloadTooLarge, UnsupportedMediaType if the field does not take it
    */
   async store(remove: (key: string) => Promise<void>): Promise<StoredFile> {
     const { name, size } = this;
-    const ttlMs = Math.max(1, expiryOf(this.#key)! - Date.now());
+    // Not when the body is read: a request that is sent again under its Idempotency-Key has its first answer even then.
+    const ttlMs = expiryOf(this.#key)! - Date.now();
+    if (ttlMs <= 0) throw new FieldValueError('names an upload that has expired');
     const isFree = await this.#claims.put(this.#claim, 'taken', ttlMs, { onlyIfAbsent: true });
     if (!isFree) throw new FieldValueError('names an upload that was taken already');
     const key = randomUUID();

@@ -76,8 +76,9 @@ export class FileField<Direct extends boolean = boolean> {
     this.store = store;
     this.direct = direct;
     this.maxBytes = maxBytes;
-    this.types = types;
-    this.schema = { contentMediaType: types.join(', '), description: `A file of at most ${maxBytes} bytes` };
+    // Media types have no case (RFC 9110, section 8.3.1).
+    this.types = types.map((type) => type.toLowerCase());
+    this.schema = { contentMediaType: this.types.join(', '), description: `A file of at most ${maxBytes} bytes` };
   }
 
   /** @throws PayloadTooLarge for more bytes than the field takes */

@@ -1,16 +1,12 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
-import { isPromise, isYes, runHook, whenReady } from '../awaitable.ts';
-import { permissionDenied } from '../current-user.ts';
+import { isPromise, isYes, runHook } from '../awaitable.ts';
 import { NotFound, TooManyRequests } from '../errors.ts';
-import { evaluatePermissions, narrowGrant, type PermissionGrant } from '../permissions/evaluate.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
+import { compilePermissions } from '../viewset/request/sender-question.ts';
 import { partOf } from '../viewset/writes/request-part.ts';
 import type { PlannedRoute } from './plan-view.ts';
 import type { ViewDefinition } from '../viewset/setup/view-definition.ts';
 import { hasThrottleRate, type ViewSet } from '../viewset/viewset.ts';
-
-/** The operations that ask about each record, whether the path names one or the body several. */
-const CHANGES_RECORDS: ReadonlySet<string> = new Set(['update', 'destroy']);
 
 export type Step = (request: FastifyRequest) => void | Promise<void>;
 
@@ -37,15 +33,10 @@ export function compileAdmission(route: PlannedRoute): Step {
   return (request) => runSteps(steps, 0, request);
 }
 
-/** Makes the question if the permissions of a route let a request in. It throws what the route would answer. */
-export function compilePermissions(route: PlannedRoute): Step {
-  return route.plan.permissions.length + route.scopes.length > 0 ? permissionStep(route) : () => undefined;
-}
-
 function admissionSteps(route: PlannedRoute): Step[] {
   const { definition, parent, plan, scopes } = route;
   const steps: Step[] = [];
-  if (plan.permissions.length + scopes.length > 0) steps.push(permissionStep(route));
+  if (plan.permissions.length + scopes.length > 0) steps.push(compilePermissions(route));
   if (parent !== undefined) steps.push((request) => void parent.keysOf(request));
   if (plan.detail && definition.key.singleton === undefined) steps.push((request) => readPk(definition, request));
   return steps;
@@ -62,20 +53,6 @@ function runSteps(steps: readonly Step[], first: number, request: FastifyRequest
 export async function askView(view: ViewSet, request: FastifyRequest): Promise<void> {
   if (partOf(request)?.isCounted === false) return;
   if (!isYes(await view.throttleRate(request))) throw new TooManyRequests(1);
-}
-
-function permissionStep({ view, plan, scopes }: PlannedRoute): Step {
-  const about = { object: plan.detail || CHANGES_RECORDS.has(plan.action) };
-  return (request) =>
-    whenReady(evaluatePermissions(plan.permissions, request, view, about), (grant) => {
-      if (grant.denied || scopes.length === 0) return admit(request, grant);
-      return whenReady(narrowGrant(grant, scopes, request, view, about), (narrowed) => admit(request, narrowed));
-    });
-}
-
-function admit(request: FastifyRequest, grant: PermissionGrant): void {
-  if (grant.denied) throw permissionDenied(request);
-  stateOf(request).grant = grant;
 }
 
 function readPk(definition: ViewDefinition, request: FastifyRequest): void {

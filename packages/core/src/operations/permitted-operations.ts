@@ -8,12 +8,13 @@ import type { Parent } from '../viewset/visible/parent.ts';
 import type { TakingOperation } from '../viewset/request/read-input.ts';
 import { requestFor } from '../viewset/request/request-for.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
+import { askForSender } from '../viewset/request/sender-question.ts';
 import { SharedLookUps } from '../viewset/request/shared-look-ups.ts';
 import { type PathKey, refusesKey } from '../viewset/visible/refused-values.ts';
 import { SHOWS } from '../viewset/visible/shown-view.ts';
 import { RuleList } from '../throttle/request-limiter.ts';
 import { hasThrottleRate } from '../viewset/viewset.ts';
-import { askView, compileAdmission, compilePermissions, type Step } from './gate.ts';
+import { askView, compileAdmission, type Step } from './gate.ts';
 import { isShowing, type OperationPlan } from './operation-plan.ts';
 import type { PlannedRoute } from './plan-view.ts';
 import { pathKeys } from './refusals.ts';
@@ -144,50 +145,14 @@ function shownOnce(parent: Parent, request: FastifyRequest, parents: Map<Parent,
 }
 
 /**
- * Tells if an operation may let the sender of a request in, of whom alone something is known: not the keys of its path, not its query
- * string, not its body. False if it needs a token that the sender lacks, or if its permissions refuse without having looked at the rest.
- */
-export async function admitsSender(route: PlannedRoute, asking: FastifyRequest): Promise<boolean> {
-  const { plan } = route;
-  if (route.needsToken && getCurrentUser(asking) === null) return false;
-  let isUndecided = false;
-  const onInputRead = (): void => void (isUndecided = true);
-  const params = unknownParams(plan, onInputRead);
-  try {
-    await compilePermissions(route)(requestFor(asking, { plan, method: plan.method, params, onInputRead }));
-    return true;
-  } catch (error) {
-    if (isUndecided) return true;
-    if (refusalStatus(error) === undefined || error instanceof FieldValueError) throw error;
-    return false;
-  }
-}
-
-/**
  * Tells which of several write shapes a view chooses for the sender of a request, of whom alone something is known. Undefined if the body of
  * the operation has one shape, or if the view looks at the rest of the request to choose.
  */
-export function writeShapeOf({ plan, definition }: PlannedRoute, asking: FastifyRequest): string | undefined {
-  if (plan.writeShapes.length < 2) return undefined;
-  let isUndecided = false;
-  const onInputRead = (): void => void (isUndecided = true);
-  const request = requestFor(asking, {
-    plan,
-    method: plan.method,
-    params: unknownParams(plan, onInputRead),
-    onInputRead,
-  });
-  try {
-    const shape = definition.input?.of(request, plan.action as TakingOperation).name;
-    return isUndecided ? undefined : shape;
-  } catch (error) {
-    if (isUndecided || refusalStatus(error) !== undefined) return undefined;
-    throw error;
-  }
-}
-
-/** The parameters of a path of which nothing is known but their names. */
-function unknownParams({ pathParameters }: OperationPlan, onRead: () => void): Record<string, string> {
-  const known = pathParameters.map(({ name }) => [name, { enumerable: true, get: onRead }] as const);
-  return Object.defineProperties({}, Object.fromEntries(known)) as Record<string, string>;
+export async function writeShapeOf(
+  { plan, definition: { input } }: PlannedRoute,
+  asking: FastifyRequest,
+): Promise<string | undefined> {
+  if (input === undefined || plan.writeShapes.length < 2) return undefined;
+  const answer = await askForSender(plan, asking, (request) => input.of(request, plan.action as TakingOperation).name);
+  return typeof answer === 'string' ? undefined : answer.answer;
 }

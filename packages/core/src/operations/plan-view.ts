@@ -4,14 +4,8 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { mayHaveBody, SAFE_METHODS } from '../methods.ts';
 import { checkOptionNames } from '../options.ts';
 import { templateOf, templateParameters } from '../path-template.ts';
-import { AllowAny } from '../permissions/built-in-permissions.ts';
-import {
-  HIDES_RECORDS,
-  makePermissions,
-  type Permission,
-  type PermissionClass,
-  REFUSES_ANONYMOUS,
-} from '../permissions/permission.ts';
+import { AllowAny, isAllowAny } from '../permissions/built-in-permissions.ts';
+import { HIDES_RECORDS, makePermissions, type Permission, REFUSES_ANONYMOUS } from '../permissions/permission.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { ActionHooks, Words } from '../viewset/setup/action.ts';
 import { type AnsweringOperation, isAnswering } from '../viewset/request/answer.ts';
@@ -223,10 +217,6 @@ function isOpen(view: ViewSet, { allowAnonymous, permissionClasses }: DeclaredRo
   if (allowAnonymous !== undefined) return allowAnonymous;
   if (permissionClasses !== undefined) return isAllowAny(permissionClasses);
   return view.allowAnonymous ?? isAllowAny(view.permissionClasses);
-}
-
-function isAllowAny(classes: readonly PermissionClass[] | undefined): boolean {
-  return classes?.length === 1 && classes[0] === AllowAny;
 }
 
 /**

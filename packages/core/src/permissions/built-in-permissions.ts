@@ -3,13 +3,18 @@ import type { FastifyRequest } from 'fastify';
 import { type AuthenticatedRequest, getCurrentUser } from '../current-user.ts';
 import { SAFE_METHODS } from '../methods.ts';
 import { wrongOption } from '../options.ts';
-import { Permission, REFUSES_ANONYMOUS } from './permission.ts';
+import { Permission, type PermissionClass, REFUSES_ANONYMOUS } from './permission.ts';
 
 /** Allows everybody. It shows that a view is open on purpose, which an empty list does not. */
 export class AllowAny extends Permission {
   override hasPermission(): boolean {
     return true;
   }
+}
+
+/** Tells if a list of permission classes says that everybody may do everything. */
+export function isAllowAny(classes: readonly PermissionClass[] | undefined): boolean {
+  return classes?.length === 1 && classes[0] === AllowAny;
 }
 
 /** Allows logged-in users. */

@@ -11,6 +11,7 @@ import { HealthRegistry } from '../health/health-registry.ts';
 import type { Store } from '../stores/store.ts';
 import { refuseLateOptions } from '../router/options-route.ts';
 import { RouteNames } from '../router/route-names.ts';
+import { admitsSender } from '../viewset/request/sender-question.ts';
 import type { ParentDefinition } from '../viewset/visible/parent.ts';
 import type { ShownView } from '../viewset/visible/shown-view.ts';
 import { Providers } from '../viewset/setup/providers.ts';
@@ -18,7 +19,7 @@ import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
 import type { OperationPlan } from '../operations/operation-plan.ts';
 import { routeResponses } from '../operations/operation-responses.ts';
 import type { RuleListFactory } from '../operations/declared-routes.ts';
-import { admitsSender, writeShapeOf } from '../operations/permitted-operations.ts';
+import { writeShapeOf } from '../operations/permitted-operations.ts';
 import type { PlannedRoute } from '../operations/plan-view.ts';
 import { admitRequests } from './admission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
@@ -64,7 +65,7 @@ export interface ViewsetInstance {
    * Names the one of `plan.writeShapes` that the view chooses for the sender of a request, before its record, query string and body are known.
    * Undefined if there is no choice, or if it depends on these. Ask it of an operation that lets the sender in.
    */
-  readonly writeShapeOf: (request: FastifyRequest, plan: OperationPlan) => string | undefined;
+  readonly writeShapeOf: (request: FastifyRequest, plan: OperationPlan) => Promise<string | undefined>;
   /** @internal */
   readonly plannedRoutes: readonly PlannedRoute[];
   /** @internal */
@@ -156,7 +157,7 @@ export const viewset = fp(
           const route = routeOf.get(plan);
           return route !== undefined && admitsSender(route, request);
         },
-        writeShapeOf: (request: FastifyRequest, plan: OperationPlan) => {
+        writeShapeOf: async (request: FastifyRequest, plan: OperationPlan) => {
           const route = routeOf.get(plan);
           return route && writeShapeOf(route, request);
         },

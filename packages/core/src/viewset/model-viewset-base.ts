@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { SUMMARIZE } from '../aggregates/summary.ts';
 import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured, NotFound } from '../errors.ts';
-import { permissionDenied } from '../current-user.ts';
+import { getCurrentUser, permissionDenied } from '../current-user.ts';
 import { checkNotGivenUp } from '../given-up.ts';
 import { STREAM_TYPE } from '../live/live-list.ts';
 import { ListQuestion } from '../live/list-question.ts';
@@ -23,6 +23,7 @@ import { narrowTo } from './setup/record-lists.ts';
 import { RecordWrites } from './writes/record-writes.ts';
 import { oneBody, type TakingOperation } from './request/read-input.ts';
 import { requestAgain, requestFor } from './request/request-for.ts';
+import { compilePermissions } from './request/sender-question.ts';
 import { parametersOf, stateOf } from './request/request-state.ts';
 import { loadStored } from './request/unread-records.ts';
 import { Resource } from './setup/resource.ts';
@@ -491,15 +492,15 @@ export abstract class ModelViewSetBase<
   /** Asks the permissions of an update, which may go by the operation. Throws the error by which they refuse a request for another one. */
   async #admitUpdate(request: FastifyRequest): Promise<void> {
     const { plannedRoutes } = request.server.viewset;
-    const { plan } = plannedRoutes.find(
+    const route = plannedRoutes.find(
       (each) => each.view === this && each.plan.detail && each.plan.action === 'update',
     )!;
+    if (route.needsToken && getCurrentUser(request) === null) throw permissionDenied(request);
+    const { plan } = route;
     const { pk } = stateOf(request);
     const params = request.params as Readonly<Record<string, string>>;
     const asked = requestFor(request, { plan, method: plan.method, params, pk });
-    const grant = await evaluatePermissions(this.#resource.permissions, asked, this, { object: true });
-    if (grant.denied) throw permissionDenied(request);
-    stateOf(asked).grant = grant;
+    await compilePermissions(route)(asked);
     await this.getObject(asked);
   }
 

@@ -1,6 +1,7 @@
 /** Direct uploads: the bytes of a file go to the store, and a body names the upload. */
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { mock } from 'node:test';
@@ -24,6 +25,7 @@ import {
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
+import { Bucket, PNG } from '../support/bucket.ts';
 import { forEachDatabase, openSqlite } from '../support/databases.ts';
 import { errorAtStart, testApp } from '../support/library.ts';
 
@@ -43,42 +45,7 @@ const Scan = defineEntity({
 type TicketRecord = InferEntity<typeof Ticket>;
 
 const SECRET = 'a secret of at least 32 bytes for tests';
-const PNG = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  'base64',
-);
 const MAX_BYTES = 300_000;
-
-/** A bucket that checks nothing, as one whose URLs do not sign the size and the type. */
-class Bucket implements FileStore {
-  readonly files = new Map<string, Buffer>();
-  readonly uploaded = new Map<string, Buffer>();
-  /** Runs after an upload was copied, before the copy is looked at. */
-  afterCopy: () => Promise<void> = async () => {};
-  readonly uploads = {
-    sign: async (key: string) => ({ url: `https://bucket.example/${key}` }),
-    copy: async (key: string, fileKey: string) => {
-      const content = this.uploaded.get(key);
-      if (content === undefined) return undefined;
-      this.files.set(fileKey, content);
-      await this.afterCopy();
-      return content.length;
-    },
-    delete: async (key: string) => void this.uploaded.delete(key),
-    keys: () => Readable.from([...this.uploaded.keys()]),
-  };
-  async put(key: string, content: Readable) {
-    this.files.set(key, await buffer(content));
-  }
-  async get(key: string, { start = 0, end = Infinity } = {}) {
-    const content = this.files.get(key);
-    if (content === undefined) throw new Error(`no file ${key}`);
-    return Readable.from([content.subarray(start, end + 1)]);
-  }
-  async delete(key: string) {
-    this.files.delete(key);
-  }
-}
 
 let bucket = new Bucket();
 const store: FileStore = {
@@ -392,6 +359,38 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     t.equal(bucket.files.size, 1);
   });
 
+  await t.test('a client that goes away during the copy leaves the upload to the next one', async (t) => {
+    await app.listen({ port: 0 });
+    const { port } = app.server.address() as { port: number };
+    const { upload } = await uploaded();
+    const copied = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<void>();
+    const away = Promise.withResolvers<void>();
+    app.server.once('connection', (connection: Socket) => connection.once('close', away.resolve));
+    const deleted = Promise.withResolvers<void>();
+    bucket.afterCopy = async () => {
+      copied.resolve();
+      await gone.promise;
+    };
+    bucket.afterDelete = () => deleted.resolve();
+    const payload = { title: 'Away', screen: { upload } };
+    const body = JSON.stringify(payload);
+    const socket = connect(port);
+    socket.write(
+      `POST /api/tickets HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    await copied.promise;
+    socket.destroy();
+    await away.promise;
+    gone.resolve();
+    await deleted.promise;
+    t.equal(bucket.files.size, 0);
+    bucket.afterCopy = async () => {};
+    await new Promise(setImmediate);
+    t.equal((await send('POST', 'tickets', payload)).statusCode, 201);
+    t.equal(bucket.files.size, 1);
+  });
+
   await t.test('a view without such a field has no uploads, and one without a key has', async (t) => {
     const { upload } = await uploaded();
     t.match((await create({ upload }, undefined, 'forms')).json(), {
@@ -517,6 +516,7 @@ t.test('what cannot work is refused at start', async (t) => {
     upload = action({}, () => null);
   }
   t.match(await errorAtStart(t, orm, OwnViewSet, { secret: SECRET }), /its options make an action "upload"/);
+  t.ok(file({ store, maxBytes: 1, types: ['image/PNG'] }).takes('image/png'), 'media types have no case');
   const limits = { maxBytes: 1, types: ['image/png'] } as const;
   t.throws(() => file({ ...limits, store: withoutUploads, direct: true }), {
     message:

@@ -1,7 +1,6 @@
 import type { OperationPlan } from '@viewset/core';
 import { quoted } from '../arguments.ts';
 import type { Call } from '../call.ts';
-import type { Catalog } from '../catalog.ts';
 import { describeAction, describeOperation, describePath, describeRecord } from '../describe-operation.ts';
 import type { JsonObject } from '../json-schema.ts';
 import { OPERATIONS, type Resource } from '../resource.ts';
@@ -46,20 +45,22 @@ function lineOf({ operations, actions }: Resource): string {
   return [about.replace(/\.$/, ''), names, acts].filter((part) => part !== '').join('. ');
 }
 
-function described(resource: Resource, call: Call): JsonObject {
+async function described(resource: Resource, call: Call): Promise<JsonObject> {
   const { operation } = call.args;
   const { name, operations, actions, leftOut } = resource;
-  const parts: [name: string, part: JsonObject][] = [
-    ...OPERATIONS.flatMap((each): [string, JsonObject][] => {
-      const plan = operations.get(each);
-      return plan === undefined ? [] : [[each, describeOperation(plan, call.catalog.valuesOf(plan), false)]];
-    }),
-    ...(actions.size === 0 ? [] : [['actions', actionsOf(actions, call.catalog)] as [string, JsonObject]]),
-  ];
   const plans = [...operations.values(), ...actions.values()];
   const head = { resource: name, ...describePath(plans), ...wordsOf(plans) };
   const names = [...operations.keys(), ...actions.keys()];
   if (operation !== undefined) return one(operation, resource, head, call);
+  const values = new Map<OperationPlan, unknown>();
+  for (const plan of plans) values.set(plan, await call.catalog.valuesOf(plan));
+  const parts: [name: string, part: JsonObject][] = [
+    ...OPERATIONS.flatMap((each): [string, JsonObject][] => {
+      const plan = operations.get(each);
+      return plan === undefined ? [] : [[each, describeOperation(plan, values.get(plan), false)]];
+    }),
+    ...(actions.size === 0 ? [] : [['actions', actionsOf(actions, values)] as [string, JsonObject]]),
+  ];
   const record = describeRecord(operations.get('get'), operations.get('search'));
   const whole = {
     ...head,
@@ -71,12 +72,12 @@ function described(resource: Resource, call: Call): JsonObject {
   return { resource: name, operations: names, note: 'The whole description is too long; name an "operation"' };
 }
 
-function one(
+async function one(
   operation: string,
   { name, operations, actions }: Resource,
   head: JsonObject,
   { catalog, maxResultBytes }: Call,
-): JsonObject {
+): Promise<JsonObject> {
   const plan = operations.get(operation as never);
   const action = actions.get(operation);
   if (plan === undefined && action === undefined) {
@@ -84,17 +85,18 @@ function one(
       operations: [...operations.keys(), ...actions.keys()],
     });
   }
-  const values = catalog.valuesOf(plan ?? action!);
+  const values = await catalog.valuesOf(plan ?? action!);
   const part = plan === undefined ? describeAction(action!, values, true) : describeOperation(plan, values, true);
   const whole = { ...head, [operation]: part };
   if (fits(whole, maxResultBytes)) return whole;
   throw new ToolProblem(`The description of ${operation} is larger than a result may be`);
 }
 
-function actionsOf(actions: ReadonlyMap<string, OperationPlan>, catalog: Catalog): JsonObject {
-  return Object.fromEntries(
-    [...actions].map(([name, plan]) => [name, describeAction(plan, catalog.valuesOf(plan), false)]),
-  );
+function actionsOf(
+  actions: ReadonlyMap<string, OperationPlan>,
+  values: ReadonlyMap<OperationPlan, unknown>,
+): JsonObject {
+  return Object.fromEntries([...actions].map(([name, plan]) => [name, describeAction(plan, values.get(plan), false)]));
 }
 
 function wordsOf([plan]: readonly OperationPlan[]): JsonObject {

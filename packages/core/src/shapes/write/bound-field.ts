@@ -16,7 +16,7 @@ import {
 import { FieldValueError } from '../../fields/field-value-error.ts';
 import type { FileField } from '../../files/file-field.ts';
 import { isFile } from '../../files/file-type.ts';
-import { UploadName } from '../../files/direct-uploads.ts';
+import { isNamedUpload } from '../../files/direct-uploads.ts';
 import { PendingFile } from '../../files/pending-file.ts';
 import { pointerStep } from '../../json.ts';
 import type { Problem } from '../../schema/scan-input.ts';
@@ -184,8 +184,10 @@ function sentFile(value: unknown): PendingFile {
 }
 
 function sentOrUploaded(value: unknown): PendingFile {
-  if (value instanceof UploadName) return value.open();
   if (value instanceof PendingFile) return value;
+  if (isNamedUpload(value)) {
+    throw new FieldValueError('must name an upload that you have asked for, for this field');
+  }
   throw new FieldValueError('must be a file, sent as multipart/form-data, or the upload of one, {"upload": "…"}');
 }
 

@@ -73,8 +73,9 @@ export class FileChanges {
 
   /** Stores a file of a record that the current transaction of an entity manager writes. */
   async store(em: EntityManager, { store }: FileField, pending: PendingFile): Promise<StoredFile> {
-    const file = await pending.store((key) => this.#deleteOne(store, key));
+    // That of now: the transaction may end, by a request that is given up, while the file is on its way.
     const end = transactionEnd(em);
+    const file = await pending.store((key) => this.#deleteOne(store, key));
     end?.afterCommit(() => this.#orWarn(() => pending.finish(), file.key));
     // A request that was given up has no effect, however long its hooks go on.
     await end?.afterRollback(async () => {
@@ -134,7 +135,8 @@ export class FileChanges {
     const meta = metadataOf(em, changes.entity);
     const deleted = this.#findUnseen(em, changes);
     for (const each of deleted) this.#seen.add(each);
-    const own = fileNames(meta).length === 0 ? [] : await this.#recordsOf(em, meta, deleted);
+    // Read, and so locked, even if they have no files: no record with a file can be added to one that is deleted.
+    const own = await this.#recordsOf(em, meta, deleted);
     const keys = deleted.map((each) => each.getPrimaryKey());
     return [
       ...this.#storedFiles(meta, fileNames(meta), own),

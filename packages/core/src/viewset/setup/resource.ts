@@ -25,7 +25,7 @@ import { Customized } from '../request/customized.ts';
 import { checkCreatedReferences, faultOfCreation } from './creatable.ts';
 import { restoringActions, type RestoringView } from './deleted-records.ts';
 import { fileActions, type FileRecord } from './file-actions.ts';
-import { uploadActions } from './upload-action.ts';
+import { uploadActions, type UploadingView } from './upload-action.ts';
 import { sentFiles } from '../files/file-links.ts';
 import { InputResolution, type InputView } from '../writes/input-resolution.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
@@ -53,7 +53,7 @@ import { type ListenersByOperation, listenersOf, type WriteKind } from '../write
 import { WritePlan } from '../writes/write-plan.ts';
 
 /** The part of a view that its resource asks. */
-interface ResourceView extends InputView, AnsweringView, TakingView, RestoringView, HistoricView {
+interface ResourceView extends InputView, AnsweringView, TakingView, RestoringView, UploadingView, HistoricView {
   readonly permissionClasses: readonly PermissionClass[] | undefined;
   getObject(request: FastifyRequest): Promise<object>;
   readonly [SHOWS]: Pick<RecordView<Resource>, 'findForFile'>;
@@ -203,7 +203,7 @@ export class Resource implements ViewDefinition {
     const brought = new Map([
       ...restoringActions(view, softDelete, defaults.permissionClasses),
       ...(history?.actions ?? []),
-      ...uploadActions(view, this),
+      ...uploadActions(view, this, defaults.permissionClasses),
     ]);
     const own = actionsOf(view);
     const listed = softDelete?.visibleTo === undefined ? [] : ['deleted'];

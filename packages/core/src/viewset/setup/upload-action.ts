@@ -1,22 +1,26 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { AskedUpload } from '../../files/direct-uploads.ts';
-import { permissionDenied } from '../../current-user.ts';
 import { refusalStatus } from '../../errors.ts';
-import { evaluatePermissions } from '../../permissions/evaluate.ts';
-import type { Permission, PermissionView } from '../../permissions/permission.ts';
+import { isAllowAny } from '../../permissions/built-in-permissions.ts';
+import { Permission, type PermissionClass, type PermissionView } from '../../permissions/permission.ts';
 import { invalidInput } from '../../schema/error-details.ts';
 import type { FileBoundField } from '../../shapes/write/bound-write-shape.ts';
 import { HTTP_201_CREATED } from '../../status.ts';
-import { TAKING, type TakingOperation } from '../request/read-input.ts';
-import { requestFor } from '../request/request-for.ts';
+import { TAKING } from '../request/read-input.ts';
+import { admitsSender, askForSender } from '../request/sender-question.ts';
 import { uploadPlace, type ViewInput } from '../writes/view-input.ts';
-import { type Action, action } from './action.ts';
+import { type Action, action, type ActionOptions } from './action.ts';
+
+/** The part of a view that says who may send requests to it. */
+export interface UploadingView extends PermissionView {
+  readonly permissionClasses: readonly PermissionClass[] | undefined;
+  readonly allowAnonymous: boolean | undefined;
+}
 
 /** The parts of a view that decide about its uploads. */
 interface UploadParts {
   readonly input: ViewInput | undefined;
-  readonly permissions: readonly Permission[];
   readonly operations: readonly string[];
 }
 
@@ -44,8 +48,9 @@ const BEGUN = Type.Object(
 
 /** Makes the action that signs uploads to the store; none for a view whose bodies name none. */
 export function uploadActions(
-  view: PermissionView,
-  { input, permissions, operations }: UploadParts,
+  view: UploadingView,
+  { input, operations }: UploadParts,
+  defaults: readonly PermissionClass[],
 ): ReadonlyMap<string, Action> {
   const uploads = input?.uploads;
   const takesBodies = TAKING.some((operation) => operations.includes(operation));
@@ -58,26 +63,52 @@ export function uploadActions(
     size: SIZE,
     type: TYPE,
   });
+  const found = new WeakMap<FastifyRequest, Promise<readonly FileBoundField[]>>();
+  /** The permission and the handler ask the same. */
+  const fieldsOf = (request: FastifyRequest): Promise<readonly FileBoundField[]> => {
+    const fields = found.get(request) ?? fieldsFor(request, view, input);
+    found.set(request, fields);
+    return fields;
+  };
   const options = {
     methods: ['post'],
     urlPath: 'uploads',
     body,
     responses: { [HTTP_201_CREATED]: BEGUN },
     idempotency: 'off',
+    ...permissionsToUpload(view, defaults, fieldsOf),
     summary: 'Ask for an upload',
     description: 'Signs a URL that takes the bytes of one file. A body of create or update then names the upload.',
   } as const;
   const begin = action(options, async (request, reply) => {
     const { field: given, ...asked } = request.body as AskedUpload & { readonly field?: string };
     const wanted = given ?? names[0];
-    const fields = await fieldsFor(request, view, input, permissions);
-    if (fields.length === 0) throw permissionDenied(request);
-    const found = fields.filter(({ sentAs }) => sentAs === wanted);
-    if (found.length === 0) throw invalidInput('body', [{ path: '/field', message: 'must be one you may write' }]);
+    const fields = (await fieldsOf(request)).filter(({ sentAs }) => sentAs === wanted);
+    if (fields.length === 0) throw invalidInput('body', [{ path: '/field', message: 'must be one you may write' }]);
     void reply.code(HTTP_201_CREATED);
-    return beginForOne(found, ({ file, name }) => uploads.begin(file, uploadPlace(request, name), asked));
+    return beginForOne(fields, ({ file, name }) => uploads.begin(file, uploadPlace(request, name), asked));
   });
   return new Map([['upload', begin]]);
+}
+
+/**
+ * Returns the permissions of the view, and that its sender may create or update records with a file: whoever asks what is permitted hears of
+ * it too.
+ */
+function permissionsToUpload(
+  view: UploadingView,
+  defaults: readonly PermissionClass[],
+  fieldsOf: (request: FastifyRequest) => Promise<readonly FileBoundField[]>,
+): Pick<ActionOptions, 'permissionClasses' | 'scope' | 'allowAnonymous'> {
+  class MayWriteFiles extends Permission {
+    override async hasPermission(request: FastifyRequest): Promise<boolean> {
+      return (await fieldsOf(request)).length > 0;
+    }
+  }
+  const own = view.permissionClasses ?? defaults;
+  const allowAnonymous = view.allowAnonymous ?? isAllowAny(view.permissionClasses);
+  // The view's own classes are among them, with their scopes.
+  return { permissionClasses: [...own, MayWriteFiles], scope: 'unrestricted', allowAnonymous };
 }
 
 /** Lists the fields that a request may upload files for: those of the shapes by which its sender may create or update records. */
@@ -85,40 +116,22 @@ async function fieldsFor(
   request: FastifyRequest,
   view: PermissionView,
   input: ViewInput,
-  permissions: readonly Permission[],
 ): Promise<readonly FileBoundField[]> {
   const fields: FileBoundField[] = [];
-  for (const { plan, view: owner } of request.server.viewset.plannedRoutes) {
+  const known = request.params as Readonly<Record<string, string>>;
+  for (const route of request.server.viewset.plannedRoutes) {
+    const { plan } = route;
     const operation = TAKING.find((each) => each === plan.action);
-    if (owner !== view || operation === undefined || plan.variant !== undefined) continue;
-    let isUndecided = false;
-    const onInputRead = (): void => void (isUndecided = true);
-    const params = withoutKey(request.params as Readonly<Record<string, string>>, onInputRead);
-    const asked = requestFor(request, { plan, method: plan.method, params, onInputRead });
-    const isAdmitted = await admits(permissions, asked, view, () => isUndecided);
+    if (route.view !== view || operation === undefined || plan.variant !== undefined) continue;
     // The write itself is judged again, with its record and its body.
-    if (isAdmitted || isUndecided) fields.push(...filesOf(input, asked, operation, () => isUndecided));
+    if (!(await admitsSender(route, request, known))) continue;
+    const shape = await askForSender(plan, request, (asked) => input.of(asked, operation).shape, known);
+    if (shape === 'refused') continue;
+    // Its body or its record has to tell which shape it has.
+    const shapes = shape === 'undecided' ? input.choicesFor(operation).map((each) => each.shape) : [shape.answer];
+    fields.push(...shapes.flatMap(({ directFiles }) => directFiles));
   }
   return fields;
-}
-
-/** Lists the fields of the shape that a request would have; of all shapes that it could have, if its body or record has to tell. */
-function filesOf(
-  input: ViewInput,
-  asked: FastifyRequest,
-  operation: TakingOperation,
-  isUndecided: () => boolean,
-): readonly FileBoundField[] {
-  try {
-    const { shape } = input.of(asked, operation);
-    if (!isUndecided()) return shape.directFiles;
-  } catch (error) {
-    if (!isUndecided()) {
-      if (refusalStatus(error) === undefined) throw error;
-      return [];
-    }
-  }
-  return input.choicesFor(operation).flatMap(({ shape }) => shape.directFiles);
 }
 
 /** Begins an upload for the first of some fields of one name that takes it: shapes may have different limits. */
@@ -131,24 +144,5 @@ async function beginForOne<Begun>(
   } catch (error) {
     if (others.length === 0 || refusalStatus(error) === undefined) throw error;
     return beginForOne(others, begin);
-  }
-}
-
-/** The parameters of a path that names no record yet. */
-function withoutKey(params: Readonly<Record<string, string>>, onRead: () => void): Readonly<Record<string, string>> {
-  return Object.defineProperty({ ...params }, 'pk', { get: onRead });
-}
-
-async function admits(
-  permissions: readonly Permission[],
-  asked: FastifyRequest,
-  view: PermissionView,
-  isUndecided: () => boolean,
-): Promise<boolean> {
-  try {
-    return !(await evaluatePermissions(permissions, asked, view, { object: false })).denied;
-  } catch (error) {
-    if (refusalStatus(error) === undefined && !isUndecided()) throw error;
-    return false;
   }
 }

@@ -4,12 +4,12 @@ import type { TObject } from 'typebox';
 import type { Awaitable } from '../../awaitable.ts';
 import { getCurrentUser, permissionDenied } from '../../current-user.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
-import { DirectUploads, type UploadContext, UploadName, type UploadPlace } from '../../files/direct-uploads.ts';
+import { DirectUploads, isNamedUpload, type UploadContext, type UploadPlace } from '../../files/direct-uploads.ts';
 import type { FileFields } from '../../files/file-field.ts';
 import { fieldPath } from '../../fields/field-path.ts';
 import { keyText, primaryKey } from '../../fields/primary-key.ts';
 import { resolveOption } from '../../filters/filter.ts';
-import { isPlainRecord, isRecord } from '../../json.ts';
+import { isRecord } from '../../json.ts';
 import { keyOf } from '../../mikro/entity-reader.ts';
 import { naming } from '../../options.ts';
 import type { FillOf } from '../../permissions/permission.ts';
@@ -281,16 +281,15 @@ export class ViewInput {
     return { ...data, ...values };
   }
 
-  /** Puts what a body names of uploads in the place of their texts, as a form has files in it. */
+  /** Puts the uploads that a body names in the place of their texts, as a form has files in it. A text that names none stays. */
   #withUploads(request: FastifyRequest, body: unknown, { directFiles }: BoundWriteShape<object>): unknown {
     const { uploads } = this;
     if (uploads === undefined || directFiles.length === 0 || !isRecord(body)) return body;
     const named: Record<string, unknown> = { ...body };
     for (const { name, sentAs, file } of directFiles) {
       const value = Object.hasOwn(body, sentAs) ? body[sentAs] : undefined;
-      if (!isPlainRecord(value) || typeof value['upload'] !== 'string') continue;
-      const { upload } = value as { readonly upload: string };
-      named[sentAs] = new UploadName(() => uploads.open(file, uploadPlace(request, name), upload));
+      if (!isNamedUpload(value)) continue;
+      named[sentAs] = uploads.open(file, uploadPlace(request, name), value.upload) ?? value;
     }
     return named;
   }
