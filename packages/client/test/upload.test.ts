@@ -127,6 +127,9 @@ t.test('a file is uploaded to the store, and named in a body', async (t) => {
     status: 0,
     code: 'network_error',
   });
+  for (const none of ['./a.txt', [new Blob(['x'])], Buffer.from('x')]) {
+    await t.rejects(upload(api.tickets, 'screen', none as never), { name: 'TypeError', message: /input\.files\[0\]/ });
+  }
   const signal = AbortSignal.abort(new Error('enough'));
   await t.rejects(upload(api.tickets, 'screen', new Blob(['x'], { type: 'text/plain' }), { signal }), {
     message: 'enough',
