@@ -47,7 +47,7 @@ interface Begun extends NamedUpload {
  * Uploads a file to the store of the server, past the server itself: asks the view for a signed URL, and sends the bytes there. The result is
  * the value of the field in a body of create or update, for a day. It is for fields with `file({ direct: true })`.
  *
- * Rejects with the ApiError of the server or of the store.
+ * Rejects with the ApiError of the server or of the store, and with a TypeError for what is no file.
  *
  * @param field the name of the field in a body
  * @example
@@ -60,6 +60,10 @@ export async function upload<View extends object>(
   file: Blob,
   { signal, token, fetch = globalThis.fetch }: UploadOptions = {},
 ): Promise<NamedUpload> {
+  // JavaScript may pass the `files` of an input, or a path.
+  if (typeof (file as Partial<Blob>).size !== 'number') {
+    throw new TypeError('upload(): the file must be a Blob or a File, such as input.files[0]');
+  }
   const { name } = file as Blob & { readonly name?: string };
   const asked = { field, name: name === undefined || name === '' ? 'file' : name, size: file.size, type: file.type };
   const begun = await (view as UploadingView)['/uploads'].post(asked, { signal, token });

@@ -155,6 +155,9 @@ t.test('a file is uploaded to the store, and named in a body', async (t) => {
   );
   const twice = await Promise.allSettled([1, 2].map((n) => api.tickets.create({ title: `Twice ${n}`, screen: again })));
   t.strictSame(twice.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'], 'one record has the upload');
+  for (const none of ['./a.txt', [new Blob(['x'])], Buffer.from('x')]) {
+    await t.rejects(upload(api.tickets, 'screen', none as never), { name: 'TypeError', message: /input\.files\[0\]/ });
+  }
   const signal = AbortSignal.abort(new Error('enough'));
   await t.rejects(upload(api.tickets, 'screen', new Blob(['x'], { type: 'text/plain' }), { signal }), {
     message: 'enough',

@@ -512,6 +512,12 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     const accept = 'text/event-stream';
     const head = await fetch(url, { method: 'HEAD', headers: { accept } });
     t.equal(head.headers.get('content-type'), accept);
+    // A range names no stream, which never ends.
+    for (const range of ['*/*', 'text/*', 'application/json;q=0.9, */*', 'text/*, application/json;q=0.5']) {
+      const answer = await fetch(url, { headers: { accept: range } });
+      t.match(answer.headers.get('content-type'), /^application\/json/, range);
+      t.equal(((await answer.json()) as { count: number }).count, 1);
+    }
     t.equal((await fetch(`${url}?wrong=1`, { headers: { accept } })).status, 400);
     t.equal((await fetch(`${url}?page=x`, { headers: { accept } })).status, 400);
     const [one, two] = [await EventStream.open(t, url), await EventStream.open(t, url)];

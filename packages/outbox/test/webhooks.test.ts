@@ -162,6 +162,78 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     );
   });
 
+  t.test('a delivery that is tried again after a rotation is signed by both secrets', async (t) => {
+    await orm.schema.clear();
+    const { address, got } = await receiver(t, (_path, count) => (count === 1 ? 500 : 204));
+    const app = await start(t, orm);
+    const payload = { url: `${address}/hook`, event_types: ['book.*'] };
+    const made = (await app.inject({ method: 'POST', url: '/webhooks', payload, headers: ada })).json();
+    await app.inject({ method: 'POST', url: '/books', payload: { title: 'Ash' } });
+    await until(() => got.length === 1);
+    const { secret } = (await app.inject({ method: 'POST', url: `/webhooks/${made.id}/rotate`, headers: ada })).json();
+    await until(isQuiet);
+    const [{ headers, body }] = got.slice(-1) as [Received];
+    t.equal(headers['webhook-id'], got[0]!.headers['webhook-id']);
+    for (const each of [secret, made.secret]) {
+      t.match(new Webhook(each).verify(body, headers), { type: 'book.created' });
+    }
+  });
+
+  t.test('a second rotation ends the first secret at once, as after a leak', async (t) => {
+    await orm.schema.clear();
+    const { address, got } = await receiver(t);
+    const app = await start(t, orm);
+    const payload = { url: `${address}/hook`, event_types: ['book.*'] };
+    const made = (await app.inject({ method: 'POST', url: '/webhooks', payload, headers: ada })).json();
+    const rotate = async () =>
+      (await app.inject({ method: 'POST', url: `/webhooks/${made.id}/rotate`, headers: ada })).json().secret as string;
+    const secrets = [await rotate(), await rotate()];
+    await app.inject({ method: 'POST', url: '/books', payload: { title: 'Ash' } });
+    await until(isQuiet);
+    const [{ headers, body }] = got as [Received];
+    for (const each of secrets) t.match(new Webhook(each).verify(body, headers), { type: 'book.created' });
+    t.throws(() => new Webhook(made.secret).verify(body, headers));
+  });
+
+  t.test('no request sets a secret, asks for one, or shows one but a creation and a rotation', async (t) => {
+    await orm.schema.clear();
+    const { address } = await receiver(t, () => 500);
+    const app = await start(t, orm);
+    const own = { secret: 'whsec_b3du', previous_secret: 'whsec_b3du', previous_secret_until: '2999-01-01T00:00:00Z' };
+    const payload = { url: `${address}/hook`, event_types: ['*'], ...own, owner: 'Grace' };
+    const made = (await app.inject({ method: 'POST', url: '/webhooks', payload, headers: ada })).json();
+    t.not(made.secret, own.secret);
+    t.not(made.owner, 'Grace');
+    t.notHas(made, { previous_secret: own.previous_secret });
+    await app.inject({ method: 'POST', url: `/webhooks/${made.id}/rotate`, headers: ada });
+    const before = await em().findOneOrFail(WebhookSubscription, made.id);
+    t.equal(before.previous_secret, made.secret);
+    const changed = { ...own, owner: 'Grace', is_enabled: true };
+    const url = `/webhooks/${made.id}`;
+    const answers = [
+      await app.inject({ method: 'PATCH', url, payload: changed, headers: ada }),
+      await app.inject({ method: 'POST', url: `${url}/rotate`, payload: own, headers: { 'x-user': 'Grace' } }),
+      await app.inject({ url, headers: ada }),
+      await app.inject({ url: '/webhooks', headers: ada }),
+      await app.inject({ method: 'OPTIONS', url, headers: ada }),
+    ];
+    const after = await em().findOneOrFail(WebhookSubscription, made.id);
+    for (const name of ['secret', 'previous_secret', 'previous_secret_until', 'owner'] as const) {
+      t.strictSame(after[name], before[name], name);
+    }
+    for (const query of ['secret=x', 'secret__startswith=w', 'previous_secret=x', 'sort=secret', 'fields=secret']) {
+      const answer = await app.inject({ url: `/webhooks?${query}`, headers: ada });
+      t.equal(answer.statusCode, 400, query);
+      answers.push(answer);
+    }
+    await app.inject({ method: 'POST', url: '/books', payload: { title: 'Ash' } });
+    await until(isQuiet);
+    const events = await em().find(OutboxEvent, {});
+    const shown = JSON.stringify([answers.map(({ headers, body }) => [headers, body]), events]);
+    for (const each of [before.secret, made.secret]) t.notOk(shown.includes(each.slice('whsec_'.length)));
+    t.notMatch(shown, /whsec_/);
+  });
+
   t.test('each subscription has its own deliveries; 410 ends one, redirects are not followed', async (t) => {
     await orm.schema.clear();
     const statuses: Record<string, number> = { '/ok': 204, '/gone': 410, '/moved': 302, '/big': 200 };

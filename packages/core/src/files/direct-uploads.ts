@@ -89,11 +89,8 @@ export class DirectUploads {
     field.checkClaim(type);
     const now = Date.now();
     const key = `${Math.floor(now / 1000) + UPLOAD_SECONDS}-${randomUUID()}`;
-    const { url, headers = { 'content-type': type } } = await field.store.uploads!.sign(
-      key,
-      { size, type },
-      URL_SECONDS,
-    );
+    const signed = await field.store.uploads!.sign(key, { size, type }, URL_SECONDS);
+    const { url, headers = { 'content-type': type } } = checkSigned(signed);
     const ticket: Ticket = { key, name: plainName(asked.name), size, type };
     const upload = this.#seal.seal(this.#basis(place), JSON.stringify(ticket));
     return { upload, url, method: 'PUT', headers, expires_at: new Date(now + URL_SECONDS * 1000).toISOString() };
@@ -180,6 +177,12 @@ export class DirectUpload extends PendingFile {
 async function headOf(store: FileStore, key: string, size: number): Promise<Buffer> {
   if (size === 0) return Buffer.alloc(0);
   return buffer(await store.get(key, { start: 0, end: Math.min(size, HEAD_BYTES) - 1 }));
+}
+
+/** Checks what a store, or its `signUpload`, returned. The error has no URL: its signature is nothing for a log. */
+function checkSigned(signed: SignedUpload | null | undefined): SignedUpload {
+  if (typeof signed?.url === 'string' && URL.canParse(signed.url)) return signed;
+  throw new TypeError('a store that signs an upload must return an absolute URL, or { url, headers } with one');
 }
 
 /** The time in milliseconds at which an upload expires; undefined for a key that the library has not made. */

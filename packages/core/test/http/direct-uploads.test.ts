@@ -1,6 +1,6 @@
 /** Direct uploads: the bytes of a file go to the store, and a body names the upload. */
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -21,7 +21,9 @@ import {
   type PermissionView,
   readShape,
   Router,
+  serverOptions,
   sweepUploads,
+  viewset,
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
@@ -538,4 +540,31 @@ t.test('what cannot work is refused at start', async (t) => {
   t.throws(() => flydriveStore(disk, { signUploads: () => '' } as never), { message: /did you mean "signUpload"/ });
   t.throws(() => flydriveStore(disk, { signUpload: 'x' } as never), { message: /"signUpload" must be a function/ });
   await t.rejects(sweepUploads(withoutUploads), TypeError);
+});
+
+t.test('a store that signs with no absolute URL fails with an error that says so', async (t) => {
+  const orm = await openSqlite(t, { entities: [Ticket] });
+  for (const signed of ['/uploads/1', '', undefined, null, { headers: {} }, { url: 'uploads?signature=secret' }]) {
+    const disk = { putStream: async () => {}, getStream: async () => Readable.from([]), delete: async () => {} };
+    const own = flydriveStore(disk as never, { signUpload: (() => signed) as never });
+    class OwnViewSet extends ModelViewSet(Ticket, {
+      read,
+      write: writeShape(Ticket, ['title'], {
+        screen: file({ store: own, maxBytes: 9, types: ['image/*'], direct: true }),
+      }),
+      allowAnonymous: true,
+    }) {}
+    const lines: string[] = [];
+    const app = fastify({
+      ...serverOptions(),
+      logger: { level: 'error', stream: { write: (line: string) => lines.push(line) } },
+    });
+    await app.register(viewset, { orm, secret: SECRET });
+    await app.register(new Router().register('tickets', OwnViewSet).plugin);
+    const payload = { name: 'a.png', size: 1, type: 'image/png' };
+    t.equal((await app.inject({ method: 'POST', url: '/tickets/uploads', payload })).statusCode, 500);
+    await app.close();
+    t.match(lines.join(''), /must return an absolute URL, or \{ url, headers \} with one/);
+    t.notMatch(lines.join(''), /signature=/);
+  }
 });

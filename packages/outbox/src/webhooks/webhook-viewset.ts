@@ -37,7 +37,7 @@ const shown = readShape(WebhookSubscription, ['id', 'url', 'is_enabled', 'disabl
   event_types: Type.Array(Type.String()),
 });
 
-/** The time in which the secret before the last signs too, in milliseconds. */
+/** The time in which the secret before the latest signs too, in milliseconds. */
 const ROTATION_MS = 86_400_000;
 
 const write = Type.Object({
@@ -65,7 +65,7 @@ const rotateBy = (find: (request: RecordRequest) => Promise<WebhookSubscription>
       detail: true,
       methods: ['post'],
       summary: 'Give a webhook a new secret',
-      description: 'The answer has the secret. The one before it signs too, for a day.',
+      description: 'The answer has the secret. The one before it signs too, for a day. All earlier ones end at once.',
       response: Type.Object({ secret: Type.String(), previous_secret_until: Type.String({ format: 'date-time' }) }),
     },
     async (request) => {
@@ -83,7 +83,7 @@ const rotateBy = (find: (request: RecordRequest) => Promise<WebhookSubscription>
   );
 
 interface WebhookActions {
-  /** `POST …/:pk/rotate` gives the webhook a new secret. The one before it signs too, for a day. */
+  /** `POST …/:pk/rotate` gives the webhook a new secret. The one before it signs too, for a day. All earlier ones end at once. */
   rotate: ReturnType<typeof rotateBy>;
 }
 

@@ -117,8 +117,9 @@ export class RecordLists implements ListDefinition {
     const { variant, action } = routeOptions.config.viewset ?? {};
     if (variant === 'csv' || variant === 'ndjson') return EXPORT_TYPES[variant];
     addVary(reply, 'Accept');
-    // An action that lists has permissions of its own, which a stream would not ask again.
-    const types = action === 'list' ? this.#types : this.#types.filter((each) => each !== STREAM_TYPE);
+    // A client that names no stream would wait for its end. An action that lists has permissions of its own, which a stream would not ask again.
+    const mayStream = action === 'list' && headers.accept?.toLowerCase().includes(STREAM_TYPE) === true;
+    const types = mayStream ? this.#types : this.#types.filter((each) => each !== STREAM_TYPE);
     const type = acceptedType(headers.accept, ['application/json', ...types]);
     return type === 'application/json' ? undefined : type;
   }
