@@ -19,7 +19,7 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
  * stream. From a page of another origin, browsers send a preflight before every upload with progress.
  *
  * @example
- * const fetch = fetchWithProgress(({ loaded, total }) => (bar.value = loaded / total));
+ * const fetch = fetchWithProgress(({ loaded, total }) => (bar.value = loaded / (total || 1)));
  * await api.tickets.create({ title: 'Broken', attachment }, { fetch });
  */
 export function fetchWithProgress(

@@ -140,7 +140,7 @@ t.test('the write shape of a sender is told if the sender alone decides', async 
         const { id } = request.params as { readonly id: string };
         const plan = made.viewset.operations.find(({ operationId }) => operationId === id);
         if (plan === undefined) throw new TypeError(`no operation ${id}`);
-        return { shape: made.viewset.writeShapeOf(request, plan) ?? null };
+        return { shape: (await made.viewset.writeShapeOf(request, plan)) ?? null };
       }),
   });
   const ask = async (id: string, user: string) => {
