@@ -7,8 +7,15 @@ import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { type Exchange, type PageLinks, sendLinks } from './link-header.ts';
 import { pageEnvelope, type PageEnvelope, PaginatedResult } from './paginated-result.ts';
-import { type CountedSettings, type PaginatorWith, paginatorWith } from './paginator-with.ts';
-import { integerDeclaration, integerParameter, Paginator, type PaginatorOptions } from './paginator.ts';
+import { COUNTED_RULES, type CountedSettings, type PaginatorWith, paginatorWith } from './paginator-with.ts';
+import {
+  type IntegerBounds,
+  integerDeclaration,
+  integerParameter,
+  MAX_INTEGER,
+  Paginator,
+  type PaginatorOptions,
+} from './paginator.ts';
 
 /** The base of paginators whose envelope is `{ count, next, previous, results }`. It can count in several ways. */
 export abstract class CountedPagination extends Paginator {
@@ -49,6 +56,7 @@ export abstract class CountedPagination extends Paginator {
 
 /** The fields that hold the names of parameters. */
 const NUMBER_FIELDS = { page: 'pageParameter', page_size: 'pageSizeParameter' } as const;
+const PAGE_NUMBER: IntegerBounds = { minimum: 1, maximum: MAX_INTEGER, default: 1 };
 
 /**
  * Divides lists into pages with numbers from 1: `?page=2&page_size=20`. The default paginator.
@@ -74,7 +82,7 @@ export class PageNumberPagination extends CountedPagination {
   static with<const Settings extends CountedSettings<'page' | 'page_size'>>(
     settings: Settings,
   ): PaginatorWith<PageNumberPagination, Settings, typeof NUMBER_FIELDS> {
-    return paginatorWith(this, settings, NUMBER_FIELDS) as never;
+    return paginatorWith(this, settings, NUMBER_FIELDS, COUNTED_RULES) as never;
   }
 
   /** The name of the query parameter that holds the number of the page. */
@@ -85,7 +93,7 @@ export class PageNumberPagination extends CountedPagination {
   get parameters(): readonly ParameterDeclaration[] {
     return [
       {
-        ...integerDeclaration(this.pageParameter, { minimum: 1, default: 1 }, 'Number of the page, from 1'),
+        ...integerDeclaration(this.pageParameter, PAGE_NUMBER, 'Number of the page, from 1'),
         pages: 'number',
       },
       this.declareSize(this.pageSizeParameter),
@@ -120,7 +128,7 @@ export class PageNumberPagination extends CountedPagination {
 
   #read(parameters: QueryParameters): [page: number, pageSize: number] {
     return InvalidUsageCollector.both(
-      () => integerParameter(parameters, this.pageParameter, 1) ?? 1,
+      () => integerParameter(parameters, this.pageParameter, PAGE_NUMBER),
       () => this.readSize(parameters, this.pageSizeParameter),
     );
   }
@@ -128,6 +136,7 @@ export class PageNumberPagination extends CountedPagination {
 
 /** The fields that hold the names of parameters. */
 const OFFSET_FIELDS = { limit: 'limitParameter', offset: 'offsetParameter' } as const;
+const OFFSET: IntegerBounds = { minimum: 0, maximum: MAX_INTEGER, default: 0 };
 
 /**
  * Divides lists by position: `?limit=20&offset=40` skips 40 records and takes 20.
@@ -155,7 +164,7 @@ export class LimitOffsetPagination extends CountedPagination {
   static with<const Settings extends CountedSettings<'limit' | 'offset'>>(
     settings: Settings,
   ): PaginatorWith<LimitOffsetPagination, Settings, typeof OFFSET_FIELDS> {
-    return paginatorWith(this, settings, OFFSET_FIELDS) as never;
+    return paginatorWith(this, settings, OFFSET_FIELDS, COUNTED_RULES) as never;
   }
 
   /** The name of the query parameter that holds how many records to take. */
@@ -167,7 +176,7 @@ export class LimitOffsetPagination extends CountedPagination {
     return [
       this.declareSize(this.limitParameter),
       {
-        ...integerDeclaration(this.offsetParameter, { minimum: 0, default: 0 }, 'Records to skip'),
+        ...integerDeclaration(this.offsetParameter, OFFSET, 'Records to skip'),
         pages: 'offset',
       },
     ];
@@ -201,7 +210,7 @@ export class LimitOffsetPagination extends CountedPagination {
   #read(parameters: QueryParameters): [limit: number, offset: number] {
     return InvalidUsageCollector.both(
       () => this.readSize(parameters, this.limitParameter),
-      () => integerParameter(parameters, this.offsetParameter, 0) ?? 0,
+      () => integerParameter(parameters, this.offsetParameter, OFFSET),
     );
   }
 }

@@ -9,7 +9,7 @@ import type { QuerySet } from '../query/queryset.ts';
 import { CursorCodec, type Cursor } from './cursor-codec.ts';
 import { type Exchange, type PageLinks, sendLinks } from './link-header.ts';
 import { Paginator, type PaginatorOptions } from './paginator.ts';
-import { type PaginatorSettings, type PaginatorWith, paginatorWith } from './paginator-with.ts';
+import { PAGINATOR_RULES, type PaginatorSettings, type PaginatorWith, paginatorWith } from './paginator-with.ts';
 
 /** The body of a list with cursors. */
 export interface CursorEnvelope<Item> {
@@ -52,7 +52,7 @@ export class CursorPagination extends Paginator {
   static with<const Settings extends PaginatorSettings<'cursor' | 'page_size'>>(
     settings: Settings,
   ): PaginatorWith<CursorPagination, Settings, typeof CURSOR_FIELDS> {
-    return paginatorWith(this, settings, CURSOR_FIELDS) as never;
+    return paginatorWith(this, settings, CURSOR_FIELDS, PAGINATOR_RULES) as never;
   }
 
   /** The name of the query parameter that holds the cursor. */

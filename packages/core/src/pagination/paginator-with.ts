@@ -31,12 +31,21 @@ export type PaginatorWith<Made extends Paginator, Settings, Fields extends Field
     ? { readonly count: Count }
     : unknown);
 
-const RULES: Readonly<Record<keyof CountedSettings<never>, OptionRule>> = {
+/** The rules of settings, by their names. */
+type SettingRules<Settings> = Readonly<Record<keyof Settings, OptionRule>>;
+
+/** The rules of `PaginatorSettings`. */
+export const PAGINATOR_RULES: SettingRules<PaginatorSettings<never>> = {
   names: ['texts by name', (value) => typeof value === 'object' && value !== null],
   // The paginator judges these.
   pageSize: ['a number', (value) => typeof value === 'number'],
   maxPageSize: ['a number', (value) => typeof value === 'number'],
   links: ['true or false', (value) => typeof value === 'boolean'],
+};
+
+/** The rules of `CountedSettings`. */
+export const COUNTED_RULES: SettingRules<CountedSettings<never>> = {
+  ...PAGINATOR_RULES,
   count: ['a text', (value) => typeof value === 'string'],
 };
 
@@ -46,20 +55,23 @@ const MEMBER: OptionRule = ['a non-empty string, or null to leave it out', (valu
 /**
  * Makes a class with the settings as its fields.
  *
+ * @param fields the fields that hold the names of parameters
+ * @param rules the rules of every setting that the paginator has
  * @throws ImproperlyConfigured for a name that the paginator does not have, and for a name that is none
  */
 export function paginatorWith<Made extends Paginator>(
   Base: new (options?: PaginatorOptions) => Made,
-  settings: CountedSettings<never>,
+  settings: PaginatorSettings<never>,
   fields: FieldNames,
+  rules: SettingRules<PaginatorSettings<never>>,
 ): new (options?: PaginatorOptions) => Made {
   const owner = `${Base.name}.with()`;
-  checkOptions(owner, settings, RULES);
+  checkOptions(owner, settings, rules);
   const { names = {}, ...others } = settings;
   const ofParameters = Object.keys(fields).map((name) => [name, NAME] as const);
   const ofMembers = PAGE_MEMBERS.map((name) => [name, MEMBER] as const);
-  const rules: Readonly<Record<string, OptionRule>> = Object.fromEntries([...ofMembers, ...ofParameters]);
-  checkOptions(`${owner}: "names"`, names, rules);
+  const nameRules: Readonly<Record<string, OptionRule>> = Object.fromEntries([...ofMembers, ...ofParameters]);
+  checkOptions(`${owner}: "names"`, names, nameRules);
   const parameters = Object.entries(names).flatMap(([name, value]) => {
     const field = fields[name];
     return field === undefined || value === undefined ? [] : [[field, value] as const];

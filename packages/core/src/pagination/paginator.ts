@@ -142,16 +142,19 @@ export abstract class Paginator {
 
   /** Declares the size parameter, for `parameters`. */
   protected declareSize(parameter: string): ParameterDeclaration {
-    const { pageSize, maxPageSize } = this.sizes;
+    const { maxPageSize } = this.sizes;
     const description = `Records on a page; at most ${maxPageSize}, more counts as ${maxPageSize}`;
-    const declared = integerDeclaration(parameter, { minimum: 1, default: pageSize }, description);
+    const declared = integerDeclaration(parameter, this.#sizeBounds, description);
     return { ...declared, pages: 'size', maxPageSize };
   }
 
   /** Returns the size that a request asks for: the default if it gives none, the maximum if it asks for more. */
   protected readSize(parameters: QueryParameters, parameter: string): number {
-    const { pageSize, maxPageSize } = this.sizes;
-    return Math.min(integerParameter(parameters, parameter, 1) ?? pageSize, maxPageSize);
+    return Math.min(integerParameter(parameters, parameter, this.#sizeBounds), this.sizes.maxPageSize);
+  }
+
+  get #sizeBounds(): IntegerBounds {
+    return { minimum: 1, maximum: MAX_INTEGER, default: this.sizes.pageSize };
   }
 }
 
@@ -163,29 +166,34 @@ function checkSize(owner: string, name: string, size: unknown): void {
 /** A page is held in memory as a whole. */
 const MAX_SIZE = 1_000_000;
 /** The greatest number that a page, a size or an offset may be: what a 32-bit integer holds. */
-const MAX_INTEGER = 2_147_483_647;
+export const MAX_INTEGER = 2_147_483_647;
+
+/** The integers that a query parameter may hold, and the one that it has if it is absent. */
+export interface IntegerBounds {
+  readonly minimum: 0 | 1;
+  readonly maximum: number;
+  readonly default: number;
+}
+
 const CANONICAL = /^(?:0|[1-9][0-9]{0,9})$/;
 
 /**
- * Reads the integer that a query parameter holds; undefined if it is absent. Only the canonical decimal form counts: `01`,
+ * Reads the integer that a query parameter holds; the default if it is absent. Only the canonical decimal form counts: `01`,
  * `+1`, `1.0`, `1e2` and ` 1` are refused, so that two URLs of one page do not differ in silence.
  *
- * @throws InvalidUsage when it is anything else, or not in `minimum` … 2147483647
+ * @throws InvalidUsage when it is anything else, or out of bounds
  */
-export function integerParameter(parameters: QueryParameters, name: string, minimum: 0 | 1): number | undefined {
+export function integerParameter(parameters: QueryParameters, name: string, bounds: IntegerBounds): number {
   const text = parameters.one(name);
-  if (text === undefined) return undefined;
+  if (text === undefined) return bounds.default;
+  const { minimum, maximum } = bounds;
   const value = CANONICAL.test(text) ? Number(text) : NaN;
-  if (value >= minimum && value <= MAX_INTEGER) return value;
+  if (value >= minimum && value <= maximum) return value;
   const kind = minimum === 1 ? 'a positive integer' : 'a non-negative integer';
-  throw invalidParameter(name, `must be ${kind} up to ${MAX_INTEGER}`);
+  throw invalidParameter(name, `must be ${kind} up to ${maximum}`);
 }
 
 /** Declares a parameter that holds an integer, for documentation. */
-export function integerDeclaration(
-  name: string,
-  bounds: { readonly minimum: 0 | 1; readonly default: number },
-  description: string,
-): ParameterDeclaration {
-  return { name, schema: Type.Integer({ ...bounds, maximum: MAX_INTEGER, description }) };
+export function integerDeclaration(name: string, bounds: IntegerBounds, description: string): ParameterDeclaration {
+  return { name, schema: Type.Integer({ ...bounds, description }) };
 }

@@ -252,6 +252,11 @@ forEachDatabase(t, { entities: SHELVES, only: ['sqlite'] }, async (t, orm) => {
     t.throws(() => PageNumberPagination.with(wrong), {
       message: /PageNumberPagination.with\(\): "names": unknown option/,
     });
+    const counting: object = { count: 'none' };
+    t.throws(() => CursorPagination.with(counting), {
+      message:
+        /CursorPagination.with\(\): unknown option "count".* Known options: names, pageSize, maxPageSize, links$/,
+    });
     t.throws(() => CursorPagination.with({ names: { cursor: null as never } }), {
       message: /"cursor" must be a non-empty/,
     });

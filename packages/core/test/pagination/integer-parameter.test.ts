@@ -1,9 +1,10 @@
 import t from 'tap';
 import { InvalidUsage } from '../../src/errors.ts';
 import { QueryParameters } from '../../src/parameters.ts';
-import { integerParameter } from '../../src/pagination/paginator.ts';
+import { integerParameter, MAX_INTEGER } from '../../src/pagination/paginator.ts';
 
-const read = (page: unknown, minimum: 0 | 1 = 1) => integerParameter(new QueryParameters({ page }), 'page', minimum);
+const read = (page: unknown, minimum: 0 | 1 = 1, maximum = MAX_INTEGER) =>
+  integerParameter(new QueryParameters({ page }), 'page', { minimum, maximum, default: 7 });
 
 t.test('canonical decimal integers up to 2147483647 are read', async (t) => {
   t.equal(read('1'), 1);
@@ -12,9 +13,9 @@ t.test('canonical decimal integers up to 2147483647 are read', async (t) => {
   t.equal(read('0', 0), 0);
 });
 
-t.test('an absent or empty value is undefined', async (t) => {
-  t.equal(read(undefined), undefined);
-  t.equal(read(''), undefined);
+t.test('an absent or empty value is the default', async (t) => {
+  t.equal(read(undefined), 7);
+  t.equal(read(''), 7);
 });
 
 t.test('anything else is a 400 that names the parameter and what was expected', async (t) => {
@@ -27,6 +28,8 @@ t.test('anything else is a 400 that names the parameter and what was expected', 
     details: [{ in: 'query', path: '/page', message: 'must be a positive integer up to 2147483647' }],
   });
   t.throws(() => read('-1', 0), { message: /must be a non-negative integer up to 2147483647/ });
+  t.equal(read('20', 1, 20), 20);
+  t.throws(() => read('21', 1, 20), { message: /must be a positive integer up to 20$/ });
   t.throws(() => read(['1', '2']), { message: /must be given only once/ });
   t.throws(() => read('1\0'), { message: /NUL/ });
 });
