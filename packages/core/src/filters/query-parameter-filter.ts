@@ -10,6 +10,7 @@ import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
 import { compare } from '../language/compare.ts';
 import { and, type Condition } from '../language/condition.ts';
+import { operandOf } from '../language/lookup.ts';
 import { pathFor } from '../language/related-path.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { lookupOf } from '../shapes/read/related-value.ts';
@@ -81,7 +82,10 @@ function readCondition(
   const texts = lookup === 'exact' ? parameters.all(name) : [parameters.one(name)];
   const [text] = texts;
   if (text === undefined) return undefined;
-  if (texts.length > maximumValues || (lookup === 'in' && text.split(',', maximumValues + 1).length > maximumValues)) {
+  if (
+    texts.length > maximumValues ||
+    (operandOf(lookup) === 'list' && text.split(',', maximumValues + 1).length > maximumValues)
+  ) {
     throw invalidParameter(name, `must not have more than ${maximumValues} values`);
   }
   try {
@@ -99,11 +103,17 @@ export function lookupTextSchema({ path, lookup }: ResolvedLookup): TSchema {
   const isTime = path.type.kind === 'date' || path.type.kind === 'datetime';
   const meaning = (isTime ? TIME_MEANINGS[lookup] : undefined) ?? MEANINGS[lookup];
   const described = { description: meaning.replace('%', labelOf(path)) };
-  if (lookup === 'isnull') return Type.Boolean(described);
   const schema = FIELD_KINDS[path.type.kind].textSchema(path.type);
-  if (lookup === 'in') return Type.Array(schema, described);
-  if (lookup === 'range') return Type.Array(schema, { minItems: 2, maxItems: 2, ...described });
-  return { ...schema, ...described, ...(lookup === 'exact' ? relatedRecord(path) : {}) };
+  switch (operandOf(lookup)) {
+    case 'value':
+      return { ...schema, ...described, ...(lookup === 'exact' ? relatedRecord(path) : {}) };
+    case 'boolean':
+      return Type.Boolean(described);
+    case 'list':
+      return Type.Array(schema, described);
+    case 'bounds':
+      return Type.Array(schema, { minItems: 2, maxItems: 2, ...described });
+  }
 }
 
 /** Says which related record a value chooses, if the path is a relation, or a field at the end of one. */

@@ -8,7 +8,7 @@ import type {
   RelationName,
   ToManyName,
 } from '../fields/field-name.ts';
-import type { Lookup } from './lookup.ts';
+import type { Lookup, LookupTaking, Operands } from './lookup.ts';
 
 type OrderLookup = 'gt' | 'gte' | 'lt' | 'lte' | 'range';
 type EqualityLookup = 'exact' | 'ne' | 'in' | 'isnull';
@@ -42,15 +42,15 @@ export type Lookups<E> = { readonly [N in LookupName<E>]?: LookupValue<E, N> };
  * The value that a lookup takes: one of its field, a list for `in`, two values for `range`, a boolean for `isnull`; null for
  * `exact` and `ne` if the field may be NULL.
  */
-export type LookupValue<E, Name extends string> = Name extends `${infer Path}__in`
-  ? readonly (PathValue<E, Path, '__'> | PathNull<E, Path>)[]
-  : Name extends `${infer Path}__range`
-    ? readonly [PathValue<E, Path, '__'>, PathValue<E, Path, '__'>]
-    : Name extends `${string}__isnull`
+export type LookupValue<E, Name extends string> = Name extends `${infer Path}__${LookupTaking<'list'>}`
+  ? Operands<PathValue<E, Path, '__'> | PathNull<E, Path>>['list']
+  : Name extends `${infer Path}__${LookupTaking<'bounds'>}`
+    ? Operands<PathValue<E, Path, '__'>>['bounds']
+    : Name extends `${string}__${LookupTaking<'boolean'>}`
       ? boolean
       : Name extends `${infer Path}__${'exact' | 'ne'}`
         ? PathValue<E, Path, '__'> | PathNull<E, Path>
-        : Name extends `${infer Path}__${Exclude<Lookup, 'in' | 'range' | 'isnull' | 'exact' | 'ne'>}`
+        : Name extends `${infer Path}__${Exclude<LookupTaking<'value'>, 'exact' | 'ne'>}`
           ? PathValue<E, Path, '__'>
           : PathValue<E, Name, '__'> | PathNull<E, Name>;
 

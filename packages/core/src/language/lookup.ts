@@ -24,6 +24,32 @@ export const LOOKUPS = [
 /** A way to compare a field with a value. */
 export type Lookup = (typeof LOOKUPS)[number];
 
+/** The values that a lookup can take, for a field whose values are of the type `Value`. */
+export interface Operands<Value> {
+  readonly value: Value;
+  readonly list: readonly Value[];
+  readonly bounds: readonly [low: Value, high: Value];
+  readonly boolean: boolean;
+}
+
+/** The lookups that take something other than one value of the field. */
+const OPERANDS = { in: 'list', range: 'bounds', isnull: 'boolean' } as const satisfies Partial<
+  Record<Lookup, keyof Operands<unknown>>
+>;
+
+/** What a lookup takes. */
+export type OperandOf<L extends Lookup> = L extends keyof typeof OPERANDS ? (typeof OPERANDS)[L] : 'value';
+
+/** The lookups that take this operand. */
+export type LookupTaking<Operand extends keyof Operands<unknown>> = {
+  [L in Lookup]: OperandOf<L> extends Operand ? L : never;
+}[Lookup];
+
+/** Returns what a lookup takes. */
+export function operandOf(lookup: Lookup): keyof Operands<unknown> {
+  return (OPERANDS as Partial<Record<Lookup, keyof Operands<unknown>>>)[lookup] ?? 'value';
+}
+
 const BY_COMPARABILITY: Readonly<Record<Comparability, readonly Lookup[]>> = {
   'as text': LOOKUPS,
   'by order': ['exact', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'range', 'isnull'],

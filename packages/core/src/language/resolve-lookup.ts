@@ -1,5 +1,6 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
+import type { FieldType } from '../fields/field-kind.ts';
 import { fieldPath, findFieldPath, type FieldPath, splitAtMany } from '../fields/field-path.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { parseFieldText } from '../fields/field-value.ts';
@@ -9,7 +10,7 @@ import { nearest } from '../nearest.ts';
 import { describe } from '../options.ts';
 import { compare } from './compare.ts';
 import { and, type Condition, some } from './condition.ts';
-import { LOOKUPS, lookupsFor, type Lookup } from './lookup.ts';
+import { LOOKUPS, lookupsFor, type Lookup, operandOf, type Operands } from './lookup.ts';
 
 /** A lookup whose names have been checked. */
 export interface ResolvedLookup {
@@ -118,25 +119,21 @@ function ofGroup(lookups: readonly Asked[]): Condition {
  * @throws FieldValueError if the text does not fit
  */
 export function parseLookupText({ path, lookup }: ResolvedLookup, text: string): Condition {
-  switch (lookup) {
-    case 'isnull':
-      return compare(path, lookup, parseFieldText({ kind: 'boolean' }, text));
-    case 'in':
-      return compare(
-        path,
-        lookup,
-        text.split(',').map((part) => parseFieldText(path.type, part)),
-      );
-    case 'range': {
+  return compare(path, lookup, parseOperand(path.type, operandOf(lookup), text));
+}
+
+function parseOperand(type: FieldType, operand: keyof Operands<unknown>, text: string): unknown {
+  switch (operand) {
+    case 'value':
+      return parseFieldText(type, text);
+    case 'boolean':
+      return parseFieldText({ kind: 'boolean' }, text);
+    case 'list':
+      return text.split(',').map((part) => parseFieldText(type, part));
+    case 'bounds': {
       const parts = text.split(',');
       if (parts.length !== 2) throw new FieldValueError('must be two values, separated by a comma');
-      return compare(
-        path,
-        lookup,
-        parts.map((part) => parseFieldText(path.type, part)),
-      );
+      return parts.map((part) => parseFieldText(type, part));
     }
-    default:
-      return compare(path, lookup, parseFieldText(path.type, text));
   }
 }

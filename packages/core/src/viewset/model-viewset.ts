@@ -1,6 +1,7 @@
 import type { EntityName } from '@mikro-orm/core';
 import type { DeclaredSummary } from '../aggregates/summary-option.ts';
 import { ImproperlyConfigured } from '../errors.ts';
+import type { Lookup, OperandOf, Operands } from '../language/lookup.ts';
 import type { LookupValue } from '../language/lookup-name.ts';
 import type { PrimaryKeyName } from '../mikro/entities.ts';
 import { checkOptions, wrongOption } from '../options.ts';
@@ -104,14 +105,8 @@ type FilterValues<Entity, Filters> = {
 type ValueOf<Filter> =
   Filter extends RelatedValue<never, infer Value>
     ? Value
-    : Filter extends readonly [RelatedValue<never, infer Value>, infer Lookup]
-      ? Lookup extends 'isnull'
-        ? boolean
-        : Lookup extends 'in'
-          ? readonly Value[]
-          : Lookup extends 'range'
-            ? readonly [Value, Value]
-            : Value
+    : Filter extends readonly [RelatedValue<never, infer Value>, infer Named extends Lookup]
+      ? Operands<Value>[OperandOf<Named>]
       : never;
 
 /** Fits no view class whose `represent` adds fields that its read shape does not declare: they would not be sent. */

@@ -10,14 +10,14 @@ export const NOTHING: Document = Object.freeze({ $nor: [{}] });
 export const EVERYTHING: Document = Object.freeze({});
 
 /** The operators that compare with one value; NULL and a field that is missing are less than, equal to and greater than none. */
-const OPERATORS: Readonly<Partial<Record<Lookup, string>>> = {
+const OPERATORS = {
   exact: '$eq',
   ne: '$ne',
   gt: '$gt',
   gte: '$gte',
   lt: '$lt',
   lte: '$lte',
-};
+} as const;
 
 /** Makes the filter of a lookup on a field. Values stand behind an operator, so that none is taken for one. */
 export function comparisonOf(
@@ -47,15 +47,21 @@ export function comparisonOf(
     case 'lt':
     case 'lte':
       return { [field]: bound(path, lookup, value, platform) };
-    default:
+    case 'contains':
+    case 'startswith':
+    case 'endswith':
+    case 'iexact':
+    case 'icontains':
+    case 'istartswith':
+    case 'iendswith':
       return textFilter(field, lookup, value as string);
   }
 }
 
 /** Compares with a value; with the lower one of the two that columns hold if the value lies between them. */
-function bound(path: FieldPath, lookup: Lookup, value: unknown, platform: Platform): Document {
+function bound(path: FieldPath, lookup: keyof typeof OPERATORS, value: unknown, platform: Platform): Document {
   const asked = !isBetween(path, value) ? lookup : lookup === 'gt' || lookup === 'gte' ? 'gt' : 'lte';
-  return { [OPERATORS[asked] as string]: comparedValue(path, value, platform) };
+  return { [OPERATORS[asked]]: comparedValue(path, value, platform) };
 }
 
 /** A filter looks into lists, so that it would take a JSON list with a null in it for NULL. */

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { Lookup } from '@viewset/core';
 import type { Comparable, ComparedField } from './compared-field.ts';
 
 /** A value of a query parameter, and the values of a field that it lets through. */
@@ -14,8 +15,10 @@ type Holds = (value: Comparable, asked: Comparable) => boolean;
 
 const lower = (value: Comparable): string => String(value).toLowerCase();
 
+type OneValueLookup = Exclude<Lookup, 'in' | 'range' | 'isnull'>;
+
 /** The lookups of one value. */
-const ONE_VALUE: Readonly<Record<string, Holds>> = {
+const ONE_VALUE: Readonly<Record<OneValueLookup, Holds>> = {
   exact: (value, asked) => value === asked,
   iexact: (value, asked) => lower(value) === lower(asked),
   ne: (value, asked) => value !== asked,
@@ -57,7 +60,7 @@ export function questions(field: ComparedField, lookup: string, values: readonly
 
 /** Tells if a value of a record is found by a lookup of one value. */
 export function matches(lookup: string, value: Comparable, asked: Comparable): boolean {
-  return value !== null && ONE_VALUE[lookup]!(value, asked);
+  return value !== null && ONE_VALUE[lookup as OneValueLookup](value, asked);
 }
 
 /** Asks for any of some values; nothing if a comma in one of them would make two of it. */

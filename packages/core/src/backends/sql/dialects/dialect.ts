@@ -17,18 +17,21 @@ export function quoted(name: string): string {
 }
 
 /** The lookups that are one operator on every database. */
-const OPERATORS: Readonly<Partial<Record<Lookup, string>>> = {
+const OPERATORS = {
   exact: '=',
   gt: '>',
   gte: '>=',
   lt: '<',
   lte: '<=',
-};
+} as const;
 
-/** The same, as comparisons of a column with a value. */
+/** The lookups that compare values of every kind of field, those of the application's own types too. */
+type ValueLookup = keyof typeof OPERATORS | 'ne' | 'in' | 'range';
+
+/** The operators as comparisons of a column with a value. */
 const COMPARISONS = Object.fromEntries(
   Object.entries(OPERATORS).map(([lookup, operator]) => [lookup, `${COLUMN} ${operator} ${VALUE}`]),
-);
+) as Readonly<Record<keyof typeof OPERATORS, string>>;
 
 /** The number of rows that a database expects of a query, without running it, and the cost of running it. */
 export interface Expectation {
@@ -85,7 +88,14 @@ export abstract class Dialect {
       case 'istartswith':
       case 'iendswith':
         return this.compareFolded(path, lookup, foldCase(value as string));
-      default:
+      case 'exact':
+      case 'ne':
+      case 'gt':
+      case 'gte':
+      case 'lt':
+      case 'lte':
+      case 'in':
+      case 'range':
         return this.#compareCustom(path, lookup, value) ?? this.#compareValue(path, lookup, value);
     }
   }
@@ -145,13 +155,13 @@ export abstract class Dialect {
     return value === null ? null : this.parameter(path, value);
   }
 
-  #compareValue(path: FieldPath, lookup: Lookup, value: unknown): Comparison {
+  #compareValue(path: FieldPath, lookup: ValueLookup, value: unknown): Comparison {
     if (lookup === 'in') return this.compareList(path, value as unknown[]);
     if (lookup === 'range') {
       const values = (value as unknown[]).map((bound) => this.parameter(path, bound));
       return { template: `${COLUMN} between ${VALUE} and ${VALUE}`, values };
     }
-    const template = COMPARISONS[lookup] ?? `${COLUMN} ${this.unequal} ${VALUE}`;
+    const template = lookup === 'ne' ? `${COLUMN} ${this.unequal} ${VALUE}` : COMPARISONS[lookup];
     return { template, values: [this.parameter(path, value)] };
   }
 
@@ -159,7 +169,7 @@ export abstract class Dialect {
    * Compares a column of the application's own type: each value goes through its `convertToDatabaseValue` (and
    * `convertToDatabaseValueSQL`). Undefined for columns of MikroORM's types.
    */
-  #compareCustom(path: FieldPath, lookup: Lookup, value: unknown): Comparison | undefined {
+  #compareCustom(path: FieldPath, lookup: ValueLookup, value: unknown): Comparison | undefined {
     const custom = customTypeOf(path.property);
     if (custom === undefined) return undefined;
     const { platform } = this;
@@ -173,6 +183,6 @@ export abstract class Dialect {
     if (lookup === 'range') return { template: `${COLUMN} between ${marks.join(' and ')}`, values };
     // Not every type of column knows "is distinct from" on every database.
     if (lookup === 'ne') return { template: `(${COLUMN} = ${sql}) is not true`, values };
-    return { template: `${COLUMN} ${OPERATORS[lookup] ?? '='} ${sql}`, values };
+    return { template: `${COLUMN} ${OPERATORS[lookup]} ${sql}`, values };
   }
 }
