@@ -277,6 +277,16 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
+  t.test('a time before a field was shown is a 404 that names the field', async (t) => {
+    const send = await start(t);
+    await send('POST', '/labels', { slug: 'tea', text: 'A', place: 1 });
+    const [entry] = await orm.em.fork().find(HistoryEntry, {});
+    const { place: _place, ...values } = entry!.values as Record<string, unknown>;
+    await orm.em.fork().nativeUpdate(HistoryEntry, { id: entry!.id }, { values });
+    const { status, body } = await send('GET', '/labels/tea?at=2999-01-01');
+    t.strictSame([status, body.error], [404, 'The history has no "place" of that time']);
+  });
+
   t.test('a singleton and a nested view have their histories', async (t) => {
     const send = await start(t);
     await orm.em.fork().insert(Label, { slug: 'own', text: 'A', place: 1 });

@@ -192,8 +192,10 @@ export class RecordHistory {
     const unkept = shape.fields.find(({ name }) => !shown.some((field) => field.name === name));
     if (unkept !== undefined) throw invalidParameter(AT.name, `has no "${unkept.name}"; leave it out of the response`);
     const values = await this.#history.valuesAt(request, this.#keyOf(entity), at);
+    if (values === undefined) throw new NotFound();
     // A shape may have got a field since.
-    if (values === undefined || shown.some(({ property }) => !Object.hasOwn(values, property))) throw new NotFound();
+    const missing = shown.find(({ property }) => !Object.hasOwn(values, property));
+    if (missing !== undefined) throw new NotFound(`The history has no "${missing.name}" of that time`);
     return Object.fromEntries(shown.map(({ name, property }) => [name, values[property]]));
   }
 
