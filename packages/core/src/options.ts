@@ -15,6 +15,7 @@ export function checkOptionNames(owner: string, given: object, known: readonly s
   }
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue;
+    if (known.length === 0) throw new ImproperlyConfigured(`${owner}: unknown option "${name}"; it has no options`);
     const meant = nearest(name, known);
     const hint = meant === undefined ? '.' : `; did you mean "${meant}"?`;
     throw new ImproperlyConfigured(`${owner}: unknown option "${name}"${hint} Known options: ${known.join(', ')}`);

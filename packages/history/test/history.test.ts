@@ -390,6 +390,11 @@ forEachDatabase(t, { entities: [Shelf, Note, HistoryEntry] }, async (t, orm) => 
     t.match(await send('GET', `/notes/${id}?at=2026-01-11`), { status: 200 });
     t.match(await send('GET', `/notes/${id}?at=2026-02-11`), { status: 404 });
     t.match(await send('GET', `/notes/${id}?at=2026-03-11`), { status: 200 });
+    for (const wrong of ['2026-01-01', 30, new Date('never'), null]) {
+      const message = `pruneHistory(): "before" must be a valid Date, but ${String(wrong)} came`;
+      await t.rejects(pruneHistory(orm.em.fork(), wrong as Date), { name: 'TypeError', message });
+    }
+    t.equal((await entries()).length, 3, 'a wrong value deletes nothing');
     t.equal(await pruneHistory(orm.em.fork(), new Date(Date.UTC(2026, 1, 11))), 2);
     t.match(await send('GET', `/notes/${id}?at=2026-01-11`), { status: 404 });
   });
@@ -423,11 +428,11 @@ t.test('declarations that cannot be are refused at start', async (t) => {
   const faults: (readonly [new () => ViewSet, string])[] = [
     [
       class V extends ModelViewSet(Note, { read: related, history: { at: true } }) {},
-      'read shape of retrieve also shows "shelf_name"',
+      'the read shape of retrieve also has "shelf_name"; remove these fields from it, or let clients add them with "expand"',
     ],
     [
       class V extends ModelViewSet(Shelf, { ...ofShelf, history: { at: true } }) {},
-      'read shape of retrieve also shows "notes"',
+      'the read shape of retrieve also has "notes"; remove',
     ],
     [
       class V extends ModelViewSet(Shelf, { ...ofShelf, history: { revert: true } }) {},
@@ -444,19 +449,22 @@ t.test('declarations that cannot be are refused at start', async (t) => {
           return super.represent(...args);
         }
       },
-      'would tell what the override of represent() may hide',
+      'would show what the override of represent() may hide; restrict records in getQueryset()',
     ],
     [
       class V extends ModelViewSet(Note, { read, write, history: true }) {
         override async destroy() {}
       },
-      'the view has "history", but destroy does not call super.destroy(), so nothing would tell of it',
+      'the view has "history", but destroy does not call super.destroy(), so its writes would be missed',
     ],
     [
       class V extends ModelViewSet(Note, { read, history: { att: true } as object }) {},
       'V.history: unknown option "att"; did you mean "at"?',
     ],
   ];
+  await t.rejects(testApp(t, orm, [], { before: (app) => app.register(history, { at: true } as object) }), {
+    message: 'history: unknown option "at"; it has no options',
+  });
   for (const [View, message] of faults) {
     await t.rejects(testApp(t, orm, [new Router().register('notes', View)], { before: withHistory }), {
       name: 'ImproperlyConfigured',

@@ -192,7 +192,7 @@ export class RecordHistory {
     const unkept = shape.fields.find(({ name }) => !shown.some((field) => field.name === name));
     if (unkept !== undefined) throw invalidParameter(AT.name, `has no "${unkept.name}"; leave it out of the response`);
     const values = await this.#history.valuesAt(request, this.#keyOf(entity), at);
-    if (values === undefined) throw new NotFound();
+    if (values === undefined) throw new NotFound('The history has no record of that time');
     // A shape may have got a field since.
     const missing = shown.find(({ property }) => !Object.hasOwn(values, property));
     if (missing !== undefined) throw new NotFound(`The history has no "${missing.name}" of that time`);
@@ -203,7 +203,7 @@ export class RecordHistory {
   async bodyOf(request: RecordRequest, entry: string): Promise<object> {
     const { key, shown } = await this.find(request);
     const values = await this.#history.valuesOf(request, key, entry);
-    if (values === undefined) throw new NotFound();
+    if (values === undefined) throw new NotFound('The history of this record has no such entry');
     const { input } = this.#declarations;
     const names = writtenNames(this.#declarations, input!.of(request, 'update').shape.fields, shown);
     return Object.fromEntries(
@@ -230,8 +230,8 @@ export class RecordHistory {
     if (untold.length === 0) return;
     const names = [...new Set(untold)].map((name) => `"${name}"`).join(', ');
     throw new ImproperlyConfigured(
-      `${owner} with "at" tells of the record's own columns and keys, and the read shape of retrieve also shows ${names}; ` +
-        'leave them out there, or add them by "expand"',
+      `${owner} with "at" keeps only columns and keys of the record, but the read shape of retrieve also has ${names}; ` +
+        'remove these fields from it, or let clients add them with "expand"',
     );
   }
 }
@@ -244,7 +244,7 @@ function checkView(owner: string, { operations, customized }: HistoryDeclaration
   const override = customized.handles.retrieve ? 'retrieve' : customized.represents ? 'represent' : undefined;
   if (override === undefined) return;
   throw new ImproperlyConfigured(
-    `${owner} would tell what the override of ${override}() may hide; narrow the records by getQueryset(), and the fields by the read shape`,
+    `${owner} would show what the override of ${override}() may hide; restrict records in getQueryset(), and fields in the read shape`,
   );
 }
 
