@@ -83,7 +83,7 @@ export class IdempotencyKeys implements Idempotency {
     if (key === undefined && isRequired) {
       throw new InvalidUsage('Idempotency-Key is required: a text of your choice in double quotes, new for each write');
     }
-    if (key !== undefined && this.#account(request) === undefined) {
+    if (key !== undefined && this.#accountOf(request) === undefined) {
       throw new InvalidUsage('Idempotency-Key belongs to an account, and nobody is logged in');
     }
     return key;
@@ -92,7 +92,7 @@ export class IdempotencyKeys implements Idempotency {
   async answer(keyed: KeyedRequest, run: () => Promise<SentAnswer>): Promise<SentAnswer> {
     const { request, key } = keyed;
     const { method, path } = request.routeOptions.config.viewset!;
-    const id = recordId(this.#account(request)!, `${method} ${path}`, key);
+    const id = recordId(this.#accountOf(request)!, `${method} ${path}`, key);
     if (this.#running.has(id)) throw isRunning();
     this.#running.add(id);
     let isKept = true;
@@ -121,6 +121,14 @@ export class IdempotencyKeys implements Idempotency {
    */
   async prune(em: EntityManager): Promise<void> {
     await em.nativeDelete(IdempotencyRecord, { expiresAt: { $lt: new Date() } }, { filters: false });
+  }
+
+  /** Names the account. A promise or an object would be the same text for all accounts, which would get each other's answers. */
+  #accountOf(request: FastifyRequest): string | undefined {
+    const account: unknown = this.#account(request) ?? undefined;
+    if (account === undefined || typeof account === 'string') return account;
+    if (typeof account === 'number' || typeof account === 'bigint') return String(account);
+    throw wrongOption('IdempotencyKeys', 'account', 'a function that returns a string or undefined', account);
   }
 
   /** Answers a request within its transaction. */

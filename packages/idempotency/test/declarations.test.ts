@@ -71,7 +71,7 @@ t.test('a mistake is refused at the start', async (t) => {
   const orm = await openSqlite(t, { entities: [Order, IdempotencyRecord] });
   t.equal(
     await errorAtStart(t, orm, OrderViewSet),
-    'OrderViewSet.create: option "idempotency" needs the option of that name of the plugin, which stores the answers',
+    'OrderViewSet.create: option "idempotency" needs the option "idempotency" of the plugin viewset, such as new IdempotencyKeys()',
   );
   class Wrong extends PlainViewSet {
     override idempotency = 'always' as never;
@@ -110,4 +110,22 @@ t.test('a mistake is refused at the start', async (t) => {
   ] as const) {
     t.throws(() => new IdempotencyKeys(options as object), { message });
   }
+});
+
+t.test('an account that is no text is not taken for one', async (t) => {
+  class Orders extends ModelViewSet(Order, { read, write }) {}
+  const sent = async (account: () => unknown) => {
+    const orm = await openSqlite(t, { entities: [Order, IdempotencyRecord] });
+    const options = { idempotency: new IdempotencyKeys({ account: account as () => string }) };
+    const app = await testApp(t, orm, [new Router().register('orders', Orders)], { options });
+    const headers = { 'idempotency-key': '"k"' };
+    const { statusCode } = await app.inject({ method: 'POST', url: '/orders', headers, payload: { item: 'tea' } });
+    return [statusCode, await orm.em.fork().count(Order)];
+  };
+  t.strictSame(await sent(() => 'ada'), [201, 1]);
+  t.strictSame(await sent(() => 7), [201, 1]);
+  t.strictSame(await sent(() => 7n), [201, 1]);
+  t.strictSame(await sent(() => null), [400, 0], 'null is no account');
+  t.strictSame(await sent(async () => 'ada'), [500, 0], 'all promises are the same text');
+  t.strictSame(await sent(() => ({ id: 7 })), [500, 0], 'all objects are the same text');
 });

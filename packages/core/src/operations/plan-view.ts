@@ -311,7 +311,7 @@ function idempotencyOf(
   const declared = options.idempotency ?? view.idempotency;
   if (idempotency === undefined && declared !== undefined && declared !== 'off') {
     throw new ImproperlyConfigured(
-      `${view.name}.${action}: option "idempotency" needs the option of that name of the plugin, which stores the answers`,
+      `${view.name}.${action}: option "idempotency" needs the option "idempotency" of the plugin viewset, such as new IdempotencyKeys()`,
     );
   }
   // Work that must not be in a transaction has none in which its answer could be stored.
