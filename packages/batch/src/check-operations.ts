@@ -48,8 +48,14 @@ function referenceProblem(reference: string, id: string | undefined, all: Readon
 function faultsOfTarget({ method, path }: BatchOperation, { base, routes }: BatchPlace): Fault[] {
   const problem = pathProblem(path);
   if (problem !== undefined) return [{ path: '/path', message: problem }];
-  if (routes.has(method, base + path.split('?')[0]!)) return [];
-  return [{ path: '/path', message: `${method} ${path.slice(0, 200)} is no operation that a batch can have` }];
+  const found = routes.find(method, base + path.split('?')[0]!);
+  if (found === 'batchable') return [];
+  const name = `${method} ${path.slice(0, 200)}`;
+  if (found === 'excluded')
+    return [{ path: '/path', message: `${name} is an operation that cannot be part of a batch` }];
+  const isWhole = path.startsWith(`${base}/`) && routes.find(method, path.split('?')[0]!) !== undefined;
+  const relative = isWhole ? `; leave out "${base}" at the beginning` : '';
+  return [{ path: '/path', message: `${name} is no operation below "${base}/"${relative}` }];
 }
 
 function faultsOfHeaders({ headers = {} }: BatchOperation): Fault[] {

@@ -4,10 +4,11 @@ interface KnownRoute {
   readonly method: string;
   /** Undefined: any text. */
   readonly segments: readonly (string | undefined)[];
+  readonly batchable: boolean;
 }
 
 /**
- * The routes that may be parts of a batch, by their paths. It refuses paths before anything of a batch has run; the router decides in the end.
+ * The routes of views by their paths, with those that may be parts of a batch. It refuses paths before anything of a batch has run; the router decides in the end.
  */
 export class KnownRoutes {
   /** Those of each application, by its plans. */
@@ -15,12 +16,11 @@ export class KnownRoutes {
   readonly #routes: readonly KnownRoute[];
 
   private constructor(plans: readonly OperationPlan[]) {
-    this.#routes = plans
-      .filter(({ batchable }) => batchable)
-      .map(({ method, path }) => ({
-        method,
-        segments: path.split('/').map((segment) => (segment.startsWith(':') ? undefined : segment)),
-      }));
+    this.#routes = plans.map(({ method, path, batchable }) => ({
+      method,
+      segments: path.split('/').map((segment) => (segment.startsWith(':') ? undefined : segment)),
+      batchable,
+    }));
   }
 
   /** Returns the routes of an application that has started. */
@@ -30,14 +30,20 @@ export class KnownRoutes {
     return known;
   }
 
-  /** @param path the whole path, without its query */
-  has(method: string, path: string): boolean {
+  /**
+   * Tells if a path leads to a route of a view, and if that may be part of a batch.
+   *
+   * @param path the whole path, without its query
+   */
+  find(method: string, path: string): 'batchable' | 'excluded' | undefined {
     const segments = path.split('/');
-    return this.#routes.some(
+    const found = this.#routes.filter(
       (route) =>
         route.method === method &&
         route.segments.length === segments.length &&
         route.segments.every((segment, index) => segment === undefined || segment === segments[index]),
     );
+    if (found.length === 0) return undefined;
+    return found.some(({ batchable }) => batchable) ? 'batchable' : 'excluded';
   }
 }

@@ -457,11 +457,20 @@ async function refusals(t: Test, orm: MikroORM, count: () => Promise<number[]>):
     const app = await open(t, orm);
     const note = post('/notes', { text: 'note' }, { id: 'n' });
     const cases: [unknown, string, RegExp][] = [
-      [post('/nothing', {}), '/path', /no operation that a batch can have/],
-      [post('/batch', { operations: [note] }), '/path', /no operation/],
-      [post('/orders/quiet', {}), '/path', /no operation/],
-      [{ method: 'GET', path: '/notes.csv' }, '/path', /no operation/],
-      [{ method: 'GET', path: '/own/1' }, '/path', /no operation/],
+      [post('/nothing', {}), '/path', /^POST \/nothing is no operation below "\/api\/"$/],
+      [
+        post('/api/notes', {}),
+        '/path',
+        /^POST \/api\/notes is no operation below "\/api\/"; leave out "\/api" at the beginning$/,
+      ],
+      [
+        post('/batch', { operations: [note] }),
+        '/path',
+        /^POST \/batch is an operation that cannot be part of a batch$/,
+      ],
+      [post('/orders/quiet', {}), '/path', /cannot be part of a batch/],
+      [{ method: 'GET', path: '/notes.csv' }, '/path', /cannot be part of a batch/],
+      [{ method: 'GET', path: '/own/1' }, '/path', /cannot be part of a batch/],
       [{ method: 'PUT', path: '/notes' }, '/path', /no operation/],
       [{ method: 'GET', path: '/../health' }, '/path', /dots/],
       [{ method: 'GET', path: '/notes/%2e%2E' }, '/path', /dots/],
