@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
-import { afterCommit } from '@viewset/core';
+import { afterCommit, checkOptionNames, requireEntities, wrongOption } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
 import { newEventId } from './event-id.ts';
@@ -25,7 +25,7 @@ const MAX_SUBJECT_LENGTH = 255;
  *
  * @param request a request, or `{ em }` of a job
  * @param type words with full stops in between, such as `order.paid`; else a TypeError is thrown
- * @param payload anything that JSON can say
+ * @param payload anything that JSON can say, but not null
  * @param options `subject`: what the event is about. Events of one subject are delivered in the order in which they were stored. A
  * longer one than 255 characters is stored as its SHA-256. Default: none
  * @returns the id of the event
@@ -43,11 +43,24 @@ export async function emit(
   request: { readonly em: EntityManager },
   type: string,
   payload: unknown,
-  { subject }: { readonly subject?: string } = {},
+  options: { readonly subject?: string } = {},
 ): Promise<string> {
-  if (!TYPE.test(type)) throw new TypeError(`emit(): a type is such as "order.paid", but ${JSON.stringify(type)} came`);
+  checkEvent(request, type, payload, options);
+  const { subject } = options;
   const [id] = await storeEvents(request, [{ type, payload, subject }]);
   return id!;
+}
+
+function checkEvent(request: { readonly em: EntityManager }, type: string, payload: unknown, options: object): void {
+  if (request.em === undefined) throw new TypeError('emit(): the first argument must be a request, or { em } of a job');
+  requireEntities(request.em, 'emit()', '@viewset/outbox', [OutboxEvent]);
+  if (!TYPE.test(type)) throw new TypeError(`emit(): a type is such as "order.paid", but ${JSON.stringify(type)} came`);
+  if (payload === undefined || payload === null) {
+    throw new TypeError(`emit(): a payload is any JSON but null, but ${payload} came`);
+  }
+  checkOptionNames('emit()', options, ['subject']);
+  const { subject }: { readonly subject?: unknown } = options;
+  if (subject !== undefined && typeof subject !== 'string') throw wrongOption('emit()', 'subject', 'a string', subject);
 }
 
 /** Stores events by one statement. It passes the unit of work by, so that a savepoint that is rolled back leaves none to be written later. */

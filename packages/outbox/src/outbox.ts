@@ -1,9 +1,9 @@
-import { checkOptionNames, type RecordWrite } from '@viewset/core';
+import { checkOptionNames, ImproperlyConfigured, type RecordWrite } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import { checkOrm } from './check-orm.ts';
 import { storeEvents } from './emit.ts';
-import type { WorkerOptions } from './worker/options.ts';
+import { WORKER_OPTIONS, type WorkerOptions } from './worker/options.ts';
 import type { OutboxWorker } from './worker/start-outbox.ts';
 import { workerOf } from './worker/worker.ts';
 
@@ -33,7 +33,7 @@ export const outbox = fp(
     checkOrm('outbox', orm);
     app.viewset.provide('emits', storeWrites);
     const { handlers } = options;
-    if (handlers === undefined) return checkOptionNames('outbox', options, []);
+    if (handlers === undefined) return checkStoringOnly(options);
     const start = workerOf('outbox', orm, { log: app.log, ...options, handlers });
     let worker: OutboxWorker | undefined;
     app.addHook('onReady', async () => {
@@ -43,6 +43,16 @@ export const outbox = fp(
   },
   { name: '@viewset/outbox', fastify: '5.x', dependencies: ['@viewset/core'] },
 );
+
+/** Refuses options of a worker if there is none, as they would have no effect. */
+function checkStoringOnly(options: OutboxOptions): void {
+  checkOptionNames('outbox', options, WORKER_OPTIONS);
+  const [name] = Object.keys(options).filter((each) => each !== 'handlers');
+  if (name === undefined) return;
+  throw new ImproperlyConfigured(
+    `outbox: option "${name}" needs the option "handlers"; without "handlers" this process delivers no events`,
+  );
+}
 
 async function storeWrites(writes: readonly RecordWrite[]): Promise<void> {
   const events = writes.map(({ kind, meta, key, record }) => ({

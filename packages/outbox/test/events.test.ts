@@ -186,7 +186,21 @@ forEachDatabase(t, { entities: [Shelf, Volume, OutboxEvent] }, async (t, orm) =>
     const isWhole = orm.em.getPlatform().usesPivotTable();
     t.equal(part.statusCode, isWhole ? 200 : 500, 'without savepoints all is rolled back');
     t.equal((await events()).length, isWhole ? 3 : 2);
-    await t.rejects(emit({ em: orm.em.fork() }, 'no type', {}), TypeError);
+    const em = orm.em.fork();
+    await t.rejects(emit({ em }, 'no type', {}), TypeError);
+    await t.rejects(emit(em as never, 'shelf.part', {}), /emit\(\): the first argument must be a request, or \{ em \}/);
+    await t.rejects(
+      emit({ em }, 'shelf.part', undefined),
+      /emit\(\): a payload is any JSON but null, but undefined came/,
+    );
+    await t.rejects(
+      emit({ em }, 'shelf.part', {}, 'hall' as never),
+      /emit\(\): the options must be an object, but "hall"/,
+    );
+    await t.rejects(
+      emit({ em }, 'shelf.part', {}, { subject: 7 as never }),
+      /option "subject" must be a string, but 7/,
+    );
   });
 
   t.test('explain() names the reason', async (t) => {

@@ -337,6 +337,7 @@ t.test('addresses that lead inside are refused, when a webhook is made and when 
     t.equal(urlProblem(url, false), problem, url);
   }
   t.equal(urlProblem('http://localhost:3000', true), undefined);
+  t.equal(urlProblem('ftp://localhost', true), 'must begin with https:// or http://');
 
   const orm = await openSqlite(t, { entities });
   class Strict extends WebhookViewSet({ permissionClasses: [IsAuthenticated], owner: () => null }) {}
@@ -423,6 +424,17 @@ t.test('mistakes stop the start', async (t) => {
   t.throws(() => webhooks({} as never), /webhooks\(\): option "mayReceive" must be a function/);
   t.throws(() => webhooks({ mayReceive: () => true, timeoutMs: 0 }), /"timeoutMs" must be a whole number above 0/);
   t.throws(() => WebhookViewSet({ permissionClasses: [] }), /WebhookViewSet: option "permissionClasses" must be/);
+  const permissionClasses = [IsAuthenticated];
+  t.throws(
+    () => WebhookViewSet({ permissionClasses, owner: 'id' as never }),
+    /"owner" must be a function, but "id" came/,
+  );
+  const development = 'false' as never;
+  t.throws(
+    () => WebhookViewSet({ permissionClasses, development }),
+    /"development" must be true or false, but "false"/,
+  );
+  t.throws(() => webhooks({ mayReceive: () => true, development }), /"development" must be true or false, but "false"/);
   const orm = await openSqlite(t, { entities: [OutboxEvent] });
   t.throws(
     () => startOutbox(orm, { handlers: webhooks({ mayReceive: () => true }) }),

@@ -365,6 +365,11 @@ t.test('mistakes stop the start', async (t) => {
   ] as const) {
     t.throws(() => startOutbox(orm, options as never), message);
   }
-  await t.rejects(testApp(t, orm, [], { before: withOutbox({ pollMs: 3 }) }), /unknown option "pollMs"/);
+  await t.rejects(testApp(t, orm, [], { before: withOutbox({ pollMs: 3 }) }), /"pollMs" needs the option "handlers"/);
+  await t.rejects(
+    testApp(t, orm, [], { before: withOutbox({ handler: {} } as object) }),
+    /"handler"; did you mean "handlers"/,
+  );
+  await t.rejects(emit({ em: other.em.fork() }, 'a.b', {}), /emit\(\): the ORM needs the entity OutboxEvent/);
   await t.rejects(testApp(t, other, [], { before: withOutbox() }), /outbox: the ORM needs/);
 });

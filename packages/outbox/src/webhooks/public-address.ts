@@ -24,7 +24,9 @@ export function isPublic(address: string): boolean {
 export function urlProblem(text: string, isDevelopment: boolean): string | undefined {
   const url = URL.parse(text);
   if (url === null) return 'must be a URL';
-  if (url.protocol !== 'https:' && !(isDevelopment && url.protocol === 'http:')) return 'must begin with https://';
+  if (url.protocol !== 'https:' && !(isDevelopment && url.protocol === 'http:')) {
+    return isDevelopment ? 'must begin with https:// or http://' : 'must begin with https://';
+  }
   if (url.username !== '' || url.password !== '') return 'must have no user name and no password';
   if (isDevelopment) return undefined;
   const host = hostOf(url);

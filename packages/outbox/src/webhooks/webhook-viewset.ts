@@ -9,6 +9,7 @@ import {
   readShape,
   type RecordRequest,
   requireUser,
+  wrongOption,
 } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
@@ -103,6 +104,10 @@ export function WebhookViewSet(
   checkOptionNames('WebhookViewSet', options, ['permissionClasses', 'owner', 'development']);
   const { permissionClasses, owner = ownerByUser, development = false } = options;
   checkPermissionClasses('WebhookViewSet', permissionClasses);
+  if (typeof owner !== 'function') throw wrongOption('WebhookViewSet', 'owner', 'a function', owner);
+  if (typeof development !== 'boolean') {
+    throw wrongOption('WebhookViewSet', 'development', 'true or false', development);
+  }
   class ReadyWebhookViewSet extends ModelViewSet(WebhookSubscription, {
     ...OPTIONS,
     permissionClasses,

@@ -51,6 +51,8 @@ export function webhooks(options: WebhookOptions): EventHandlers {
   if (!(Number.isSafeInteger(timeoutMs) && timeoutMs > 0)) {
     throw wrongOption('webhooks()', 'timeoutMs', 'a whole number above 0', timeoutMs);
   }
+  // A text such as "false" would open the network inside.
+  if (typeof development !== 'boolean') throw wrongOption('webhooks()', 'development', 'true or false', development);
   const fanOut: EventHandler = async (event, { em }) => {
     const enabled = await em.find(WebhookSubscription, { is_enabled: true }, STORED);
     const deliveries = [];

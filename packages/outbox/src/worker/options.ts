@@ -42,6 +42,9 @@ const DEFAULTS = {
   stopTimeoutMs: 10_000,
 };
 
+/** The names of the options of a worker. */
+export const WORKER_OPTIONS: readonly string[] = ['handlers', 'log', ...Object.keys(DEFAULTS)];
+
 /** The options of a worker with their defaults. */
 export interface ResolvedWorkerOptions extends Required<Omit<WorkerOptions, 'handlers'>> {
   readonly handlers: readonly (readonly [pattern: string, handler: EventHandler])[];
@@ -49,7 +52,7 @@ export interface ResolvedWorkerOptions extends Required<Omit<WorkerOptions, 'han
 
 /** Checks the options of a worker, and fills in the defaults. Throws ImproperlyConfigured. */
 export function resolveWorkerOptions(owner: string, given: WorkerOptions): ResolvedWorkerOptions {
-  checkOptionNames(owner, given, ['handlers', 'log', ...Object.keys(DEFAULTS)]);
+  checkOptionNames(owner, given, WORKER_OPTIONS);
   const chosen = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const handlers = handlerList(owner, given.handlers);
   const options: ResolvedWorkerOptions = { log: console, ...DEFAULTS, ...chosen, handlers };
