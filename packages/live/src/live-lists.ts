@@ -155,7 +155,9 @@ export class LiveLists {
     }
     const sender = senderOf(request);
     const own = this.#perSender.get(sender) ?? 0;
-    if (own >= maxConnectionsPerUser) throw new TooManyRequests(RETRY_AFTER_SECONDS);
+    if (own >= maxConnectionsPerUser) {
+      throw new TooManyRequests(RETRY_AFTER_SECONDS, 'You have too many live lists open; close one first');
+    }
     this.#perSender.set(sender, own + 1);
     return () => {
       const left = this.#perSender.get(sender)! - 1;

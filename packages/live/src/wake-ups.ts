@@ -28,6 +28,11 @@ interface RedisLike {
  * await app.register(live, { wakeUps: redisWakeUps(new Redis('redis://localhost')) });
  */
 export function redisWakeUps(redis: RedisLike, channel = 'viewset:live'): WakeUps {
+  if (typeof redis?.duplicate !== 'function') {
+    throw new TypeError(
+      'redisWakeUps(): the connection must be a Redis of ioredis, such as new Redis("redis://localhost")',
+    );
+  }
   return {
     listen(wake) {
       const listening = redis.duplicate();

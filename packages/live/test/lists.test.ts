@@ -473,8 +473,14 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     class Reading extends ModelViewSet(Task, { read }) {}
     await t.rejects(refused({ live: true }, Silent), /Silent: its create would not reach the lists of View/);
     await refused({ live: true }, Told, Deaf, Reading);
-    await t.rejects(refused({ live: true, read: readShape(Task, ['title']) }), /have to show "id"/);
-    await t.rejects(refused({ live: true, operations: ['create'] }), /needs the operation "list"/);
+    await t.rejects(
+      refused({ live: true, read: readShape(Task, ['title']) }),
+      /option "live" needs "id" in each read shape of the list/,
+    );
+    await t.rejects(
+      refused({ live: true, operations: ['create'] }),
+      /needs the operation "list", .* use live: 'writes'/,
+    );
     await t.rejects(refused({ live: 'yes' }), /"live" must be true, false or "writes"/);
     const bare = fastify(serverOptions());
     t.teardown(() => bare.close());
@@ -521,7 +527,9 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     t.equal((await fetch(`${url}?wrong=1`, { headers: { accept } })).status, 400);
     t.equal((await fetch(`${url}?page=x`, { headers: { accept } })).status, 400);
     const [one, two] = [await EventStream.open(t, url), await EventStream.open(t, url)];
-    t.equal((await fetch(url, { headers: { accept } })).status, 429);
+    const refused = await fetch(url, { headers: { accept } });
+    t.equal(refused.status, 429);
+    t.match(await refused.json(), { error: 'You have too many live lists open; close one first' });
     one.close();
     await until(async () => {
       const again = await EventStream.open(t, url);

@@ -206,3 +206,10 @@ t.test('a hint that never ends holds up no application that closes', async (t) =
   await app.close();
   t.ok(isEnded);
 });
+
+t.test('a URL is no connection to Redis', async (t) => {
+  t.throws(
+    () => redisWakeUps('redis://localhost' as never),
+    /redisWakeUps\(\): the connection must be a Redis of ioredis/,
+  );
+});

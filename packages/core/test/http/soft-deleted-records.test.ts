@@ -450,7 +450,7 @@ t.test('the compiler refuses what can be no time of a deletion', async () => {
 t.test('declarations that cannot be are refused at start', async (t) => {
   const orm = await openSqlite(t, { entities: [Shelf, Page, Link, Slip, Stamp] });
   const view = (options: object) => ModelViewSet(Page, { read, write, ...options }) as new () => ViewSet;
-  const wanted = 'a column of the entity with a point in time that may be NULL';
+  const wanted = 'the name of a nullable p.datetime() of the entity';
   for (const [options, message] of [
     [{ softDelete: 'deletedat' }, 'names no field: Page has no property "deletedat"; did you mean "deleted_at"?'],
     [{ softDelete: 'title' }, `option "softDelete" must be ${wanted}, but "title" came`],

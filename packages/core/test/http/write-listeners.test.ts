@@ -71,10 +71,10 @@ t.test('a view that nobody listens to, or that cannot tell, stops the start', as
   }
   for (const [View, message] of [
     [ReadOnly, 'ReadOnly: option "emits" has "deleted", but the view has no operation "destroy"'],
-    [Own, 'Own: option "emits" has "created", but create does not call super.create(), so nothing would tell of it'],
+    [Own, 'Own: option "emits" has "created", but create does not call super.create(), so its writes would be missed'],
     [
       OwnMany,
-      'OwnMany: option "emits" has "deleted", but destroyMany does not call super.destroyMany(), so nothing would tell of it',
+      'OwnMany: option "emits" has "deleted", but destroyMany does not call super.destroyMany(), so its writes would be missed',
     ],
   ] as const) {
     await t.rejects(
@@ -88,8 +88,11 @@ t.test('a misspelt kind does not compile, and is refused', async (t) => {
   t.throws(
     // @ts-expect-error the kinds are created, updated and deleted
     () => ModelViewSet(Book, { read, write, emits: ['create'] }),
-    { message: /"emits" must be a list of created, updated, deleted/ },
+    { message: /option "emits\[0\]" must be created, updated or deleted, but "create" came$/ },
   );
+  t.throws(() => ModelViewSet(Book, { read, write, emits: 'created' as never }), {
+    message: /option "emits" must be a list of created, updated, deleted, but "created" came$/,
+  });
 });
 
 t.test('an option is served by one plugin', async (t) => {

@@ -204,18 +204,18 @@ function takesQuery(name: string, { queryMethod = false }: AnyModelOptions, oper
 function checkLive({ name, operations, customized, key, answers }: ListDeclarations): void {
   if (!operations.includes('list')) {
     throw new ImproperlyConfigured(
-      `${name}: option "live" needs the operation "list", which the view does not offer; say live: 'writes' to tell of its writes alone`,
+      `${name}: option "live" needs the operation "list", which the view does not offer; use live: 'writes' if only its writes matter`,
     );
   }
   const hiding = answers.choicesFor('list').find(({ shape }) => namesShowing(shape, key.key).length === 0);
   if (hiding !== undefined) {
     throw new ImproperlyConfigured(
-      `${name}: option "live" tells the keys of records, so the read shapes of lists have to show "${key.key}"`,
+      `${name}: option "live" needs "${key.key}" in each read shape of the list, because events contain the keys of records`,
     );
   }
   if (!customized.handles.list) return;
   throw new ImproperlyConfigured(
-    `${name}: option "live" would send what the override of list() may hide; narrow the records by getQueryset() or filterQueryset()`,
+    `${name}: option "live" would send what the override of list() may hide; override getQueryset() or filterQueryset() instead`,
   );
 }
 

@@ -107,7 +107,7 @@ export class SoftDelete {
 function columnOf(name: string, meta: EntityMetadata, property: string): FieldPath {
   const path = naming(`${name}: option "softDelete"`, () => fieldPath(meta, property, '.'));
   if (path.type.kind === 'datetime' && path.nullable && isPlainColumn(path)) return path;
-  throw wrongOption(name, 'softDelete', 'a column of the entity with a point in time that may be NULL', property);
+  throw wrongOption(name, 'softDelete', 'the name of a nullable p.datetime() of the entity', property);
 }
 
 function visibleToOf(

@@ -22,7 +22,7 @@ import type { ViewInput } from './view-input.ts';
 export type BulkOption = number | Readonly<Partial<Record<WriteOperation, number>>>;
 
 export const BULK_RULE: OptionRule = [
-  'a whole number above 0, or an object of these',
+  'a whole number above 0, or an object such as { create: 100 }',
   (value) => isRecord(value) || POSITIVE[1](value),
 ];
 

@@ -1,7 +1,7 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '../../errors.ts';
-import { isListOf, type OptionRule } from '../../options.ts';
+import type { OptionRule } from '../../options.ts';
 import type { Customized } from '../request/customized.ts';
 import { byName, type Operation, type WriteOperation, WRITES } from '../request/operation.ts';
 
@@ -13,7 +13,8 @@ export type WriteKind = (typeof KIND_OF)[WriteOperation];
 
 export const WRITE_KINDS: OptionRule = [
   'a list of created, updated, deleted',
-  (value) => isListOf(value, (item) => Object.values(KIND_OF).includes(item as WriteKind)),
+  Array.isArray,
+  ['created, updated or deleted', (item) => Object.values(KIND_OF).includes(item as WriteKind)],
 ];
 
 /** The write of one record by a view. */
@@ -107,6 +108,6 @@ function checkTells({ customized }: TellingView, owner: string, operation: Write
     : operation;
   if (bypassing === true) return;
   throw new ImproperlyConfigured(
-    `${owner}, but ${bypassing} does not call super.${bypassing}(), so nothing would tell of it`,
+    `${owner}, but ${bypassing} does not call super.${bypassing}(), so its writes would be missed`,
   );
 }
