@@ -45,17 +45,20 @@ function referenceProblem(reference: string, id: string | undefined, all: Readon
     : `${name} refers to no operation of the batch`;
 }
 
-function faultsOfTarget({ method, path }: BatchOperation, { base, routes }: BatchPlace): Fault[] {
-  const problem = pathProblem(path);
-  if (problem !== undefined) return [{ path: '/path', message: problem }];
-  const found = routes.find(method, base + path.split('?')[0]!);
-  if (found === 'batchable') return [];
+function faultsOfTarget(operation: BatchOperation, place: BatchPlace): Fault[] {
+  const message = pathProblem(operation.path) ?? targetProblem(operation, place);
+  return message === undefined ? [] : [{ path: '/path', message }];
+}
+
+function targetProblem({ method, path }: BatchOperation, { base, routes }: BatchPlace): string | undefined {
   const name = `${method} ${path.slice(0, 200)}`;
-  if (found === 'excluded')
-    return [{ path: '/path', message: `${name} is an operation that cannot be part of a batch` }];
-  const isWhole = path.startsWith(`${base}/`) && routes.find(method, path.split('?')[0]!) !== undefined;
-  const relative = isWhole ? `; leave out "${base}" at the beginning` : '';
-  return [{ path: '/path', message: `${name} is no operation below "${base}/"${relative}` }];
+  const target = path.split('?')[0]!;
+  const found = routes.find(method, base + target);
+  if (found === 'batchable') return undefined;
+  if (found === 'excluded') return `${name} is an operation that cannot be part of a batch`;
+  const isWhole = target.startsWith(`${base}/`) && routes.find(method, target) !== undefined;
+  const hint = isWhole ? `; leave out "${base}" at the beginning` : '';
+  return `${name} is no operation below "${base}/"${hint}`;
 }
 
 function faultsOfHeaders({ headers = {} }: BatchOperation): Fault[] {

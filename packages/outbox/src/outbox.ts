@@ -47,10 +47,10 @@ export const outbox = fp(
 /** Refuses options of a worker if there is none, as they would have no effect. */
 function checkStoringOnly(options: OutboxOptions): void {
   checkOptionNames('outbox', options, WORKER_OPTIONS);
-  const [name] = Object.keys(options).filter((each) => each !== 'handlers');
-  if (name === undefined) return;
+  const given = Object.entries(options).find(([, value]) => value !== undefined);
+  if (given === undefined) return;
   throw new ImproperlyConfigured(
-    `outbox: option "${name}" needs the option "handlers"; without "handlers" this process delivers no events`,
+    `outbox: option "${given[0]}" needs the option "handlers"; without "handlers" this process delivers no events`,
   );
 }
 
