@@ -54,7 +54,9 @@ export async function emit(
 function checkEvent(request: { readonly em: EntityManager }, type: string, payload: unknown, options: object): void {
   if (request.em === undefined) throw new TypeError('emit(): the first argument must be a request, or { em } of a job');
   requireEntities(request.em, 'emit()', '@viewset/outbox', [OutboxEvent]);
-  if (!TYPE.test(type)) throw new TypeError(`emit(): a type is such as "order.paid", but ${JSON.stringify(type)} came`);
+  if (typeof type !== 'string' || !TYPE.test(type)) {
+    throw new TypeError(`emit(): a type is such as "order.paid", but ${JSON.stringify(type)} came`);
+  }
   if (payload === undefined || payload === null) {
     throw new TypeError(`emit(): a payload is any JSON but null, but ${payload} came`);
   }

@@ -187,7 +187,7 @@ forEachDatabase(t, { entities: [Shelf, Volume, OutboxEvent] }, async (t, orm) =>
     t.equal(part.statusCode, isWhole ? 200 : 500, 'without savepoints all is rolled back');
     t.equal((await events()).length, isWhole ? 3 : 2);
     const em = orm.em.fork();
-    await t.rejects(emit({ em }, 'no type', {}), TypeError);
+    for (const wrong of ['no type', undefined]) await t.rejects(emit({ em }, wrong as string, {}), TypeError);
     await t.rejects(emit(em as never, 'shelf.part', {}), /emit\(\): the first argument must be a request, or \{ em \}/);
     await t.rejects(
       emit({ em }, 'shelf.part', undefined),

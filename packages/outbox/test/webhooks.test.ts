@@ -1,6 +1,7 @@
 /** Webhooks: signed by the scheme of Standard Webhooks, once for each subscription, and to public addresses alone. */
 import type { MikroORM } from '@mikro-orm/core';
 import fastify, { type FastifyRequest } from 'fastify';
+import { createHmac } from 'node:crypto';
 import dns from 'node:dns';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -414,9 +415,24 @@ t.test('a webhook that was changed, is old, or is signed by another secret is re
     { secret, headers: headersAt(new Date(Date.now() + 400_000)), body },
     { secret, headers: { ...headers, 'webhook-timestamp': 'now' }, body },
     { secret, headers: {}, body },
+    { secret, headers, body: undefined as never },
   ]) {
     t.throws(() => verifyWebhook(wrong), InvalidWebhook);
   }
+  const forged = createHmac('sha256', '').update(`msg_1.${headers['webhook-timestamp']}.${body}`).digest('base64');
+  const byNobody = { ...headers, 'webhook-signature': `v1,${forged}` };
+  for (const empty of ['', 'whsec_', undefined]) {
+    const received = { secret: empty as string, headers: byNobody, body };
+    t.throws(() => verifyWebhook(received), { name: 'TypeError', message: /"secret" must be/ }, 'anybody has no key');
+  }
+  t.throws(
+    () => verifyWebhook({ secret, headers, body: JSON.parse(body) as never }),
+    /"body" must be the text or the bytes/,
+  );
+  t.throws(
+    () => verifyWebhook({ secret, headers, body, toleranceSeconds: '5' as never }),
+    /"toleranceSeconds" must be a/,
+  );
   t.ok(verifyWebhook({ secret, headers: headersAt(new Date(Date.now() - 400_000)), body, toleranceSeconds: 500 }));
 });
 

@@ -10,8 +10,11 @@ export function newSecret(): string {
 
 /** Signs a message by the symmetric scheme of Standard Webhooks: `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
 export function sign(secret: string, id: string, timestamp: number, body: string): string {
-  const key = Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64');
-  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+  return `v1,${createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+}
+
+function keyOf(secret: string): Buffer {
+  return Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64');
 }
 
 /** The error for a webhook that does not come from whom it should, or came too late. */
@@ -42,7 +45,8 @@ export interface WebhookPayload {
  * Checks a webhook that has come, by the headers of Standard Webhooks, and returns its payload. Any sender that signs by `v1` will do. A webhook may
  * come twice: its header `webhook-id` is the same then.
  *
- * @throws InvalidWebhook for a wrong signature, and for a time that is too far from now
+ * @throws InvalidWebhook for a wrong signature, and for a time that is too far from now; TypeError for a secret without a key, and for a body that is
+ * parsed already
  * @example
  * app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body));
  * app.post('/hook', async ({ headers, body }) => {
@@ -51,7 +55,9 @@ export interface WebhookPayload {
  *   return {};
  * });
  */
-export function verifyWebhook({ headers, body, secret, toleranceSeconds = 300 }: ReceivedWebhook): WebhookPayload {
+export function verifyWebhook(received: ReceivedWebhook): WebhookPayload {
+  checkReceived(received);
+  const { headers, body, secret, toleranceSeconds = 300 } = received;
   const [id, time, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => headers[name]);
   if (typeof id !== 'string' || typeof time !== 'string' || typeof signatures !== 'string') {
     throw new InvalidWebhook('the headers webhook-id, webhook-timestamp and webhook-signature are required');
@@ -65,6 +71,23 @@ export function verifyWebhook({ headers, body, secret, toleranceSeconds = 300 }:
     const given = Buffer.from(signature);
     return given.length === expected.length && timingSafeEqual(given, expected);
   });
-  if (!isSigned) throw new InvalidWebhook('no signature fits');
+  if (!isSigned) throw new InvalidWebhook('no signature fits the secret and the body as it came');
   return JSON.parse(text) as WebhookPayload;
+}
+
+function checkReceived({ body, secret, toleranceSeconds }: ReceivedWebhook): void {
+  // Anybody can sign by an empty key, such as that of a variable that is not set.
+  if (typeof secret !== 'string' || keyOf(secret).length === 0) {
+    throw new TypeError('verifyWebhook(): "secret" must be the secret of the subscription, whsec_ and a key in base64');
+  }
+  // A request need not have a body, whatever its headers say.
+  if (body === undefined || body === null) throw new InvalidWebhook('the webhook has no body');
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+    throw new TypeError(
+      'verifyWebhook(): "body" must be the text or the bytes as they came, not what was parsed from them',
+    );
+  }
+  if (toleranceSeconds !== undefined && typeof toleranceSeconds !== 'number') {
+    throw new TypeError(`verifyWebhook(): "toleranceSeconds" must be a number, but ${String(toleranceSeconds)} came`);
+  }
 }
