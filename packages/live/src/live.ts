@@ -63,6 +63,7 @@ export const live = fp(
  * the current transaction of `em` is committed; without a transaction at once.
  *
  * @param request a request, or `{ em }` of a job
+ * @throws ImproperlyConfigured if the ORM lacks the entity `ListChange`
  * @example
  * await em.transactional(async (em) => {
  *   await em.nativeUpdate(Product, { stock: 0 }, { deleted_at: new Date() });
@@ -74,6 +75,8 @@ export async function tellLists<Entities extends readonly object[]>(
   ...entities: { readonly [Place in keyof Entities]: EntityName<Entities[Place]> }
 ): Promise<void> {
   const { em } = request;
+  if (em === undefined) throw new TypeError('tellLists(): the first argument must be a request, or { em } of a job');
+  requireEntities(em, 'tellLists()', '@viewset/live', [ListChange]);
   await note(
     request,
     entities.map((entity) => em.getMetadata().get(entity).root.className),

@@ -213,3 +213,13 @@ t.test('a URL is no connection to Redis', async (t) => {
     /redisWakeUps\(\): the connection must be a Redis of ioredis/,
   );
 });
+
+t.test('tellLists names what it lacks', async (t) => {
+  const orm = await openSqlite(t, { entities: [Task] });
+  const em = orm.em.fork();
+  await t.rejects(
+    tellLists(em as never, Task),
+    /tellLists\(\): the first argument must be a request, or \{ em \} of a job/,
+  );
+  await t.rejects(tellLists({ em }, Task), /tellLists\(\): the ORM needs the entity ListChange of @viewset\/live/);
+});
