@@ -57,8 +57,9 @@ function targetProblem({ method, path }: BatchOperation, { base, routes }: Batch
   if (found === 'batchable') return undefined;
   if (found === 'excluded') return `${name} is an operation that cannot be part of a batch`;
   const isWhole = target.startsWith(`${base}/`) && routes.find(method, target) !== undefined;
-  const hint = isWhole ? `; leave out "${base}" at the beginning` : '';
-  return `${name} is no operation below "${base}/"${hint}`;
+  const shown = base.slice(0, 200);
+  const hint = isWhole ? `; leave out "${shown}" at the beginning` : '';
+  return `${name} is no operation below "${shown}/"${hint}`;
 }
 
 function faultsOfHeaders({ headers = {} }: BatchOperation): Fault[] {

@@ -8,7 +8,8 @@ interface KnownRoute {
 }
 
 /**
- * The routes of views by their paths, with those that may be parts of a batch. It refuses paths before anything of a batch has run; the router decides in the end.
+ * The routes of views by their paths, and which of them may be parts of a batch. It refuses paths before anything of a batch has run; the router
+ * decides in the end.
  */
 export class KnownRoutes {
   /** Those of each application, by its plans. */

@@ -462,7 +462,10 @@ t.test('declarations that cannot be are refused at start', async (t) => {
       'V.history: unknown option "att"; did you mean "at"?',
     ],
   ];
-  await t.rejects(testApp(t, orm, [], { before: (app) => app.register(history, { at: true } as object) }), {
+  const withOptions = async (app: FastifyInstance): Promise<void> => {
+    await app.register(history, { at: true } as object);
+  };
+  await t.rejects(testApp(t, orm, [], { before: withOptions }), {
     message: 'history: unknown option "at"; it has no options',
   });
   for (const [View, message] of faults) {
