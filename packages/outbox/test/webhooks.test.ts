@@ -120,6 +120,20 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
+  t.test('a subscription that is enabled again has no reason any more, and the answer says so', async (t) => {
+    await orm.schema.clear();
+    const app = await start(t, orm);
+    const payload = { url: 'http://127.0.0.1:1', event_types: ['*'] };
+    const { id } = (await app.inject({ method: 'POST', url: '/webhooks', payload, headers: ada })).json();
+    const changes = { is_enabled: false, disabled_reason: 'the receiver answered 410' };
+    await em().nativeUpdate(WebhookSubscription, { id }, changes);
+    const patch = async (body: object) =>
+      (await app.inject({ method: 'PATCH', url: `/webhooks/${id}`, payload: body, headers: ada })).json();
+    t.match(await patch({ event_types: ['b'] }), changes, 'the reason stays as long as it is disabled');
+    t.match(await patch({ is_enabled: true }), { is_enabled: true, disabled_reason: null });
+    t.match(await em().findOne(WebhookSubscription, { id }), { is_enabled: true, disabled_reason: null });
+  });
+
   t.test('a secret is rotated: for a day both sign, and of two requests at once one has the secret', async (t) => {
     await orm.schema.clear();
     const { address, got } = await receiver(t);

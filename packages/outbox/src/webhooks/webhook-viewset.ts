@@ -128,9 +128,10 @@ export function WebhookViewSet(
     rotate = rotateBy((request) => this.getObject(request));
 
     override async performUpdate(request: FastifyRequest, webhook: WebhookSubscription, data: never) {
-      const changed = await super.performUpdate(request, webhook, data);
-      if (changed.is_enabled) changed.disabled_reason = null;
-      return changed;
+      const { is_enabled: isEnabled = webhook.is_enabled } = data as { readonly is_enabled?: boolean };
+      // Before the flush, so that the answer shows it.
+      if (isEnabled) webhook.disabled_reason = null;
+      return super.performUpdate(request, webhook, data);
     }
   }
   return ReadyWebhookViewSet;
