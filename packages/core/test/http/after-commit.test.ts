@@ -212,8 +212,9 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } } }, async (t, o
       }
     }
     const logs: unknown[] = [];
-    const app = await testApp(t, orm, [new Router().register('books', MistakenViewSet)]);
-    app.addHook('onError', async (_request, _reply, error) => void logs.push(error.message));
+    const before = (app: FastifyInstance): void =>
+      void app.addHook('onError', async (_request, _reply, error) => void logs.push(error.message));
+    const app = await testApp(t, orm, [new Router().register('books', MistakenViewSet)], { before });
     for (const title of ['work', 'request']) {
       const { statusCode } = await app.inject({ method: 'POST', url: '/books', payload: { title } });
       t.equal(statusCode, 500);
