@@ -94,7 +94,12 @@ function readField(field: unknown): WeightedField {
   const [, name, weight = '1'] = /^([^^]+)(?:\^(\d{1,4}))?$/.exec(text) ?? [];
   const number = Number(weight);
   if (name !== undefined && number >= 1 && number <= MAX_WEIGHT) return { name, weight: number };
-  throw wrongOption('fullText()', 'fields', `names of fields with weights from 1 to ${MAX_WEIGHT}, such as "title^2"`, field);
+  throw wrongOption(
+    'fullText()',
+    'fields',
+    `names of fields with weights from 1 to ${MAX_WEIGHT}, such as "title^2"`,
+    field,
+  );
 }
 
 function makeSearch(view: SearchedView, declaration: Declaration): ViewSearch {

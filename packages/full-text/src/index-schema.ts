@@ -68,7 +68,12 @@ function bind<Entity extends object>(
 ): { readonly definition: Definition; readonly form: Form } {
   const { declaration } = (search as Partial<FullTextSearch> | undefined) ?? {};
   if (declaration === undefined) {
-    throw wrongOption('fullTextSchema() and updateFullText()', 'search', 'the value that fullText() has returned', search);
+    throw wrongOption(
+      'fullTextSchema() and updateFullText()',
+      'search',
+      'the value that fullText() has returned',
+      search,
+    );
   }
   const records = QuerySet.of(orm.em, entity);
   const definition = defineSearch(orm.em, records.meta, declaration);

@@ -373,10 +373,7 @@ t.test('a declaration that cannot be served stops the start', async (t) => {
       { values: { total: [] } },
       'BookViewSet.summary: option "values.total" must be a list of sum, avg, min, max, but an array of 0 came',
     ],
-    [
-      { values: { total: ['sum', 'sum'] } },
-      'BookViewSet.summary: option "values.total" must name "sum" only once',
-    ],
+    [{ values: { total: ['sum', 'sum'] } }, 'BookViewSet.summary: option "values.total" must name "sum" only once'],
     [
       { values: ['total'] },
       'BookViewSet.summary: option "values" must be lists of sum, avg, min, max by field, but an array of 1 came',
