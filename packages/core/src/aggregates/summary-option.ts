@@ -1,5 +1,5 @@
-import type { PathOf, PathValue } from '../fields/field-name.ts';
 import { ImproperlyConfigured } from '../errors.ts';
+import type { PathOf, PathValue } from '../fields/field-name.ts';
 import { isPlainRecord } from '../json.ts';
 import type { Period } from '../language/grouping.ts';
 import type { WireValue } from '../shapes/wire-value.ts';
