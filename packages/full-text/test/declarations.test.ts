@@ -90,6 +90,9 @@ t.test('fields that are no text columns of the entity stop the registration', as
   await refused('id', /"id" of Article is of type integer; name text columns/);
   await refused('section__name', /"section__name" of Article leads to another entity/);
   await refused('section', /"section" of Article/);
+  await t.rejects(start(t, orm, [fullText<Article>(['title'])] as never), {
+    message: /"searchFields" must be a list of texts, or a search such as fullText\(\), but an array of 1 came/,
+  });
 });
 
 t.test('FTS5 of SQLite needs a whole number as the key', async (t) => {
