@@ -18,8 +18,9 @@ export function nearest<Candidate extends string>(
     const other = candidate.slice(0, MAX_LENGTH).toLowerCase();
     if (Math.abs(other.length - wanted.length) >= least) continue;
     const distance = editDistance(wanted, other);
-    // A word of two or three characters is not "near" to one that shares none of them.
-    if (distance >= least || distance >= Math.max(wanted.length, other.length)) continue;
+    // Two short words are not "near" if they differ in most of their characters: "page" does not mean "tag", nor "x" "y".
+    const shares = Math.max(wanted.length, other.length) - distance;
+    if (distance >= least || shares < 1 || (distance > 1 && shares <= distance)) continue;
     least = distance;
     best = candidate;
   }

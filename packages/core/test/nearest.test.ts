@@ -5,12 +5,16 @@ t.test('finds the name that was meant', async (t) => {
   t.equal(nearest('nmae', ['id', 'name', 'price']), 'name');
   t.equal(nearest('pric', ['id', 'name', 'price']), 'price');
   t.equal(nearest('Price', ['id', 'name', 'price']), 'price');
+  t.equal(nearest('qq', ['q']), 'q');
+  t.equal(nearest('ttl', ['id', 'title']), 'title');
   t.equal(nearest('role__nmae', ['role__id', 'role__name']), 'role__name');
 });
 
 t.test('finds nothing where nothing is close', async (t) => {
   t.equal(nearest('colour', ['id', 'name', 'price']), undefined);
   t.equal(nearest('xy', ['id']), undefined);
+  t.equal(nearest('x', ['y']), undefined);
+  t.equal(nearest('page', ['tag']), undefined);
   t.equal(nearest('', ['id']), undefined);
   t.equal(nearest('name', []), undefined);
 });

@@ -73,7 +73,7 @@ export function fullText<Entity>(
 
 function readDeclaration(fields: readonly string[], options: FullTextOptions): Declaration {
   if (!Array.isArray(fields) || fields.length === 0) {
-    throw wrongOption('fullText()', 'fields', "a list of fields, ['title^2', 'body'], first", fields);
+    throw wrongOption('fullText()', 'fields', "a list of fields such as ['title^2', 'body']", fields);
   }
   checkOptionNames('fullText()', options, ['language', 'name']);
   const { language = 'none', name = 'full_text' } = options;
@@ -81,7 +81,7 @@ function readDeclaration(fields: readonly string[], options: FullTextOptions): D
     throw wrongOption('fullText()', 'language', `one of none, ${LANGUAGES.join(', ')}`, language);
   }
   if (typeof name !== 'string' || !/^[a-z][a-z0-9_]{0,30}$/.test(name)) {
-    throw wrongOption('fullText()', 'name', 'a name of small letters, digits and _, at most 31', name);
+    throw wrongOption('fullText()', 'name', 'a name of at most 31 small letters, digits and _, first a letter', name);
   }
   const read = fields.map(readField);
   const twice = read.find((field, index) => read.findIndex((other) => other.name === field.name) !== index);
@@ -94,7 +94,12 @@ function readField(field: unknown): WeightedField {
   const [, name, weight = '1'] = /^([^^]+)(?:\^(\d{1,4}))?$/.exec(text) ?? [];
   const number = Number(weight);
   if (name !== undefined && number >= 1 && number <= MAX_WEIGHT) return { name, weight: number };
-  throw wrongOption('fullText()', 'fields', `names of fields, with weights from 1 to ${MAX_WEIGHT}: title^2`, field);
+  throw wrongOption(
+    'fullText()',
+    'fields',
+    `names of fields with weights from 1 to ${MAX_WEIGHT}, such as "title^2"`,
+    field,
+  );
 }
 
 function makeSearch(view: SearchedView, declaration: Declaration): ViewSearch {

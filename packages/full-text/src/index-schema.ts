@@ -1,5 +1,5 @@
 import type { EntityManager, EntityName, MikroORM } from '@mikro-orm/core';
-import { ImproperlyConfigured, QuerySet } from '@viewset/core';
+import { ImproperlyConfigured, QuerySet, wrongOption } from '@viewset/core';
 import { defineSearch, type Definition, type FullTextSearch } from './definition.ts';
 import type { Form, IndexState } from './forms/form.ts';
 import { formOf } from './forms/form-of.ts';
@@ -64,8 +64,17 @@ export async function updateFullText<Entity extends object>(
 function bind<Entity extends object>(
   orm: MikroORM,
   entity: EntityName<Entity>,
-  { declaration }: FullTextSearch<Entity>,
+  search: FullTextSearch<Entity>,
 ): { readonly definition: Definition; readonly form: Form } {
+  const { declaration } = (search as Partial<FullTextSearch> | undefined) ?? {};
+  if (declaration === undefined) {
+    throw wrongOption(
+      'fullTextSchema() and updateFullText()',
+      'search',
+      'the value that fullText() has returned',
+      search,
+    );
+  }
   const records = QuerySet.of(orm.em, entity);
   const definition = defineSearch(orm.em, records.meta, declaration);
   return { definition, form: formOf(records.database, definition) };

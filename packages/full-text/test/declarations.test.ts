@@ -61,6 +61,13 @@ t.test('wrong arguments are refused by name', async (t) => {
   refused(() => fullText<Article>(['title'], { name: 'a"b' }), /"name" must be a name/);
 });
 
+t.test('the index of something else than a search is refused', async (t) => {
+  const orm = await openSqlite(t, { entities, orm: GENERATOR });
+  const message = /option "search" must be the value that fullText\(\) has returned, but an array of 1 came/;
+  t.throws(() => fullTextSchema(orm, Article, ['title'] as never), { message });
+  await t.rejects(updateFullText(orm, Article, ['title'] as never), { message });
+});
+
 t.test('misspelt fields, those of other types and those of relations do not compile', async () => {
   // @ts-expect-error -- no such field
   fullText<Article>(['titel']);
@@ -83,6 +90,9 @@ t.test('fields that are no text columns of the entity stop the registration', as
   await refused('id', /"id" of Article is of type integer; name text columns/);
   await refused('section__name', /"section__name" of Article leads to another entity/);
   await refused('section', /"section" of Article/);
+  await t.rejects(start(t, orm, [fullText<Article>(['title'])] as never), {
+    message: /"searchFields" must be a list of texts, or a search such as fullText\(\), but an array of 1 came/,
+  });
 });
 
 t.test('FTS5 of SQLite needs a whole number as the key', async (t) => {

@@ -20,18 +20,21 @@ export interface ToolArguments {
 /**
  * Checks the arguments of a call: an unknown one must never be dropped, because it was meant to change what is done.
  *
+ * @param unused the arguments that no operation takes. The errors of the operations tell of them, but no list of arguments does
  * @throws ToolProblem that names every fault
  */
 export function readArguments(
   given: unknown,
-  names: readonly string[],
+  names: readonly (keyof ToolArguments)[],
+  unused: ReadonlySet<keyof ToolArguments>,
   validate: (value: unknown) => unknown,
 ): ToolArguments {
   const sent = given ?? {};
   if (!isObject(sent)) throw new ToolProblem('The arguments must be an object');
-  const unknown = Object.keys(sent).filter((name) => !names.includes(name));
+  const unknown = Object.keys(sent).filter((name) => !names.some((known) => known === name));
   if (unknown.length > 0) {
-    throw new ToolProblem(`Unknown arguments: ${listed(unknown)}`, { known_arguments: names });
+    const known = names.filter((name) => !unused.has(name));
+    throw new ToolProblem(`Unknown arguments: ${listed(unknown)}`, { known_arguments: known });
   }
   try {
     validate(sent);

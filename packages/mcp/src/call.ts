@@ -5,7 +5,7 @@ import { conditionHeaders, pathValues, queryString, quoted, type ToolArguments, 
 import type { Catalog } from './catalog.ts';
 import { EVENTS, type InnerRequests, type InnerResponse } from './inner-requests.ts';
 import { isObject } from './json-schema.ts';
-import { problemOf } from './problem-of.ts';
+import { missingBody, problemOf } from './problem-of.ts';
 import { OPERATIONS, type OperationName, type Resource, valuesSchema } from './resource.ts';
 import { ToolProblem } from './tool-problem.ts';
 
@@ -91,11 +91,11 @@ export class Call {
    * Sends the request of an operation.
    *
    * @param bodyName the argument that holds the body, for errors
-   * @throws ToolProblem for an error, for a redirect, and for a response to a GET that is too large or not JSON
+   * @throws ToolProblem for a missing body, for an error, for a redirect, and for a response to a GET that is too large or not JSON
    */
   async send(plan: OperationPlan, body: unknown, bodyName = 'values'): Promise<Returned> {
     const { args } = this;
-    await this.#checkNames(plan, body, bodyName);
+    await this.#checkBody(plan, body, bodyName);
     const enveloped = plan.envelope === undefined || body === undefined ? body : { [plan.envelope]: body };
     const response = await this.#inner.send(
       this.#request,
@@ -114,13 +114,15 @@ export class Call {
     return { ...this.#valueOf(response, plan), etag: typeof etag === 'string' ? etag : undefined };
   }
 
-  /** @throws ToolProblem for names that the operation does not take from the caller */
-  async #checkNames(plan: OperationPlan, body: unknown, bodyName: string): Promise<void> {
+  /** @throws ToolProblem for a missing body, and for names that the operation does not take from the caller */
+  async #checkBody(plan: OperationPlan, body: unknown, bodyName: string): Promise<void> {
     const mayDiffer = plan.writeShapes.length > 1;
-    if (!mayDiffer && unknownNames(valuesSchema(plan), body, bodyName) === undefined) return;
+    const isMissing = body === undefined && plan.body?.required === true;
+    if (!isMissing && !mayDiffer && unknownNames(valuesSchema(plan), body, bodyName) === undefined) return;
     // The problem lists fields. The route itself refuses an account that may not know them.
     if (!(await this.catalog.may(plan))) return;
-    const problem = unknownNames(await this.catalog.valuesOf(plan), body, bodyName);
+    const accepted = await this.catalog.valuesOf(plan);
+    const problem = isMissing ? missingBody(accepted, bodyName) : unknownNames(accepted, body, bodyName);
     if (problem !== undefined) throw problem;
   }
 

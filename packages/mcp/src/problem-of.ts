@@ -38,6 +38,17 @@ export function problemOf(
   });
 }
 
+/**
+ * Makes the problem of a call without the body that its operation requires.
+ *
+ * @param schema what the operation would accept
+ */
+export function missingBody(schema: unknown, bodyName: string): ToolProblem {
+  const message = 'is required';
+  const accepted = acceptedAt([{ argument: bodyName, message, schema }]);
+  return new ToolProblem(`"${bodyName}" ${message}`, { details: [{ argument: bodyName, message }], accepted });
+}
+
 function parsed(body: Buffer | undefined): JsonObject {
   try {
     const value: unknown = JSON.parse(body?.toString() ?? '{}');
@@ -93,7 +104,7 @@ function acceptedAt(named: readonly Placed[]): JsonObject {
 function hintFor(status: number, retryAfter: string): string | undefined {
   if (status === 401) return 'Nobody is logged in: the connection needs a valid token';
   if (status === 403) return 'The account has no right to do this; describe lists what it may do';
-  if (status === 404) return 'No record that the account may see has this id; search lists those that there are';
+  if (status === 404) return 'The account can see no record with this id; search lists the records that it can see';
   if (status === 412 || status === 428) return 'get the record, and send its "etag" with the change';
   if (retryAfter !== '') return `Try again in ${retryAfter} seconds`;
   if (status === 500) return 'A fault of the server; the same call will fail again';

@@ -30,8 +30,9 @@ export interface Resource {
  */
 export function resourcesOf(plans: readonly OperationPlan[], options: ResolvedOptions): ReadonlyMap<string, Resource> {
   const { resources, exclude, readOnly } = options;
-  const basenames = new Set(plans.map(({ view }) => view.basename));
-  const ids = new Set(plans.map(({ operationId }) => operationId));
+  const named = plans.filter((plan) => !isDirectory(plan));
+  const basenames = new Set(named.map(({ view }) => view.basename));
+  const ids = new Set(named.map(({ operationId }) => operationId));
   if (resources !== 'all') checkNames('resources', resources, basenames, 'no view has this basename');
   checkNames(
     'exclude',
@@ -52,7 +53,7 @@ export function resourcesOf(plans: readonly OperationPlan[], options: ResolvedOp
     !(action === 'update' && unchanged.has(view.basename)) &&
     (!readOnly || method === 'GET');
   const offered = Map.groupBy(
-    plans.filter((plan) => isOffered(plan) && !isDirectory(plan) && !isVariant(plan)),
+    named.filter((plan) => isOffered(plan) && !isVariant(plan)),
     ({ view }) => view.basename,
   );
   return new Map([...offered].map(([name, own]) => [name, resourceOf(name, own)]));

@@ -93,7 +93,7 @@ export class ToolServer {
     client: { readonly request: FastifyRequest; readonly signal: AbortSignal },
   ): Promise<CallToolResult> {
     try {
-      const args = readArguments(given, tool.arguments, this.#checks.get(tool)!);
+      const args = readArguments(given, tool.arguments, this.#unused, this.#checks.get(tool)!);
       return resultOf(await tool.run(new Call(this.#parts, args, catalog, client)));
     } catch (error) {
       if (error instanceof ToolProblem) return { ...resultOf({ error: error.message, ...error.more }), isError: true };

@@ -26,6 +26,11 @@ t.test('wrong options are refused, and named', async (t) => {
     /"resources" has "bookz", but no view has this basename; known: .*books/,
   );
   t.match(
+    await message({ resources: ['api-root'] }),
+    /"resources" has "api-root", but no view has this basename; known: (?!.*api-root)/,
+    'the root of the router is no resource',
+  );
+  t.match(
     await message({ exclude: ['burnBooks'] }),
     /"exclude" has "burnBooks", but no view has this basename, and no op/,
   );

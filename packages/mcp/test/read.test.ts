@@ -187,7 +187,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     t.match(await errors('get', { resource: 'books', id: 1, parents: { shelf: 1 } }), {
       error: /books has no parents/,
     });
-    t.match(await errors('get', { resource: 'books', id: 99 }), { status: 404, hint: /search lists/ });
+    t.match(await errors('get', { resource: 'books', id: 99 }), { status: 404, hint: /search lists the records/ });
     t.match(await errors('create', { resource: 'books', values: { titel: 'x' } }), {
       error: 'values has no "titel"',
       known_names: ['title', 'pages', 'notes'],
@@ -195,6 +195,17 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     t.match(await errors('create', { resource: 'enveloped', values: { title: '' } }), {
       details: [{ argument: 'values.title' }],
       accepted: { 'values.title': { type: 'string', minLength: 1, maxLength: 100 } },
+    });
+    t.strictSame(await errors('act', { resource: 'books', action: 'rate', id: 1 }), {
+      error: '"body" is required',
+      details: [{ argument: 'body', message: 'is required' }],
+      accepted: {
+        body: {
+          type: 'object',
+          properties: { stars: { type: 'integer', minimum: 1, maximum: 5 } },
+          required: ['stars'],
+        },
+      },
     });
     t.match(await errors('act', { resource: 'books', action: 'rate', id: 1, body: { stars: 9 } }), {
       details: [{ argument: 'body.stars', message: 'must be <= 5' }],

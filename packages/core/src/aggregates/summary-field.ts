@@ -32,17 +32,21 @@ const MORE_DIGITS = 4;
 
 /** @throws ImproperlyConfigured for a field by which records cannot be put into groups */
 export function groupField(meta: EntityMetadata, platform: Platform, name: string): SummaryField {
-  const [field = '', period] = name.split(':') as [string?, Period?];
+  const colon = name.indexOf(':');
+  const field = colon === -1 ? name : name.slice(0, colon);
+  const period = colon === -1 ? undefined : (name.slice(colon + 1) as Period);
   const path = ownPath(meta, field);
   if (period !== undefined) {
-    if (!PERIODS.includes(period)) throw wrong(path, `has no period "${period}"; there are ${PERIODS.join(', ')}`);
-    if (!TIMES.has(path.type.kind)) throw wrong(path, `is of type ${path.type.kind}, which lies in no ${period}`);
+    if (!PERIODS.includes(period)) throw wrong(path, `has no period "${period}"; known: ${PERIODS.join(', ')}`);
+    if (!TIMES.has(path.type.kind)) {
+      throw wrong(path, `is of type ${path.type.kind}; only dates and times can be grouped by ${period}`);
+    }
     const type = path.nullable ? ['string', 'null'] : 'string';
     return { name, path, period, schema: { type, format: 'date' }, write: isoDate };
   }
   const { kind, lacks } = path.type;
   if (FRACTIONS.has(kind) || FIELD_KINDS[kind].comparability === 'not at all' || lacks === 'equality') {
-    throw wrong(path, `is of type ${kind}, which makes no groups`);
+    throw wrong(path, `is of type ${kind}, which cannot be grouped`);
   }
   const shown = shapeField(meta, field);
   return { name, path, period, schema: readSchema(shown), write: columnWriter(path, shown, platform) };
@@ -76,7 +80,7 @@ export function averageOf({ kind, mode, scale }: FieldType, sum: unknown, count:
 
 function ownPath(meta: EntityMetadata, name: string): FieldPath {
   const path = fieldPath(meta, name, '.');
-  if (path.toMany) throw wrong(path, 'leads to many records, which would count a record several times');
+  if (path.toMany) throw wrong(path, 'leads to many records, so a record would count several times');
   if (customTypeOf(path.property) !== undefined) {
     throw wrong(path, "is of a type of the application's own, whose values only the application can compare");
   }

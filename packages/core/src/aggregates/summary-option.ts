@@ -1,8 +1,9 @@
+import { ImproperlyConfigured } from '../errors.ts';
 import type { PathOf, PathValue } from '../fields/field-name.ts';
 import { isPlainRecord } from '../json.ts';
 import type { Period } from '../language/grouping.ts';
 import type { WireValue } from '../shapes/wire-value.ts';
-import { checkOptions, type OptionRule, POSITIVE, TEXTS } from '../options.ts';
+import { checkOptions, describe, type OptionRule, POSITIVE, TEXTS, wrongOption } from '../options.ts';
 
 /** Everything that a summary can tell of the values of a field. */
 export const AGGREGATES = ['sum', 'avg', 'min', 'max'] as const;
@@ -81,18 +82,31 @@ export const SUMMARY_RULE: OptionRule = ['an object of "group", "values" and "ma
 
 const RULES: Readonly<Record<keyof AnySummary, OptionRule>> = {
   group: TEXTS,
-  values: [
-    `lists of ${AGGREGATES.join(', ')} by field`,
-    (value) => isPlainRecord(value) && Object.values(value).every(isListOfAggregates),
-  ],
+  values: [`lists of ${AGGREGATES.join(', ')} by field`, isPlainRecord],
   maxGroups: POSITIVE,
 };
 
-function isListOfAggregates(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0 && value.every((each) => AGGREGATES.includes(each as Aggregate));
+/** @throws ImproperlyConfigured for an unknown name, a wrong value, and a field or an aggregate that comes twice */
+export function checkSummary(view: string, option: AnySummary): void {
+  const owner = `${view}.summary`;
+  checkOptions(owner, option, RULES);
+  const { group = [], values = {} } = option;
+  checkTwice(owner, 'group', group);
+  for (const [field, aggregates] of Object.entries<readonly unknown[]>(values)) {
+    const name = `values.${field}`;
+    if (!Array.isArray(aggregates) || aggregates.length === 0) {
+      throw wrongOption(owner, name, `a list of ${AGGREGATES.join(', ')}`, aggregates);
+    }
+    const wrong = aggregates.findIndex((each) => !AGGREGATES.includes(each as Aggregate));
+    if (wrong !== -1) {
+      throw wrongOption(owner, `${name}[${wrong}]`, `one of ${AGGREGATES.join(', ')}`, aggregates[wrong]);
+    }
+    checkTwice(owner, name, aggregates);
+  }
 }
 
-/** @throws ImproperlyConfigured for a name that nothing reads, and for a value that does not fit */
-export function checkSummary(owner: string, option: AnySummary): void {
-  checkOptions(`${owner}.summary`, option, RULES);
+function checkTwice(owner: string, name: string, list: readonly unknown[]): void {
+  const twice = list.find((item, index) => list.indexOf(item) !== index);
+  if (twice === undefined) return;
+  throw new ImproperlyConfigured(`${owner}: option "${name}" must name ${describe(twice)} only once`);
 }

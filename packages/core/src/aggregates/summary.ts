@@ -150,7 +150,7 @@ export class Summary {
       const field = resolve();
       if (shapes.some((shape) => this.#shown(shape)(field.path))) return field;
       throw new ImproperlyConfigured(
-        `no list shows "${field.path.key}", and a summary tells of fields that the list shows`,
+        `no read shape of "list" has "${field.path.key}", and a summary may show only fields that the list shows`,
       );
     });
   }

@@ -200,4 +200,29 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } } }, async (t, o
     t.strictSame(done, ['the next, 2 stored']);
     t.match(logs, [[{ err: { message: 'the mail server is away' } }, 'work after a commit has failed']]);
   });
+
+  t.test('work that is not a function undoes the write, and the error says so', async (t) => {
+    await fill();
+    class MistakenViewSet extends ModelViewSet(Book, { read, write }) {
+      override async performCreate(request: FastifyRequest, data: Data) {
+        const book = await super.performCreate(request, data);
+        const [of, work] = data.title === 'work' ? [request, Promise.resolve()] : [undefined, () => undefined];
+        await afterCommit(of as never, work as never);
+        return book;
+      }
+    }
+    const logs: unknown[] = [];
+    const before = (app: FastifyInstance): void =>
+      void app.addHook('onError', async (_request, _reply, error) => void logs.push(error.message));
+    const app = await testApp(t, orm, [new Router().register('books', MistakenViewSet)], { before });
+    for (const title of ['work', 'request']) {
+      const { statusCode } = await app.inject({ method: 'POST', url: '/books', payload: { title } });
+      t.equal(statusCode, 500);
+    }
+    t.equal(await stored(), 1);
+    t.strictSame(logs, [
+      'afterCommit(request, work): "work" must be a function such as () => send(), but an object of Promise came',
+      'afterCommit(request, work): "request" must be a request of an application with the plugin viewset, but undefined came',
+    ]);
+  });
 });

@@ -331,23 +331,23 @@ t.test('a declaration that cannot be served stops the start', async (t) => {
       { group: ['statu'] },
       'BookViewSet: summary.group "statu": Order: "statu" names no field: Order has no property "statu"; did you mean "status"? It has: id, status, owner, total, margin, data, deleted, created_at, customer',
     ],
-    [{ group: ['total'] }, 'BookViewSet: summary.group "total": "total" is of type decimal, which makes no groups'],
-    [{ group: ['data'] }, 'BookViewSet: summary.group "data": "data" is of type json, which makes no groups'],
+    [{ group: ['total'] }, 'BookViewSet: summary.group "total": "total" is of type decimal, which cannot be grouped'],
+    [{ group: ['data'] }, 'BookViewSet: summary.group "data": "data" is of type json, which cannot be grouped'],
     [
       { group: ['owner'] },
-      'BookViewSet: summary.group "owner": no list shows "owner", and a summary tells of fields that the list shows',
+      'BookViewSet: summary.group "owner": no read shape of "list" has "owner", and a summary may show only fields that the list shows',
     ],
     [
       { group: ['customer.country'] },
-      'BookViewSet: summary.group "customer.country": no list shows "customer.country", and a summary tells of fields that the list shows',
+      'BookViewSet: summary.group "customer.country": no read shape of "list" has "customer.country", and a summary may show only fields that the list shows',
     ],
     [
       { group: ['created_at:hour'] },
-      'BookViewSet: summary.group "created_at:hour": "created_at" has no period "hour"; there are day, week, month, year',
+      'BookViewSet: summary.group "created_at:hour": "created_at" has no period "hour"; known: day, week, month, year',
     ],
     [
       { group: ['status:day'] },
-      'BookViewSet: summary.group "status:day": "status" is of type string, which lies in no day',
+      'BookViewSet: summary.group "status:day": "status" is of type string; only dates and times can be grouped by day',
     ],
     [
       { values: { status: ['sum'] } },
@@ -363,7 +363,25 @@ t.test('a declaration that cannot be served stops the start', async (t) => {
     ],
     [
       { values: { total: ['median'] } },
-      'BookViewSet.summary: option "values" must be lists of sum, avg, min, max by field, but an object of Object came',
+      'BookViewSet.summary: option "values.total[0]" must be one of sum, avg, min, max, but "median" came',
+    ],
+    [
+      { values: { total: 'sum' } },
+      'BookViewSet.summary: option "values.total" must be a list of sum, avg, min, max, but "sum" came',
+    ],
+    [
+      { values: { total: [] } },
+      'BookViewSet.summary: option "values.total" must be a list of sum, avg, min, max, but an array of 0 came',
+    ],
+    [{ values: { total: ['sum', 'sum'] } }, 'BookViewSet.summary: option "values.total" must name "sum" only once'],
+    [
+      { values: ['total'] },
+      'BookViewSet.summary: option "values" must be lists of sum, avg, min, max by field, but an array of 1 came',
+    ],
+    [{ group: ['status', 'status'] }, 'BookViewSet.summary: option "group" must name "status" only once'],
+    [
+      { group: ['created_at:day:hour'] },
+      'BookViewSet: summary.group "created_at:day:hour": "created_at" has no period "day:hour"; known: day, week, month, year',
     ],
     [{ maxGroups: 0 }, 'BookViewSet.summary: option "maxGroups" must be a whole number above 0, but 0 came'],
   ];
@@ -392,8 +410,8 @@ t.test('a declaration that cannot be served stops the start', async (t) => {
   ] as const) {
     t.equal(
       await errorAtStart(t, orm, View),
-      `${View.name}: option "summary" would tell what the override of ${override}() may hide; narrow the records by getQueryset() or ` +
-        'filterQueryset(), and the fields by the read shape',
+      `${View.name}: option "summary" could show what the override of ${override}() hides; narrow the records with getQueryset() or ` +
+        'filterQueryset(), and the fields with the read shape',
     );
   }
   class WithAction extends ModelViewSet(Order, { read: shown }) {
@@ -415,7 +433,7 @@ t.test('a declaration that cannot be served stops the start', async (t) => {
   }) {}
   t.equal(
     await errorAtStart(t, orm, ToMany),
-    'ToMany: summary.values "orders.total": "orders.total" leads to many records, which would count a record several times',
+    'ToMany: summary.values "orders.total": "orders.total" leads to many records, so a record would count several times',
   );
 });
 

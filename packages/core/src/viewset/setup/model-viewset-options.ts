@@ -483,7 +483,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
     'a list of PUT, PATCH',
     (value) => isListOf(value, (item) => UPDATE_METHODS.includes(item as UpdateMethod)) && value.length > 0,
   ],
-  searchFields: [`${TEXTS[0]}, or a search`, (value) => TEXTS[1](value) || isTextSearch(value)],
+  searchFields: [`${TEXTS[0]}, or a search such as fullText()`, (value) => TEXTS[1](value) || isTextSearch(value)],
   filterFields: byParameter('lookups'),
   jsonLogicFields: TEXTS,
   orderingFields: byParameter('fields'),

@@ -179,8 +179,8 @@ export class Resource implements ViewDefinition {
     const override = customized.handles.list ? 'list' : customized.represents ? 'represent' : undefined;
     if (override !== undefined) {
       throw new ImproperlyConfigured(
-        `${name}: option "summary" would tell what the override of ${override}() may hide; narrow the records by getQueryset() or ` +
-          'filterQueryset(), and the fields by the read shape',
+        `${name}: option "summary" could show what the override of ${override}() hides; narrow the records with getQueryset() or ` +
+          'filterQueryset(), and the fields with the read shape',
       );
     }
     const shapes = answers.choicesFor('list').map(({ shape }) => shape);

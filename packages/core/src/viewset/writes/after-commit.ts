@@ -1,5 +1,7 @@
 import type { FastifyRequest } from 'fastify';
+import { ImproperlyConfigured } from '../../errors.ts';
 import { transactionEnd } from '../../mikro/transaction-ends.ts';
+import { describe } from '../../options.ts';
 
 /**
  * Does work after the current transaction of `request.em` is committed: a mail, a call of another service, a message to a queue. If the
@@ -8,11 +10,12 @@ import { transactionEnd } from '../../mikro/transaction-ends.ts';
  *
  * Several works run one after another, in the order of the calls. The response waits for them. Within the work, `request.em` is a new
  * entity manager outside of any transaction. If the work fails, the error is logged and the response stays the same, because the data is
- * stored.
+ * stored. The works after it are still done.
  *
  * The work is done at most once. If the process ends right after the commit, it is lost. An outbox does not lose it
  * (docs/how-to-work-after-commit.md).
  *
+ * @throws ImproperlyConfigured at once if `work` is not a function, or `request` is not a request of an application with `viewset`
  * @returns resolves when the work is done, or waits for the commit
  * @example
  * override async performDestroy(request: FastifyRequest, product: Product) {
@@ -21,6 +24,7 @@ import { transactionEnd } from '../../mikro/transaction-ends.ts';
  * }
  */
 export async function afterCommit(request: FastifyRequest, work: () => unknown): Promise<void> {
+  checkArguments(request, work);
   const logged = async (): Promise<void> => {
     try {
       await work();
@@ -31,4 +35,17 @@ export async function afterCommit(request: FastifyRequest, work: () => unknown):
   const end = transactionEnd(request.em);
   if (end === undefined) await logged();
   else end.afterCommit(logged);
+}
+
+/** A program without types would otherwise learn of the mistake only from the log, after its data is stored. */
+function checkArguments(request: unknown, work: unknown): void {
+  if ((request as Partial<FastifyRequest> | undefined)?.em === undefined) {
+    throw new ImproperlyConfigured(
+      `afterCommit(request, work): "request" must be a request of an application with the plugin viewset, but ${describe(request)} came`,
+    );
+  }
+  if (typeof work === 'function') return;
+  throw new ImproperlyConfigured(
+    `afterCommit(request, work): "work" must be a function such as () => send(), but ${describe(work)} came`,
+  );
 }
