@@ -87,7 +87,7 @@ function checkReceived({ body, secret, toleranceSeconds }: ReceivedWebhook): voi
       'verifyWebhook(): "body" must be the text or the bytes as they came, not what was parsed from them',
     );
   }
-  if (toleranceSeconds !== undefined && typeof toleranceSeconds !== 'number') {
+  if (toleranceSeconds !== undefined && !(typeof toleranceSeconds === 'number' && toleranceSeconds >= 0)) {
     throw new TypeError(`verifyWebhook(): "toleranceSeconds" must be a number, but ${String(toleranceSeconds)} came`);
   }
 }
