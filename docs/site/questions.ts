@@ -89,7 +89,6 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['server-sent events', ['/live-lists']],
   ['real time', ['/live-lists']],
   ['websocket', ['/live-lists']],
-  ['audit log', ['/history']],
   ['trash', ['/soft-delete']],
   ['ssrf', ['/webhooks']],
   ['prompt injection', ['/mcp']],
