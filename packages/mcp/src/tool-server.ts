@@ -11,7 +11,7 @@ import { Call, type CallTools } from './call.ts';
 import { Catalog, type Rights } from './catalog.ts';
 import type { JsonObject } from './json-schema.ts';
 import type { ResolvedOptions } from './options.ts';
-import type { Resource } from './resource.ts';
+import { plansOf, type Resource } from './resource.ts';
 import { argumentsCheck, inputSchema, type Tool } from './tool.ts';
 import { ToolProblem } from './tool-problem.ts';
 import { act } from './tools/act.ts';
@@ -42,7 +42,7 @@ export class ToolServer {
     this.#rights = rights;
     this.#parts = parts;
     const actions = [...resources.values()].flatMap((each) => [...each.actions.values()]);
-    const plans = [...resources.values()].flatMap((each) => [...each.operations.values()]).concat(actions);
+    const plans = [...resources.values()].flatMap(plansOf);
     const unused: (keyof ToolArguments)[] = [];
     if (plans.every(({ idempotency }) => idempotency === undefined)) unused.push('key');
     const isCompared = plans.some(({ headerParameters }) => headerParameters.some(({ name }) => name === 'if-match'));

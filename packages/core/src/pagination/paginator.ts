@@ -65,6 +65,7 @@ export abstract class Paginator {
   readonly memberNames: MemberNames = {};
   protected readonly options: PaginatorOptions;
   #sizes: PageSizes | undefined;
+  #sizeBounds: IntegerBounds | undefined;
   #pageNames: PageNames | undefined;
 
   constructor(options: PaginatorOptions = {}) {
@@ -144,17 +145,17 @@ export abstract class Paginator {
   protected declareSize(parameter: string): ParameterDeclaration {
     const { maxPageSize } = this.sizes;
     const description = `Records on a page; at most ${maxPageSize}, more counts as ${maxPageSize}`;
-    const declared = integerDeclaration(parameter, this.#sizeBounds, description);
+    const declared = integerDeclaration(parameter, this.#boundsOfSize, description);
     return { ...declared, pages: 'size', maxPageSize };
   }
 
   /** Returns the size that a request asks for: the default if it gives none, the maximum if it asks for more. */
   protected readSize(parameters: QueryParameters, parameter: string): number {
-    return Math.min(integerParameter(parameters, parameter, this.#sizeBounds), this.sizes.maxPageSize);
+    return Math.min(integerParameter(parameters, parameter, this.#boundsOfSize), this.sizes.maxPageSize);
   }
 
-  get #sizeBounds(): IntegerBounds {
-    return { minimum: 1, maximum: MAX_INTEGER, default: this.sizes.pageSize };
+  get #boundsOfSize(): IntegerBounds {
+    return (this.#sizeBounds ??= { minimum: 1, maximum: MAX_INTEGER, default: this.sizes.pageSize });
   }
 }
 

@@ -3,7 +3,7 @@ import { quoted } from '../arguments.ts';
 import type { Call } from '../call.ts';
 import { describeAction, describeOperation, describePath, describeRecord } from '../describe-operation.ts';
 import type { JsonObject } from '../json-schema.ts';
-import { OPERATIONS, type Resource } from '../resource.ts';
+import { OPERATIONS, plansOf, type Resource } from '../resource.ts';
 import type { Tool } from '../tool.ts';
 import { ToolProblem } from '../tool-problem.ts';
 
@@ -36,8 +36,9 @@ function listed(resources: ReadonlyMap<string, Resource>, maxBytes: number): Jso
   throw new ToolProblem('There are more resources than one result can hold');
 }
 
-function lineOf({ operations, actions }: Resource): string {
-  const [plan] = [...operations.values(), ...actions.values()];
+function lineOf(resource: Resource): string {
+  const { operations, actions } = resource;
+  const [plan] = plansOf(resource);
   const { description, entity } = plan!.view;
   const names = OPERATIONS.filter((name) => operations.has(name)).join(', ');
   const acts = actions.size === 0 ? '' : `act: ${[...actions.keys()].join(', ')}`;
@@ -48,7 +49,7 @@ function lineOf({ operations, actions }: Resource): string {
 async function described(resource: Resource, call: Call): Promise<JsonObject> {
   const { operation } = call.args;
   const { name, operations, actions, leftOut } = resource;
-  const plans = [...operations.values(), ...actions.values()];
+  const plans = plansOf(resource);
   const head = { resource: name, ...describePath(plans), ...wordsOf(plans) };
   const names = [...operations.keys(), ...actions.keys()];
   if (operation !== undefined) return one(operation, resource, head, call);

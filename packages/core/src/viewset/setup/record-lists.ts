@@ -32,6 +32,7 @@ import type { DeclaredList, ListDefinition, ViewContext } from './view-definitio
 
 /** The media types of a list that is not sent as JSON. */
 type ListType = ExportType | typeof STREAM_TYPE;
+type OfferedTypes = readonly ['application/json', ...ListType[]];
 
 /** The declarations of a view that decide about its lists. */
 interface ListDeclarations {
@@ -64,8 +65,8 @@ export class RecordLists implements ListDefinition {
   readonly takesQuery: boolean;
   /** The view's option. */
   readonly live: LiveOption | undefined;
-  /** The media types of lists, beside JSON. */
-  readonly #types: readonly ListType[];
+  /** The media types of lists: for clients that name a stream, and for all others. */
+  readonly #types: Readonly<Record<'streamed' | 'whole', OfferedTypes>>;
   readonly #filters: readonly Filter[];
 
   constructor(declarations: ListDeclarations) {
@@ -86,10 +87,8 @@ export class RecordLists implements ListDefinition {
     this.takesQuery = takesQuery(name, options, operations);
     if (options.live === true) checkLive(declarations);
     this.live = options.live;
-    this.#types = [
-      ...this.exports.map((format) => EXPORT_TYPES[format]),
-      ...(this.live === true ? ([STREAM_TYPE] as const) : []),
-    ];
+    const whole: OfferedTypes = ['application/json', ...this.exports.map((format) => EXPORT_TYPES[format])];
+    this.#types = { whole, streamed: this.live === true ? [...whole, STREAM_TYPE] : whole };
     this.parameters = declaredParameters(name, answerParameters, this.#filters, this.paginator);
     const ofPages = new Set(this.paginator?.parameters.map((parameter) => parameter.name));
     this.unpagedParameters = this.parameters.filter((parameter) => !ofPages.has(parameter.name));
@@ -113,14 +112,14 @@ export class RecordLists implements ListDefinition {
 
   /** The type that the path names, `/books.csv`, or that a request prefers to JSON; undefined if it wants JSON. */
   typeFor({ headers, routeOptions }: FastifyRequest, reply: FastifyReply): ListType | undefined {
-    if (this.#types.length === 0) return undefined;
+    const { whole, streamed } = this.#types;
+    if (streamed.length === 1) return undefined;
     const { variant, action } = routeOptions.config.viewset ?? {};
     if (variant === 'csv' || variant === 'ndjson') return EXPORT_TYPES[variant];
     addVary(reply, 'Accept');
     // A client that names no stream would wait for its end. An action that lists has permissions of its own, which a stream would not ask again.
     const mayStream = action === 'list' && headers.accept?.toLowerCase().includes(STREAM_TYPE) === true;
-    const types = mayStream ? this.#types : this.#types.filter((each) => each !== STREAM_TYPE);
-    const type = acceptedType(headers.accept, ['application/json', ...types]);
+    const type = acceptedType(headers.accept, mayStream ? streamed : whole);
     return type === 'application/json' ? undefined : type;
   }
 
