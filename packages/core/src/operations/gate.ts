@@ -34,9 +34,10 @@ export function compileAdmission(route: PlannedRoute): Step {
 }
 
 function admissionSteps(route: PlannedRoute): Step[] {
-  const { definition, parent, plan, scopes } = route;
+  const { definition, parent, plan } = route;
   const steps: Step[] = [];
-  if (plan.permissions.length + scopes.length > 0) steps.push(compilePermissions(route));
+  const ask = compilePermissions(route);
+  if (ask !== undefined) steps.push(ask);
   if (parent !== undefined) steps.push((request) => void parent.keysOf(request));
   if (plan.detail && definition.key.singleton === undefined) steps.push((request) => readPk(definition, request));
   return steps;

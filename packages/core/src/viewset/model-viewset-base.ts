@@ -500,7 +500,7 @@ export abstract class ModelViewSetBase<
     const { pk } = stateOf(request);
     const params = request.params as Readonly<Record<string, string>>;
     const asked = requestFor(request, { plan, method: plan.method, params, pk });
-    await compilePermissions(route)(asked);
+    await compilePermissions(route)?.(asked);
     await this.getObject(asked);
   }
 

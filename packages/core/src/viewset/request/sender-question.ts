@@ -23,13 +23,16 @@ export interface GuardedRoute {
 /** The operations that ask about each record, whether the path names one or the body several. */
 const CHANGES_RECORDS: ReadonlySet<string> = new Set(['update', 'destroy']);
 
-/** Makes the question if the permissions of a route let a request in, and keeps what they grant. It throws what the route would answer. */
+/**
+ * Makes the question if the permissions of a route let a request in, and keeps what they grant; undefined if there are none. It throws what the
+ * route would answer.
+ */
 export function compilePermissions({
   view,
   plan,
   scopes,
-}: Omit<GuardedRoute, 'needsToken'>): (request: FastifyRequest) => Awaitable<void> {
-  if (plan.permissions.length + scopes.length === 0) return () => undefined;
+}: Omit<GuardedRoute, 'needsToken'>): ((request: FastifyRequest) => Awaitable<void>) | undefined {
+  if (plan.permissions.length + scopes.length === 0) return undefined;
   const about = { object: plan.detail || CHANGES_RECORDS.has(plan.action) };
   return (request) =>
     whenReady(evaluatePermissions(plan.permissions, request, view, about), (grant) => {
@@ -53,8 +56,8 @@ type Params = Readonly<Record<string, string>>;
  */
 export async function admitsSender(route: GuardedRoute, asking: FastifyRequest, known: Params = {}): Promise<boolean> {
   if (route.needsToken && getCurrentUser(asking) === null) return false;
-  const answer = await askForSender(route.plan, asking, compilePermissions(route), known);
-  return answer !== 'refused';
+  const ask = compilePermissions(route);
+  return ask === undefined || (await askForSender(route.plan, asking, ask, known)) !== 'refused';
 }
 
 /**
