@@ -1,10 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import type { Awaitable } from '../awaitable.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
+import { isEmpty } from '../json.ts';
 import { parametersOf } from '../viewset/request/request-state.ts';
 import type { OperationParameter } from './operation-plan.ts';
 import { queryReader } from './query-body.ts';
 import { unknownParameterCheck } from './unknown-parameters.ts';
+
+const NOTHING = Object.freeze({});
 
 /** The query string that a route declares. */
 export interface QueryDeclaration {
@@ -37,13 +40,15 @@ export function compileQueryCheck(
   if (ignored === true && validate === undefined && select === undefined && read === undefined) return undefined;
   const check = ignored === true ? undefined : unknownParameterCheck(declared, ignored === false ? [] : ignored);
   const ofList = new Set(listParameters);
+  const looksAtNames = read === undefined && validate === undefined && select === undefined;
   return (request) => {
+    if (looksAtNames && isEmpty((request.query as object | null | undefined) ?? NOTHING)) return;
     const problems = new InvalidUsageCollector();
     read?.(request, problems);
     // The parameters are kept as they were sent, before a schema makes numbers of their texts.
     const sent = parametersOf(request);
     const refuse = check?.(sent.names());
-    if (refuse === undefined && validate === undefined && select === undefined && problems.isEmpty) return;
+    if (refuse === undefined && looksAtNames) return;
     if (refuse !== undefined) problems.attempt(refuse);
     if (validate !== undefined) {
       const own = Object.entries(request.query as object).filter(([name]) => !ofList.has(name));

@@ -1,6 +1,6 @@
 import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { atOnce } from '../../awaitable.ts';
+import { atOnce, type Awaitable, whenReady } from '../../awaitable.ts';
 import { isUnfiltered } from '../../backends/entity-filters.ts';
 import { ImproperlyConfigured, NotFound } from '../../errors.ts';
 import { compare } from '../../language/compare.ts';
@@ -79,15 +79,15 @@ export class VisibleRecords<Entity extends object> {
     return this.#inScope(request, softDelete === undefined ? placed : placed.where(softDelete.conditionFor(request)));
   }
 
-  /** Reads the record that the request names. Throws NotFound if the request sees none. */
-  async read<Found>(request: FastifyRequest, answer: Answer, projection: Projection<Found>): Promise<Found> {
+  /** Reads the record that the request names: at once, if the driver answers at once. Throws NotFound if the request sees none. */
+  read<Found>(request: FastifyRequest, answer: Answer, projection: Projection<Found>): Awaitable<Found> {
     const records = byAuthor(this.forList(request), answer);
     const { column, singleton } = this.#definition.key;
-    const found = await (singleton === undefined
-      ? records.find(stateOf(request).pk, projection, column)
-      : records.where(singleton(request)).first(projection));
-    if (found === undefined) throw new NotFound();
-    return found;
+    const found =
+      singleton === undefined
+        ? records.find(stateOf(request).pk, projection, column)
+        : records.where(singleton(request)).first(projection);
+    return whenReady(found, orNotFound);
   }
 
   /** Tells if a hook of the view, or an object permission, has to see the record as an entity. */
@@ -148,6 +148,12 @@ export class VisibleRecords<Entity extends object> {
     const scope = stateOf(request).grant?.scope;
     return scope === undefined ? records : records.where(scope);
   }
+}
+
+/** Throws NotFound if no record was found. */
+export function orNotFound<Found>(found: Found | undefined): Found {
+  if (found === undefined) throw new NotFound();
+  return found;
 }
 
 /** Tells if the condition of records reads nothing but a record's own row, with the filters of MikroORM that a request has. */

@@ -1,9 +1,9 @@
 import type { EntityName } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Awaitable } from '../../awaitable.ts';
+import { type Awaitable, settle, whenReady } from '../../awaitable.ts';
 import { permissionDenied } from '../../current-user.ts';
 import { type Backend, NotStored } from '../../backends/backend.ts';
-import { HttpError, NotFound } from '../../errors.ts';
+import { HttpError } from '../../errors.ts';
 import { isRecord } from '../../json.ts';
 import { compare } from '../../language/compare.ts';
 import { always, and, type Condition } from '../../language/condition.ts';
@@ -22,7 +22,7 @@ import { inputOf, stateOf } from '../request/request-state.ts';
 import type { WritingDefinition } from './writing-definition.ts';
 import { inTransaction } from './transaction.ts';
 import { KIND_OF } from './write-listener.ts';
-import type { VisibleRecords } from '../visible/visible-records.ts';
+import { orNotFound, type VisibleRecords } from '../visible/visible-records.ts';
 import type { Write } from './write-reasons.ts';
 import { type WrittenRecord, writtenRecords } from '../request/written-records.ts';
 
@@ -41,6 +41,11 @@ interface WriteParts<Entity extends object> {
   readonly definition: WritingDefinition;
   readonly records: VisibleRecords<Entity>;
   readonly conditions: ConditionalWrites<Entity>;
+}
+
+/** The write of a record that is there. */
+interface RecordWrite extends Write {
+  readonly condition: Condition;
 }
 
 /** The ways to write the record that a path names. */
@@ -75,7 +80,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
   }
 
   /** Stores a new record. Answers with it, and with the value that names it. */
-  create(request: FastifyRequest, answer: AnswerOf<Output>): Promise<Keyed<Output>> {
+  create(request: FastifyRequest, answer: AnswerOf<Output>): Awaitable<Keyed<Output>> {
     const { meta, nesting } = this.#definition;
     const body = inputOf(request).bodies[0]!;
     const { data } = body;
@@ -105,7 +110,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
   }
 
   /** Changes the record that the path names, and answers with it. */
-  update(request: FastifyRequest, reply: FastifyReply, answer: AnswerOf<Output>): Promise<Output> {
+  update(request: FastifyRequest, reply: FastifyReply, answer: AnswerOf<Output>): Awaitable<Output> {
     const { meta, pk, resolution } = this.#definition;
     const body = inputOf(request).bodies[0]!;
     const data = withoutKey(body.data as Record<string, unknown>, pk.property.name);
@@ -167,21 +172,21 @@ export class RecordWrites<Entity extends object, Output extends object> {
   }
 
   /** Makes the entity of a new record, which the next flush stores. */
-  make(request: FastifyRequest, data: object): Promise<Entity> {
+  async make(request: FastifyRequest, data: object): Promise<Entity> {
     const fields = this.#fieldsOf(request, 'create');
-    return this.#guard(request, () => makeRecord(request.em, this.#entity, data, fields));
+    return await this.#guard(request, () => makeRecord(request.em, this.#entity, data, fields));
   }
 
   /** Stores the changes of a record and of its children. */
-  assign(request: FastifyRequest, entity: Entity, data: object): Promise<void> {
+  async assign(request: FastifyRequest, entity: Entity, data: object): Promise<void> {
     const fields = this.#fieldsOf(request, 'update');
     // An action may change a record by POST.
-    return this.#guard(request, () => assignInput(request.em, entity, data, fields), false);
+    await this.#guard(request, () => assignInput(request.em, entity, data, fields), false);
   }
 
   /** Writes what has changed of the view's own records. */
-  flush(request: FastifyRequest): Promise<void> {
-    return this.#guard(request, () => request.em.flush());
+  async flush(request: FastifyRequest): Promise<void> {
+    await this.#guard(request, () => request.em.flush());
   }
 
   /** Waits for records to be found. The faults of the body, if there are any, come before the answer that one is not there. */
@@ -264,24 +269,42 @@ export class RecordWrites<Entity extends object, Output extends object> {
     return records;
   }
 
+  /** Writes the record that the path names: at once, if the driver answers at once. */
+  #writeOne<Result>(request: FastifyRequest, reply: FastifyReply, ways: Ways<Entity, Result>): Awaitable<Result> {
+    if (this.#conditions.appliesTo(request)) return this.#writeAsKnown(request, reply, ways);
+    const write = this.#writeOf(request, ways, always);
+    if (this.#definition.writes.isOneStatement(ways.operation, write)) {
+      return whenReady(this.#runStatement(request, ways, write), orNotFound);
+    }
+    return this.#writeEntity(request, reply, ways, false);
+  }
+
   /**
-   * Writes the record that the path names. One that a request wants to be as it knows it is written by one statement if it still has the
-   * columns that were compared. If it has others, it is compared anew, which mostly ends the request, and then under its lock.
+   * Writes the record that a request wants to be as it knows it: by one statement if it still has the columns that were compared. If it has
+   * others, it is compared again, which mostly ends the request, and then under its lock.
    */
-  async #writeOne<Result>(request: FastifyRequest, reply: FastifyReply, ways: Ways<Entity, Result>): Promise<Result> {
-    const { operation, statement } = ways;
-    const isConditional = this.#conditions.appliesTo(request);
-    const unchanged = isConditional
-      ? await this.faultsFirst(request, operation, this.#conditions.compare(request, reply))
-      : always;
+  async #writeAsKnown<Result>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ways: Ways<Entity, Result>,
+  ): Promise<Result> {
+    const { operation } = ways;
+    const unchanged = await this.faultsFirst(request, operation, this.#conditions.compare(request, reply));
     const write = this.#writeOf(request, ways, unchanged);
     if (this.#definition.writes.isOneStatement(operation, write)) {
-      const written = await this.#guard(request, () => statement(backendOf(write.em), write.condition));
+      const written = await this.#runStatement(request, ways, write);
       if (written !== undefined) return written;
-      if (!isConditional) throw new NotFound();
       await this.#conditions.compare(request, reply);
     }
-    return this.#writeEntity(request, reply, ways, isConditional);
+    return this.#writeEntity(request, reply, ways, true);
+  }
+
+  #runStatement<Result>(
+    request: FastifyRequest,
+    { statement }: Ways<Entity, Result>,
+    { em, condition }: RecordWrite,
+  ): Awaitable<Result | undefined> {
+    return this.#guard(request, () => statement(backendOf(em), condition));
   }
 
   /** @param unchanged true of the record as long as it is as it was compared; undefined if it has to be compared under its lock */
@@ -289,7 +312,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     request: FastifyRequest,
     { data, answer }: Ways<Entity, unknown>,
     unchanged: Condition | undefined,
-  ): Write & { readonly condition: Condition } {
+  ): RecordWrite {
     const { condition: named, filters } = this.#records.forKey(request);
     return {
       em: request.reader,
@@ -353,17 +376,19 @@ export class RecordWrites<Entity extends object, Output extends object> {
   }
 
   /** Runs a statement that writes what the body says of the view's own records. */
-  async #guard<Result>(
+  #guard<Result>(
     request: FastifyRequest,
     work: () => Awaitable<Result>,
     isNew = request.method === 'POST',
-  ): Promise<Result> {
-    try {
-      return await work();
-    } catch (error) {
-      noteRefusal(request, error, () => this.#recordsOf(request, isNew));
-      throw error;
-    }
+  ): Awaitable<Result> {
+    return settle<Result, Result>(
+      work,
+      (written) => written,
+      (error) => {
+        noteRefusal(request, error, () => this.#recordsOf(request, isNew));
+        throw error;
+      },
+    );
   }
 
   #recordsOf(request: FastifyRequest, isNew: boolean): WrittenRecord[] {
