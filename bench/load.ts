@@ -58,7 +58,7 @@ export async function measure(
 }
 
 /** V8 compiles what has been called often, and hand answers a tenth of the requests that the others do: it takes longer. */
-export const WARM_UP_TIMES = { floor: 1, raw: 1, hand: 3, ours: 1 } as const;
+export const WARM_UP_TIMES = { floor: 1, raw: 1, plugin: 1, hand: 3, ours: 1 } as const;
 
 /** Puts load on servers until V8 has compiled what it compiles. */
 export async function warmUp(

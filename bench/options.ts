@@ -19,8 +19,8 @@ export const USAGE = `Usage: pnpm bench [compare | in-process | profile | alloca
   --only <names>        workloads, separated by commas: ${WORKLOAD_NAMES.join(', ')}
   --db <names>          sqlite, postgresql, mongodb; default: all, MongoDB only where it can be had
   --rows <numbers>      table sizes; default: 1000,100000 (in-process, profile, allocations: 1000; scale: 1000,10000,100000,1000000)
-  --servers <names>     of ${SERVER_NAMES.join(', ')}; default: all (in-process, profile,
-                        allocations: raw,ours)
+  --servers <names>     of ${SERVER_NAMES.join(', ')}; default: all but plugin
+                        (in-process, profile, allocations: raw,ours)
   --rounds <number>     of each workload and server, alternating; default: 15. New processes come after every five
                         (in-process: after each; profile, allocations: one round)
   --duration <seconds>  of one round; default: 0.5; profile, allocations: 3 (both and in-process: of the processor)

@@ -6,8 +6,8 @@ import type { InProcessLoad } from './in-process/load-in-process.ts';
 import type { Answer, Command, ServerSettings, Usage } from './servers/serve.ts';
 import type { BenchRequest } from './workloads.ts';
 
-/** The four servers, from the least that one can do to the most. */
-export const SERVER_NAMES = ['floor', 'raw', 'hand', 'ours'] as const;
+/** The servers, from the least that one can do to the most. */
+export const SERVER_NAMES = ['floor', 'raw', 'plugin', 'hand', 'ours'] as const;
 export type ServerName = (typeof SERVER_NAMES)[number];
 
 type Message = { readonly id: number; readonly result?: unknown; readonly error?: string };

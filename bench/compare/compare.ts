@@ -1,16 +1,17 @@
 import { forEachHeat, type Heat } from '../heat.ts';
 import { measure, type Round, warmUp } from '../load.ts';
 import type { Options } from '../options.ts';
-import { SERVER_NAMES, type ServerName, type ServerProcess } from '../server-process.ts';
+import type { ServerName, ServerProcess } from '../server-process.ts';
 import { rotated } from '../statistics.ts';
 import { type Comparison, type ComparisonRun, type MeasuredRound, summarize } from './comparison.ts';
 
 const DEFAULT_ROWS = [1_000, 100_000];
+const DEFAULT_SERVERS = ['floor', 'raw', 'hand', 'ours'] as const;
 
 /** Floor, raw, hand and ours side by side: every workload, on every database and size of table. */
 export async function compare(options: Options): Promise<ComparisonRun> {
   const comparisons: Comparison[] = [];
-  const { servers = SERVER_NAMES, rows = DEFAULT_ROWS } = options;
+  const { servers = DEFAULT_SERVERS, rows = DEFAULT_ROWS } = options;
   const machine = await forEachHeat({ ...options, servers, rows }, async (heat) => {
     const comparison = await compareOne(heat, options);
     comparisons.push(comparison);

@@ -1,7 +1,7 @@
 import { tableTitle } from '../data/database.ts';
 import { WARM_UP_TIMES } from '../load.ts';
 import { machineSentence } from '../machine.ts';
-import { SERVER_NAMES } from '../server-process.ts';
+import { SERVER_NAMES, type ServerName } from '../server-process.ts';
 import type { Quartiles } from '../statistics.ts';
 import { type Cell, middleHalfText, table } from '../table.ts';
 import type { Comparison, ComparisonRun } from './comparison.ts';
@@ -20,12 +20,13 @@ export function comparisonReport({ machine, settings, comparisons }: ComparisonR
 }
 
 function costTable(comparisons: readonly Comparison[]): string {
-  const head = ['CPU per request, µs', ...SERVER_NAMES, 'ours / raw', 'promised', 'middle half of the rounds'];
+  const names = namesIn(comparisons);
+  const head = ['CPU per request, µs', ...names, 'ours / raw', 'promised', 'middle half of the rounds'];
   return table(
     head,
     comparisons.map(({ title, rows, servers, ratios, target }) => [
       title,
-      ...SERVER_NAMES.map((name) => figure(servers[name]?.cpuMicroseconds.median, 0)),
+      ...names.map((name) => figure(servers[name]?.cpuMicroseconds.median, 0)),
       judged(ratios.cpuOursToRaw, (ratio) => ratio <= target.cpuToRaw, rows),
       rows === PROMISED_ROWS ? `≤ ${target.cpuToRaw.toFixed(2)}` : '',
       middleHalfText(ratios.cpuOursToRaw, 2),
@@ -34,12 +35,13 @@ function costTable(comparisons: readonly Comparison[]): string {
 }
 
 function rateTable(comparisons: readonly Comparison[]): string {
-  const head = ['requests/s (latency p50 / p99, ms)', ...SERVER_NAMES, 'ours / hand', 'promised'];
+  const names = namesIn(comparisons);
+  const head = ['requests/s (latency p50 / p99, ms)', ...names, 'ours / hand', 'promised'];
   return table(
     head,
     comparisons.map(({ title, rows, servers, ratios, target }) => [
       title,
-      ...SERVER_NAMES.map((name) => {
+      ...names.map((name) => {
         const server = servers[name];
         if (server === undefined) return '';
         const { p50, p99 } = server.latencyMs;
@@ -49,6 +51,11 @@ function rateTable(comparisons: readonly Comparison[]): string {
       rows === PROMISED_ROWS ? `≥ ${target.rateToHand}` : '',
     ]),
   );
+}
+
+/** The servers that ran. */
+function namesIn(comparisons: readonly Comparison[]): readonly ServerName[] {
+  return SERVER_NAMES.filter((name) => comparisons.some(({ servers }) => servers[name] !== undefined));
 }
 
 /** The size of table that the targets are about. */

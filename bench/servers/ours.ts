@@ -15,7 +15,7 @@ import {
 import { fastify } from 'fastify';
 import { Account, Basket, Draft, Line, Product } from '../data/entities.ts';
 import { openOrm } from '../data/open-orm.ts';
-import { type BenchServer, serve } from './serve.ts';
+import { type BenchServer, OPEN_ENDPOINTS, serve } from './serve.ts';
 
 declare module '@viewset/core' {
   interface ViewsetTypes {
@@ -76,7 +76,7 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
     account: Account,
     secret,
     urlPrefix: '/api/auth',
-    nonAuthEndpoints: ['GET /api/products*', 'GET /api/accounts*', 'GET /api/baskets*', '/api/drafts*', '/api/stocks*'],
+    nonAuthEndpoints: OPEN_ENDPOINTS,
     mailer: new LogEmailSender(app.log),
   });
   const router = new Router({ prefix: 'api' });

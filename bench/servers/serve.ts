@@ -43,6 +43,15 @@ export interface Usage {
   readonly heapBytes: number;
 }
 
+/** The endpoints that need no token. */
+export const OPEN_ENDPOINTS = [
+  'GET /api/products*',
+  'GET /api/accounts*',
+  'GET /api/baskets*',
+  '/api/drafts*',
+  '/api/stocks*',
+];
+
 export interface BenchServer {
   readonly app: FastifyInstance;
   /** Only the floor has constants to be told. */
@@ -51,7 +60,7 @@ export interface BenchServer {
 
 /**
  * Runs one of the servers in this process: listens on a free loopback port, tells it to the parent, and answers the
- * parent's commands. All four servers count their requests, by the same means.
+ * parent's commands. All servers count their requests, by the same means.
  */
 export async function serve(build: (settings: ServerSettings) => Promise<BenchServer>): Promise<void> {
   const { app, setConstants } = await build(JSON.parse(process.argv[2] ?? '{}') as ServerSettings);
