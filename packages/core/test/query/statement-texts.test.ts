@@ -13,6 +13,7 @@ import { PostgreSqlDialect } from '../../src/backends/sql/dialects/postgresql-di
 import { SqliteDialect } from '../../src/backends/sql/dialects/sqlite-dialect.ts';
 import { type EntityPlan, makeEntityPlan } from '../../src/backends/sql/entity-plan.ts';
 import { bindJoined } from '../../src/backends/sql/joined-statement.ts';
+import { KnownTexts } from '../../src/backends/sql/known-texts.ts';
 import { bindSelect, COUNT } from '../../src/backends/sql/statement.ts';
 import { StatementShape } from '../../src/backends/sql/statement-shape.ts';
 import { bindWrite } from '../../src/backends/sql/write-statement.ts';
@@ -379,10 +380,12 @@ forEachDatabase(
       );
     }
 
-    const shapeOf = (condition: Condition): string | undefined => {
-      const shape = new StatementShape(dialect, 'any', false);
+    const texts = new KnownTexts();
+    const statementOf = (condition: Condition): object => {
+      const shape = new StatementShape({ dialect, texts }, 'any', false);
       shape.addCondition(condition);
-      return shape.key;
+      const statement = { sql: 'any', one: false, isShapedByClient: false };
+      return shape.bind(() => ({ statement, values: shape.values })).statement;
     };
     for (const lookups of [
       { team__rank: 1, team__name: 'a' },
@@ -390,7 +393,7 @@ forEachDatabase(
       { firm__id: null },
     ]) {
       const asked = (): Condition => byStoredKeys(lookupCondition(metas[0]!, lookups));
-      t.equal(shapeOf(asked()), shapeOf(asked()), `${JSON.stringify(lookups)} is of one shape each time`);
+      t.equal(statementOf(asked()), statementOf(asked()), `${JSON.stringify(lookups)} is of one shape each time`);
     }
 
     const seen = new Set<object>();

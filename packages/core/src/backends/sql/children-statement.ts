@@ -29,14 +29,14 @@ export function bindChildren(
   const isShapedByClient = isOwner.values.length > 1;
   const write = (): Bound => writeChildren(question, related, columns, { isOwner, places, isShapedByClient });
   if (filters !== undefined || places !== undefined) return write();
-  const shape = new StatementShape(dialect, `children ${related.limit ?? 'all'}`, isShapedByClient);
+  const shape = new StatementShape(plan, `children ${related.limit ?? 'all'}`, isShapedByClient);
   shape.addRelation(related);
   shape.addColumns(columns);
   if (related.limit !== undefined) shape.addOrder(query.order.total);
   shape.addComparison(related.owner, isOwner);
   shape.addCondition(condition);
   if (related.limit === undefined) shape.addOrder(query.order.total);
-  return plan.texts.bind(shape, write);
+  return shape.bind(write);
 }
 
 /** Puts a row for each of its owners in the place of each row, with the owner's key as it was asked for. */

@@ -23,14 +23,14 @@ export function bindJoined(
   const { related, question: ofChildren, columns: shown } = joined;
   const write = (): Bound => writeJoined(question, columns, key, joined);
   if (question.related !== undefined || ofChildren.related !== undefined) return write();
-  const shape = new StatementShape(plan.dialect, 'join', query.author === 'client');
+  const shape = new StatementShape(plan, 'join', query.author === 'client');
   shape.addRelation(related);
   shape.addColumns(columns);
   shape.addColumns(shown);
   shape.addCondition(ofChildren.condition);
   shape.addCondition(and(key, condition));
   shape.addOrder(ofChildren.query.order.total);
-  return plan.texts.bind(shape, write);
+  return shape.bind(write);
 }
 
 function writeJoined(

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
 import { isNativePath } from '../../language/native-term.ts';
@@ -7,40 +8,63 @@ import { countedRecords, isRelatedPath } from '../../language/related-path.ts';
 import { COLUMN, type Comparison, VALUE } from './dialects/comparison.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { keysetValues } from './keyset-sql.ts';
-import type { Shaped } from './known-texts.ts';
+import type { Step, TextNode, TextTree } from './known-texts.ts';
+import type { EntityPlan } from './entity-plan.ts';
+import type { Bound } from './dialects/reader.ts';
 import { MARKS } from './sql-text.ts';
 
+/** The steps and characters of a shape after which it is too long to come again: it has a long list of values. */
+const MAX_SIZE = 2000;
+const SIZE_OF_OBJECT = 4;
+const NO_STEPS: readonly Step[] = [];
+
 /**
- * Everything that decides the text of a statement, and its values in the order of the text. Two statements of one shape differ in nothing
- * but their values, so the text is written once (`KnownTexts`).
+ * Everything that decides the text of a statement, step by step, and its values in the order of the text. Two statements of one shape differ
+ * in nothing but their values, so the text is written once. The steps lead through a tree of the texts that are known (`TextTree`).
  */
-export class StatementShape implements Shaped {
+export class StatementShape {
   readonly values: unknown[] = [];
-  readonly isShapedByClient: boolean;
   readonly #dialect: Dialect;
-  #key: string;
+  readonly #texts: TextTree;
+  /** The place that the steps have led to, as far as they are known. */
+  #place: TextNode;
+  /** The steps from there on. */
+  #ahead: Step[] | undefined;
+  #size = 0;
   #isWhole = true;
 
-  /** @param kind tells apart the statements that have the same paths and conditions */
-  constructor(dialect: Dialect, kind: string, isShapedByClient: boolean) {
+  /**
+   * @param kind tells apart the statements that have the same paths and conditions
+   * @param isShapedByClient true if clients choose the shape
+   */
+  constructor({ dialect, texts }: Pick<EntityPlan, 'dialect' | 'texts'>, kind: string, isShapedByClient: boolean) {
     this.#dialect = dialect;
-    this.#key = kind + END;
-    this.isShapedByClient = isShapedByClient;
+    this.#texts = texts.treeOf(isShapedByClient);
+    this.#place = this.#texts.root;
+    this.#go(kind);
   }
 
-  /** The text that all statements of this shape share; undefined if more decides, such as a condition in MikroORM's own words. */
-  get key(): string | undefined {
-    return this.#isWhole ? this.#key : undefined;
+  /** Binds the values to the text, which is written if it is not known. A text is kept only if it binds exactly these values. */
+  bind(write: () => Bound): Bound {
+    const { values } = this;
+    const { statement } = this.#place;
+    if (this.#isWhole && this.#ahead === undefined && statement !== undefined) return { statement, values };
+    const written = write();
+    if (this.#isWhole && this.#size <= MAX_SIZE && isDeepStrictEqual(written.values, values)) {
+      this.#texts.keep(this.#place, this.#ahead ?? NO_STEPS, written.statement);
+    }
+    return written;
   }
 
   /** Adds a piece of SQL without values. */
   addText(sql: string): void {
-    this.#key += sql + END;
+    this.#go(sql);
   }
 
   /** Adds a relation to many, and the key of the owner that ties its records to it. */
   addRelation({ relation, owner }: Pick<RelatedProjection, 'relation' | 'owner'>): void {
-    this.#key += idOf(relation) + idOf(owner) + END;
+    this.#go(relation);
+    this.#go(owner);
   }
 
   /** Adds columns that are read. */
@@ -49,23 +73,24 @@ export class StatementShape implements Shaped {
     if (known === undefined) columnKeys.set(paths, (known = paths.some(isComputed) ? null : paths.map(idOf).join()));
     if (known === null) {
       for (const path of paths) this.#addUse(path, this.#dialect.selected(path, COLUMN));
-    } else this.#key += known + END;
+    } else this.#go(known);
+    this.#go(END);
   }
 
   addOrder(order: readonly OrderKey[]): void {
     for (const { path, descending } of order) {
-      this.#key += descending ? '-' : '+';
+      this.#go(descending ? '-' : '+');
       if (isComputed(path)) this.#addUse(path, this.#dialect.ordered(path, COLUMN, descending));
-      else this.#key += idOf(path);
+      else this.#go(path);
     }
-    this.#key += END;
+    this.#go(END);
   }
 
   /** Adds a condition, in the order in which `writeCondition` binds its values. */
   addCondition(condition: Condition): void {
     switch (condition.kind) {
       case 'constant':
-        this.#key += condition.value ? 'T' : 'F';
+        this.#go(condition.value ? 'T' : 'F');
         break;
       case 'compare': {
         const { path, lookup, value } = condition;
@@ -77,23 +102,26 @@ export class StatementShape implements Shaped {
         break;
       case 'and':
       case 'or':
-        this.#key += condition.kind === 'and' ? '&(' : '|(';
+        this.#go(condition.kind);
         for (const part of condition.conditions) this.addCondition(part);
-        this.#key += ')';
+        this.#go(END);
         break;
       case 'not':
-        this.#key += '!';
+        this.#go('!');
         this.addCondition(condition.condition);
         break;
       case 'some':
-        this.#key += `?${condition.steps.map(idOf).join()}${END}`;
+        this.#go('?');
+        for (const step of condition.steps) this.#go(step);
+        this.#go(END);
         this.addCondition(condition.condition);
         break;
       case 'after':
         this.#addPlace(condition);
         break;
       case 'native':
-        this.#key += `:${idOf(condition.term)}${END}`;
+        this.#go(':');
+        this.#go(condition.term);
         this.addValues(condition.values);
         break;
       default:
@@ -104,7 +132,8 @@ export class StatementShape implements Shaped {
   /** Adds a comparison of a column, which may be one that is computed. */
   addComparison(path: FieldPath, { template, values }: Comparison): void {
     if (isComputed(path)) return this.#addUse(path, template, values);
-    this.#key += idOf(path) + template + END;
+    this.#go(path);
+    this.#go(template);
     this.addValues(values);
   }
 
@@ -118,6 +147,17 @@ export class StatementShape implements Shaped {
     for (let index = from; index < length; index++) this.values.push(this.values[index]);
   }
 
+  #go(step: Step): void {
+    this.#size += typeof step === 'string' ? step.length : SIZE_OF_OBJECT;
+    if (this.#ahead === undefined) {
+      const next = this.#place.next(step);
+      if (next !== undefined) this.#place = next;
+      else this.#ahead = [step];
+    } else if (this.#size <= MAX_SIZE) {
+      this.#ahead.push(step);
+    }
+  }
+
   #addUse(path: FieldPath, template: string, values: readonly unknown[] = []): void {
     const told = this.#addSource(path);
     let next = 0;
@@ -125,21 +165,23 @@ export class StatementShape implements Shaped {
       if (piece === COLUMN) this.addValues(told);
       else if (piece === VALUE) this.values.push(values[next++]);
     }
-    this.#key += template + END;
+    this.#go(template);
   }
 
   /** Adds the source of a value, and returns the values that stand wherever its SQL mentions it: those of what computes it. */
   #addSource(path: FieldPath): readonly unknown[] {
     if (isNativePath(path)) {
-      this.#key += idOf(path.native.term);
+      this.#go(path.native.term);
       return path.native.values;
     }
     if (!isRelatedPath(path)) {
-      this.#key += idOf(path);
+      this.#go(path);
       return [];
     }
     const { steps, tells } = path.related;
-    this.#key += `${tells}${steps.map(idOf).join()}${END}`;
+    this.#go(tells);
+    for (const step of steps) this.#go(step);
+    this.#go(END);
     const from = this.values.length;
     this.addCondition(countedRecords(path));
     return this.values.splice(from);
@@ -147,10 +189,11 @@ export class StatementShape implements Shaped {
 
   #addPlace(place: Extract<Condition, { kind: 'after' }>): void {
     const told = place.keys.map(({ path, descending }, index) => {
-      this.#key += (descending ? '-' : '+') + ((place.values[index] ?? null) === null ? 'N' : 'V');
+      this.#go(descending ? '-' : '+');
+      this.#go((place.values[index] ?? null) === null ? 'N' : 'V');
       return this.#addSource(path);
     });
-    this.#key += END;
+    this.#go(END);
     this.addValues(keysetValues(this.#dialect, place, told));
   }
 }
@@ -160,9 +203,9 @@ function isComputed(path: FieldPath): boolean {
   return isRelatedPath(path) || isNativePath(path);
 }
 
-/** Ends a part of a key: no SQL contains it. */
+/** Ends a list of steps: no SQL is it. */
 const END = '\u0003';
-/** The parts of keys that stand for columns; null if one of them is computed. */
+/** One step for a list of columns, whichever array it comes in; null if one of them is computed. */
 const columnKeys = new WeakMap<readonly FieldPath[], string | null>();
 const ids = new WeakMap<object, string>();
 let lastId = 0;

@@ -37,15 +37,15 @@ export function bindSelect(question: SqlQuestion, select: SqlSelect): Bound {
   const write = (): Bound => writeSelect(question, select);
   if (related !== undefined) return write();
   const { columns, key, slice, ordered, counted } = select;
-  const shape = new StatementShape(plan.dialect, `select ${traitsOf(select)}`, query.author === 'client');
+  const shape = new StatementShape(plan, KINDS[traitsOf(select)] as string, query.author === 'client');
   if ('sql' in columns) shape.addText(columns.sql);
   else shape.addColumns(columns);
   const from = shape.values.length;
-  shape.addCondition(key === undefined ? condition : and(key, condition));
+  shape.addCondition(askedOf(condition, key));
   if (counted === true) shape.repeatValues(from);
   if (ordered === true) shape.addOrder(query.order.total);
   shape.addValues(sliceValues(slice));
-  return plan.texts.bind(shape, write);
+  return shape.bind(write);
 }
 
 /** A number for everything else that decides the text. */
@@ -54,6 +54,15 @@ function traitsOf({ slice, ordered, counted, locked, one }: SqlSelect): number {
   const flags = (ordered === true ? 4 : 0) + (counted === true ? 8 : 0) + (locked === true ? 16 : 0);
   return sliced + flags + (one === true ? 32 : 0);
 }
+
+/** The condition of a select, which may be about one record. */
+function askedOf(condition: Condition, key: Condition | undefined): Condition {
+  if (key === undefined) return condition;
+  return isAlways(condition) ? key : and(key, condition);
+}
+
+/** The kinds of selects, by their traits. */
+const KINDS = Array.from({ length: 64 }, (_, traits) => `select ${traits}`);
 
 function writeSelect(question: SqlQuestion, select: SqlSelect): Bound {
   const { plan, query } = question;
@@ -82,7 +91,7 @@ const SLICES = ['', ' limit %', ' limit % offset %'] as const;
 function selectText({ em, plan, query, condition, related }: SqlQuestion, select: SqlSelect): SqlText {
   const { dialect } = plan;
   const { columns, key, slice } = select;
-  const asked = key === undefined ? condition : and(key, condition);
+  const asked = askedOf(condition, key);
   const scope = rootScope(em, plan, related);
   const where = whereText(scope, asked);
   // The joins that the condition needs, and no other: those of the columns and of the order come below.

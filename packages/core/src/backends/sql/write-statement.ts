@@ -32,14 +32,14 @@ export interface Write {
  */
 export function bindWrite(em: EntityManager, plan: EntityPlan, write: Write): Bound {
   const { kind, assignments, condition, returning } = write;
-  const { dialect, texts } = plan;
-  const shape = new StatementShape(dialect, kind, isShapedByClient(kind));
+  const { dialect } = plan;
+  const shape = new StatementShape(plan, kind, isShapedByClient(kind));
   shape.addColumns(returning);
   for (const { path, value } of assignments) {
     shape.addComparison(path, { template: VALUE, values: [dialect.stored(path, value)] });
   }
   if (condition !== undefined) shape.addCondition(condition);
-  return texts.bind(shape, () => writeStatement(em, plan, write));
+  return shape.bind(() => writeStatement(em, plan, write));
 }
 
 function writeStatement(em: EntityManager, plan: EntityPlan, write: Write): Bound {
