@@ -41,7 +41,7 @@ export class StatementShape {
     this.#dialect = dialect;
     this.#texts = texts.treeOf(isShapedByClient);
     this.#place = this.#texts.root;
-    this.#go(kind);
+    this.#addStep(kind);
   }
 
   /** Binds the values to the text, which is written if it is not known. A text is kept only if it binds exactly these values. */
@@ -58,13 +58,13 @@ export class StatementShape {
 
   /** Adds a piece of SQL without values. */
   addText(sql: string): void {
-    this.#go(sql);
+    this.#addStep(sql);
   }
 
   /** Adds a relation to many, and the key of the owner that ties its records to it. */
   addRelation({ relation, owner }: Pick<RelatedProjection, 'relation' | 'owner'>): void {
-    this.#go(relation);
-    this.#go(owner);
+    this.#addStep(relation);
+    this.#addStep(owner);
   }
 
   /** Adds columns that are read. */
@@ -73,24 +73,24 @@ export class StatementShape {
     if (known === undefined) columnKeys.set(paths, (known = paths.some(isComputed) ? null : paths.map(idOf).join()));
     if (known === null) {
       for (const path of paths) this.#addUse(path, this.#dialect.selected(path, COLUMN));
-    } else this.#go(known);
-    this.#go(END);
+    } else this.#addStep(known);
+    this.#addStep(END);
   }
 
   addOrder(order: readonly OrderKey[]): void {
     for (const { path, descending } of order) {
-      this.#go(descending ? '-' : '+');
+      this.#addStep(descending ? '-' : '+');
       if (isComputed(path)) this.#addUse(path, this.#dialect.ordered(path, COLUMN, descending));
-      else this.#go(path);
+      else this.#addStep(path);
     }
-    this.#go(END);
+    this.#addStep(END);
   }
 
   /** Adds a condition, in the order in which `writeCondition` binds its values. */
   addCondition(condition: Condition): void {
     switch (condition.kind) {
       case 'constant':
-        this.#go(condition.value ? 'T' : 'F');
+        this.#addStep(condition.value ? 'T' : 'F');
         break;
       case 'compare': {
         const { path, lookup, value } = condition;
@@ -102,26 +102,26 @@ export class StatementShape {
         break;
       case 'and':
       case 'or':
-        this.#go(condition.kind);
+        this.#addStep(condition.kind);
         for (const part of condition.conditions) this.addCondition(part);
-        this.#go(END);
+        this.#addStep(END);
         break;
       case 'not':
-        this.#go('!');
+        this.#addStep('!');
         this.addCondition(condition.condition);
         break;
       case 'some':
-        this.#go('?');
-        for (const step of condition.steps) this.#go(step);
-        this.#go(END);
+        this.#addStep('?');
+        for (const step of condition.steps) this.#addStep(step);
+        this.#addStep(END);
         this.addCondition(condition.condition);
         break;
       case 'after':
         this.#addPlace(condition);
         break;
       case 'native':
-        this.#go(':');
-        this.#go(condition.term);
+        this.#addStep(':');
+        this.#addStep(condition.term);
         this.addValues(condition.values);
         break;
       default:
@@ -132,8 +132,8 @@ export class StatementShape {
   /** Adds a comparison of a column, which may be one that is computed. */
   addComparison(path: FieldPath, { template, values }: Comparison): void {
     if (isComputed(path)) return this.#addUse(path, template, values);
-    this.#go(path);
-    this.#go(template);
+    this.#addStep(path);
+    this.#addStep(template);
     this.addValues(values);
   }
 
@@ -147,7 +147,7 @@ export class StatementShape {
     for (let index = from; index < length; index++) this.values.push(this.values[index]);
   }
 
-  #go(step: Step): void {
+  #addStep(step: Step): void {
     this.#size += typeof step === 'string' ? step.length : SIZE_OF_OBJECT;
     if (this.#ahead === undefined) {
       const next = this.#place.next(step);
@@ -165,23 +165,23 @@ export class StatementShape {
       if (piece === COLUMN) this.addValues(told);
       else if (piece === VALUE) this.values.push(values[next++]);
     }
-    this.#go(template);
+    this.#addStep(template);
   }
 
   /** Adds the source of a value, and returns the values that stand wherever its SQL mentions it: those of what computes it. */
   #addSource(path: FieldPath): readonly unknown[] {
     if (isNativePath(path)) {
-      this.#go(path.native.term);
+      this.#addStep(path.native.term);
       return path.native.values;
     }
     if (!isRelatedPath(path)) {
-      this.#go(path);
+      this.#addStep(path);
       return [];
     }
     const { steps, tells } = path.related;
-    this.#go(tells);
-    for (const step of steps) this.#go(step);
-    this.#go(END);
+    this.#addStep(tells);
+    for (const step of steps) this.#addStep(step);
+    this.#addStep(END);
     const from = this.values.length;
     this.addCondition(countedRecords(path));
     return this.values.splice(from);
@@ -189,11 +189,11 @@ export class StatementShape {
 
   #addPlace(place: Extract<Condition, { kind: 'after' }>): void {
     const told = place.keys.map(({ path, descending }, index) => {
-      this.#go(descending ? '-' : '+');
-      this.#go((place.values[index] ?? null) === null ? 'N' : 'V');
+      this.#addStep(descending ? '-' : '+');
+      this.#addStep((place.values[index] ?? null) === null ? 'N' : 'V');
       return this.#addSource(path);
     });
-    this.#go(END);
+    this.#addStep(END);
     this.addValues(keysetValues(this.#dialect, place, told));
   }
 }
