@@ -8,7 +8,10 @@ import { StatementShape } from '../../src/backends/sql/statement-shape.ts';
 const dialect = {} as Dialect;
 
 /** Binds statements of pieces of text, and says which of them were written. */
-function binder(): { readonly written: string[]; bind(pieces: readonly string[], byClient?: boolean): Bound } {
+function binder(): {
+  readonly written: string[];
+  readonly bind: (pieces: readonly string[], byClient?: boolean) => Bound;
+} {
   const texts = new KnownTexts();
   const written: string[] = [];
   const bind = (pieces: readonly string[], byClient = false): Bound => {
