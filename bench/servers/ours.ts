@@ -1,5 +1,4 @@
 /** ours: the same endpoints as viewsets, with default settings; filters, permissions and authentication declared. */
-import { type AccountUser, auth, LogEmailSender } from '@viewset/auth';
 import {
   AllowAny,
   IsAuthenticated,
@@ -8,20 +7,11 @@ import {
   ModelViewSet,
   readShape,
   Router,
-  serverOptions,
-  viewset,
   writeShape,
 } from '@viewset/core';
-import { fastify } from 'fastify';
 import { Account, Basket, Draft, Line, Product } from '../data/entities.ts';
-import { openOrm } from '../data/open-orm.ts';
-import { type BenchServer, OPEN_ENDPOINTS, serve } from './serve.ts';
-
-declare module '@viewset/core' {
-  interface ViewsetTypes {
-    user: AccountUser;
-  }
-}
+import { type BenchServer, serve } from './serve.ts';
+import { withPlugins } from './with-plugins.ts';
 
 class ProductViewSet extends ModelViewSet(Product, {
   read: readShape(Product, ['id', 'name', 'price', 'stock']),
@@ -67,18 +57,8 @@ class DraftViewSet extends ModelViewSet(Draft, {
   permissionClasses: [AllowAny],
 }) {}
 
-await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
-  const orm = await openOrm(kind, location);
-  const app = fastify(serverOptions());
-  app.addHook('onClose', async () => orm.close());
-  await app.register(viewset, { orm });
-  await app.register(auth, {
-    account: Account,
-    secret,
-    urlPrefix: '/api/auth',
-    nonAuthEndpoints: OPEN_ENDPOINTS,
-    mailer: new LogEmailSender(app.log),
-  });
+await serve(async (settings): Promise<BenchServer> => {
+  const app = await withPlugins(settings);
   const router = new Router({ prefix: 'api' });
   router.register('products', ProductViewSet);
   router.register('members/products', MemberProductViewSet);

@@ -1,34 +1,12 @@
 /** plugin: the routes of raw below the plugins of core and auth. What the plugins cost before a view does anything. */
-import { type AccountUser, auth, LogEmailSender } from '@viewset/auth';
-import { serverOptions, viewset } from '@viewset/core';
-import { fastify } from 'fastify';
-import { Account } from '../data/entities.ts';
-import { openOrm } from '../data/open-orm.ts';
 import { addRoutes, openStore } from './raw/routes.ts';
-import { type BenchServer, OPEN_ENDPOINTS, serve } from './serve.ts';
+import { type BenchServer, serve } from './serve.ts';
+import { withPlugins } from './with-plugins.ts';
 
-declare module '@viewset/core' {
-  interface ViewsetTypes {
-    user: AccountUser;
-  }
-}
-
-await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
-  const orm = await openOrm(kind, location);
-  const store = openStore(kind, location);
-  const app = fastify(serverOptions());
-  app.addHook('onClose', async () => {
-    await store.close();
-    await orm.close();
-  });
-  await app.register(viewset, { orm });
-  await app.register(auth, {
-    account: Account,
-    secret,
-    urlPrefix: '/api/auth',
-    nonAuthEndpoints: OPEN_ENDPOINTS,
-    mailer: new LogEmailSender(app.log),
-  });
+await serve(async (settings): Promise<BenchServer> => {
+  const store = openStore(settings.kind, settings.location);
+  const app = await withPlugins(settings);
+  app.addHook('onClose', async () => store.close());
   addRoutes(app, store);
   return { app };
 });

@@ -43,15 +43,6 @@ export interface Usage {
   readonly heapBytes: number;
 }
 
-/** The endpoints that need no token. */
-export const OPEN_ENDPOINTS = [
-  'GET /api/products*',
-  'GET /api/accounts*',
-  'GET /api/baskets*',
-  '/api/drafts*',
-  '/api/stocks*',
-];
-
 export interface BenchServer {
   readonly app: FastifyInstance;
   /** Only the floor has constants to be told. */

@@ -57,8 +57,7 @@ function traitsOf({ slice, ordered, counted, locked, one }: SqlSelect): number {
 
 /** The condition of a select, which may be about one record. */
 function askedOf(condition: Condition, key: Condition | undefined): Condition {
-  if (key === undefined) return condition;
-  return isAlways(condition) ? key : and(key, condition);
+  return key === undefined ? condition : and(key, condition);
 }
 
 /** The kinds of selects, by their traits. */
