@@ -3,6 +3,13 @@ import type { Test } from 'tap';
 import type { HitResult, Store, TakeResult } from '../../src/stores/store.ts';
 
 const WINDOW_MS = 300;
+/** A window that a pause of the machine does not outlast. */
+const PATIENT_MS = 1000;
+
+/** Waits until so many milliseconds have passed. A timer alone may fire up to two too early. */
+async function passed(since: number, ms: number): Promise<void> {
+  for (let left = ms; left >= 0; left = ms - (performance.now() - since)) await sleep(left);
+}
 
 /** What every store must do, whatever it is made of. `store` is empty, and nobody else uses it. */
 export function testStore(t: Test, store: Store): void {
@@ -28,30 +35,34 @@ export function testStore(t: Test, store: Store): void {
   });
 
   t.test('waiting as long as it says succeeds, and not much less does', async (t) => {
-    await store.hit('wait', 2, WINDOW_MS);
+    await store.hit('wait', 2, PATIENT_MS);
     await sleep(100);
-    await store.hit('wait', 2, WINDOW_MS);
+    await store.hit('wait', 2, PATIENT_MS);
     const askedAt = performance.now();
-    const refused = await store.hit('wait', 2, WINDOW_MS);
+    const refused = await store.hit('wait', 2, PATIENT_MS);
     const refusedAt = performance.now();
     t.notOk(refused.allowed);
-    t.ok(refused.retryAfterMs <= WINDOW_MS - 95, 'the oldest hit decides');
+    t.ok(refused.retryAfterMs <= PATIENT_MS - 95, 'the oldest hit decides');
     await sleep(refused.retryAfterMs / 2);
-    const early = await store.hit('wait', 2, WINDOW_MS);
+    const early = await store.hit('wait', 2, PATIENT_MS);
     if (performance.now() - askedAt < refused.retryAfterMs) t.notOk(early.allowed, 'this does not prolong the wait');
-    await sleep(refused.retryAfterMs - (performance.now() - refusedAt) + 1);
-    t.ok((await store.hit('wait', 2, WINDOW_MS)).allowed);
+    await passed(refusedAt, refused.retryAfterMs);
+    const last = early.allowed ? early : await store.hit('wait', 2, PATIENT_MS);
+    t.ok(last.allowed);
   });
 
   t.test('a window that slides holds no more than the limit, wherever it begins', async (t) => {
     const allowed: { readonly before: number; readonly after: number }[] = [];
+    const wrongly: number[] = [];
     const until = performance.now() + 4 * WINDOW_MS;
     while (performance.now() < until) {
       const before = performance.now();
       if ((await store.hit('slide', 4, WINDOW_MS)).allowed) allowed.push({ before, after: performance.now() });
+      else if (allowed.filter(({ after }) => after > before - WINDOW_MS - 1).length < 4) wrongly.push(before);
       await sleep(5);
     }
-    t.ok(allowed.length >= 13, `the quota is used (${allowed.length})`);
+    t.ok(allowed.length >= 4);
+    t.same(wrongly, [], 'none is refused while there is room');
     // The hit itself was somewhere between before and after.
     const spans = allowed.slice(4).map(({ after }, place) => after - allowed[place]!.before);
     t.ok(
@@ -73,11 +84,13 @@ export function testStore(t: Test, store: Store): void {
   t.test('a limit that was lowered refuses until enough hits have left', async (t) => {
     await store.hit('lowered', 3, WINDOW_MS);
     await sleep(200);
+    const lastAt = performance.now();
     await store.hit('lowered', 3, WINDOW_MS);
     const refused = await store.hit('lowered', 1, WINDOW_MS);
+    const refusedAt = performance.now();
     t.equal(refused.remaining, 0);
-    t.ok(refused.retryAfterMs > WINDOW_MS - 150, 'the last hit decides');
-    await sleep(refused.retryAfterMs + 1);
+    t.ok(refused.retryAfterMs >= WINDOW_MS - (refusedAt - lastAt) - 1, 'the last hit decides');
+    await passed(refusedAt, refused.retryAfterMs);
     t.ok((await store.hit('lowered', 1, WINDOW_MS)).allowed);
   });
 
@@ -160,10 +173,11 @@ export function testStore(t: Test, store: Store): void {
   });
 
   t.test('a value expires, and wrong tries do not prolong it', async (t) => {
-    await store.put('expires', 'value', 500);
+    await store.put('expires', 'value', PATIENT_MS);
+    const putAt = performance.now();
     await sleep(150);
     t.same(await store.take('expires', 'wrong', 5), { outcome: 'mismatched' });
-    await sleep(400);
+    await passed(putAt, PATIENT_MS);
     t.same(await store.take('expires', 'value', 5), { outcome: 'missing' });
     t.equal(await store.put('expires', 'next', 60_000, { onlyIfAbsent: true }), true);
   });
