@@ -29,15 +29,15 @@ export class TextNode {
   }
 }
 
-/** The texts that a tree keeps, and the places that lead to them, before it begins again. Clients may think of any number of shapes. */
+/** The texts that a tree keeps, and the steps that lead to them, before it begins again. Clients may think of any number of shapes. */
 const MAX_TEXTS = 200;
-const MAX_PLACES = 10_000;
+const MAX_STEPS = 10_000;
 
 /** The statements whose text comes again with other values, by the steps that decide it. */
 export class TextTree {
   #root = new TextNode();
   #texts = 0;
-  #places = 0;
+  #steps = 0;
 
   /** The place where the steps of every statement begin. */
   get root(): TextNode {
@@ -46,17 +46,17 @@ export class TextTree {
 
   /** Keeps a statement whose steps go on from a place by steps that nothing is known of. */
   keep(from: TextNode, steps: readonly Step[], statement: Statement): void {
-    if (this.#texts === MAX_TEXTS || this.#places + steps.length > MAX_PLACES) {
+    if (this.#texts === MAX_TEXTS || this.#steps + steps.length > MAX_STEPS) {
       this.#root = new TextNode();
       this.#texts = 0;
-      this.#places = 0;
+      this.#steps = 0;
       return;
     }
     let node = from;
     for (const step of steps) node = node.add(step);
     node.statement = statement;
     this.#texts++;
-    this.#places += steps.length;
+    this.#steps += steps.length;
   }
 }
 
