@@ -7,8 +7,6 @@ import type { OperationParameter } from './operation-plan.ts';
 import { queryReader } from './query-body.ts';
 import { unknownParameterCheck } from './unknown-parameters.ts';
 
-const NOTHING = Object.freeze({});
-
 /** The query string that a route declares. */
 export interface QueryDeclaration {
   /** Checks and converts the parameters that an action declares; undefined if it declares none. */
@@ -41,11 +39,13 @@ export function compileQueryCheck(
   const check = ignored === true ? undefined : unknownParameterCheck(declared, ignored === false ? [] : ignored);
   const ofList = new Set(listParameters);
   const looksAtNames = read === undefined && validate === undefined && select === undefined;
+  const takesNone = looksAtNames && declared.length === 0;
   return (request) => {
-    if (looksAtNames && isEmpty((request.query as object | null | undefined) ?? NOTHING)) return;
+    // Nobody reads the parameters of a route that declares none.
+    if (takesNone && isEmpty(request.query ?? {})) return;
     const problems = new InvalidUsageCollector();
     read?.(request, problems);
-    // The parameters are kept as they were sent, before a schema makes numbers of their texts.
+    // The parameters are kept as they were sent, before a schema makes numbers of their texts, or a hook puts others in their place.
     const sent = parametersOf(request);
     const refuse = check?.(sent.names());
     if (refuse === undefined && looksAtNames) return;

@@ -28,6 +28,7 @@ export function pathKeys({ meta, key: { column }, parent }: NamingRoute, request
 export function answeringRefusals(handler: OperationHandler, route: NamingRoute): OperationHandler {
   return (request, reply) => {
     const answer = handler(request, reply);
+    // What is known at once met no refusal: writes of the library are asynchronous, and SQLite, which answers at once, refuses no key.
     if (!(answer instanceof Promise)) return answer;
     return answer.catch(async (error: unknown) => {
       const keysOf = (): readonly PathKey[] => pathKeys(route, request);

@@ -157,9 +157,11 @@ export abstract class ModelViewSetBase<
       if (type === STREAM_TYPE) return await this.#stream(request, reply);
       const records = this.#filtered(request, visible);
       if (type !== undefined) {
+        // Nobody hears of a promise that fails while something else is awaited.
+        const kept = await records;
         // What is sent piece by piece cannot turn out to be a 404.
         await nesting?.parent.find(request);
-        return await lists.export!.send(request, reply, type, await records, this.#answer(request, 'list'));
+        return await lists.export!.send(request, reply, type, kept, this.#answer(request, 'list'));
       }
       return await (lists.paginator === null ? this.rows(records, request) : this.paginate(request, records, reply));
     } catch (error) {

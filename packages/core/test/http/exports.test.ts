@@ -8,11 +8,14 @@ import t from 'tap';
 import { Type } from 'typebox';
 import {
   computed,
+  Filter,
   ImproperlyConfigured,
+  invalidParameter,
   many,
   ModelViewSet,
   Permission,
   type PermissionView,
+  type QuerySet,
   readShape,
   Router,
   writeShape,
@@ -72,6 +75,16 @@ class AuthorViewSet extends ModelViewSet(Author, {
   exports: ['csv', 'ndjson'],
 }) {}
 
+/** Fails by a promise. */
+class FailingFilter extends Filter {
+  static override readonly reads = [];
+  readonly parameters = [{ name: 'about', schema: Type.String() }];
+  async apply<E extends object>(_queryset: QuerySet<E>): Promise<QuerySet<E>> {
+    throw invalidParameter('about', 'must be a word that is known');
+  }
+}
+class FailingViewSet extends ModelViewSet(Book, { read: options.read, exports: ['csv'], filters: [FailingFilter] }) {}
+
 const router = (): Router =>
   new Router()
     .register('books', BookViewSet)
@@ -80,7 +93,8 @@ const router = (): Router =>
     .register('shouting', ShoutingViewSet)
     .register('marked', MarkedViewSet)
     .register('authors', AuthorViewSet)
-    .register('authors/:author/books', BookViewSet);
+    .register('authors/:author/books', BookViewSet)
+    .register('authors/:author/failing', FailingViewSet, { basename: 'failing' });
 
 const CSV = { accept: 'text/csv' };
 const LINES = { accept: 'application/x-ndjson' };
@@ -219,6 +233,15 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
     t.equal((await ask('/authors/1/books', LINES)).body.trimEnd().split('\n').length, 2);
     t.equal((await ask('/authors/2/books', LINES)).body, '');
     t.equal((await ask('/authors/3/books', LINES)).statusCode, 404);
+  });
+
+  await t.test('a filter that fails while the parent is looked up ends the request, and not the process', async (t) => {
+    const rejections: unknown[] = [];
+    const note = (error: unknown): void => void rejections.push(error);
+    process.on('unhandledRejection', note);
+    t.teardown(() => process.off('unhandledRejection', note));
+    for (const author of [1, 9]) t.equal((await ask(`/authors/${author}/failing?about=x`, CSV)).statusCode, 400);
+    t.strictSame(rejections, []);
   });
 
   await t.test('many batches are one list, in whatever order, with NULLs in it', async (t) => {

@@ -123,6 +123,25 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.strictSame(await titles('/filtered?from_id=5'), ['Elm']);
   });
 
+  t.test(
+    'parameters are those that were sent, whatever a hook puts in their place after they were checked',
+    async (t) => {
+      const hooked = await testApp(t, orm, [new Router().register('plain', PlainViewSet)], {
+        before: (made) => {
+          made.addHook('preHandler', async (request) => void (request.query = { page: '3' }));
+        },
+      });
+      for (const url of ['/plain', '/plain?sort=title', '/plain?page=1']) {
+        const { results } = (await hooked.inject(url)).json<{ results: { title: string }[] }>();
+        t.strictSame(
+          results.map(({ title }) => title),
+          ['Ash', 'Birch'],
+          url,
+        );
+      }
+    },
+  );
+
   t.test('options that do not fit stop the start', async (t) => {
     const start = (filter: typeof FromFilter) => {
       class View extends ModelViewSet(Book, { read, filters: [filter] }) {}

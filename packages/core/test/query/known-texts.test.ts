@@ -76,3 +76,23 @@ t.test('clients that think of many shapes push out only each other', async (t) =
   bind(['shape 999', 'and more'], true);
   t.equal(written.length, 1002, 'but the last');
 });
+
+t.test('a tree keeps so many steps', async (t) => {
+  const { written, bind } = binder();
+  const long = (number: number): string[] => Array.from({ length: 150 }, (_, index) => `${number}:${index}`);
+  for (let number = 0; number < 100; number++) bind(long(number), true);
+  bind(long(99), true);
+  t.equal(written.length, 100, 'the last is known');
+  bind(long(0), true);
+  t.equal(written.length, 101, 'the first is not');
+});
+
+t.test('many ways lead on from one place', async (t) => {
+  const { written, bind } = binder();
+  const ways = Array.from({ length: 50 }, (_, number) => ['shared', `way ${number}`, 'end']);
+  for (let time = 0; time < 2; time++) for (const pieces of ways) bind(pieces);
+  t.strictSame(
+    written,
+    ways.map((pieces) => pieces.join(' ')),
+  );
+});

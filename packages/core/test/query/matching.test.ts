@@ -1,7 +1,8 @@
 import { defineEntity, type EntityManager, p, raw, Type } from '@mikro-orm/core';
 import t from 'tap';
 import { acrossRelations } from '../../src/language/across-relations.ts';
-import { and, matching, not, or } from '../../src/language/condition.ts';
+import { and, matching, nativeCondition, not, or } from '../../src/language/condition.ts';
+import type { NativeTerm } from '../../src/language/native-term.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase, SQL_DATABASES, openMongo, openSqlite, skipMongo } from '../support/databases.ts';
 import { Book, Chapter, fillTags, Author as ShelfAuthor, SHELVES, Tag as ShelfTag } from '../support/shelves.ts';
@@ -252,6 +253,18 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
 
   t.test('is about one entity', async (t) => {
     await t.rejects(products.where(matching(orm.getMetadata().get(Maker), { name: 'x' })).count(), {
+      name: 'ImproperlyConfigured',
+      message: /a condition on Maker cannot be asked of Product/,
+    });
+    const named: NativeTerm = {
+      name: 'named',
+      sql: ({ alias, value }) => `${alias}."name" = ${value}`,
+      document: (name) => ({ name }),
+    };
+    const asked = (entity: typeof Maker | typeof Product) =>
+      products.where(nativeCondition(orm.getMetadata().get<object>(entity as never), named, ['other'])).count();
+    t.equal(await asked(Product), 1, 'its statement is known from now on');
+    await t.rejects(asked(Maker), {
       name: 'ImproperlyConfigured',
       message: /a condition on Maker cannot be asked of Product/,
     });

@@ -27,7 +27,7 @@ const COMPARISONS: readonly (readonly [Lookup, (stored: never, asked: never) => 
   ['in', (stored: unknown, asked: readonly unknown[]) => asked.includes(stored)],
 ];
 const VALUES: Readonly<Record<string, readonly (string | number)[]>> = { name: ['a', 'ab', 'b'], level: [0, 1, 2] };
-/** More shapes than are kept, each asked several times. */
+/** Each of them makes several statements, which are more than are kept, and is asked several times. */
 const SHAPES = 150;
 const TIMES = 4;
 

@@ -59,19 +59,22 @@ export function conditionFilter(scope: MongoScope, condition: Condition): Docume
     case 'after':
       return keysetFilter(scope, condition);
     case 'native':
+      checkEntity(scope.meta, condition.meta);
       return nativeForm(condition.term, 'document')(...condition.values) as Document;
     case 'matching':
       return matchingFilter(scope, condition);
   }
 }
 
+function checkEntity(meta: EntityMetadata, of: EntityMetadata): void {
+  if (of.root === meta.root) return;
+  throw new ImproperlyConfigured(`a condition on ${of.className} cannot be asked of ${meta.className}`);
+}
+
 /** MikroORM asks nothing across relations of MongoDB: there its words are taken for those of the language. */
 function matchingFilter(scope: MongoScope, condition: Extract<Condition, { kind: 'matching' }>): Document {
   const { meta, steps, where, converted } = condition;
-  const asked = steps.at(-1)?.targetMeta ?? scope.meta;
-  if (meta.root !== asked.root) {
-    throw new ImproperlyConfigured(`a condition on ${meta.className} cannot be asked of ${asked.className}`);
-  }
+  checkEntity(steps.at(-1)?.targetMeta ?? scope.meta, meta);
   if (!condition.isOfColumn) return conditionFilter(scope, inLookups(condition));
   if (steps.length === 0) return whereFilter(scope.context.em, meta, where, converted, '');
   const isThere = { [scope.join(steps) + columnOf(meta.getPrimaryProp())]: { $ne: null } };

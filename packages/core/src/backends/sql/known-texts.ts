@@ -7,27 +7,37 @@ export type Step = object | string;
 export class TextNode {
   /** The statement whose steps end here. */
   statement: Statement | undefined = undefined;
-  #next: Map<Step, TextNode> | undefined;
+  /** The first step that has gone on from here, and where it leads. Most places have no other one, and so no map. */
+  #firstStep: Step | undefined;
+  #first: TextNode | undefined;
+  #others: Map<Step, TextNode> | undefined;
 
   next(step: Step): TextNode | undefined {
-    return this.#next?.get(step);
+    return step === this.#firstStep ? this.#first : this.#others?.get(step);
   }
 
   add(step: Step): TextNode {
     const added = new TextNode();
-    this.#next ??= new Map();
-    this.#next.set(step, added);
+    if (this.#first === undefined) {
+      this.#firstStep = step;
+      this.#first = added;
+    } else {
+      this.#others ??= new Map();
+      this.#others.set(step, added);
+    }
     return added;
   }
 }
 
-/** The texts that a tree keeps before it begins again. Clients may think of any number of shapes. */
+/** The texts that a tree keeps, and the steps that lead to them, before it begins again. Clients may think of any number of shapes. */
 const MAX_TEXTS = 200;
+const MAX_STEPS = 10_000;
 
 /** The statements whose text comes again with other values, by the steps that decide it. */
 export class TextTree {
   #root = new TextNode();
-  #kept = 0;
+  #texts = 0;
+  #steps = 0;
 
   /** The place where the steps of every statement begin. */
   get root(): TextNode {
@@ -36,15 +46,17 @@ export class TextTree {
 
   /** Keeps a statement whose steps go on from a place by steps that nothing is known of. */
   keep(from: TextNode, steps: readonly Step[], statement: Statement): void {
-    if (this.#kept === MAX_TEXTS) {
+    if (this.#texts === MAX_TEXTS || this.#steps + steps.length > MAX_STEPS) {
       this.#root = new TextNode();
-      this.#kept = 0;
+      this.#texts = 0;
+      this.#steps = 0;
       return;
     }
     let node = from;
     for (const step of steps) node = node.add(step);
     node.statement = statement;
-    this.#kept++;
+    this.#texts++;
+    this.#steps += steps.length;
   }
 }
 

@@ -7,13 +7,13 @@ import type { RelatedProjection } from '../../language/projection.ts';
 import { countedRecords, isRelatedPath } from '../../language/related-path.ts';
 import { COLUMN, type Comparison, VALUE } from './dialects/comparison.ts';
 import type { Dialect } from './dialects/dialect.ts';
-import { keysetValues } from './keyset-sql.ts';
-import type { Step, TextNode, TextTree } from './known-texts.ts';
-import type { EntityPlan } from './entity-plan.ts';
 import type { Bound } from './dialects/reader.ts';
+import { keysetValues } from './keyset-sql.ts';
+import type { EntityPlan } from './entity-plan.ts';
+import type { Step, TextNode, TextTree } from './known-texts.ts';
 import { MARKS } from './sql-text.ts';
 
-/** The steps and characters of a shape after which it is too long to come again: it has a long list of values. */
+/** A larger shape has a long list of values, and hardly comes again. A text is as large as it is long. */
 const MAX_SIZE = 2000;
 const SIZE_OF_OBJECT = 4;
 const NO_STEPS: readonly Step[] = [];
@@ -121,6 +121,8 @@ export class StatementShape {
         break;
       case 'native':
         this.#addStep(':');
+        // A condition on another entity is refused when it is written, so it must not find the text of this one.
+        this.#addStep(condition.meta);
         this.#addStep(condition.term);
         this.addValues(condition.values);
         break;
@@ -203,7 +205,7 @@ function isComputed(path: FieldPath): boolean {
   return isRelatedPath(path) || isNativePath(path);
 }
 
-/** Ends a list of steps: no SQL is it. */
+/** Ends a list of steps. No SQL is equal to it. */
 const END = '\u0003';
 /** One step for a list of columns, whichever array it comes in; null if one of them is computed. */
 const columnKeys = new WeakMap<readonly FieldPath[], string | null>();
