@@ -17,7 +17,7 @@ export const DEFAULT_FILTERS: readonly (
 )[] = Object.freeze([SearchFilter, JsonLogicFilter, QueryParameterFilter, OrderingFilter]);
 
 /**
- * Refuses an option that a view declares and none of the filters that it lists reads.
+ * Rejects an option that a view declares if none of its listed filters reads it.
  *
  * @throws ImproperlyConfigured which names the option and the default filters that read it
  */
