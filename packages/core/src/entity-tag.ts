@@ -38,7 +38,7 @@ function quoted(digest: string): string {
   return `"${digest.slice(0, TAG_LENGTH)}"`;
 }
 
-/** Reports whether an `If-Match` or `If-None-Match` is `*`, which matches anything that exists. */
+/** Reports whether an `If-Match` or `If-None-Match` is `*`, which matches any existing resource. */
 export function namesAny(header: string): boolean {
   return header.trim() === '*';
 }

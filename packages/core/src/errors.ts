@@ -1,4 +1,4 @@
-/** One wrong field of a request: the part of the request, a JSON pointer to the field, and what was expected. */
+/** One wrong field of a request: the part of the request, a JSON pointer to the field, and the problem. */
 export interface ErrorDetail {
   readonly in: 'body' | 'query' | 'params';
   readonly path: string;

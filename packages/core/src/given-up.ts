@@ -23,7 +23,7 @@ function fateOf(request: object): Fate {
   return ((request as Fated)[FATE] ??= { isGivenUp: false, listeners: new Set() });
 }
 
-/** Marks a request as failed, whatever its handler does, and ends its transactions. */
+/** Marks a request as failed and ends its transactions. The result of its handler no longer matters. */
 export function giveUp(request: object): void {
   const fate = fateOf(request);
   if (fate.isGivenUp) return;

@@ -9,7 +9,7 @@ export interface ParameterDeclaration {
   readonly name: string;
   readonly schema: TSchema;
   /**
-   * The comparisons of the parameter, one of which must match: `{ field: 'author.name', lookup: 'icontains' }`. For
+   * The comparisons of the parameter. At least one must match: `{ field: 'author.name', lookup: 'icontains' }`. For
    * programs such as generated tests. Default: not known.
    */
   readonly compares?: readonly { readonly field: string; readonly lookup: string }[];
@@ -17,7 +17,7 @@ export interface ParameterDeclaration {
   readonly orders?: Readonly<Record<string, string>>;
   /** The aspect of a page that the parameter sets. Default: none. */
   readonly pages?: 'number' | 'offset' | 'cursor' | 'size';
-  /** The most records on a page, whatever size is requested. */
+  /** The most records on a page. Larger requested sizes become this size. */
   readonly maxPageSize?: number;
 }
 
@@ -114,7 +114,7 @@ const NO_JSON: ReadonlyMap<string, unknown> = new Map();
 /** The most characters of a client's text that a message repeats. */
 const MAX_ECHO = 64;
 
-/** Shortens a client's text for a message, so that the message does not grow with the text. */
+/** Shortens a client's text for a message, to limit the length of the message. */
 export function echo(text: string): string {
   return text.length > MAX_ECHO ? `${text.slice(0, MAX_ECHO)}…` : text;
 }

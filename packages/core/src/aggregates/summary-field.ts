@@ -27,7 +27,7 @@ const NUMBERS: ReadonlySet<FieldKind> = new Set(['integer', 'bigint', 'number', 
 const FRACTIONS: ReadonlySet<FieldKind> = new Set(['number', 'decimal']);
 const TIMES: ReadonlySet<FieldKind> = new Set(['date', 'datetime']);
 
-/** The digits after the point that an average has in addition to those of its field. */
+/** The extra digits of an average after the point, beyond those of its field. */
 const MORE_DIGITS = 4;
 
 /** @throws ImproperlyConfigured for a field that cannot group records */

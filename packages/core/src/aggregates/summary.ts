@@ -30,7 +30,6 @@ interface SummaryQuery {
   readonly values: readonly { readonly aggregate: Aggregate; readonly fields: readonly SummaryField[] }[];
 }
 
-/** Fields by their names. */
 type Fields = ReadonlyMap<string, SummaryField>;
 type Row = Readonly<Record<string, unknown>>;
 

@@ -27,8 +27,8 @@ interface KindOfField {
   /** True if a path may identify a record by a field of this kind, other than the primary key. */
   readonly namesRecords: boolean;
   /**
-   * What generates primary keys of this kind, unless the entity says otherwise. Undefined: the program or the client
-   * sets them.
+   * The origin of generated primary keys of this kind, unless the entity sets another. Undefined: the program or the
+   * client sets them.
    */
   readonly keysMadeBy: 'database' | 'driver' | undefined;
   /** True if statements write and return the values unchanged. */

@@ -19,14 +19,14 @@ import {
 export interface FieldPath {
   /** The names joined with a dot, `role.name`, for both separators. */
   readonly key: string;
-  /** The relations on the way, in order. */
+  /** The relations on the path, in order. */
   readonly steps: readonly EntityProperty[];
   /** The column at the end. A to-one relation means its foreign key. */
   readonly property: EntityProperty;
   readonly type: FieldType;
-  /** True if the column, or any relation on the way, may be NULL. */
+  /** True if the column, or any relation on the path, may be NULL. */
   readonly nullable: boolean;
-  /** True if a relation on the way leads to many records. */
+  /** True if a relation on the path is to-many. */
   readonly toMany: boolean;
   /**
    * True if a foreign key at the end is read as it is stored. Otherwise it reads as NULL if a MikroORM filter hides the
@@ -143,7 +143,7 @@ export interface FieldPlace {
   readonly names: readonly string[];
   readonly steps: readonly EntityProperty[];
   readonly property: EntityProperty;
-  /** True if a relation or an embeddable on the way may be missing. */
+  /** True if a relation or an embeddable on the path may be missing. */
   readonly nullable: boolean;
 }
 

@@ -33,7 +33,7 @@ export interface BegunUpload extends SignedUpload {
   readonly upload: string;
   readonly method: 'PUT';
   readonly headers: Readonly<Record<string, string>>;
-  /** The time by which the upload must begin. */
+  /** The latest time to begin the upload. */
   readonly expires_at: string;
 }
 

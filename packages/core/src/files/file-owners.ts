@@ -11,8 +11,8 @@ export interface DeletedAlong {
 }
 
 /**
- * Lists the file properties of an entity. Returns none if the primary key is not a single property, because no view
- * then stores files.
+ * Lists the file properties of an entity. Empty without a single primary key property: views do not store files of that
+ * entity.
  */
 export function fileProperties({ root }: EntityMetadata): readonly EntityProperty[] {
   return onlyPrimaryKey(root) === undefined ? [] : root.props.filter(isFile);

@@ -160,7 +160,7 @@ function flydriveUploads(disk: FlydriveUploadDisk, folder: string, signUpload: S
       try {
         await disk.copy(uploads + key, folder + fileKey);
       } catch (error) {
-        // The upload was never sent, or is swept.
+        // The upload was never sent, or was swept.
         if (await disk.exists(uploads + key)) throw error;
         return undefined;
       }

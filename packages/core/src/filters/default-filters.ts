@@ -6,7 +6,7 @@ import { QueryParameterFilter } from './query-parameter-filter.ts';
 import { SearchFilter } from './search-filter.ts';
 
 /**
- * The filters of a view that lists none, in the order in which they apply. To add to them, spread them:
+ * The filters of a view without `filters`, in the order in which they apply. To add to them, spread them:
  * `filters: [...DEFAULT_FILTERS, InStockFilter]`.
  */
 export const DEFAULT_FILTERS: readonly (

@@ -27,14 +27,14 @@ export interface FilterTarget {
   readonly orderingFields: Readonly<Record<string, string | RelatedValue<never, unknown>>>;
   /** Paths with a dot. Default: the fields of `filterFields` that every read shape of the view shows. */
   readonly jsonLogicFields?: readonly string[];
-  /** Reports whether every read shape of the view shows a field. If it is missing, no field counts as shown. */
+  /** Reports whether every read shape of the view shows a field. Without it, no field counts as shown. */
   readonly isShown?: (path: FieldPath) => boolean;
 }
 
 /** The options that a view declares for its filters. */
 export type FilterOption = Exclude<keyof FilterTarget, 'name' | 'meta' | 'isShown' | 'search'>;
 
-/** The class of a filter, as a view lists it. Each view gets its own instance at registration. */
+/** The class of a filter, as a view lists it. Each view creates one instance at registration. */
 export interface FilterClass {
   new (target: FilterTarget): Filter;
   /** See `Filter.reads`. */

@@ -133,10 +133,7 @@ function readsAlike(reader: EntityManager, meta: EntityMetadata): boolean {
   return isUnfiltered(reader, meta) && !reader.isInTransaction() && reader.getSessionContext() === undefined;
 }
 
-/**
- * Finds the member of a list that holds its records. An empty list could be any member, so the usual name is tried
- * first.
- */
+/** Finds the member of a list that holds its records. If every array is empty, prefers the usual name. */
 function memberOf(list: object, usual: string | undefined): string | undefined {
   const members = Object.entries(list).filter(
     (member): member is [string, unknown[]] => Array.isArray(member[1]) && member[1].every(isKeyedRecord),

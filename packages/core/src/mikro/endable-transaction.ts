@@ -8,7 +8,7 @@ export interface KyselyTransaction {
 
 /** A transaction, and a function that ends it. */
 export interface EndableTransaction {
-  /** Replaces the transaction wherever MikroORM expects one. */
+  /** A proxy of the transaction, to pass to MikroORM. */
   readonly transaction: object;
   /** Makes every later statement fail, with the error that `problem` makes. */
   readonly end: (problem: () => Error) => void;

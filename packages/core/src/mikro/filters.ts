@@ -17,7 +17,6 @@ interface FilteringManager {
   applyFilters(entity: unknown, where: object, options: unknown, type: 'read', findOptions: object): Promise<unknown>;
 }
 
-/** Filters by their names. */
 type Filters = Dictionary<FilterDef>;
 
 const NOTHING = Object.freeze({});
@@ -35,8 +34,8 @@ const search: {
 const added = new WeakMap<EntityManager, Filters | null>();
 
 /**
- * The filters that `addFilter` has given to an entity manager, now and later. No public member lists them. This reads
- * the same field that MikroORM reads to apply filters; null if the field does not exist.
+ * The filters that `addFilter` has given to an entity manager, now and later. No public member lists them. This
+ * observes which filters MikroORM searches when it applies filters; null if they are not the expected ones.
  */
 function addedFilters(em: EntityManager, meta: EntityMetadata): Filters | null {
   const known = added.get(em);

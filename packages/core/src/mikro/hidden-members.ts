@@ -38,7 +38,7 @@ function relationOf(em: EntityManager, entity: object, name: string): EntityProp
   return metadataOf(em, entity).properties[name as never] as EntityProperty;
 }
 
-/** Returns the members of a record that MikroORM itself loaded, such as a child's. */
+/** Returns the members of a record that MikroORM itself loaded, for example a child record. */
 function storedKeys(em: EntityManager, entity: object, name: string): readonly unknown[] {
   const stored = em.getUnitOfWork().getOriginalEntityData(entity) as Readonly<Record<string, unknown>> | undefined;
   const keys = stored?.[name];

@@ -2,7 +2,7 @@ import type { Connection, MikroORM } from '@mikro-orm/core';
 import type { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
-/** The part of a connection in pg's pool that is needed. */
+/** The parts of pg's pool and of its connections that are needed. */
 export interface PooledClient extends EventEmitter {
   release: (this: void, error?: Error) => void;
 }

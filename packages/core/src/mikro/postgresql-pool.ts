@@ -62,7 +62,7 @@ const ENDS_CONNECTION = /^(?:08|25P0[34]|57P|58|F0|XX)/;
 /** Reports whether a connection can continue after an error: the server rejected one statement, with severity ERROR. */
 function survives(error: Error): boolean {
   const { code, severity } = error as { readonly code?: unknown; readonly severity?: unknown };
-  // Other severities may be in the server's language. The codes above cover FATAL and PANIC.
+  // The server may translate the severity. The codes above also cover a translated FATAL or PANIC.
   if (typeof severity !== 'string' || severity === 'FATAL' || severity === 'PANIC') return false;
   return typeof code === 'string' && !ENDS_CONNECTION.test(code);
 }

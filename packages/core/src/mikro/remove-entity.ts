@@ -3,7 +3,7 @@ import { metadataOf } from './entities.ts';
 
 /**
  * Makes the next flush delete an entity. If a many-to-many relation has no pivot table, MikroORM requires every
- * referring entity to be loaded. Here the database removes the references (`MongoExtension`).
+ * referring entity to be loaded. This avoids that: `MongoExtension` removes the references in the database.
  */
 export function removeEntity(em: EntityManager, entity: object): void {
   if (!em.getPlatform().usesPivotTable()) {

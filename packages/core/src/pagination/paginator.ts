@@ -16,7 +16,7 @@ export interface PaginatorOptions {
   readonly path?: string | undefined;
   /** The number of records on a page if the request gives no size. Default: the paginator's own, 10. */
   readonly pageSize?: number | undefined;
-  /** The most records on a page, whatever size a request sends. Default: the paginator's own, 100. */
+  /** The most records on a page. Larger requested sizes become this size. Default: the paginator's own, 100. */
   readonly maxPageSize?: number | undefined;
   /** How all records of a list are counted: `exact`, `estimated` or `none`. Default: the paginator's own, exact. */
   readonly count?: Counting | undefined;
@@ -26,7 +26,7 @@ export interface PaginatorOptions {
   readonly secret?: string | Uint8Array | undefined;
 }
 
-/** The class of a paginator, as a view names it. Each view gets its own instance at registration. */
+/** The class of a paginator, as a view names it. Each view creates one instance at registration. */
 export type PaginatorClass = new (options: PaginatorOptions) => Paginator;
 
 /** The sizes of a view's pages, in records. */

@@ -299,7 +299,7 @@ export class QuerySet<Entity extends object> {
   }
 }
 
-/** Makes the error for a query set that is sliced where another slice would replace its slice. */
+/** Makes the error for a sliced query set in a place that would replace its slice. */
 export function slicedError(view: string, what: string, who: string): ImproperlyConfigured {
   return new ImproperlyConfigured(`${view}: ${what} must not be sliced: ${who} would drop the slice`);
 }

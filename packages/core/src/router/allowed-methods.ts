@@ -14,7 +14,7 @@ export function sendAllowed(reply: FastifyReply, allowed: readonly string[]): Fa
   return reply.code(204).header('allow', allowed.join(', ')).send();
 }
 
-/** Returns the path of a URL as it stands in the request line. */
+/** Returns the path of a URL, not decoded. */
 export function pathOf(url: string): string {
   const end = url.search(/[?#]/);
   return end === -1 ? url : url.slice(0, end);

@@ -39,7 +39,7 @@ export function optionsRoute(app: FastifyInstance, { path, pattern }: Place): Ro
     // Not an operation in documents.
     schema: { hide: true } as FastifySchema,
     config: { public: true, identifies: true },
-    // Before the body is read, because it does not matter.
+    // Answered before the body is read, because the body does not matter.
     onRequest: async (request, reply) => {
       // A sender with a bad token is anonymous.
       const { challenge } = request;
@@ -67,8 +67,8 @@ export function optionsRoute(app: FastifyInstance, { path, pattern }: Place): Ro
 
 /**
  * Makes the registration of an application's OPTIONS route fail if it comes after the router's. The message explains
- * the mistake better than Fastify's error about a duplicate route. Fastify cannot replace a route. Only the paths of
- * views are checked.
+ * the mistake better than Fastify's error about a duplicate route. Fastify cannot remove routes, nor add any after the
+ * start. Only the paths of views are checked.
  *
  * @throws ImproperlyConfigured from the registration of the route
  */

@@ -36,7 +36,7 @@ import { shareSerializers } from './shared-serializers.ts';
 export interface RouterOptions<Default extends EnvelopeOption = EnvelopeOption> {
   /** The beginning of every path, without slashes at its ends: `api`, `api/v1`. Default: none. */
   readonly prefix?: string;
-  /** The envelope of every view without an `envelope` of its own. A view with `envelope: null` has none. Default: none. */
+  /** The envelope of every view that sets no `envelope`. A view with `envelope: null` has none. Default: none. */
   readonly envelope?: Default;
 }
 

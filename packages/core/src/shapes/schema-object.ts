@@ -35,7 +35,7 @@ export function withProperties(
   return Object.assign(without(schema, ...left), { properties });
 }
 
-/** Copies an object's schema with other properties. Only those that were required before are required. */
+/** Copies an object's schema with other properties. A property stays required only if it was required before. */
 export function withOnly(schema: TObject, properties: TObject['properties']): TObject {
   const required = ((schema.required ?? []) as readonly string[]).filter((name) => name in properties);
   const copy = withProperties(schema, properties, 'required');

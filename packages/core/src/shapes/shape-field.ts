@@ -5,7 +5,7 @@ import type { FieldType } from '../fields/field-kind.ts';
 import { customTypeOf, isList } from '../fields/field-type.ts';
 import { isInlineEmbeddable, isToMany, isToOne, targetOf } from '../fields/property.ts';
 
-/** One column as a shape sees it: its possible values and its properties. */
+/** One column as a shape sees it: its possible values and its metadata. */
 export interface ShapeField {
   /** The path to the column, `role.name`. */
   readonly name: string;

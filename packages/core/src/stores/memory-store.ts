@@ -33,9 +33,9 @@ const SWEEP_BATCH = 5_000;
 /**
  * A store in the memory of this process. It is exact for one process, and synchronous.
  *
- * Its memory is bounded. If counters (or values) would need more than their share, those that expire soonest are dropped first. The client
- * of a dropped counter starts again from zero; a dropped value counts as expired. Expired entries are removed when new ones come, and by a
- * timer that does not keep the process alive.
+ * Its memory is bounded. If counters (or values) exceed their share, those that expire soonest are dropped first. The
+ * client of a dropped counter starts again from zero; a dropped value counts as expired. Expired entries are removed
+ * when new ones come, and by a timer that does not keep the process alive.
  *
  * Throws ImproperlyConfigured for an unknown or wrong option.
  *

@@ -72,9 +72,14 @@ interface Parts<Entity extends object, Output extends object> {
 }
 
 /**
- * The five operations on the records of one entity. Extend `ModelViewSet(Entity, options)` and override the hook of the step that you want
- * to change: which records exist (`getQueryset`), how a list is filtered (`filterQueryset`), how a record is found (`getObject`), what a
- * write does (`performCreate`, `performUpdate`, `performDestroy`), and what a response shows of a record (`represent`).
+ * The five operations on the records of one entity. Extend `ModelViewSet(Entity, options)` and override the hook of the
+ * step that you want to change:
+ *
+ * - `getQueryset`: which records exist
+ * - `filterQueryset`: how a list is filtered
+ * - `getObject`: how a record is found
+ * - `performCreate`, `performUpdate`, `performDestroy`: what a write does
+ * - `represent`: what a response shows of a record
  */
 export abstract class ModelViewSetBase<
   Entity extends object = object,
@@ -201,7 +206,7 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Handles POST of an array on the collection, if the option `bulk` allows it. All records are created or none. An
+   * Handles POST of an array on the collection, if the option `bulk` allows it. Creates all records or none. An
    * overridden `performCreate` runs for each record.
    */
   createMany(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['create'][]> {
@@ -210,14 +215,14 @@ export abstract class ModelViewSetBase<
 
   /**
    * Handles PATCH of an array on the collection, if the option `bulk` allows it. Each object contains the key of the
-   * record to change. All records are changed or none. An overridden `performUpdate` runs for each record.
+   * record to change. Changes all records or none. An overridden `performUpdate` runs for each record.
    */
   updateMany(request: FastifyRequest, _reply: FastifyReply): Promise<Types['answers']['update'][]> {
     return this.#parts.bulk.update(request);
   }
 
   /**
-   * Handles `DELETE …?pk=1,2,3` on the collection, if the option `bulk` allows it. All records are deleted or none. An
+   * Handles `DELETE …?pk=1,2,3` on the collection, if the option `bulk` allows it. Deletes all records or none. An
    * overridden `performDestroy` runs for each record.
    */
   destroyMany(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -267,9 +272,9 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Returns the requested page of a query set, in the read shape of lists. Use it in actions that list. Records outside
-   * the permissions' scope, or of another parent than the path's, are always left out. A paginator with `links` needs
-   * the reply.
+   * Returns the requested page of a query set, in the read shape of lists. Use it in actions that list. It always
+   * leaves out records outside the permissions' scope, or of another parent than the path's. A paginator with `links`
+   * needs the reply.
    */
   async paginate(
     request: FastifyRequest,
@@ -292,7 +297,7 @@ export abstract class ModelViewSetBase<
 
   /**
    * Returns the records of a query set in the read shape of lists. If you pass the request, `readShapeFor` chooses the
-   * shape, and records outside the permissions' scope are left out, as in `paginate`.
+   * shape. Records outside the permissions' scope are then left out, as in `paginate`.
    */
   rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Types['answers']['list'][]> {
     if (isPromise(queryset)) return queryset.then((found) => this.rows(found, request));
@@ -326,15 +331,16 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Returns an entity in the read shape. The to-one relations that the shape reads must be loaded. If you pass the
-   * request, related records (`many()`, `exists()`, `count()`) are read after the handler has returned, for all
-   * entities at once. Until then, reading one of these fields throws an error; `loadRelated` reads them earlier. The
-   * shape is the one of the response; in an action, the shape of `retrieve`. `operation` selects another shape.
+   * Returns an entity in the read shape. The to-one relations that the shape reads must be loaded. Override it to build
+   * responses from entities, with their methods and getters. Your override then serves list, retrieve, create and
+   * update, and every record is read as an entity of `request.em`, by the same statement. Without an override, no
+   * entities are made. Only the fields of the read shape are sent. For a single field that is not a column,
+   * `computed()` costs less.
    *
-   * Override it to build responses from entities, with their methods and getters. Your override then serves list,
-   * retrieve, create and update. Every record is read as an entity of `request.em`, by the same statement. Without an
-   * override, no entities are made. Only the fields of the read shape are sent. For a single field that is not a
-   * column, `computed()` costs less.
+   * If you pass the request, related records (`many()`, `exists()`, `count()`) are read after the handler has returned,
+   * for all entities at once. Until then, reading one of these fields throws an error; `loadRelated` reads them
+   * earlier. The shape is the one of the response; in an action, the shape of `retrieve`. `operation` selects another
+   * shape.
    *
    * @example
    * override represent(product: Product) {
@@ -352,8 +358,8 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Chooses the read shape of a response, by its name in the option `read`. Undefined chooses the shape of the
-   * operation. It is called once for each request, after the permissions. An unknown name gives 500. Default:
+   * Chooses the read shape of a response, by its name in the option `read`. Return undefined for the shape of the
+   * operation. The library calls it once for each request, after the permissions. An unknown name gives 500. Default:
    * undefined.
    *
    * @example
@@ -370,9 +376,9 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Chooses the write shape of a body, by its name in the option `write`. Undefined chooses the shape of the operation.
-   * It is called once for each request, after the permissions and before the body is read. An unknown name gives 500.
-   * Default: undefined.
+   * Chooses the write shape of a body, by its name in the option `write`. Return undefined for the shape of the
+   * operation. The library calls it once for each request, after the permissions and before it reads the body. An
+   * unknown name gives 500. Default: undefined.
    *
    * @example
    * class ProductViewSet extends ModelViewSet(Product, {
@@ -520,7 +526,7 @@ export abstract class ModelViewSetBase<
   #stream(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { send } = this.#resource.livePlugin!;
     if (request.reader.isInTransaction()) {
-      // A transaction-local setting of a hook, such as the user of row-level security, would be lost.
+      // The stream would lose settings of the transaction, such as the user of row-level security.
       throw new ImproperlyConfigured(
         `${this.name}: a live list outlasts the transaction that a hook has begun for its request, so it cannot be sent`,
       );

@@ -138,7 +138,7 @@ export interface ModelViewSetClass<Entity extends object, Options> {
 
 /**
  * The type of the parameter `options`. The compiler infers `Options` from the first branch, and checks the argument
- * against the second one. A wrong option is then an error at its own place, with a short message. The view keeps the
+ * against the second one. A wrong option is then an error at that option, with a short message. The view keeps the
  * types of its other options.
  */
 type CheckedOptions<Entity extends object, Options> = unknown extends Options

@@ -74,7 +74,7 @@ export abstract class ViewSet implements PermissionView {
     return this.constructor.name;
   }
 
-  /** Returns the operation or action that a request asks for: `list`, `retrieve`, `featured`, … */
+  /** Returns the name of the request's operation or action: `list`, `retrieve`, `featured`, … */
   getAction(request: FastifyRequest): string {
     return request.routeOptions.config.viewset?.action ?? '';
   }

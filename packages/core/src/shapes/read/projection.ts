@@ -32,8 +32,8 @@ type Read<Output> = (values: readonly unknown[], children?: Children, request?: 
 
 /**
  * Compiles the function that reads records from rows and from entities. Both use the same object literal, so their
- * results cannot differ. The code is generated as source text, like TypeBox's validators and the serializers: a list
- * spends most of its own time here, and a literal is the fastest way to make an object.
+ * results cannot differ. The code is generated as source text, like TypeBox's validators and the serializers. A list
+ * spends most of its time in this code, and a literal is the fastest way to make an object.
  *
  * @param shown the fields of each record, or the single value to show of it
  */

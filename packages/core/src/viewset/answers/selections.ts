@@ -18,7 +18,7 @@ export interface Selection {
   readonly expand: readonly string[];
   /** The only fields to send, in the order of the shape; undefined: all. */
   readonly fields: readonly string[] | undefined;
-  /** Equal selections have equal texts, whatever the order of names in the request. */
+  /** Equal selections have equal texts, in any order of names. */
   readonly text: string;
 }
 

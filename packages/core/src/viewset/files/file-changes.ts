@@ -48,7 +48,7 @@ export class FileChanges {
   /** The files that nothing refers to after a transaction is committed. */
   readonly #obsolete = new WeakMap<TransactionEnd, KeptFile[]>();
   readonly #found = new WeakMap<ChangeSet<object>, readonly KeptFile[]>();
-  /** The changes and deletions whose files were already searched. */
+  /** The changes and deletions that were already searched for files. */
   readonly #seen = new WeakSet<ChangeSet<object>>();
   /** The stored values of changed records, from the database. */
   readonly #stored = new WeakMap<ChangeSet<object>, Values | undefined>();

@@ -11,7 +11,8 @@ import { isShape } from '../request/named-shapes.ts';
 import { type Operation, operationsOf } from '../request/operation.ts';
 
 /**
- * Returns the path of a file's route below its record. Links always use it, whatever paths a router makes from names.
+ * Returns the path of a file's route below its record. Links always use it, even if a router makes other paths from
+ * names.
  */
 export function filePath(field: string): string {
   return kebabCase(field);

@@ -159,7 +159,7 @@ export class ShapeChoice<Operation extends string, Declared, Made> {
     return [...new Set([this.usual[operation], ...this.#others[operation].values()])];
   }
 
-  /** Asks the view which shape a request gets for an operation. */
+  /** Asks the view for the shape of a request and an operation. */
   choose(request: FastifyRequest, operation: Operation): Made {
     const { owner, choose } = this.#hook;
     const name = choose && atOnce(choose(request, operation), () => owner);

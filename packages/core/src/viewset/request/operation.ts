@@ -22,8 +22,8 @@ export function byName<Name extends string, Value>(
 }
 
 /**
- * Returns the operations of a view of an entity: those of its option, or every operation that its shapes allow. A
- * singleton creates and deletes its record only if its option says so, because most are made by other means, such as a
+ * Returns the operations of a view of an entity: its option, or every operation that its shapes allow. A singleton
+ * creates and deletes its record only if its option says so. Most singletons are created by other means, such as a
  * registration.
  */
 export function operationsOf(options: {

@@ -1,8 +1,8 @@
 import { type ErrorDetail, HttpError } from '../../errors.ts';
 
 /**
- * Makes an error whose details point into the body as it was sent. Hooks and the library see the body without its
- * envelope. The thrown error is not changed, because an application may throw one object several times.
+ * Makes an error whose details point into the body with its envelope. Hooks and the library see the body without it.
+ * The thrown error is not changed, because an application may throw one object several times.
  *
  * @param path the JSON pointer to the body without its envelope
  */

@@ -56,10 +56,7 @@ export function requestFor(
   }) as FastifyRequest;
 }
 
-/**
- * Makes an isolated copy of a request. Whatever it reads, such as entities in its manager, does not reach the original
- * request.
- */
+/** Makes an isolated copy of a request. Its reads, and entities in its manager, do not reach the original request. */
 export function requestApart(request: FastifyRequest): FastifyRequest {
   const outer = stateOf(request);
   const state = Object.create(outer, { em: { value: outer.em?.fork(), writable: true } }) as RequestState;

@@ -46,7 +46,6 @@ function admit(request: FastifyRequest, grant: PermissionGrant): void {
   stateOf(request).grant = grant;
 }
 
-/** The parameters of a path by name. */
 type Params = Readonly<Record<string, string>>;
 
 /**

@@ -38,8 +38,8 @@ interface AskedParent {
 }
 
 /**
- * The parent of a nested view. The parent's view is asked as if the request were a GET on the parent record. If it
- * would not show the parent, the parent and everything below it give 404.
+ * The parent of a nested view. The parent's view decides, as for a GET of the parent record. If it would not show the
+ * parent, the parent and everything below it give 404.
  */
 export class Parent {
   readonly definition: ParentDefinition;

@@ -14,7 +14,7 @@ import { SharedLookUps } from '../request/shared-look-ups.ts';
 import { type AskedPlan, type RecordView, refuses } from './shown-view.ts';
 import type { VisibleRecords } from './visible-records.ts';
 
-/** The operations by which clients read records. */
+/** The operations that return records to clients. */
 const READS = ['retrieve', 'list'] as const;
 
 /** The part of a view that decides which records it shows. */
@@ -35,8 +35,8 @@ export interface ShowingDefinition extends ParentDefinition {
 }
 
 /**
- * The records that a view would show to a request. Nested views, views whose bodies refer to the records, routes of
- * files, and OPTIONS ask for them. If the view overrides a read operation, the override is called.
+ * The records that a view would show to a request. Callers are nested views, views whose bodies refer to the records,
+ * routes of files, and OPTIONS. If the view overrides a read operation, the override is called.
  */
 export class ShownRecords<Entity extends object> implements RecordView<ShowingDefinition> {
   readonly view: ShowingView<Entity>;

@@ -16,7 +16,7 @@ import type { SoftDelete } from './soft-delete.ts';
 /** The key of the property that gives other views access to a view's records. */
 export const SHOWS: unique symbol = Symbol('viewset.shows');
 
-/** The records that a view would show to a request, for callers other than its own routes. */
+/** The records that a view would show to a request, for use outside its routes. */
 export interface RecordView<Definition extends ShownDefinition> {
   readonly view: PermissionView;
   readonly definition: Definition;
@@ -45,7 +45,7 @@ export interface AskedPlan {
   readonly detail: boolean;
 }
 
-/** The resolved declarations of a view that other views may ask. */
+/** The resolved declarations of a view that other views use. */
 export interface ShownDefinition {
   readonly meta: EntityMetadata;
   readonly permissions: readonly Permission[];
@@ -67,9 +67,8 @@ interface ShownRequest {
 }
 
 /**
- * A view that other views ask which records it would show to a request by GET. Nested views ask their parent's view.
- * Views whose bodies refer to records ask the view of those records. Records that the view would not show count as
- * missing.
+ * Reports which records a view would show to a request by GET. Nested views use it for their parent's view, and views
+ * whose bodies refer to records for the view of those records. Records that the view would not show count as missing.
  */
 export class ShownView<Definition extends ShownDefinition = ShownDefinition> {
   readonly #records: RecordView<Definition>;
