@@ -19,8 +19,8 @@ export interface SealPurpose {
 
 /**
  * Encrypts texts that clients keep and send back: base64url of an IV, the tag and the ciphertext of AES-256-GCM. The
- * tag also covers the basis, a text that names the context of the sealed text, so that it is not valid in another
- * context. Random 96-bit IVs are safe for 2^32 texts of one secret (NIST SP 800-38D, section 8.3).
+ * tag also covers the basis, a text that names the context. So a sealed text is not valid in another context. Random
+ * 96-bit IVs are safe for 2^32 texts of one secret (NIST SP 800-38D, section 8.3).
  */
 export class TextSeal {
   readonly #key: Uint8Array;

@@ -88,8 +88,7 @@ function kind(
 }
 
 /**
- * Everything that depends on the kind of a field, except the rules of bodies and the values of drivers, which belong to
- * upper layers.
+ * Everything that depends on the kind of a field. The rules of bodies and the values of drivers belong to upper layers.
  */
 export const FIELD_KINDS: Readonly<Record<FieldKind, KindOfField>> = {
   string: kind({

@@ -2,9 +2,13 @@ import type { FieldType } from './field-kind.ts';
 import { FIELD_KINDS } from './field-kinds.ts';
 
 /**
- * Reads the value of a text in a URL: a number for `integer` and `number`, a BigInt for `bigint`, the text itself for
- * `decimal`, `date`, `time` and `uuid` (which keeps them exact), a Date for `datetime`, or a PreciseDate if it has
- * microseconds.
+ * Reads the value of a text in a URL:
+ *
+ * - `integer`, `number`: a number
+ * - `bigint`: a BigInt
+ * - `decimal`, `date`, `time`, `uuid`: the text itself, which keeps them exact
+ * - `datetime`: a Date, or a PreciseDate if it has microseconds
+ *
  * @throws FieldValueError if the text does not fit the type
  * @example
  * parseFieldText({ kind: 'integer' }, '12');    // 12

@@ -19,8 +19,8 @@ export function fileProperties({ root }: EntityMetadata): readonly EntityPropert
 }
 
 /**
- * Finds the entities whose deletion makes the database delete records with files (`on delete cascade`), at any level,
- * with the relations that cascade.
+ * Finds the entities whose deletion also makes the database delete records with files (`on delete cascade`), at any
+ * level. Returns the cascading relations of each entity.
  */
 export function cascadesToFiles(
   entities: Iterable<EntityMetadata>,

@@ -13,7 +13,7 @@ const OPTION_NAMES: readonly (keyof HealthRegistryOptions)[] = ['cacheMs'];
 
 /**
  * The checks of an application. They run in parallel, each with its own time limit. Concurrent requests share a result,
- * and it is reused for `cacheMs`, so requests to the health routes put no load on the stores.
+ * and it is reused for `cacheMs`. So requests to the health routes put no load on the stores.
  *
  * @example
  * const health = new HealthRegistry();

@@ -6,8 +6,8 @@ type Serialize = ReturnType<SerializerCompiler>;
 
 /**
  * Shares one serializer between the routes of a scope that have the same schema object. A view sends one shape from
- * most of its routes, and Fastify would compile it again for each route, and for HEAD of each GET. A serializer is
- * compiled for its first response, so an application with hundreds of views starts without generating code for each.
+ * most of its routes. Fastify would compile it again for each route, and for HEAD of each GET. A serializer is compiled
+ * for its first response, so an application with hundreds of views starts without generating code for each.
  *
  * The first route is left to Fastify, which makes the scope's compiler for it. If the application has set a compiler,
  * it is called for every route, because it may depend on the method and path.

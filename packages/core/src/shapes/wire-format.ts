@@ -21,8 +21,8 @@ export function writeSchema(field: ShapeField, blank: boolean): TSchema {
 }
 
 /**
- * Makes one schema of several types (`['string', 'null']`) for a nullable value, because the members of a union would
- * have to be tried.
+ * Makes one schema of several types (`['string', 'null']`) for a nullable value. A serializer would have to try the
+ * members of a union.
  */
 function schemaOf(field: ShapeField, constraints: object): TSchema {
   const { type, nullable, custom, list } = field;

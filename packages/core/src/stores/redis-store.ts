@@ -16,8 +16,8 @@ const RULES: Readonly<Record<keyof RedisStoreOptions, OptionRule>> = {
   timeoutMs: ['a number of milliseconds', (value) => (value as number) > 0 && (value as number) < 2 ** 31],
 };
 /**
- * How much longer than its window a counter is kept, in milliseconds, so that rounded expiry never drops a hit that
- * still counts.
+ * How much longer than its window a counter is kept, in milliseconds. Rounded expiry then never drops a hit that still
+ * counts.
  */
 const SLACK_MS = 1000;
 

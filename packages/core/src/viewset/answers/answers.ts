@@ -128,7 +128,7 @@ export class Answers {
   }
 
   /**
-   * Makes a record from an entity, in the answer that is being made, else in the request's answer, else in the default
+   * Makes a record from an entity. It uses the answer that is being made, else the request's answer, else the default
    * of `retrieve`. With a request, related records that are not loaded are read after the handler has returned.
    */
   readEntity(entity: object, request: FastifyRequest | undefined, operation?: AnsweringOperation): object {

@@ -115,7 +115,7 @@ export class Customized {
 
   /**
    * The only place that reads the source text of a function. An ORM without transactions must know at startup whether
-   * an override calls `super`, and there is no other way to know it before the call.
+   * an override calls `super`. There is no other way to know it before the call.
    */
   #reaches(method: Hook): boolean {
     const goesOn = new RegExp(`\\bsuper\\s*(?:\\.\\s*${method}\\b|\\[\\s*['"]${method}['"])`);
