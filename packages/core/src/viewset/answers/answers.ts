@@ -53,8 +53,8 @@ export class Answers {
   /** True if all requests have the same answer. */
   readonly isOne: boolean;
   /**
-   * The operation whose answer determines a record's tag: `retrieve`, or `update` if the view does not offer
-   * `retrieve`. Undefined if no operation shows that answer, because a client could then guess hidden fields from the
+   * The operation whose answer determines a record's tag: `retrieve` if the view offers it or has only one answer, else
+   * `update`. Undefined if no operation shows that answer, because a client could then guess hidden fields from the
    * tag.
    */
   readonly taggedBy: 'retrieve' | 'update' | undefined;
