@@ -1,6 +1,6 @@
 /**
- * Chooses the media type that an `Accept` header prefers (RFC 9110, section 12.5.1), of those on offer. It is the first of several that are
- * equally preferred, and the first of all if none is accepted.
+ * Chooses the offered media type that an `Accept` header prefers (RFC 9110, section 12.5.1). Of several with equal
+ * preference, returns the first. If none is accepted, returns the first of all.
  *
  * @example
  * acceptedType('text/csv;q=0.9, application/*', ['application/json', 'text/csv']);   // 'application/json'
@@ -28,14 +28,14 @@ interface MediaRange {
   readonly quality: number;
 }
 
-/** Reads one range of an Accept header. One whose quality is none counts as not accepted: RFC 9110, 12.4.2. */
+/** Reads one range of an Accept header. A malformed quality counts as not accepted: RFC 9110, 12.4.2. */
 function readRange(text: string): MediaRange {
   const [type = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
   const given = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? '1';
   return { type, quality: /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(given) ? Number(given) : 0 };
 }
 
-/** Returns the quality of a media type: that of the most specific range that has it. */
+/** Returns the quality of a media type: the quality of the most specific range that matches. */
 function qualityOf(type: string, ranges: readonly MediaRange[]): number {
   const candidates = [type, `${type.split('/')[0]}/*`, '*/*'];
   for (const candidate of candidates) {

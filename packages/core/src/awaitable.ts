@@ -1,6 +1,9 @@
 import { errorFrom, ImproperlyConfigured } from './errors.ts';
 
-/** A value, or a promise of it. A value that is known at once is passed on at once, so that nothing waits without a need. */
+/**
+ * A value, or a promise of it. A value that is already known is not wrapped in a promise, so nothing waits without
+ * need.
+ */
 export type Awaitable<Value> = Value | Promise<Value>;
 
 export function isPromise<Value>(value: Awaitable<Value>): value is Promise<Value> {
@@ -8,8 +11,8 @@ export function isPromise<Value>(value: Awaitable<Value>): value is Promise<Valu
 }
 
 /**
- * Calls `step(value)`: now if the value is known, else when its promise is fulfilled. User code may answer with any
- * thenable; the result is a real promise all the same.
+ * Calls `step(value)`: at once if the value is known, else when its promise is fulfilled. User code may return any
+ * thenable; the result is always a real promise.
  *
  * @example
  * const allowed = whenReady(store.hit(key, 10, 1000), (result) => result.allowed);   // a boolean, or a promise of one
@@ -21,7 +24,7 @@ export function whenReady<Value, Result>(
   return isPromise(value) ? Promise.resolve(value).then(step) : step(value);
 }
 
-/** Like `whenReady`, for a value whose making may fail, at once or later: then `failed` is called instead. */
+/** Like `whenReady`, for a value that may fail, at once or later. On failure it calls `failed` instead. */
 export function settle<Value, Result>(
   start: () => Awaitable<Value>,
   succeeded: (value: Value) => Result,
@@ -37,8 +40,8 @@ export function settle<Value, Result>(
 }
 
 /**
- * Returns the answer of user code that must answer at once. Throws ImproperlyConfigured for a promise: it would be taken for
- * an answer, and if it fails, nobody would hear of it and the process would end.
+ * Returns the result of user code that must be synchronous. Throws ImproperlyConfigured for a promise: it would count
+ * as a result, and its rejection would be unhandled and end the process.
  */
 export function atOnce<Value>(answer: Value, who: () => string): Value {
   if (!isPromise(answer)) return answer;
@@ -46,7 +49,7 @@ export function atOnce<Value>(answer: Value, who: () => string): Value {
   throw new ImproperlyConfigured(`${who()} must be synchronous, but it returned a promise`);
 }
 
-/** Makes a step that fails by another error, which `change` makes of the one that was thrown and of what the step was given. */
+/** Makes a step that throws another error: `change` makes it from the thrown error and the step's arguments. */
 export function withError<Arguments extends readonly unknown[], Result>(
   step: (...given: Arguments) => Awaitable<Result>,
   change: (error: unknown, given: Arguments) => unknown,
@@ -61,14 +64,15 @@ export function withError<Arguments extends readonly unknown[], Result>(
     );
 }
 
-/** Reads the yes or no of user code: only true is a yes, whatever else comes is a no. */
+/** Reads a yes or no from user code: only `true` is a yes. */
 export function isYes(answer: unknown): answer is true {
   return answer === true;
 }
 
 /**
- * Runs the work of a hook that has a callback, and calls `done` once: with nothing if the work succeeds, with an error if
- * it throws or rejects. Fastify takes `done(undefined)` for success, so nothing else may hand a thrown value to it.
+ * Runs the work of a callback hook, and calls `done` once: with nothing if the work succeeds, with an error if it
+ * throws or rejects. Fastify takes `done(undefined)` for success, so thrown values must only reach it through this
+ * function.
  */
 export function runHook(work: () => Awaitable<void>, done: (error?: Error) => void): void {
   let pending: Awaitable<void>;

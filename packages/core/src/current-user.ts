@@ -26,11 +26,11 @@ type OnlyUser<Declared> = [Declared] extends [never]
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The user who is logged in; null when nobody is. Set by the authentication plugin before any permission is asked. */
+    /** The logged-in user, or null. The authentication plugin sets it before permissions are checked. */
     user: CurrentUser | null;
     /**
-     * The challenge of a 401 of this request, `WWW-Authenticate`, if it is more than `Bearer`; null if it is not. Set by the
-     * authentication plugin when it let a bad token count as none.
+     * The `WWW-Authenticate` challenge of a 401 of this request, if it is more than `Bearer`; else null. The
+     * authentication plugin sets it when it treats a bad token as no token.
      */
     challenge: string | null;
   }
@@ -42,7 +42,7 @@ declare module 'fastify' {
  */
 export type AuthenticatedRequest = FastifyRequest & { user: NonNullable<FastifyRequest['user']> };
 
-/** Holds the user of a request whom the application keeps elsewhere, see the plugin's option `user`. */
+/** The user of a request, if the application keeps it elsewhere; see the plugin's option `user`. */
 export const USER_SOURCE: unique symbol = Symbol('viewset.user');
 
 /**
@@ -91,7 +91,10 @@ export function withUser<User extends AnyUser>(): UserFunctions<User> {
   return { getCurrentUser, requireUser } as unknown as UserFunctions<User>;
 }
 
-/** Returns a user, or null for what is nobody: a list too, since a look-up that found nothing may answer with an empty one. */
+/**
+ * Returns a user, or null for any other value. A list also counts as no user, because a look-up without a match may
+ * return an empty list.
+ */
 export function asUser(user: unknown): CurrentUser | null {
   return typeof user === 'object' && !Array.isArray(user) ? (user as CurrentUser | null) : null;
 }

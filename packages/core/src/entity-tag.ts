@@ -1,20 +1,20 @@
 import { createHash, createHmac, hkdfSync } from 'node:crypto';
 
-/** 128 bits of SHA-256, which no two contents share by chance, in base64url. */
+/** 128 bits of SHA-256 in base64url, so that two contents never share a tag by chance. */
 const TAG_LENGTH = 22;
 const KEY_BYTES = 32;
 
-/** The tags of one header that are read. Clients send one; a list that is longer guesses. */
+/** The most tags of a header that are read. Clients send one; a longer list is guessing. */
 const MAX_TAGS = 20;
 
-/** One of a list. Those behind something that is no entity tag are not read. */
+/** One tag of a list. Reading stops at the first text that is not an entity tag. */
 const ENTITY_TAG = /[ \t,]*(W\/)?"([\u{21}\u{23}-\u{7e}\u{80}-\u{ff}]*)"[ \t]*(?:,|$)/guy;
 
 /** Makes the entity tag of a text. */
 export type TagOf = (text: string) => string;
 
 /**
- * Makes the strong entity tag of a text that everybody may read (RFC 9110, section 8.8.3): the same for the same text alone, in every
+ * Makes the strong entity tag of a public text (RFC 9110, section 8.8.3). Only equal texts have equal tags, in every
  * process.
  *
  * @example
@@ -23,10 +23,10 @@ export type TagOf = (text: string) => string;
 export const entityTag: TagOf = (text) => quoted(createHash('sha256').update(text).digest('base64url'));
 
 /**
- * Returns the function that makes the tags of records. Whoever does not know the secret cannot compute the tag of a record that they only
- * guess. Without a secret the tags are plain hashes.
+ * Returns the function that makes the tags of records. Without the secret, nobody can compute the tag of a guessed
+ * record. If there is no secret, the tags are plain hashes.
  *
- * @param secret the same in every process; a key of its own is derived from it
+ * @param secret the same in every process; a separate key is derived from it
  */
 export function tagsBy(secret: string | undefined): TagOf {
   if (secret === undefined) return entityTag;
@@ -38,19 +38,19 @@ function quoted(digest: string): string {
   return `"${digest.slice(0, TAG_LENGTH)}"`;
 }
 
-/** Tells if an `If-Match` or `If-None-Match` names the tag of whatever exists. */
+/** Reports whether an `If-Match` or `If-None-Match` is `*`, which matches any existing resource. */
 export function namesAny(header: string): boolean {
   return header.trim() === '*';
 }
 
-/** Ways to compare entity tags (RFC 9110, section 8.8.3.2): by the strong one a weak tag names nothing. */
+/** How to compare entity tags (RFC 9110, section 8.8.3.2). In a strong comparison a weak tag never matches. */
 export type TagComparison = 'strong' | 'weak';
 
 /**
- * Tells if an `If-Match` or `If-None-Match` names a tag: `*` names any that exists. `If-Match` compares strongly,
- * `If-None-Match` weakly.
+ * Reports whether an `If-Match` or `If-None-Match` matches a tag; `*` matches any that exists. `If-Match` compares
+ * strongly, `If-None-Match` weakly.
  *
- * @param tag undefined: that of an answer without one, which `*` alone names
+ * @param tag undefined for a response without a tag, which only `*` matches
  */
 export function namesTag(header: string, tag: string | undefined, comparison: TagComparison): boolean {
   return namesAny(header) || tagsIn(header, comparison).some((opaque) => `"${opaque}"` === tag);

@@ -68,11 +68,11 @@ export interface ErrorFormatOptions {
   readonly errorSchema?: TSchema | undefined;
 }
 
-/** An error as it is sent. */
+/** An error in the form in which it is sent. */
 export interface WrittenError {
   /** The status of the error itself. */
   readonly statusCode: number;
-  /** The status of the answer. */
+  /** The status of the response. */
   readonly status: number;
   readonly headers: HttpError['headers'];
   readonly body: object;
@@ -80,7 +80,7 @@ export interface WrittenError {
 
 const usual: FormatError = (error) => ({ body: error.toBody() });
 
-/** Writes every error of an application, and tells documents what it writes. */
+/** Formats every error of an application, and describes the format for documents. */
 export class ErrorFormat {
   /** The schema of every body. */
   readonly schema: TSchema;
@@ -93,9 +93,10 @@ export class ErrorFormat {
   }
 
   /**
-   * Writes an error. If the format fails, writes an internal error in its place, in the usual format if the format fails for that too.
+   * Formats an error. If the format fails, formats an internal error instead. If that fails too, uses the default
+   * format.
    *
-   * @param log is told why the format has failed
+   * @param log logs why the format has failed
    */
   write(error: HttpError, request: FastifyRequest | undefined, log: FastifyBaseLogger): WrittenError {
     try {
@@ -111,7 +112,7 @@ export class ErrorFormat {
     }
   }
 
-  /** Lists the statuses that answers to errors of a status have. */
+  /** Lists the response statuses of errors with this status. */
   statusesFor(status: number): readonly number[] {
     const statuses = (SAMPLES[status] ?? []).map((sample) => {
       try {
@@ -139,7 +140,7 @@ export class ErrorFormat {
 
 const DETAILS = [{ in: 'body', path: '/name', message: 'is required' }] as const;
 
-/** An error of each kind by its status. */
+/** An error of each kind, by status. */
 const SAMPLES: Readonly<Record<number, readonly HttpError[]>> = {
   400: [new ParseError(), new InvalidUsage('Invalid body: name is required', { details: DETAILS })],
   401: [new Unauthorized()],

@@ -1,4 +1,4 @@
-/** One wrong field of a request: the part of the request, a JSON pointer to the field, and what was expected. */
+/** One wrong field of a request: the part of the request, a JSON pointer to the field, and the problem. */
 export interface ErrorDetail {
   readonly in: 'body' | 'query' | 'params';
   readonly path: string;
@@ -60,7 +60,7 @@ export class HttpError extends Error {
   }
 }
 
-/** Makes the class of an error that has one status and code, and a message for want of another. */
+/** Makes an error class with one status and code, and a default message. */
 function errorClass(
   statusCode: number,
   code: string,
@@ -119,7 +119,7 @@ export class PreconditionFailed extends errorClass(
 /** 413: the body is larger than the route's `bodyLimit`. */
 export class PayloadTooLarge extends errorClass(413, 'payload_too_large', 'The request body is too large') {}
 
-/** 414: the URL, or one of its path parameters, is longer than the server takes. */
+/** 414: the URL, or one of its path parameters, is longer than the server accepts. */
 export class UriTooLong extends errorClass(414, 'uri_too_long', 'The URL is too long') {}
 
 /** 415: the route does not read the media type of the body. */
@@ -150,7 +150,7 @@ export class TooManyRequests extends HttpError {
   }
 }
 
-/** 431: the header section is larger than the server takes. */
+/** 431: the header section is larger than the server accepts. */
 export class HeadersTooLarge extends errorClass(431, 'headers_too_large', 'The request headers are too large') {}
 
 /** 500: a fault of the server. The log has the cause under the request's id. The response never has it. */
@@ -175,9 +175,8 @@ export class ImproperlyConfigured extends HttpError {
 }
 
 /**
- * Returns the error for a value that was thrown or rejected with: the object itself, or an InternalError for anything
- * else. `throw undefined` and `Promise.reject()` are failures, and nothing may take them for success; the cause tells the
- * log what came.
+ * Returns the error for a thrown value: the value itself if it is an error, else an InternalError with the value as its
+ * cause. `throw undefined` and `Promise.reject()` are failures, and must never count as success.
  */
 export function errorFrom(thrown: unknown): Error {
   if (typeof thrown === 'object' && thrown !== null) return thrown as Error;
@@ -192,7 +191,10 @@ export class ServiceUnavailable extends errorClass(
   'The service is temporarily unavailable',
 ) {}
 
-/** Returns the status of an error that refuses a request, of the library or of another; undefined for one that is no 4xx. */
+/**
+ * Returns the status of an error that rejects a request, from the library or elsewhere; undefined for an error that is
+ * not a 4xx.
+ */
 export function refusalStatus(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   const { statusCode } = error as { readonly statusCode?: unknown };

@@ -1,12 +1,17 @@
 import { ServiceUnavailable } from './errors.ts';
 
-/** What has been decided of a request while its handler works. A symbol on the request: a WeakMap costs every write. */
+/**
+ * The fate of a request while its handler works. A property with a symbol key, because a WeakMap would slow down every
+ * write.
+ */
 const FATE: unique symbol = Symbol('viewset.fate');
 
 interface Fate {
-  /** True of a request that was answered in its handler's place, or whose client went away: its handler must have no effect. */
+  /**
+   * True if the request was answered without its handler, or its client disconnected: the handler must have no effect.
+   */
   isGivenUp: boolean;
-  /** The ends of the request's transactions, to be called when it is given up. */
+  /** The functions that end the request's transactions, called when it is given up. */
   readonly listeners: Set<() => void>;
 }
 
@@ -18,7 +23,7 @@ function fateOf(request: object): Fate {
   return ((request as Fated)[FATE] ??= { isGivenUp: false, listeners: new Set() });
 }
 
-/** Marks a request as failed, whatever its handler comes to, and ends its transactions. */
+/** Marks a request as failed and ends its transactions. The result of its handler no longer matters. */
 export function giveUp(request: object): void {
   const fate = fateOf(request);
   if (fate.isGivenUp) return;
@@ -30,7 +35,7 @@ export function isGivenUp(request: object): boolean {
   return (request as Fated)[FATE]?.isGivenUp === true;
 }
 
-/** Throws if the request was given up. Asked before a write, and before a transaction is committed. */
+/** Throws if the request was given up. Called before a write, and before a transaction is committed. */
 export function checkNotGivenUp(request: object): void {
   if (isGivenUp(request)) throw tookTooLong();
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps a log from being flooded: of each interval it lets one line a key pass, and `maxKeys` lines altogether, and
- * counts those that it holds back.
+ * Limits the lines of a log: per interval one line for each key, and `maxKeys` lines in all. It counts the dropped
+ * lines.
  *
  * @example
  * const limit = new LineLimit(1000, 100);
@@ -19,7 +19,7 @@ export class LineLimit {
     this.#maxKeys = maxKeys;
   }
 
-  /** Returns undefined for a line that must not be written, else how many were held back since one was written last. */
+  /** Returns undefined if the line must be dropped, else the number of lines dropped since the last one. */
   take(key = ''): number | undefined {
     const now = performance.now();
     if (now >= this.#intervalEndsAt) {

@@ -1,4 +1,4 @@
-/** A map of bounded size that forgets what was not asked for the longest. */
+/** A map of bounded size. It drops the least recently used entry. */
 export class LruMap<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #limit: number;
@@ -9,7 +9,7 @@ export class LruMap<Key, Value> {
 
   get(key: Key): Value | undefined {
     const value = this.#entries.get(key);
-    // Until it is full, there is nothing to forget and no order to keep.
+    // Until the map is full, nothing is dropped and the order does not matter.
     if (value !== undefined && this.#entries.size === this.#limit) this.set(key, value);
     return value;
   }

@@ -1,6 +1,7 @@
 /**
- * Finds the candidate that a misspelt name most likely meant, or undefined if none is close: at most `most` of the name's
- * characters, by default a third and at least two, may have to be inserted, dropped, replaced or swapped with their neighbour.
+ * Finds the candidate that a misspelt name most likely means; undefined if none is close. At most `most` characters may
+ * have to be inserted, dropped, replaced or swapped with their neighbour. Default: a third of the name's characters, at
+ * least two.
  *
  * @example
  * nearest('nmae', ['id', 'name']);   // 'name'
@@ -18,7 +19,7 @@ export function nearest<Candidate extends string>(
     const other = candidate.slice(0, MAX_LENGTH).toLowerCase();
     if (Math.abs(other.length - wanted.length) >= least) continue;
     const distance = editDistance(wanted, other);
-    // Two short words are not "near" if they differ in most of their characters: "page" does not mean "tag", nor "x" "y".
+    // Two short words are not "near" if most of their characters differ: "page" does not mean "tag", nor "x" "y".
     const shares = Math.max(wanted.length, other.length) - distance;
     if (distance >= least || shares < 1 || (distance > 1 && shares <= distance)) continue;
     least = distance;
@@ -27,10 +28,10 @@ export function nearest<Candidate extends string>(
   return best;
 }
 
-/** Names come from clients too: the work is bounded whatever they send. */
+/** Clients send names too, so the work is bounded. */
 const MAX_LENGTH = 64;
 
-/** Optimal string alignment: Levenshtein, and a swap of neighbours counts once. */
+/** Optimal string alignment: Levenshtein distance, with a swap of neighbours as one edit. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);

@@ -23,9 +23,9 @@ export function checkOptionNames(owner: string, given: object, known: readonly s
 }
 
 /**
- * Runs a step of the start, and has the error of a mistake in it begin with its owner.
+ * Runs a step of the startup. If it fails, puts the owner in front of the error's message.
  *
- * @param separator stands between the owner and the message; a space if both make one sentence
+ * @param separator the text between the owner and the message; a space if both form one sentence
  * @example
  * naming('BookViewSet.rate', () => compileValidator(Type.Unsafe({ minLenght: 1 }), 'body'));
  * // ImproperlyConfigured: BookViewSet.rate: The body schema cannot be compiled: …
@@ -39,12 +39,12 @@ export function naming<Result>(owner: string, step: () => Result, separator = ':
   }
 }
 
-/** The words for the values that an option may have, the test of one, and for a list the rule of its items. */
+/** The expected values of an option in words, the test of a value, and for a list the rule of its items. */
 export type OptionRule = readonly [expected: string, fits: (value: unknown) => boolean, items?: OptionRule];
 
 /**
- * Refuses what is no object of options, names that nothing reads, and values that do not fit. An option that is undefined
- * is as if left out; null is a value.
+ * Rejects a value that is not an object of options, unknown names, and values that do not fit. An undefined option
+ * counts as left out; null is a value.
  */
 export function checkOptions<Name extends string>(
   owner: string,
@@ -55,7 +55,7 @@ export function checkOptions<Name extends string>(
   checkValues(owner, given, rules);
 }
 
-/** Refuses values that do not fit, of an object that may have more than options. */
+/** Checks the values of an object that may contain more than options. */
 export function checkValues<Name extends string>(
   owner: string,
   given: { readonly [Option in NoInfer<Name>]?: unknown },
@@ -75,9 +75,9 @@ const isText = (value: unknown): boolean => typeof value === 'string' && value !
 export const isListOf = (value: unknown, isOne: (item: unknown) => boolean): value is unknown[] =>
   Array.isArray(value) && value.every(isOne);
 
-/** A Map would say nothing: its entries are no names. */
+/** Not a Map, whose entries are not properties. */
 export const NAMES: OptionRule = ['an object of names', isPlainRecord];
-/** The rule of an option that is judged elsewhere. */
+/** The rule of an option that is checked elsewhere. */
 export const ANYTHING: OptionRule = ['anything', () => true];
 export const BOOLEAN: OptionRule = ['true or false', (value) => typeof value === 'boolean'];
 export const FUNCTION: OptionRule = ['a function', (value) => typeof value === 'function'];
@@ -99,7 +99,7 @@ export function wrongOption(owner: string, name: string, expected: string, came:
   return new ImproperlyConfigured(`${owner}: option "${name}" must be ${expected}, but ${describe(came)} came`);
 }
 
-/** Says what came, in a message that a programmer reads. */
+/** Describes a value in a message for programmers. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'function') return `the function ${value.name || '(anonymous)'}`;

@@ -9,21 +9,21 @@ export interface ParameterDeclaration {
   readonly name: string;
   readonly schema: TSchema;
   /**
-   * The comparisons that the parameter makes with its value, of which one must hold: `{ field: 'author.name', lookup: 'icontains' }`. For
+   * The comparisons of the parameter. At least one must match: `{ field: 'author.name', lookup: 'icontains' }`. For
    * programs such as generated tests. Default: not known.
    */
   readonly compares?: readonly { readonly field: string; readonly lookup: string }[];
   /** The fields that the parameter can order by, by their names in its value. Default: not known. */
   readonly orders?: Readonly<Record<string, string>>;
-  /** The part of a page that a value chooses. Default: none. */
+  /** The aspect of a page that the parameter sets. Default: none. */
   readonly pages?: 'number' | 'offset' | 'cursor' | 'size';
-  /** The most records on a page, whatever size the value asks for. */
+  /** The most records on a page. Larger requested sizes become this size. */
   readonly maxPageSize?: number;
 }
 
 /**
- * The query string of a request, or the body of a QUERY request, which replaces it. An empty value counts as absent. A NUL character or
- * malformed Unicode is refused, because databases cannot store them.
+ * The query string of a request, or the body of a QUERY request, which replaces it. An empty value counts as absent. A
+ * NUL character or malformed Unicode is rejected, because databases cannot store them.
  *
  * @example
  * // GET /products?name=a&name=b&page=2&search=
@@ -33,15 +33,15 @@ export interface ParameterDeclaration {
  * parameters.one('name');     // throws InvalidUsage: given more than once
  */
 export class QueryParameters {
-  /** The values of the path: the keys of parents, and of a record. */
+  /** The parameters of the path: the keys of parents, and of a record. */
   readonly path: Readonly<Record<string, string>>;
   readonly #values: Readonly<Record<string, unknown>>;
   readonly #json: ReadonlyMap<string, unknown>;
 
   /**
-   * @param values what Fastify parsed: a string for each name, or an array of them if the name came several times
+   * @param values the result of Fastify's parser: a string for each name, or an array of them if the name was repeated
    * @param json the values of names that came as JSON, not as text
-   * @param path what Fastify parsed of the path
+   * @param path the path parameters from Fastify
    */
   constructor(values: unknown, json: ReadonlyMap<string, unknown> = NO_JSON, path: unknown = {}) {
     this.path = path as Readonly<Record<string, string>>;
@@ -60,7 +60,7 @@ export class QueryParameters {
     return new QueryParameters({ [name]: this.#value(name) }, json, this.path);
   }
 
-  /** Tells if a name was sent with a value that is not empty. */
+  /** Reports whether a name was sent with a non-empty value. */
   has(name: string): boolean {
     if (this.#json.has(name)) return true;
     const value = this.#value(name);
@@ -75,7 +75,7 @@ export class QueryParameters {
     return texts.filter((text) => text !== '').map((text) => checkText(name, text));
   }
 
-  /** Returns the value of a name; undefined if it is absent or empty. Throws InvalidUsage if it came several times. */
+  /** Returns the value of a name; undefined if it is absent or empty. Throws InvalidUsage if it is repeated. */
   one(name: string): string | undefined {
     const value = this.#value(name);
     if (value === undefined || value === '') return undefined;
@@ -84,8 +84,9 @@ export class QueryParameters {
   }
 
   /**
-   * Returns the JSON value of a name. In a query string it is parsed from text, in the body of a QUERY request it is taken as it is.
-   * Undefined if the name is absent or empty. Throws InvalidUsage for malformed JSON, and for an object that has a name twice.
+   * Returns the JSON value of a name. In a query string it is parsed from text, in the body of a QUERY request it is
+   * used directly. Undefined if the name is absent or empty. Throws InvalidUsage for malformed JSON, and for an object
+   * with a duplicate name.
    *
    * @example
    * // GET /places?near={"lat":1,"lon":2}   (URL-encoded)
@@ -102,7 +103,7 @@ export class QueryParameters {
     }
   }
 
-  /** A parser may make a plain object, which inherits `constructor` and the like: none of these was sent. */
+  /** A parser may make a plain object, which inherits `constructor` and others. They were not sent. */
   #value(name: string): unknown {
     return Object.hasOwn(this.#values, name) ? this.#values[name] : undefined;
   }
@@ -110,37 +111,39 @@ export class QueryParameters {
 
 const NO_JSON: ReadonlyMap<string, unknown> = new Map();
 
-/** Characters of a client's text that a message repeats. */
+/** The most characters of a client's text that a message repeats. */
 const MAX_ECHO = 64;
 
-/** Cuts a client's text for a message, which must not grow with what is sent. */
+/** Shortens a client's text for a message, to limit the length of the message. */
 export function echo(text: string): string {
   return text.length > MAX_ECHO ? `${text.slice(0, MAX_ECHO)}…` : text;
 }
 
-/** The words for a parameter of a URL, and for what stands in its place in the body of a QUERY. */
+/** The words for a parameter of a URL, and for a member of a QUERY's body. */
 const PARAMETER = { query: 'Query parameter', body: 'Body member' } as const;
 
-/** The words for a parameter in the place where it stands. */
+/** The word for a parameter, depending on its place. */
 export type ParameterWord = (typeof PARAMETER)[keyof typeof PARAMETER];
 
-/** An InvalidUsage whose sentence goes by the place of the parameters that it speaks of: the query string, or a body in its place. */
+/** An InvalidUsage whose sentence depends on the place of the parameters: the query string, or the body of a QUERY. */
 export class PlacedInvalidUsage extends InvalidUsage {
   override readonly name: string = InvalidUsage.name;
   readonly #sentence: (word: ParameterWord) => string;
 
-  /** @param details those of parameters in the query string */
+  /** @param details the details for parameters in the query string */
   constructor(sentence: (word: ParameterWord) => string, details: readonly ErrorDetail[]) {
     super(sentence(PARAMETER.query), { details });
     this.#sentence = sentence;
   }
 
-  /** Returns the sentence of any InvalidUsage, in the words of a place. */
+  /** Returns the sentence of any InvalidUsage, with the word for a place. */
   static sentenceOf(error: InvalidUsage, word: ParameterWord): string {
     return error instanceof PlacedInvalidUsage ? error.#sentence(word) : error.message;
   }
 
-  /** Makes the error of parameters in the query string tell of the body in their place; any other as it is. */
+  /**
+   * Converts an error about the query string to an error about the body of a QUERY. Returns any other error unchanged.
+   */
   static inBody(error: InvalidUsage): InvalidUsage {
     const { headers, event, details } = error;
     if (details?.some((detail) => detail.in === 'query') !== true) return error;
@@ -159,7 +162,7 @@ export function invalidParameter(name: string, problem: string): InvalidUsage {
   return new PlacedInvalidUsage((word) => `${word} "${name}" ${problem}`, details);
 }
 
-/** Makes the problem of a parameter that names something which is not there: names the nearest, and all that are. */
+/** Describes an unknown name in a parameter: names the nearest, and all known ones. */
 export function unknownName(name: string, names: readonly string[]): string {
   const allowed = `allowed: ${names.join(', ')}`;
   if (name === '') return `must not have an empty name; ${allowed}`;
@@ -168,7 +171,7 @@ export function unknownName(name: string, names: readonly string[]): string {
   return `does not know the name "${echo(name)}"${hint}; ${allowed}`;
 }
 
-/** A parser that nests (`a[b]=1`) makes objects and arrays in places of texts. */
+/** A parser of nested names (`a[b]=1`) makes objects and arrays instead of texts. */
 function checkText(name: string, text: unknown): string {
   if (typeof text !== 'string') throw invalidParameter(name, 'must be a plain text');
   const problem = textProblem(text);

@@ -1,7 +1,7 @@
 /** A parameter of a path template, `:pk`. */
 const PARAMETER = /:(\w+)/g;
 
-/** Strips the expressions in parentheses of a path that Fastify matches: `/books/:pk(^\\d+$)` is `/books/:pk`. */
+/** Removes the expressions in parentheses from a Fastify path: `/books/:pk(^\\d+$)` becomes `/books/:pk`. */
 export function templateOf(pattern: string): string {
   let depth = 0;
   let template = '';
@@ -18,12 +18,15 @@ export function templateParameters(template: string): string[] {
   return [...template.matchAll(PARAMETER)].map((match) => match[1]!);
 }
 
-/** Leaves the names of parameters out: `/a/:x` and `/a/:y` are one path, and a record is `pk` in its own URL, and `author` in those below it. */
+/**
+ * Removes the names of parameters: `/a/:x` and `/a/:y` are one path, and a record is `pk` in its own URL, but `author`
+ * in the URLs below it.
+ */
 export function unnamed(template: string): string {
   return template.replaceAll(PARAMETER, ':');
 }
 
-/** Makes the function that puts values, percent-encoded, in the place of a template's parameters. */
+/** Makes the function that replaces a template's parameters with percent-encoded values. */
 export function templateFiller(template: string): (valueOf: (parameter: string) => unknown) => string {
   // Every second piece is the name of a parameter.
   const [start = '', ...pieces] = template.split(PARAMETER);

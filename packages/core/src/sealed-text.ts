@@ -7,27 +7,27 @@ const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** What the texts of a seal are for. */
+/** The purpose of a seal. */
 export interface SealPurpose {
-  /** Says who needs the secret, in the error of one that is absent or too short. */
+  /** The part of the program that needs the secret, for the error if the secret is missing or too short. */
   readonly owner: string;
-  /** Says what is sealed, in the same error: `cursors`. */
+  /** The texts to seal, in the same error: `cursors`. */
   readonly texts: string;
-  /** Derives the key: another one for each purpose. */
+  /** The label to derive the key from. Each purpose has another key. */
   readonly label: string;
 }
 
 /**
- * Encrypts texts that clients keep and send back: base64url of an IV, the tag and the ciphertext of AES-256-GCM. The tag covers the basis
- * too, a text that says what the sealed one belongs to, so that none is taken for another. Random IVs of 96 bits serve for 2^32 texts of
- * one secret (NIST SP 800-38D, section 8.3).
+ * Encrypts texts that clients keep and send back: base64url of an IV, the tag and the ciphertext of AES-256-GCM. The
+ * tag also covers the basis, a text that names the context. So a sealed text is not valid in another context. Random
+ * 96-bit IVs are safe for 2^32 texts of one secret (NIST SP 800-38D, section 8.3).
  */
 export class TextSeal {
   readonly #key: Uint8Array;
 
   /**
-   * @param secret at least 32 bytes; a key of its own is derived from it for each purpose
-   * @throws ImproperlyConfigured when it is absent or too short
+   * @param secret at least 32 bytes; a separate key is derived from it for each purpose
+   * @throws ImproperlyConfigured if it is missing or too short
    */
   constructor({ owner, texts, label }: SealPurpose, secret: string | Uint8Array = '') {
     const bytes = Buffer.byteLength(secret);
@@ -48,10 +48,10 @@ export class TextSeal {
     return Buffer.concat([iv, cipher.getAuthTag(), ...parts]).toString('base64url');
   }
 
-  /** Opens what `seal` made for the same basis; undefined for any other text. */
+  /** Opens a text that `seal` made for the same basis. Returns undefined for any other text. */
   open(basis: string, sealed: string): string | undefined {
     const bytes = Buffer.from(sealed, 'base64url');
-    // Decoding skips what is not base64url and leaves bits over: only the very text that was given out is taken.
+    // Decoding skips characters outside of base64url and ignores spare bits. Only the exact issued text is accepted.
     if (bytes.length < IV_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined;
     const decipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
       .setAAD(Buffer.from(basis))

@@ -18,7 +18,7 @@ export function staticFile(type: string, text: string): StaticFile {
 /**
  * Sends a file, or 304 if the client has it (RFC 9110, section 13.1.2).
  *
- * @param cacheControl how long clients may keep the file. Default: they ask each time
+ * @param cacheControl how long clients may cache the file. Default: they revalidate each time
  * @example
  * const robots = staticFile('text/plain', 'User-agent: *');
  * app.get('/robots.txt', (request, reply) => sendStaticFile(request, reply, robots));

@@ -1,7 +1,7 @@
-/** Thrown for what `parseStrictJson` refuses; the message completes "the parameter …". */
+/** Thrown for JSON that `parseStrictJson` rejects; the message completes "the parameter …". */
 export class StrictJsonError extends Error {
   override readonly name = 'StrictJsonError';
-  /** True for a text that is JSON all the same. */
+  /** True if the text is valid JSON otherwise. */
   readonly isJson: boolean;
 
   constructor(message: string, isJson = true) {
@@ -13,10 +13,10 @@ export class StrictJsonError extends Error {
 const STRING = /"(?:[^"\\]|\\.)*"/g;
 
 /**
- * Parses JSON as `JSON.parse` does, and refuses besides what that swallows in silence: an object that has a key twice
- * (the first would vanish) and a number beyond what JavaScript holds (it would become Infinity).
+ * Parses JSON like `JSON.parse`, and also rejects two things that `JSON.parse` accepts silently: an object with a
+ * duplicate key (the first would vanish) and a number that JavaScript cannot hold (it would become Infinity).
  *
- * @throws StrictJsonError for what it refuses
+ * @throws StrictJsonError for rejected JSON
  */
 export function parseStrictJson(text: string): unknown {
   let value: unknown;
@@ -25,13 +25,13 @@ export function parseStrictJson(text: string): unknown {
   } catch {
     throw new StrictJsonError('must be JSON, but could not be parsed', false);
   }
-  // Every member that was written has a colon outside of a string.
+  // Every member in the text has a colon outside of a string.
   const written = text.replaceAll(STRING, '').split(':').length - 1;
   if (countMembers(value) !== written) throw new StrictJsonError('has an object with the same key twice');
   return value;
 }
 
-/** Counts the members of all objects that survived parsing. Not recursive: the nesting is the client's. */
+/** Counts the members of all parsed objects. Not recursive, because the client controls the nesting. */
 function countMembers(root: unknown): number {
   let members = 0;
   const pending: unknown[] = [root];

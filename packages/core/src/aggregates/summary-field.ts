@@ -13,24 +13,24 @@ import { type ShapeField, shapeField } from '../shapes/shape-field.ts';
 import { readSchema, wireWriter } from '../shapes/wire-format.ts';
 import type { Aggregate } from './summary-option.ts';
 
-/** A field that a summary reads, resolved once: a value, or the key of a group. */
+/** A field that a summary reads, resolved once: a value, or a group key. */
 export interface SummaryField extends GroupKey {
-  /** The name by which clients ask for it, and the member of the answer. */
+  /** The name in requests and in the response. */
   readonly name: string;
   readonly schema: TSchema;
-  /** Turns what the driver gives, never null, into the value of the answer. */
+  /** Turns a driver's value, never null, into the value of the response. */
   readonly write: (raw: unknown) => unknown;
 }
 
 const NUMBERS: ReadonlySet<FieldKind> = new Set(['integer', 'bigint', 'number', 'decimal']);
-/** Numbers with fractions, which databases hold equal by rules of their own. */
+/** Numbers with fractions, whose equality differs between databases. */
 const FRACTIONS: ReadonlySet<FieldKind> = new Set(['number', 'decimal']);
 const TIMES: ReadonlySet<FieldKind> = new Set(['date', 'datetime']);
 
-/** The digits behind the point that an average has beside those of its field. */
+/** The extra digits of an average after the point, beyond those of its field. */
 const MORE_DIGITS = 4;
 
-/** @throws ImproperlyConfigured for a field by which records cannot be put into groups */
+/** @throws ImproperlyConfigured for a field that cannot group records */
 export function groupField(meta: EntityMetadata, platform: Platform, name: string): SummaryField {
   const colon = name.indexOf(':');
   const field = colon === -1 ? name : name.slice(0, colon);
@@ -52,7 +52,7 @@ export function groupField(meta: EntityMetadata, platform: Platform, name: strin
   return { name, path, period, schema: readSchema(shown), write: columnWriter(path, shown, platform) };
 }
 
-/** @throws ImproperlyConfigured for a field that has no such aggregate */
+/** @throws ImproperlyConfigured for a field without this aggregate */
 export function valueField(meta: EntityMetadata, platform: Platform, name: string, aggregate: Aggregate): SummaryField {
   const path = ownPath(meta, name);
   const { kind, mode } = path.type;
@@ -60,7 +60,7 @@ export function valueField(meta: EntityMetadata, platform: Platform, name: strin
   if (isAdded ? !NUMBERS.has(kind) : FIELD_KINDS[kind].comparability !== 'by order') {
     throw wrong(path, `is of type ${kind}, which has no ${aggregate}`);
   }
-  // Of no records there is no sum.
+  // The sum of no records is null.
   const shown = { ...shapeField(meta, name), nullable: true };
   const schema = aggregate === 'avg' && mode !== 'string' && mode !== 'bigint' ? AVERAGE : readSchema(shown);
   const write = isAdded || kind === 'decimal' ? numberWriter(path.type) : columnWriter(path, shown, platform);
@@ -69,7 +69,7 @@ export function valueField(meta: EntityMetadata, platform: Platform, name: strin
 
 const AVERAGE = { type: ['number', 'null'] };
 
-/** Makes an average of what `sum` and `count` are of a field. */
+/** Makes an average from the `sum` and `count` of a field. */
 export function averageOf({ kind, mode, scale }: FieldType, sum: unknown, count: number): unknown {
   if (kind === 'number') return sendable((sum as number) / count);
   if (kind === 'integer') return Number(sum) / count;
@@ -97,7 +97,10 @@ function columnWriter(path: FieldPath, shown: ShapeField, platform: Platform): (
   return (raw) => write(read(raw));
 }
 
-/** Writes a number as its field has it: exact as text if that is text, with the digits of the column whatever the database keeps. */
+/**
+ * Writes a number in the form of its field. A field whose numbers are texts stays exact, with the digits of the column
+ * on every database.
+ */
 function numberWriter({ kind, mode, scale }: FieldType): (raw: unknown) => unknown {
   if (kind === 'number') return (raw) => sendable(Number(raw));
   const isNumber = kind === 'integer' || mode === 'number';

@@ -5,9 +5,9 @@ import type { Period } from '../language/grouping.ts';
 import type { WireValue } from '../shapes/wire-value.ts';
 import { checkOptions, describe, type OptionRule, POSITIVE, TEXTS, wrongOption } from '../options.ts';
 
-/** Everything that a summary can tell of the values of a field. */
+/** The aggregates that a summary can compute of a field. */
 export const AGGREGATES = ['sum', 'avg', 'min', 'max'] as const;
-/** The name of something that a summary tells of the values of a field. */
+/** The name of an aggregate. */
 export type Aggregate = (typeof AGGREGATES)[number];
 
 /** A field, through at most two relations to one. */
@@ -20,13 +20,16 @@ type TimePath<Entity> = {
 
 type IsTime<Value> = [Value] extends [Date] ? true : IsText<Value>;
 
-/** True of a text of any characters, which is not one of an enumeration. */
+/** True for a text of any characters, not of an enumeration. */
 type IsText<Value> = [Value] extends [string] ? IsWide<Value> : false;
 
-/** True of a type that no enumeration has. */
+/** True for a type that no enumeration has. */
 type IsWide<Value> = string extends Value ? true : number extends Value ? true : bigint extends Value ? true : false;
 
-/** What a summary can tell of a field. Decimals are texts in TypeScript, so the start alone tells them from other texts. */
+/**
+ * The aggregates of a field. Decimals are texts in TypeScript, so only the check at startup can distinguish them from
+ * other texts.
+ */
 type AggregateOf<Value> = [Value] extends [string | number | bigint]
   ? IsWide<Value> extends true
     ? Aggregate
@@ -35,16 +38,16 @@ type AggregateOf<Value> = [Value] extends [string | number | bigint]
     ? 'min' | 'max'
     : never;
 
-/** The declarations of `GET …/summary`: all that clients may ask of it. */
+/** The declaration of `GET …/summary`: everything that clients may request. */
 export interface SummaryOption<Entity> {
   /**
-   * The fields by whose values records can be put into groups, `customer.country`; of a point in time, the period in UTC that it lies in:
+   * The fields that can group records, `customer.country`. For a point in time, add the period in UTC:
    * `created_at:month`. Default: none, all records are one group.
    */
   readonly group?: readonly (SummaryPath<Entity> | `${TimePath<Entity>}:${Period}`)[];
-  /** What can be told of the values of a field in a group, by field: `{ total: ['sum', 'avg'] }`. Default: nothing but the number of records. */
+  /** The aggregates of each field in a group: `{ total: ['sum', 'avg'] }`. Default: only the number of records. */
   readonly values?: { readonly [Path in SummaryPath<Entity>]?: readonly AggregateOf<PathValue<Entity, Path, '.'>>[] };
-  /** The most groups of an answer. More are a 400. Default: 1000. */
+  /** The most groups in a response. More give 400. Default: 1000. */
   readonly maxGroups?: number;
 }
 
@@ -55,7 +58,7 @@ export interface AnySummary {
   readonly maxGroups?: number;
 }
 
-/** What a summary tells clients, for their types: values by the names that they ask for. Never if the view has none. */
+/** The summary in the types of clients: values by their request names. Never if the view has none. */
 export type DeclaredSummary<Entity, Summary> = [Summary] extends [never]
   ? never
   : {
@@ -86,7 +89,7 @@ const RULES: Readonly<Record<keyof AnySummary, OptionRule>> = {
   maxGroups: POSITIVE,
 };
 
-/** @throws ImproperlyConfigured for an unknown name, a wrong value, and a field or an aggregate that comes twice */
+/** @throws ImproperlyConfigured for an unknown name, a wrong value, and a duplicate field or aggregate */
 export function checkSummary(view: string, option: AnySummary): void {
   const owner = `${view}.summary`;
   checkOptions(owner, option, RULES);

@@ -12,36 +12,35 @@ import { type IsShown, shownByAll } from '../shapes/read/shown-paths.ts';
 import { averageOf, groupField, type SummaryField, valueField } from './summary-field.ts';
 import { type Aggregate, AGGREGATES, type AnySummary, checkSummary } from './summary-option.ts';
 
-/** The parts of a view that its summary is made of. */
+/** The parts of a view that its summary uses. */
 interface SummarizedView {
   readonly name: string;
   readonly meta: EntityMetadata;
   readonly platform: Platform;
   readonly option: AnySummary;
-  /** The read shapes that a list may be answered with. */
+  /** The read shapes that a list may have. */
   readonly shapes: readonly ReadShape<object, object>[];
   /** The parameters that narrow lists. */
   readonly narrowing: readonly ParameterDeclaration[];
 }
 
-/** What a request asks of a summary. */
+/** The parsed request for a summary. */
 interface SummaryQuery {
   readonly group: readonly SummaryField[];
   readonly values: readonly { readonly aggregate: Aggregate; readonly fields: readonly SummaryField[] }[];
 }
 
-/** Fields by their names. */
 type Fields = ReadonlyMap<string, SummaryField>;
 type Row = Readonly<Record<string, unknown>>;
 
-/** The method of a view that answers with its summary; a symbol, so that a view can have an action of any name. */
+/** The method of a view that returns its summary. A symbol, so that a view can have an action of any name. */
 export const SUMMARIZE: unique symbol = Symbol('viewset.summarize');
 
 const MAX_GROUPS = 1000;
 
 /**
- * The groups of a view's records, with their numbers, sums, averages, minima and maxima. A client can ask for fields that the view declares,
- * and of these for those that the list shows it.
+ * The groups of a view's records, with their counts, sums, averages, minima and maxima. A client can request only
+ * fields that the view declares and that the list shows to this client.
  */
 export class Summary {
   readonly #view: SummarizedView;
@@ -50,7 +49,10 @@ export class Summary {
   readonly #maxGroups: number;
   readonly #shownBy = new WeakMap<ReadShape<object, object>, IsShown>();
 
-  /** @throws ImproperlyConfigured for a field that does not exist, that has no such group or aggregate, or that no list shows */
+  /**
+   * @throws ImproperlyConfigured for a field that does not exist, does not support its group or aggregate, or is in no
+   * list
+   */
   constructor(view: SummarizedView) {
     const { name, option, meta, platform } = view;
     checkSummary(name, option);
@@ -73,7 +75,7 @@ export class Summary {
     }
   }
 
-  /** The parameters of a request, beside those that narrow lists. */
+  /** The parameters of a request, besides those that narrow lists. */
   get querystring(): TSchema {
     const parameters = [...this.#parameters].map(([parameter, names]) => {
       const facts = { description: WORDS[parameter]!, maxItems: names.length, uniqueItems: true };
@@ -92,7 +94,7 @@ export class Summary {
     return Type.Object({ results: Type.Array(Type.Object(row), { maxItems: this.#maxGroups }) });
   }
 
-  /** Checks the parameters of a request. Throws InvalidUsage that names each that does not fit. */
+  /** Checks the parameters of a request. Throws InvalidUsage that names every wrong parameter. */
   validate(query: unknown): object {
     this.#read(new QueryParameters(query), () => true);
     return query as object;
@@ -131,7 +133,7 @@ export class Summary {
     return new Map<string, readonly string[]>(groups.length === 0 ? values : [['group', groups], ...values]);
   }
 
-  /** @throws InvalidUsage for a name that is unknown, comes twice, or leads to a field that is not shown */
+  /** @throws InvalidUsage for a name that is unknown, duplicate, or of a field that is not shown */
   #read(parameters: QueryParameters, isShown: IsShown): SummaryQuery {
     const problems = new InvalidUsageCollector();
     const named = (parameter: string, fields: Fields): readonly SummaryField[] => {
@@ -179,7 +181,7 @@ function schemaOf(fields: Fields): TSchema {
   return Type.Object(Object.fromEntries(properties) as Record<string, TSchema>);
 }
 
-/** Reads the names of a parameter, which stand in one text with commas, or come one by one. */
+/** Reads the names of a parameter: one text with commas, or repeated parameters. */
 function namedFields(parameters: QueryParameters, parameter: string, allowed: Fields): readonly SummaryField[] {
   const names = parameters.all(parameter).flatMap((text) => text.split(','));
   return names.map((name, index) => {
@@ -190,7 +192,9 @@ function namedFields(parameters: QueryParameters, parameter: string, allowed: Fi
   });
 }
 
-/** What to ask of the database for a value. An average is a sum and a number of values; of no values there is no sum. */
+/**
+ * The database aggregates that an aggregate needs. An average needs a sum and a count. The sum of no values is null.
+ */
 const ASKED: Readonly<Record<Aggregate, readonly GroupTotal['told'][]>> = {
   sum: ['count', 'sum'],
   avg: ['count', 'sum'],
@@ -198,7 +202,7 @@ const ASKED: Readonly<Record<Aggregate, readonly GroupTotal['told'][]>> = {
   max: ['max'],
 };
 
-/** Lists what to ask of the database, each once, and where the answer to each stands. */
+/** Lists the database aggregates to query, without duplicates, and the position of each result. */
 function totalsOf({ values }: SummaryQuery): {
   readonly totals: readonly GroupTotal[];
   readonly placeOf: (path: FieldPath, told: GroupTotal['told']) => number;
@@ -234,14 +238,14 @@ function rowOf(
   return { group: named, count, ...Object.fromEntries(told) };
 }
 
-/** The order of groups: by the values of their keys, ascending, NULL last. Texts by their UTF-16 units, on every database. */
+/** The order of groups: by their key values, ascending, NULL last. Texts compare by UTF-16 units, on every database. */
 function byKeys(fields: readonly SummaryField[]): (one: Group, other: Group) => number {
   return (one, other) => {
     for (const [index, { path }] of fields.entries()) {
       const [left, right] = [one.keys[index], other.keys[index]];
       if (left === right) continue;
       if (left === null || right === null) return left === null ? 1 : -1;
-      // These may be written as texts.
+      // Bigints may be texts.
       const isLess = path.type.kind === 'bigint' ? BigInt(left as string) < BigInt(right as string) : left! < right!;
       return isLess ? -1 : 1;
     }

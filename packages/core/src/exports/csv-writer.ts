@@ -2,15 +2,15 @@ import type { TObject, TSchema } from 'typebox';
 import { isRecord } from '../json.ts';
 import { objectIn } from '../shapes/schema-object.ts';
 
-/** A column of a CSV file: the way to a value of a record. */
+/** A column of a CSV file: the path to a value of a record. */
 type Column = readonly string[];
 
 /**
- * Makes the writer of records as CSV (RFC 4180): a line of names first, a column for each value. The fields of an object are
- * columns of their own, `author.name`; a list is one cell of JSON. A text that a spreadsheet would run as a formula is preceded by
- * an apostrophe (OWASP, CSV injection).
+ * Makes the function that writes records as CSV (RFC 4180): a line of names first, one column for each value. The
+ * fields of an object are separate columns, `author.name`. A list is one cell of JSON. A text that a spreadsheet would
+ * run as a formula gets an apostrophe in front (OWASP, CSV injection).
  *
- * @param json writes a record as JSON has it
+ * @param json writes a record as JSON
  */
 export function csvWriter(
   schema: TObject,
@@ -46,8 +46,8 @@ function valueAt(record: unknown, column: Column): unknown {
 }
 
 /**
- * Needs quotes: a quote, and what separates lines or cells, also those of a spreadsheet of another language: unquoted, `a;=1+1`
- * would be a text and a formula there.
+ * Characters that need quotes: a quote, and every separator of lines or cells, including separators of other locales.
+ * There, an unquoted `a;=1+1` would be a text and a formula.
  */
 const QUOTED = /[",\r\n;\t]/;
 
@@ -55,7 +55,7 @@ function quoted(text: string): string {
   return QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Begins what Excel, LibreOffice and Google Sheets take for a formula. */
+/** Characters that start a formula in Excel, LibreOffice and Google Sheets. */
 const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 const NUMBER = /^[+-]?\d+(?:\.\d+)?$/;
 

@@ -7,16 +7,16 @@ interface ExportSlots {
   free: number;
 }
 
-/** Has the exports of an application be so many at once at most. */
+/** Limits how many exports of an application run at once. */
 export function limitExports(app: FastifyInstance, maxExports: number): void {
   app.decorate<ExportSlots>(SLOTS, { free: maxExports });
 }
 
 /**
- * Takes a slot for an export until its answer is over, however it ends: an export holds a batch of records for as long as its
- * client reads.
+ * Takes a slot for an export until its response ends, in any way. An export holds a batch of records while its client
+ * reads.
  *
- * @throws ServiceUnavailable with `Retry-After` if there is none
+ * @throws ServiceUnavailable with `Retry-After` if no slot is free
  */
 export function takeExportSlot(request: FastifyRequest, reply: FastifyReply): void {
   const slots = request.server.getDecorator<ExportSlots>(SLOTS);

@@ -9,27 +9,27 @@ import { type QuerySet, slicedError } from '../query/queryset.ts';
 import { type AnswerOf, byAuthor } from '../viewset/request/answer.ts';
 import { csvWriter } from './csv-writer.ts';
 
-/** The forms in which a list can be exported. */
+/** The formats of exports. */
 export const EXPORTS = ['csv', 'ndjson'] as const;
 /** A format in which a list can be exported. */
 export type ExportFormat = (typeof EXPORTS)[number];
 
-/** The media types of exports, by their forms. */
+/** The media types of exports, by format. */
 export const EXPORT_TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
 
 /** The media types of exports. */
 export type ExportType = (typeof EXPORT_TYPES)[ExportFormat];
 
-/** Records that the first statement reads, before it is known what they weigh. */
+/** The records of the first batch, before their size is known. */
 const FIRST_BATCH_SIZE = 25;
-/** Records that one statement reads at most. */
+/** The most records of one batch. */
 const LARGEST_BATCH_SIZE = 500;
-/** How many times as many records a batch may have as the one before. */
+/** The most growth of a batch over the one before, as a factor. */
 const BATCH_GROWTH = 5;
-/** The length that the text of a batch should have, in characters. */
+/** The target length of a batch's text, in characters. */
 const BATCH_LENGTH = 256 * 1024;
 
-/** The exports that a view offers. */
+/** The export formats of a view. */
 export class ListExport {
   readonly formats: readonly ExportFormat[];
 
@@ -38,9 +38,11 @@ export class ListExport {
   }
 
   /**
-   * Answers with all records of a list, in their order and without pages. They are read in batches of some 256 KiB, each
-   * where the last one has ended and none before the client has taken it, so that memory is flat, a slow client holds no connection of the database, and nothing more is read for one that goes away.
-   * A record that is written meanwhile may be in it or not; none is twice in it, unless its place in the order has changed.
+   * Sends all records of a list, in their order and without pages. They are read in batches of some 256 KiB. Each batch
+   * starts after the last record of the one before, and is read only once the client has taken that one. So memory use
+   * is flat, a slow client holds no database connection, and nothing more is read after a client disconnects. A record
+   * that is written meanwhile may be included or not. No record comes twice, unless its position in the order has
+   * changed.
    */
   async send<Entity extends object>(
     request: FastifyRequest,
@@ -54,22 +56,23 @@ export class ListExport {
     const { schema } = answer;
     const json = jsonWriter(reply, schema);
     const write = type === 'text/csv' ? csvWriter(schema, json) : lineWriter(json);
-    // A HEAD reads one batch and is done.
+    // A HEAD reads one batch only.
     if (request.method !== 'HEAD') takeExportSlot(request, reply);
     const texts = textsOf(request, byAuthor(records, answer), answer.records, write);
-    // An error of the first batch can still be answered as one, which is no file; a later one cuts the connection.
+    // An error of the first batch still gives an error response, which is not a file. A later error closes the
+    // connection.
     const { value: first = '' } = await texts.next();
     const ending = type === 'text/csv' ? 'csv' : 'ndjson';
     void reply
       .type(type === 'text/csv' ? 'text/csv; charset=utf-8; header=present' : type)
       .header('content-disposition', `attachment; filename="${basename}.${ending}"`);
     if (request.method === 'HEAD') return reply.send(Readable.from([]));
-    // Nothing is read ahead of the client: what it has not taken is one batch.
+    // Nothing is read ahead of the client: at most one batch is pending.
     return reply.send(Readable.from(begunWith(first, texts), { highWaterMark: 0 }));
   }
 }
 
-/** Yields the text of each batch, and keeps no record of it while the client reads. */
+/** Yields the text of each batch, and keeps no record while the client reads. */
 async function* textsOf<Entity extends object>(
   request: FastifyRequest,
   queryset: QuerySet<Entity>,
@@ -84,7 +87,7 @@ async function* textsOf<Entity extends object>(
       found.map(({ record }) => record),
       isFirst,
     );
-    // Entities of a batch are of no use to the next.
+    // The next batch does not need these entities.
     if (records.ofEntities === true) queryset.em.clear();
     return { text, last: found.length < size ? undefined : found.at(-1)!.position };
   };
@@ -100,13 +103,13 @@ async function* textsOf<Entity extends object>(
   }
 }
 
-/** Returns how many records weigh about as much as a batch should, by the batch before; a few times as many as it had at most. */
+/** Returns how many records fill a batch, estimated from the batch before. The growth is limited. */
 function nextSize(size: number, length: number): number {
   const fitting = Math.floor((size * BATCH_LENGTH) / Math.max(length, 1));
   return Math.max(1, Math.min(fitting, size * BATCH_GROWTH, LARGEST_BATCH_SIZE));
 }
 
-/** Writes records, the first of the list or later ones. */
+/** Writes records. The first batch of a list may differ from later ones. */
 type WriteBatch = (records: readonly object[], isFirst: boolean) => string;
 
 async function* begunWith(first: string, others: AsyncGenerator<string, undefined>): AsyncGenerator<string> {
@@ -114,7 +117,10 @@ async function* begunWith(first: string, others: AsyncGenerator<string, undefine
   yield* others;
 }
 
-/** Writes each record as JSON by the serializer of its schema, which every form of a list is made of: nothing else is sent. */
+/**
+ * Writes each record as JSON with the serializer of its schema. Every format is made from this JSON, so nothing else is
+ * sent.
+ */
 function jsonWriter(reply: FastifyReply, schema: TObject): (record: object) => string {
   const serialize = reply.compileSerializationSchema(schema as object as Record<string, unknown>);
   return (record) => serialize(record as Record<string, unknown>);

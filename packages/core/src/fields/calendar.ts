@@ -4,19 +4,19 @@ const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const TIME = /^(\d\d):(\d\d)(?::(\d\d)(\.\d{1,6})?)?$/;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** The greatest distance of a Date of JavaScript from 1970, in milliseconds. */
+/** The largest distance of a JavaScript Date from 1970, in milliseconds. */
 const FARTHEST_MS = 8.64e15;
 const BEYOND =
   /^(\d{4,})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?(?:([+-])(\d\d)(?::(\d\d)(?::(\d\d))?)?)?)?( BC)?$/;
 
 /**
- * Reads the dates and times of a database that ISO 8601 writes in another way, or that no Date can be: `0044-03-15 BC`, in the year -43; years
- * of more than four digits; `infinity` and `-infinity`. Those too far away become the last or the first instant that a Date can be.
- * Undefined for any other value.
+ * Reads database dates and times that ISO 8601 writes differently, or that no Date can hold: `0044-03-15 BC`, in the
+ * year -43; years of more than four digits; `infinity` and `-infinity`. A value out of a Date's range becomes the last
+ * or the first instant of a Date. Returns undefined for any other value.
  */
 export function dateBeyond(raw: unknown): Date | undefined {
   if (typeof raw === 'number') return Math.abs(raw) > FARTHEST_MS ? nearestDate(raw) : undefined;
-  // Nearly every date has a year of four digits, and ends in a digit or a Z.
+  // Nearly every date has a four-digit year, and ends in a digit or a Z.
   if (typeof raw !== 'string' || (raw[4] === '-' && raw.at(-1) !== 'C')) return undefined;
   if (raw === 'infinity') return nearestDate(Infinity);
   if (raw === '-infinity') return nearestDate(-Infinity);
@@ -39,14 +39,17 @@ function nearestDate(milliseconds: number): Date {
   return new Date(Math.max(-FARTHEST_MS, Math.min(FARTHEST_MS, milliseconds)));
 }
 
-/** Writes a date of a database by ISO 8601: `2024-12-31`, `-000043-03-15` for `0044-03-15 BC`, and `+010000-01-01` for `10000-01-01`. */
+/**
+ * Writes a database date in ISO 8601: `2024-12-31`, `-000043-03-15` for `0044-03-15 BC`, and `+010000-01-01` for
+ * `10000-01-01`.
+ */
 export function isoDate<Stored>(date: Stored): Stored | string {
   return dateBeyond(date)?.toISOString().split('T')[0] ?? date;
 }
 
-/** A date that lies between two milliseconds, as a Date of JavaScript cannot. */
+/** A date between two milliseconds, which a JavaScript Date cannot hold. */
 export class PreciseDate extends Date {
-  /** The microseconds since the millisecond: above 0, below 1000, with nanoseconds behind the point. */
+  /** The microseconds since the millisecond: above 0, below 1000. Nanoseconds are the fraction. */
   readonly microseconds: number;
 
   constructor(milliseconds: number, microseconds: number) {
@@ -56,9 +59,9 @@ export class PreciseDate extends Date {
 }
 
 /**
- * Reads RFC 3339 with or without the time, the seconds and the offset, which is UTC if it is missing; the fraction of a
- * second may have nine digits. A space counts as the plus sign that a query string has made of it. Undefined for anything
- * else, and outside the years 1 to 9999, which are those that every database keeps.
+ * Reads RFC 3339. The time, the seconds and the offset are optional; the default offset is UTC. The fraction of a
+ * second may have nine digits. A space counts as a plus sign, because query strings turn one into the other. Returns
+ * undefined for anything else, and outside the years 1 to 9999, which every database can store.
  */
 export function parsePreciseDate(text: string): Date | PreciseDate | undefined {
   const match = DATE_TIME.exec(text);
@@ -80,25 +83,25 @@ export function parseDateTime(text: string): Date | undefined {
   return date === undefined ? undefined : new Date(date);
 }
 
-/** Rounds a date to whole microseconds, the finest that any column holds. */
+/** Rounds a date to whole microseconds, the finest unit of any column. */
 export function roundToMicroseconds(date: Date, round: (microseconds: number) => number): Date {
   return date instanceof PreciseDate ? dateOf(date.getTime(), round(date.microseconds)) : date;
 }
 
-/** True of a date that no column can hold: one that lies between two microseconds. */
+/** True for a date that no column can hold, between two microseconds. */
 export function isBetweenMicroseconds(date: unknown): boolean {
   return date instanceof PreciseDate && !Number.isInteger(date.microseconds);
 }
 
 /**
- * Returns the milliseconds of a date as a column of whole milliseconds compares with it: of one between two of them, the
- * middle, which no double is too coarse for.
+ * Returns the milliseconds of a date, to compare with a column of whole milliseconds. A date between two milliseconds
+ * becomes the middle, which a double can always represent.
  */
 export function comparableMilliseconds(date: Date): number {
   return date instanceof PreciseDate ? date.getTime() + 0.5 : date.getTime();
 }
 
-/** Puts the whole microseconds of a date into a text that has its milliseconds. */
+/** Appends the date's whole microseconds to the milliseconds in a text. */
 export function withMicroseconds(text: string, date: Date): string {
   if (!(date instanceof PreciseDate)) return text;
   return text.replace(/\.\d{3}/, (fraction) => fraction + String(Math.floor(date.microseconds)).padStart(3, '0'));
@@ -109,16 +112,16 @@ function dateOf(milliseconds: number, microseconds: number): Date {
   return microseconds < 1000 ? new PreciseDate(milliseconds, microseconds) : new Date(milliseconds + 1);
 }
 
-/** Returns the text if it is a day of the calendar in the years 1 to 9999. */
+/** Returns the text if it is a valid calendar day in the years 1 to 9999. */
 export function parseDate(text: string): string | undefined {
   const match = DATE.exec(text);
   if (match === null || text < '0001') return undefined;
-  // A day that is not there, 30 February, is carried over into the next month.
+  // JavaScript turns a day that does not exist, 30 February, into a day of the next month.
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text) ? text : undefined;
 }
 
-/** Returns a time of day with its seconds if the text is one. */
+/** Returns a time of day with its seconds, if the text is a time. */
 export function parseTime(text: string): string | undefined {
   const match = TIME.exec(text);
   if (match === null) return undefined;
@@ -127,7 +130,7 @@ export function parseTime(text: string): string | undefined {
   return inRange ? `${hours}:${minutes}:${seconds}${fraction}` : undefined;
 }
 
-/** True of the instants that every database keeps; PostgreSQL knows no year 0. */
+/** True for the instants that every database can store. PostgreSQL has no year 0. */
 export function isStorable(instant: Date): boolean {
   const ms = instant.getTime();
   return ms >= FIRST_MS && ms <= LAST_MS;

@@ -1,16 +1,19 @@
 const DECIMAL = /^-?\d{1,1000}(?:\.\d{1,1000})?$/;
 const WITH_EXPONENT = /^(-?)(\d{1,1000})(?:\.(\d{1,1000}))?[eE]([+-]?\d{1,4})$/;
 
-/** Tells a text that is a plain decimal number: `12`, `-0.50`; neither `1e3` nor ` 12` nor `.5`. */
+/** Reports whether a text is a plain decimal number: `12`, `-0.50`; not `1e3`, ` 12` or `.5`. */
 export function isDecimalText(text: string): boolean {
   return DECIMAL.test(text);
 }
 
-/** Writes a decimal number without an exponent, as JavaScript writes small and large numbers with one (`1e-7`); undefined for another text. */
+/**
+ * Writes a decimal number without the exponent that JavaScript uses for small and large numbers (`1e-7`). Returns
+ * undefined for any other text.
+ */
 export function plainDecimal(text: string): string | undefined {
   const [, sign = '', whole = '', fraction = '', exponent] = WITH_EXPONENT.exec(text) ?? [];
   if (exponent === undefined) return isDecimalText(text) ? text : undefined;
-  // What no number of JavaScript is, nobody has written of one: 1e400, and 1e-400, which would be 0.
+  // Numbers that JavaScript cannot hold were not written by JavaScript: 1e400, and 1e-400, which would be 0.
   const size = Math.abs(Number(text));
   if (size === Infinity || (size === 0 && /[1-9]/.test(whole + fraction))) return undefined;
   const point = whole.length + Number(exponent);
@@ -28,7 +31,7 @@ export function decimalOf(units: bigint, scale: number): string {
   return `${units < 0n ? '-' : ''}${digits.slice(0, point)}${scale === 0 ? '' : `.${digits.slice(point)}`}`;
 }
 
-/** Writes a decimal with a number of digits behind the point, rounded half away from zero. */
+/** Writes a decimal with `scale` digits after the point, rounded half away from zero. */
 export function toScale(text: string, scale: number): string {
   return quotientOf(text, 1, scale);
 }

@@ -8,10 +8,10 @@ import {
 import { ImproperlyConfigured } from '../errors.ts';
 
 /**
- * Finds what an entity was declared with, without an initialised ORM: type, length, precision, scale, nullable and default of each
- * property, those that it inherits among them.
+ * Returns the metadata that an entity was declared with, without an initialised ORM: type, length, precision, scale,
+ * nullable and default of each property, including inherited properties.
  *
- * @throws ImproperlyConfigured for what was declared neither by `defineEntity`, nor by an `EntitySchema`, nor by decorators
+ * @throws ImproperlyConfigured for an entity that was declared without `defineEntity`, an `EntitySchema` or decorators
  */
 export function declaredMetadata(entity: EntityName): EntityMetadata {
   const declared = ownDeclaration(entity);
@@ -32,11 +32,11 @@ function ownDeclaration(entity: EntityName): EntityMetadata | undefined {
     : undefined;
 }
 
-/** Adds what an entity inherits, as MikroORM does when it discovers the entity. */
+/** Adds inherited metadata, like MikroORM's discovery. */
 function withInherited(entity: EntityName, own: EntityMetadata): EntityMetadata {
   for (const base of basesOf(entity, own)) {
     const declared = ownDeclaration(base);
-    // The class that `defineEntity` makes, and the one that extends it, are of one declaration.
+    // The class that `defineEntity` makes, and the class that extends it, share one declaration.
     if (declared === undefined || declared === own) continue;
     const { properties, uniques } = withInherited(base, declared);
     return Object.create(own, {
@@ -47,20 +47,23 @@ function withInherited(entity: EntityName, own: EntityMetadata): EntityMetadata 
   return own;
 }
 
-/** Lists what an entity may extend, the nearest first. */
+/** Lists the entities that an entity may extend, the nearest first. */
 function* basesOf(entity: EntityName, { extends: named }: EntityMetadata): Generator<EntityName> {
   if (named) yield named;
   let base: unknown = entity;
   while (typeof (base = Object.getPrototypeOf(base)) === 'function') yield base as EntityName;
 }
 
-/** A class with the metadata that decorators have noted on it. */
+/** A class with the metadata of its decorators. */
 interface DecoratedClass {
   readonly prototype: object;
   readonly [MetadataStorage.META_SYMBOL]: EntityMetadata;
 }
 
-/** Says of a decorated class what `defineEntity` would have said: names in the place of functions, and the types that TypeScript has told. */
+/**
+ * Converts a decorated class to the form of `defineEntity`: names instead of functions, and the types that TypeScript
+ * emitted.
+ */
 function decorated({ prototype, [MetadataStorage.META_SYMBOL]: meta }: DecoratedClass): EntityMetadata {
   const properties: Record<string, object> = {};
   for (const [name, property] of Object.entries<DecoratedProperty>(meta.properties)) {
@@ -76,7 +79,7 @@ type DecoratedProperty = Omit<EntityProperty, 'mappedBy' | 'type' | 'entity'> & 
   readonly mappedBy?: unknown;
 };
 
-/** The types of TypeScript that `emitDecoratorMetadata` tells, as far as they say which column it is. */
+/** The TypeScript types from `emitDecoratorMetadata` that determine a column. */
 const TOLD: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [String, 'string'],
   [Number, 'number'],

@@ -1,4 +1,4 @@
-/** The kind of a field's value. `FIELD_KINDS` has what depends on it. */
+/** The kind of a field's value. `FIELD_KINDS` describes each kind. */
 export type FieldKind =
   | 'string'
   | 'integer'
@@ -18,19 +18,19 @@ export type FieldKind =
 /** The type of a field as its entity declares it, with the bounds of the database column. */
 export interface FieldType {
   readonly kind: FieldKind;
-  /** Unicode code points, of a string. */
+  /** The most Unicode code points of a string. */
   readonly maxLength?: number;
   /** The least value of an integer or bigint. */
   readonly minimum?: number | bigint;
   /** The greatest value of an integer or bigint. */
   readonly maximum?: number | bigint;
-  /** Digits in all, of a decimal. */
+  /** The total digits of a decimal. */
   readonly precision?: number;
-  /** Digits after the point, of a decimal. */
+  /** The digits of a decimal after the point. */
   readonly scale?: number;
   /** The values of an enum. */
   readonly values?: readonly (string | number)[];
-  /** The operators that the column type of a string lacks, such as `xml` and `point` of PostgreSQL. By default it has all. */
+  /** The operators that the column type of a string lacks, as for `xml` and `point` of PostgreSQL. Default: none. */
   readonly lacks?: 'order' | 'equality';
   /** The JavaScript type of a bigint or decimal, as the entity declares it. */
   readonly mode?: 'bigint' | 'number' | 'string';

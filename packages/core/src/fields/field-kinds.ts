@@ -5,56 +5,62 @@ import type { FieldKind, FieldType } from './field-kind.ts';
 import { FieldValueError } from './field-value-error.ts';
 import { OBJECT_ID_PATTERN, type ObjectIdLike } from './object-id.ts';
 
-/** The JSON type and format of a value; without a type, any JSON is fine. */
+/** The JSON type and format of a value. Without a type, any JSON is valid. */
 export interface WireType {
   readonly type?: 'array' | 'boolean' | 'integer' | 'number' | 'string';
   readonly format?: string;
 }
 
-/** A JSON schema, or keywords that are added to one. */
+/** A JSON schema, or keywords to add to a schema. */
 type Schema = Readonly<Record<string, unknown>>;
 
-/** The comparisons that have a meaning for a kind of value. Values that cannot be compared have no order either. */
+/** The comparisons that a kind of value supports. A value without equality has no order either. */
 export type Comparability = 'as text' | 'by order' | 'by equality' | 'not at all';
 
-/** What follows from the kind of a field. Functions of a type are asked at registration, functions of a value in requests. */
+/** The description of a kind. Functions of a type are called at registration, functions of a value in requests. */
 interface KindOfField {
-  /** The names that databases have for columns of the kind. */
+  /** The column types of the kind, by their names in databases. */
   readonly columns: readonly string[];
   readonly comparability: Comparability;
-  /** Brings a whole number to the JavaScript type of the kind, of kinds whose values are whole numbers. */
+  /** Converts a whole number to the JavaScript type of the kind. Undefined for a kind without whole numbers. */
   readonly toWhole: ((value: number | bigint) => number | bigint) | undefined;
-  /** True if a record may be named in a path by its value of another field than the primary key. */
+  /** True if a path may identify a record by a field of this kind, other than the primary key. */
   readonly namesRecords: boolean;
-  /** Who makes the values of a primary key, unless the entity says otherwise; undefined: the program or the client. */
+  /**
+   * The origin of generated primary keys of this kind, unless the entity sets another. Undefined: the program or the
+   * client sets them.
+   */
   readonly keysMadeBy: 'database' | 'driver' | undefined;
-  /** True if a statement writes its values, and returns them, as they are. */
+  /** True if statements write and return the values unchanged. */
   readonly isPlain: boolean;
-  /** True if drivers give the numbers of a column as an entity holds them: never as text, and never NaN. */
+  /** True if drivers return the numbers of a column as an entity holds them: never as text, and never NaN. */
   readonly areNumbersExact: boolean;
 
-  /** The JSON type and format of values in answers. */
+  /** The JSON type and format of values in responses. */
   readonly wireType: (type: FieldType) => WireType;
-  /** The JSON types of values in bodies, of which that of answers is the first. */
+  /** The JSON types of values in bodies. The first is the type in responses. */
   readonly acceptedTypes: (type: FieldType) => readonly string[] | undefined;
-  /** The keywords that say what a column can hold, for the schema of a body. */
+  /** The schema keywords for the limits of a column, in bodies. */
   readonly bounds: (type: FieldType, mayBeBlank: boolean) => Schema;
-  /** Makes the function that turns the value of an entity, never null, into that of an answer. Undefined if both are the same. */
+  /**
+   * Makes the function that converts an entity's value, never null, to the response's value. Undefined if both are the
+   * same.
+   */
   readonly writer: (type: FieldType) => ((value: never) => unknown) | undefined;
 
-  /** The schema of what `checkJson` takes. */
+  /** The schema of the values that `checkJson` accepts. */
   readonly operandSchema: (type: FieldType) => Schema;
-  /** Reads JSON that a field is compared with, see `checkFieldJson`. */
+  /** Reads JSON to compare with a field, see `checkFieldJson`. */
   readonly checkJson: (json: unknown, type: FieldType) => unknown;
-  /** The schema of what `parseText` takes. */
+  /** The schema of the texts that `parseText` accepts. */
   readonly textSchema: (type: FieldType) => Schema;
-  /** Reads a text of a URL, see `parseFieldText`. */
+  /** Reads a text from a URL, see `parseFieldText`. */
   readonly parseText: (text: string, type: FieldType) => unknown;
-  /** Reads a value of the program that a field is compared with, see `checkFieldValue`. */
+  /** Reads a value from the program to compare with a field, see `checkFieldValue`. */
   readonly checkValue: (value: unknown, type: FieldType) => unknown;
 }
 
-/** Completes an entry. Unless it says otherwise, JSON is text as in a URL, and the program's values are those of JSON. */
+/** Adds the defaults of an entry: JSON is read like text in a URL, and values from the program like JSON. */
 function kind(
   entry: Pick<KindOfField, 'comparability' | 'wireType' | 'parseText'> & Partial<KindOfField>,
 ): KindOfField {
@@ -81,7 +87,9 @@ function kind(
   };
 }
 
-/** Everything that follows from the kind of a field, but for what an upper layer alone knows: the rules of bodies, the values of drivers. */
+/**
+ * Everything that depends on the kind of a field. The rules of bodies and the values of drivers belong to upper layers.
+ */
 export const FIELD_KINDS: Readonly<Record<FieldKind, KindOfField>> = {
   string: kind({
     comparability: 'as text',
@@ -119,7 +127,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindOfField>> = {
     acceptedTypes: ({ mode }) => (mode === 'number' ? ['integer'] : ['string', 'integer']),
     bounds: ({ mode }) => (mode === 'number' ? SAFE_INTEGERS : { pattern: '^(?:0|-?[1-9][0-9]*)$' }),
     writer: ({ mode }) => (mode === 'number' ? undefined : String),
-    // JSON's numbers are too coarse for the bounds.
+    // JSON numbers are too imprecise for the bounds.
     operandSchema: ({ mode }) =>
       mode === 'number' ? SAFE_INTEGER : { anyOf: [SAFE_INTEGER, { type: 'string', pattern: BIGINT_PATTERN }] },
     checkJson: (json, type) =>
@@ -242,7 +250,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 const SAFE_INTEGERS = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
 const SAFE_INTEGER = { type: 'integer', ...SAFE_INTEGERS };
-/** Of texts that are all within 64 bits. */
+/** Matches only texts within 64 bits. */
 const BIGINT_PATTERN = '^(?:0|-?[1-9][0-9]{0,17})$';
 const DECIMAL_PATTERN = '^-?[0-9]+(?:\\.[0-9]+)?$';
 
@@ -262,7 +270,7 @@ function typeNamed({ type }: WireType): readonly string[] | undefined {
   return type === undefined ? undefined : [type];
 }
 
-/** Returns the text if a database can keep it: no NUL character, no half of a surrogate pair. */
+/** Returns the text if a database can store it: no NUL character, no half of a surrogate pair. */
 function wellFormed(text: string): string {
   const problem = textProblem(text);
   if (problem !== undefined) throw new FieldValueError(problem);
@@ -307,14 +315,14 @@ function isNumeric(value: unknown): value is number | bigint {
 
 type Bounds = Pick<FieldType, 'minimum' | 'maximum'>;
 
-/** Returns the whole number if it is there and within the bounds. */
+/** Returns the whole number if it is given and within the bounds. */
 function within<T extends number | bigint>({ minimum, maximum }: Bounds, value: T | undefined): T {
   if (minimum === undefined || maximum === undefined) return expect(value, 'an integer');
   if (value !== undefined && value >= minimum && value <= maximum) return value;
   throw new FieldValueError(`must be an integer between ${minimum} and ${maximum}`);
 }
 
-/** Returns the value of an enum that is meant. */
+/** Returns the matching value of an enum. */
 function oneOf({ values = [] }: FieldType, isMeant: (value: string | number) => boolean): string | number {
   return expect(values.find(isMeant), `one of: ${values.join(', ')}`);
 }

@@ -18,7 +18,9 @@ export type ToOneName<E> = {
   [K in EntityKey<E>]: IsCollection<E[K]> extends true ? never : IsEntity<Related<E, K>> extends true ? K : never;
 }[EntityKey<E>];
 
-/** The name of every column by whose value a record may be named in a path: a text or a whole number that is never NULL. */
+/**
+ * The name of every column whose value may identify a record in a path: a text or a whole number that is never NULL.
+ */
 export type LookupField<E> = {
   [K in FieldName<E>]: [E[K]] extends [string | number | bigint] ? K : never;
 }[FieldName<E>];
@@ -45,7 +47,7 @@ export type EmbeddedName<E> = {
 /** The entity at the other end of a relation. */
 export type Related<E, K extends keyof E> = ExpandProperty<NonNullable<E[K]>>;
 
-/** The columns at which a path may end: all of them, those not declared hidden, or those that hold text. */
+/** The columns at which a path may end: all, those that are not hidden, or texts. */
 type LastName<E, Last extends PathEnd> = Last extends 'any'
   ? FieldName<E>
   : {
@@ -62,8 +64,8 @@ type LastName<E, Last extends PathEnd> = Last extends 'any'
 export type PathEnd = 'any' | 'shown' | 'text';
 
 /**
- * Every path from an entity to a column, through at most `Hops` relations, to one or (`Via`) to many. The number of names grows with every
- * step. For longer paths, `fieldPath` resolves a path at run time.
+ * Every path from an entity to a column, through at most `Hops` relations, to one or (`Via`) to many. The number of
+ * names grows with every hop. For longer paths, `fieldPath` resolves a path at run time.
  *
  * @example
  * type Path = PathOf<Account, '.'>;   // 'id' | 'email' | 'role' | 'role.id' | 'role.name' | …
@@ -86,13 +88,13 @@ export type PathOf<
 
 type WayName<E, Via> = Via extends 'many' ? RelationName<E> : ToOneName<E>;
 
-/** The value of a field, as a lookup takes it: a relation by its primary key or as an entity. */
+/** The value of a field in a lookup: a relation accepts its primary key or an entity. */
 export type FieldValue<E, K extends keyof E> =
   IsEntity<Related<E, K>> extends true
     ? OrText<Primary<Related<E, K>>> | Related<E, K>
     : OrText<Unbranded<ExpandScalarReference<NonNullable<E[K]>>>>;
 
-/** An ObjectId may be said as the text that it is on the wire. */
+/** An ObjectId may also be its text. */
 type OrText<Value> = Value extends ObjectIdLike ? Value | string : Value;
 
 /** The value at the end of a path. */
@@ -104,17 +106,17 @@ export type PathValue<E, Path extends string, Separator extends string> = Path e
       : never
     : never;
 
-/** A value without what MikroORM says of its property on its type. */
+/** A value type without MikroORM's brands, such as `Hidden` and `Opt`. */
 export type Unbranded<T> = T extends Hidden<infer Shown> ? (Shown extends Opt<infer Value> ? Value : Shown) : T;
 
-/** One step less of a path. */
+/** Counts one hop less. */
 export interface Fewer {
   readonly 3: 2;
   readonly 2: 1;
   readonly 1: 0;
 }
 
-/** The value of a column; of a relation, the key that it holds. */
+/** The value of a column; for a relation, its foreign key. */
 type KeyValue<E, K extends keyof E> =
   IsEntity<Related<E, K>> extends true ? Primary<Related<E, K>> : ExpandScalarReference<NonNullable<E[K]>>;
 

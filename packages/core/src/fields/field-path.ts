@@ -19,35 +19,38 @@ import {
 export interface FieldPath {
   /** The names joined with a dot, `role.name`, for both separators. */
   readonly key: string;
-  /** The relations on the way, in order. */
+  /** The relations on the path, in order. */
   readonly steps: readonly EntityProperty[];
   /** The column at the end. A to-one relation means its foreign key. */
   readonly property: EntityProperty;
   readonly type: FieldType;
-  /** True if the column, or any relation on the way, may be NULL. */
+  /** True if the column, or any relation on the path, may be NULL. */
   readonly nullable: boolean;
-  /** True if a relation on the way leads to many records. */
+  /** True if a relation on the path is to-many. */
   readonly toMany: boolean;
-  /** True if a foreign key at the end is read as it is stored. Else it is read as NULL if a MikroORM filter hides the related record. */
+  /**
+   * True if a foreign key at the end is read as it is stored. Otherwise it reads as NULL if a MikroORM filter hides the
+   * related record.
+   */
   readonly isStored?: boolean;
 }
 
-/** A path that is cut behind its first relation to many. */
+/** A path, split after its first to-many relation. */
 export interface SplitPath {
-  /** The relations walked, the last of them to many. */
+  /** The relations up to the split. The last is to-many. */
   readonly steps: readonly EntityProperty[];
-  /** The rest of the path, from the related record on. */
+  /** The rest of the path, from the related record. */
   readonly rest: FieldPath;
 }
 
 type Separator = '.' | '__';
 
-/** Kept by the separator, so that whether a path is right does not depend on what was resolved before. */
+/** One cache per separator, so that the validity of a path does not depend on earlier calls. */
 const known = new WeakMap<EntityMetadata, Readonly<Record<Separator, Map<string, FieldPath>>>>();
 
 /**
- * Resolves a path; the same path gives the same object. A relation at its end means the key of the related record: the foreign key if the
- * entity has it, else the primary key at the other end.
+ * Resolves a path. The same path gives the same object. A relation at its end means the key of the related record: the
+ * foreign key if the entity has it, else the primary key at the other end.
  * @throws ImproperlyConfigured for an unknown name, with the known names and the nearest one
  * @example
  * fieldPath(accountMeta, 'role.name', '.').type.kind;   // 'string'
@@ -60,7 +63,9 @@ export function fieldPath(meta: EntityMetadata, path: string, separator: Separat
 
 const stored = new WeakMap<FieldPath, FieldPath>();
 
-/** Returns the path that reads a foreign key as it is stored, the same object for the same path; a path to anything else is its own. */
+/**
+ * Returns the path that reads a foreign key as it is stored, always the same object. Returns any other path unchanged.
+ */
 export function storedPath(path: FieldPath): FieldPath {
   if (!isReference(path.property)) return path;
   let found = stored.get(path);
@@ -68,14 +73,17 @@ export function storedPath(path: FieldPath): FieldPath {
   return found;
 }
 
-/** Resolves like `fieldPath`, for those who try several paths: answers with the problem in words instead of throwing it. */
+/**
+ * Resolves like `fieldPath`, for callers that try several paths. Returns a description of the problem instead of
+ * throwing it.
+ */
 export function findFieldPath(meta: EntityMetadata, path: string, separator: Separator): FieldPath | string {
   const found = resolvePath(meta, path, separator);
   if (typeof found === 'string' || isInDatabase(found.property)) return found;
   return `${meta.className}: "${path}" is not stored in the database (persist: false)`;
 }
 
-/** Resolves a path of an entity that no ORM may have discovered yet, whether or not its property is stored. */
+/** Resolves a path of an entity that may not be discovered yet, also to a property that is not stored. */
 export function resolvePath(meta: EntityMetadata, path: string, separator: Separator): FieldPath | string {
   let paths = known.get(meta);
   if (paths === undefined) known.set(meta, (paths = { '.': new Map(), __: new Map() }));
@@ -113,7 +121,10 @@ function walkPath(meta: EntityMetadata, path: string, separator: Separator): Fie
 
 const splits = new WeakMap<FieldPath, SplitPath>();
 
-/** Cuts a path behind its first relation to many, into the same objects for the same path; undefined if it has none. */
+/**
+ * Splits a path after its first to-many relation. The same path gives the same objects. Returns undefined if it has no
+ * to-many relation.
+ */
 export function splitAtMany(path: FieldPath): SplitPath | undefined {
   if (!path.toMany) return undefined;
   let found = splits.get(path);
@@ -127,16 +138,19 @@ function cut(path: FieldPath, length: number): SplitPath {
   return { steps: path.steps.slice(0, length), rest };
 }
 
-/** The property that a path leads to, and the way there. */
+/** The property at the end of a path, and the relations on the way. */
 export interface FieldPlace {
   readonly names: readonly string[];
   readonly steps: readonly EntityProperty[];
   readonly property: EntityProperty;
-  /** True if a relation or an embeddable on the way may be missing. */
+  /** True if a relation or an embeddable on the path may be missing. */
   readonly nullable: boolean;
 }
 
-/** Walks a path, through relations and embeddables, to the property that it names; answers with the problem in words if there is none. */
+/**
+ * Follows a path, through relations and embeddables, to its property. Returns a description of the problem if there is
+ * none.
+ */
 export function findPlace(root: EntityMetadata, path: string, separator: Separator): FieldPlace | string {
   const names: string[] = [];
   const steps: EntityProperty[] = [];
@@ -172,13 +186,13 @@ export function findPlace(root: EntityMetadata, path: string, separator: Separat
   }
 }
 
-/** An entity, or an embeddable in one. */
+/** An entity, or an embeddable in an entity. */
 interface Owner {
   readonly className: string;
   readonly properties: Readonly<Record<string, EntityProperty>>;
 }
 
-/** Finds the property that a path goes to first. A name may contain the separator itself, so the longest that exists wins. */
+/** Finds the first property of a path. A name may contain the separator, so the longest match wins. */
 function nextOf(
   { properties }: Owner,
   rest: readonly string[],
@@ -187,20 +201,20 @@ function nextOf(
   for (let length = rest.length; length > 0; length--) {
     const name = rest.slice(0, length).join(separator);
     if (!Object.hasOwn(properties, name)) continue;
-    // A property that is only declared has no name of its own yet.
+    // Before discovery, a property has no `name`.
     const property = properties[name] as EntityProperty;
     return [name, property.name === undefined ? { ...property, name } : property];
   }
   return [rest[0] ?? '', undefined];
 }
 
-/** True of a property that the database can tell: one with a column, a formula, or a relation. */
+/** True for a property that a database can read: one with a column, a formula, or a relation. */
 function isInDatabase(property: EntityProperty): boolean {
   return property.persist !== false || property.formula !== undefined || property.kind !== ReferenceKind.SCALAR;
 }
 
 function unknownName(root: EntityMetadata, path: string, owner: Owner, name: string): string {
-  // Properties that MikroORM adds for itself are not named: the columns of embeddables, and the other sides of relations.
+  // Leaves out properties that MikroORM adds: the columns of embeddables, and the inverse sides of relations.
   const all = Object.keys(owner.properties).filter((key) => isNamed(key, owner.properties[key] as EntityProperty));
   const near = nearest(name, all);
   const hint = near === undefined ? '.' : `; did you mean "${near}"?`;

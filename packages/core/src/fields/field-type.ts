@@ -19,13 +19,13 @@ import type { FieldKind, FieldType } from './field-kind.ts';
 import { FIELD_KINDS } from './field-kinds.ts';
 import { isInlineEmbeddable, valueProperty } from './property.ts';
 
-/** Returns the type that the application wrote for a property; undefined if it is one of MikroORM's own, or none. */
+/** Returns the custom type that the application wrote for a property. Undefined for a built-in type, or none. */
 export function customTypeOf(property: EntityProperty): Type<unknown> | undefined {
   const type = givenType(valueProperty(property));
   return type === undefined || BUILT_IN.has(type.constructor) ? undefined : type;
 }
 
-/** True of a column that holds a list of values: `p.array()`, an array of an enum's values. */
+/** True for a column that holds a list of values: `p.array()`, an array of an enum's values. */
 export function isList(property: EntityProperty): boolean {
   if (property.kind === ReferenceKind.EMBEDDED) return false;
   return property.array === true || givenType(property) instanceof ArrayType;
@@ -33,7 +33,7 @@ export function isList(property: EntityProperty): boolean {
 
 const BUILT_IN: ReadonlySet<unknown> = new Set(Object.values(types));
 
-/** Finds MikroORM's type that a property was given as an object or as a class, and not by a name. */
+/** Returns the type of a property that was declared with a type object or class, not with a name. */
 function givenType({ customType, type }: Pick<EntityProperty, 'customType' | 'type'>): Type<unknown> | undefined {
   const given: unknown = customType ?? type;
   if (Type.isMappedType(given)) return given as Type<unknown>;
@@ -41,11 +41,13 @@ function givenType({ customType, type }: Pick<EntityProperty, 'customType' | 'ty
   return Type.getType(given as unknown as new () => Type<unknown>);
 }
 
-/** The database of an entity that no ORM has discovered yet: it has a column of its own for every type. */
+/** The database of an entity before discovery. It has a separate column type for every type. */
 class AnyPlatform extends Platform {}
 const platform = new AnyPlatform();
 
-/** Completes what a builder declares as MikroORM's discovery does, so that one derivation serves before and after it. */
+/**
+ * Completes a builder's declaration like MikroORM's discovery, so that one derivation works before and after discovery.
+ */
 function completeProperty(property: EntityProperty): EntityProperty {
   if (property.columnTypes !== undefined && property.runtimeType !== undefined) return property;
   const { type, columnType } = property as { readonly type: unknown; readonly columnType?: string };
@@ -57,7 +59,8 @@ function completeProperty(property: EntityProperty): EntityProperty {
     );
   }
   const isCustom = given !== undefined && !BUILT_IN.has(given.constructor);
-  // A class of MikroORM's own gives way to a column that is declared beside it; an object, or a type of the application's, does not.
+  // If a column type is declared beside one of MikroORM's type classes, the column type wins. A type object, or a type
+  // of the application, wins over the column type.
   const isName = given === undefined || (!isCustom && column !== undefined && typeof type === 'function');
   const customType = isName ? platform.getDefaultMappedType(column ?? nameOf(type)) : given;
   const columnTypes = [column ?? (isCustom ? '' : customType.getColumnType(property, platform))];
@@ -70,11 +73,11 @@ function nameOf(type: unknown): string {
 }
 
 /**
- * Returns the type of a property, before the ORM has discovered its entity as afterwards; of a relation, that of the key it
- * refers to. Integers are taken for 32 bits wide unless they are declared smaller or bigger, and strings without a length
- * for 255 characters, on every database: what is valid does not depend on where it is stored.
- * @throws ImproperlyConfigured for what is no column: an embeddable kept inline, a polymorphic relation; for a property of a decorated
- * class whose type only a reader of the sources knows
+ * Returns the type of a property; for a relation, the type of the key that it refers to. The result is the same before
+ * and after discovery. On every database, integers count as 32 bits wide unless they are declared smaller or bigger,
+ * and strings without a length as 255 characters. So validation does not depend on the database.
+ * @throws ImproperlyConfigured for a property without a column: an inline embeddable, a polymorphic relation; for a
+ * property of a decorated class whose type is only in the source code
  */
 export function fieldType(property: EntityProperty): FieldType {
   if (isInlineEmbeddable(property)) {
@@ -101,7 +104,7 @@ function enumValues(items: unknown): readonly (string | number)[] | undefined {
   return typeof given === 'object' && given !== null ? Utils.extractEnumValues(given) : undefined;
 }
 
-/** The kinds of columns, by the names that databases have for them. All others hold text. */
+/** The kinds of columns, by their names in databases. All other columns hold text. */
 const KIND_OF_COLUMN: ReadonlyMap<string, FieldKind> = new Map(
   (Object.keys(FIELD_KINDS) as FieldKind[]).flatMap((kind) => FIELD_KINDS[kind].columns.map((name) => [name, kind])),
 );
@@ -111,7 +114,7 @@ function ofColumn(property: EntityProperty): FieldType {
   return { kind, ...FACETS[kind]?.(property) };
 }
 
-/** What a column says of its values beside their kind. */
+/** The limits of a column, besides its kind. */
 type Facets = Omit<FieldType, 'kind'>;
 
 const FACETS: Readonly<Partial<Record<FieldKind, (property: EntityProperty) => Facets>>> = {
@@ -148,7 +151,7 @@ function digitsOf({ customType, runtimeType, columnTypes }: EntityProperty): Fac
   return { mode, precision: Number(declared[1]), scale: Number(declared[2] ?? 0) };
 }
 
-/** The types of PostgreSQL that nothing puts into an order, and those whose values it cannot even tell apart. */
+/** PostgreSQL types without an order. Some of them have no equality either. */
 const UNORDERED = new Set(['line', 'lseg', 'box', 'path', 'circle', 'hstore', 'xid', 'cid']);
 const INCOMPARABLE = new Set(['xml', 'point', 'polygon', 'jsonpath', 'lquery', 'ltxtquery']);
 

@@ -2,9 +2,13 @@ import type { FieldType } from './field-kind.ts';
 import { FIELD_KINDS } from './field-kinds.ts';
 
 /**
- * Reads the value that a text of a URL stands for: a number for `integer` and `number`, a BigInt for `bigint`, the
- * text itself for `decimal`, `date`, `time` and `uuid` (which keeps them exact), a Date for `datetime`, one that
- * knows its microseconds if there are any.
+ * Reads the value of a text in a URL:
+ *
+ * - `integer`, `number`: a number
+ * - `bigint`: a BigInt
+ * - `decimal`, `date`, `time`, `uuid`: the text itself, which keeps them exact
+ * - `datetime`: a Date, or a PreciseDate if it has microseconds
+ *
  * @throws FieldValueError if the text does not fit the type
  * @example
  * parseFieldText({ kind: 'integer' }, '12');    // 12
@@ -15,8 +19,8 @@ export function parseFieldText(type: FieldType, text: string): unknown {
 }
 
 /**
- * Reads the value that a JSON value stands for; nothing is coerced from one JSON type to another. What JSON has no type for
- * (dates, times, UUIDs, integers beyond 2^53) is a string, written as in a query string.
+ * Reads a JSON value as a value of a field. JSON types are never coerced. Values without a JSON type (dates, times,
+ * UUIDs, integers beyond 2^53) are strings, as in a query string.
  * @throws FieldValueError if the JSON value is of another type, or out of the field's range
  * @example
  * checkFieldJson({ kind: 'number' }, 1.5);     // 1.5
@@ -27,8 +31,8 @@ export function checkFieldJson(type: FieldType, json: unknown): unknown {
 }
 
 /**
- * Reads the value that a value of the program stands for: like JSON's, and besides Dates, BigInts, decimals as text, and
- * numbers outside of a field's range (nothing is equal to them, which is no mistake).
+ * Reads a value from the program: like JSON, and also Dates, BigInts, decimals as text, and numbers outside of a
+ * field's range (they equal nothing, which is not a mistake).
  * @throws FieldValueError if the value is of another type
  */
 export function checkFieldValue(type: FieldType, value: unknown): unknown {

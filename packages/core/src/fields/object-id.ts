@@ -1,7 +1,7 @@
-/** The canonical text of one of MongoDB's own keys, which every JSON value and path has. */
+/** The canonical text of a MongoDB ObjectId, as in JSON and paths. */
 export const OBJECT_ID_PATTERN = '^[0-9a-f]{24}$';
 
-/** An ObjectId of MongoDB's driver, by its form: nothing of a driver is imported. */
+/** The structure of an ObjectId of MongoDB's driver. It avoids an import of the driver. */
 export interface ObjectIdLike {
   toHexString(): string;
 }

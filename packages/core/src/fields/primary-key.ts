@@ -11,7 +11,7 @@ export function primaryKey(meta: EntityMetadata): FieldPath {
   return key;
 }
 
-/** Returns the value of the primary key of an entity; that of the related record if the key is a relation. */
+/** Returns the primary key's value of an entity. If the key is a relation, the key of the related record. */
 export function keyOfEntity(entity: object, { property }: FieldPath): unknown {
   let [key, own]: [unknown, EntityProperty] = [entity[property.name as never], property];
   for (;;) {
@@ -22,7 +22,7 @@ export function keyOfEntity(entity: object, { property }: FieldPath): unknown {
   }
 }
 
-/** Writes a value of a key, so that the same value is the same text, however it came. */
+/** Writes a key's value as text. Equal values give equal texts, whatever their source. */
 export function keyText(value: unknown): string {
   return value instanceof Date ? value.toISOString() : String(value);
 }

@@ -2,7 +2,7 @@ import { type EntityMetadata, type EntityName, type EntityProperty, ReferenceKin
 import { ImproperlyConfigured } from '../errors.ts';
 import { declaredMetadata } from './declared-metadata.ts';
 
-/** Finds the entity or embeddable that a property leads to, discovered or only declared; undefined if it leads to none. */
+/** Finds the entity or embeddable of a property, before or after discovery. Undefined if it has none. */
 export function targetOf(property: EntityProperty): EntityMetadata | undefined {
   const declared = property as { readonly entity?: () => unknown };
   if (property.targetMeta !== undefined || declared.entity === undefined) return property.targetMeta;
@@ -11,12 +11,15 @@ export function targetOf(property: EntityProperty): EntityMetadata | undefined {
   throw new ImproperlyConfigured(`"${property.name}" may lead to several entities, so a shape cannot have it`);
 }
 
-/** Returns the property whose values a property holds: of a to-one relation, the key that it refers to; else itself. */
+/**
+ * Returns the property that determines the values of a property: for a to-one relation, the key that it refers to;
+ * otherwise the property itself.
+ */
 export function valueProperty(property: EntityProperty): EntityProperty {
   return isReference(property) ? valueProperty(referredKey(property)) : property;
 }
 
-/** Returns the property at the other end of a to-one relation that its foreign key repeats. */
+/** Returns the property that the foreign key of a to-one relation refers to. */
 export function referredKey(property: EntityProperty): EntityProperty {
   const target = targetOf(property) as EntityMetadata;
   const key =
@@ -31,7 +34,7 @@ export function referredKey(property: EntityProperty): EntityProperty {
 }
 
 /**
- * Returns the property of an entity whose value ties the records of a relation to many to it.
+ * Returns the property of the owner that the records of a to-many relation refer to.
  *
  * @throws ImproperlyConfigured for a polymorphic relation, and if either end has a composite key
  */
@@ -48,14 +51,14 @@ export function tyingKey(owner: EntityMetadata, relation: EntityProperty): Entit
 }
 
 /**
- * True of the inverse side that MikroORM itself adds to a relation of many to many which declares none: it neither fills nor writes
- * that side.
+ * True for an inverse side that MikroORM adds to a many-to-many relation without one. MikroORM neither fills nor writes
+ * it.
  */
 export function isAddedInverse({ mappedBy, persist, hydrate }: EntityProperty): boolean {
   return mappedBy !== undefined && persist === false && hydrate === false;
 }
 
-/** True of a relation that may lead to several entities, from either end. */
+/** True for a relation that may lead to several entities, from either end. */
 export function isPolymorphic(relation: EntityProperty): boolean {
   if (leadsToSeveral(relation)) return true;
   const inverse: EntityProperty | undefined = targetOf(relation)?.properties[relation.mappedBy as never];
@@ -66,17 +69,17 @@ function leadsToSeveral({ polymorphic, discriminatorColumn }: EntityProperty): b
   return polymorphic === true || discriminatorColumn !== undefined;
 }
 
-/** True of an entity whose columns stand in tables of its own and of those that it extends. */
+/** True for an entity whose columns are in its own table and in the tables of the entities that it extends. */
 export function isTablePerType({ root }: EntityMetadata): boolean {
-  // An entity that is only declared knows no other one.
+  // Before discovery, an entity does not know other entities.
   return (root as EntityMetadata | undefined)?.inheritanceType === 'tpt';
 }
 
-/** Returns the primary key of an entity; undefined if it is not one property. */
+/** Returns the primary key of an entity; undefined unless it is a single property. */
 export function onlyPrimaryKey({ properties }: EntityMetadata): EntityProperty | undefined {
   const [key, ...others] = Object.entries<EntityProperty>(properties).filter(([, { primary }]) => primary === true);
   if (key === undefined || others.length > 0) return undefined;
-  // A property that is only declared has no name of its own yet.
+  // Before discovery, a property has no `name`.
   const [name, property] = key;
   return property.name === undefined ? { ...property, name } : property;
 }
@@ -90,44 +93,44 @@ export function isUnique(meta: EntityMetadata, { name, primary, unique = false }
   return alone || unique !== false || (primary === true && onlyPrimaryKey(meta) !== undefined);
 }
 
-/** True of relations, to one or to many. */
+/** True for relations, to one or to many. */
 export function isReference(property: EntityProperty): boolean {
   return isToOne(property) || isToMany(property);
 }
 
-/** True of a relation to one record. */
+/** True for a relation to one record. */
 export function isToOne({ kind }: EntityProperty): boolean {
   return kind === ReferenceKind.MANY_TO_ONE || kind === ReferenceKind.ONE_TO_ONE;
 }
 
-/** True of a relation to many records. */
+/** True for a relation to many records. */
 export function isToMany({ kind }: EntityProperty): boolean {
   return kind === ReferenceKind.ONE_TO_MANY || kind === ReferenceKind.MANY_TO_MANY;
 }
 
-/** True of a relation to many that is a list of keys in a column of the entity's own, as MongoDB keeps a many to many. */
+/** True for a to-many relation whose keys are a list in a column of the entity, as in MongoDB's many-to-many. */
 export function holdsKeys({ kind, owner, pivotEntity }: EntityProperty): boolean {
   return kind === ReferenceKind.MANY_TO_MANY && owner && pivotEntity === undefined;
 }
 
-/** True of an embeddable, whether its properties are columns or one column holds it, or a list of them, as JSON. */
+/** True for an embeddable, or a list of them, inline or in a JSON column. */
 export function isEmbeddable({ kind }: EntityProperty): boolean {
   return kind === ReferenceKind.EMBEDDED;
 }
 
-/** Lists the properties of an embeddable that are stored; not the columns that those inside it have. */
+/** Lists the stored properties of an embeddable, without the columns of nested embeddables. */
 export function partsOf({ properties }: EntityMetadata): EntityProperty[] {
   return Object.values<EntityProperty>(properties).filter(
     ({ embedded, persist }) => embedded === undefined && persist !== false,
   );
 }
 
-/** True of an embeddable whose properties are columns of the entity that it stands in. */
+/** True for an embeddable whose properties are columns of its entity. */
 export function isInlineEmbeddable(property: EntityProperty): boolean {
   return isEmbeddable(property) && property.object !== true && property.array !== true;
 }
 
-/** True of a to-one relation whose foreign key is on this side. */
+/** True for a to-one relation whose foreign key is on this side. */
 export function ownsColumn({ kind, owner, mappedBy }: EntityProperty): boolean {
   const isOwner = (owner as boolean | undefined) ?? mappedBy === undefined;
   return kind === ReferenceKind.MANY_TO_ONE || (kind === ReferenceKind.ONE_TO_ONE && isOwner);

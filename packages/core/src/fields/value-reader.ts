@@ -17,8 +17,8 @@ import { isEmbeddable, partsOf, targetOf, valueProperty } from './property.ts';
 type Reader = (raw: unknown) => unknown;
 
 /**
- * Makes the function that turns what the driver gives for a column into what the entity would hold: numbers, bigints, dates,
- * JSON, booleans, custom types. Undefined if the driver's value is that already. Null stays null and is never passed in.
+ * Makes the function that converts a driver's value of a column to the entity's value: numbers, bigints, dates, JSON,
+ * booleans, custom types. Undefined if both are the same. Never called with null.
  */
 export function valueReader(
   { property, type }: Pick<FieldPath, 'property' | 'type'>,
@@ -41,19 +41,22 @@ export function valueReader(
   return isOtherNumber(property) || !FIELD_KINDS[type.kind].areNumbersExact ? readNumber : undefined;
 }
 
-/** Tells if a driver may give a number in another form than that of its property: the type of a formula is the database's to decide. */
+/**
+ * Reports whether a driver may return a number in another form than the property's. The database decides the type of a
+ * formula.
+ */
 export function isOtherNumber({ formula, runtimeType, customType }: EntityProperty): boolean {
   return formula !== undefined && runtimeType === 'number' && customType === undefined;
 }
 
-/** The same of a text: SQLite gives `count(*)` as a number to whoever declares a text. */
+/** The same for a text: SQLite returns `count(*)` as a number even if the property is a text. */
 export function isOtherText({ formula, runtimeType, customType }: EntityProperty): boolean {
   return formula !== undefined && runtimeType === 'string' && customType === undefined;
 }
 
 /**
- * Makes the function that reads an embeddable, or a list of them, of the JSON that one column holds: its properties under their own names,
- * each of its values as an entity would hold it. In the JSON they have the names of columns, and values as a column would have them.
+ * Makes the function that reads an embeddable, or a list of them, from a JSON column. The JSON has column names and
+ * column values. The result has property names and entity values.
  */
 function embeddableReader(property: EntityProperty, platform: Platform): Reader {
   const read = objectReader(targetOf(property) as EntityMetadata, platform);
@@ -67,7 +70,7 @@ function objectReader(meta: EntityMetadata, platform: Platform): Reader {
   const parts = partsOf(meta).map((property) => {
     const { name, fieldNames, customType } = property;
     if (isEmbeddable(property)) return { name, stored: fieldNames[0]!, read: embeddableReader(property, platform) };
-    // What is JSON by itself stands in the JSON as it is.
+    // Values of a JSON type are already JSON.
     const isJson = customType instanceof JsonType;
     const read = isJson ? undefined : valueReader({ property, type: fieldType(property) }, platform);
     return { name, stored: fieldNames[0]!, read };
@@ -86,8 +89,8 @@ function objectReader(meta: EntityMetadata, platform: Platform): Reader {
 }
 
 /**
- * Puts an infinity, which serializers write as null, in the place of NaN, which PostgreSQL stores and JSON cannot say. Of NaN
- * itself serializers make an error.
+ * Replaces NaN, which PostgreSQL can store and JSON cannot express, with an infinity, which serializers write as null.
+ * For NaN, serializers throw.
  */
 export function sendable(value: number): number {
   return Number.isNaN(value) ? Infinity : value;
@@ -97,19 +100,19 @@ function readNumber(raw: unknown): number {
   return sendable(Number(raw));
 }
 
-/** Reads dates like MikroORM's own mapper: a time without an offset is in the time zone of the configuration. */
+/** Reads dates like MikroORM's own mapper: a time without an offset is in the configured time zone. */
 function dateReader(platform: Platform): Reader {
   const zone = platform.getTimezone();
   return (raw) => {
     if (raw instanceof Date) return raw;
     const beyond = dateBeyond(raw);
     if (beyond !== undefined) return beyond;
-    // SQLite keeps milliseconds.
+    // SQLite stores milliseconds.
     if (typeof raw !== 'string') return new Date(Number(raw));
     const isLocal = zone !== undefined && zone !== 'local' && !HAS_OFFSET.test(raw);
     return platform.parseDate(isLocal ? raw + zone : raw);
   };
 }
 
-/** The offsets of times before time zones were agreed on have seconds. */
+/** The offsets of times before standard time zones have seconds. */
 const HAS_OFFSET = /:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d(?::?\d\d){0,2})$/;

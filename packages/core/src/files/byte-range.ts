@@ -5,13 +5,13 @@ export interface ByteRange {
 }
 
 /**
- * Reads a `Range` header (RFC 9110, section 14). Undefined if the whole file is to be sent: without one, for several ranges and
- * for one that is not well formed. `unsatisfiable` if the file has no such bytes.
+ * Reads a `Range` header (RFC 9110, section 14). Returns undefined if the whole file is to be sent: without a header,
+ * for several ranges, and for a malformed header. Returns `unsatisfiable` if the file has no such bytes.
  */
 export function byteRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/i.exec(header?.trim() ?? '') ?? [];
   if (first === '' && last === '') return undefined;
-  // The last so many bytes.
+  // The last `length` bytes.
   if (first === '') {
     const length = Math.min(Number(last), size);
     return length === 0 ? 'unsatisfiable' : { start: size - length, end: size - 1 };

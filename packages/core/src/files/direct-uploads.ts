@@ -9,14 +9,17 @@ import type { FileStore, SignedUpload } from './file-store.ts';
 import type { StoredFile } from './file-type.ts';
 import { PendingFile, plainName } from './pending-file.ts';
 
-/** A URL lets an upload begin for an hour, and a body may name the upload for a day: large files and slow networks take their time. */
+/**
+ * Clients must begin an upload within an hour, and name it in a body within a day. Large files and slow networks need
+ * that time.
+ */
 const URL_SECONDS = 3600;
 const UPLOAD_SECONDS = 86_400;
 
 /** The key of an upload: when it expires, in seconds since 1970, and a UUID. */
 const UPLOAD_KEY = /^(\d+)-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** What a client says of a file that it wants to upload. */
+/** The description of a file that a client wants to upload. */
 export interface AskedUpload {
   readonly name: string;
   /** Bytes. */
@@ -24,26 +27,28 @@ export interface AskedUpload {
   readonly type: string;
 }
 
-/** The answer to a request for an upload. */
+/** The response to a request for an upload. */
 export interface BegunUpload extends SignedUpload {
   /** Names the upload in a body: `{ "upload": "…" }`. */
   readonly upload: string;
   readonly method: 'PUT';
   readonly headers: Readonly<Record<string, string>>;
-  /** The time until which the URL lets the upload begin. */
+  /** The latest time to begin the upload. */
   readonly expires_at: string;
 }
 
-/** A file in a body that the client has uploaded to the store, by the text that `POST …/uploads` answered with. */
+/**
+ * A file in a body that the client has uploaded to the store, named by the text in the response of `POST …/uploads`.
+ */
 export interface NamedUpload {
   readonly upload: string;
 }
 
-/** What an upload belongs to, and can be named by. */
+/** The field and the user that an upload is for. No other field or user can name it. */
 export interface UploadPlace {
   /** The property that the file is for. */
   readonly field: string;
-  /** The id of the user who asked for it; null of somebody who is not logged in. */
+  /** The id of the user who requested the upload; null for an anonymous request. */
   readonly account: string | null;
 }
 
@@ -51,16 +56,16 @@ interface Ticket extends AskedUpload {
   readonly key: string;
 }
 
-/** The place of a view whose bodies name uploads. */
+/** The context of a view whose bodies name uploads. */
 export interface UploadContext {
   /** The path of the collection. */
   readonly path: string;
-  /** Remembers the uploads that were taken. */
+  /** Remembers which uploads were taken. */
   readonly store: Store;
   readonly defaults: { readonly secret: string | undefined };
 }
 
-/** The uploads of one view: signs them, and reads the texts by which bodies name them. */
+/** The uploads of one view. Signs them, and opens the texts that name them in bodies. */
 export class DirectUploads {
   readonly #path: string;
   readonly #claims: Store;
@@ -80,7 +85,7 @@ export class DirectUploads {
   /**
    * Signs an upload of a file of exactly this size and type.
    *
-   * @throws PayloadTooLarge, UnsupportedMediaType for a file that the field does not take
+   * @throws PayloadTooLarge, UnsupportedMediaType for a file that the field does not accept
    */
   async begin(field: FileField, place: UploadPlace, asked: AskedUpload): Promise<BegunUpload> {
     const { size } = asked;
@@ -96,7 +101,7 @@ export class DirectUploads {
     return { upload, url, method: 'PUT', headers, expires_at: new Date(now + URL_SECONDS * 1000).toISOString() };
   }
 
-  /** Opens the text by which a body names an upload; undefined if it was not made for this place. */
+  /** Opens the text that names an upload in a body. Returns undefined for a text of another place. */
   open(field: FileField, place: UploadPlace, text: string): DirectUpload | undefined {
     const ticket = this.#seal.open(this.#basis(place), text);
     return ticket === undefined ? undefined : new DirectUpload(field, JSON.parse(ticket) as Ticket, this.#claims);
@@ -107,12 +112,12 @@ export class DirectUploads {
   }
 }
 
-/** Tells if a value of a body names an upload. */
+/** Reports whether a value of a body names an upload. */
 export function isNamedUpload(value: unknown): value is NamedUpload {
   return isPlainRecord(value) && typeof value['upload'] === 'string';
 }
 
-/** A file that a client has uploaded to the store, or says so. */
+/** A file that a client has uploaded to the store, or claims to have uploaded. */
 export class DirectUpload extends PendingFile {
   readonly name: string;
   readonly size: number;
@@ -132,14 +137,16 @@ export class DirectUpload extends PendingFile {
   }
 
   /**
-   * Copies the upload to a file, and checks the copy, which no client can change any more. Of several requests at once, one has it.
+   * Copies the upload to a file, and checks the copy, which no client can change any more. Of several concurrent
+   * requests, only one gets the file.
    *
-   * @throws FieldValueError if it is not there, has expired, was taken, or has another size
-   * @throws PayloadTooLarge, UnsupportedMediaType if the field does not take it
+   * @throws FieldValueError if the upload does not exist, has expired, was taken, or has another size
+   * @throws PayloadTooLarge, UnsupportedMediaType if the field does not accept it
    */
   async store(remove: (key: string) => Promise<void>): Promise<StoredFile> {
     const { name, size } = this;
-    // Not when the body is read: a request that is sent again under its Idempotency-Key has its first answer even then.
+    // Checked here and not when the body is read: a repeated request with the same Idempotency-Key still gets its first
+    // response.
     const ttlMs = expiryOf(this.#key)! - Date.now();
     if (ttlMs <= 0) throw new FieldValueError('names an upload that has expired');
     const isFree = await this.#claims.put(this.#claim, 'taken', ttlMs, { onlyIfAbsent: true });
@@ -154,7 +161,7 @@ export class DirectUpload extends PendingFile {
       return { key, name, size, type: await this.#field.typeOf(await headOf(store, key, size), this.type) };
     } catch (error) {
       await remove(key);
-      // It stays taken if the claims cannot be asked, and what has failed is told.
+      // If the release fails, the upload stays taken, and the first error is thrown.
       await this.release().catch(() => {});
       throw error;
     }
@@ -179,25 +186,28 @@ async function headOf(store: FileStore, key: string, size: number): Promise<Buff
   return buffer(await store.get(key, { start: 0, end: Math.min(size, HEAD_BYTES) - 1 }));
 }
 
-/** Checks what a store, or its `signUpload`, returned. The error has no URL: its signature is nothing for a log. */
+/**
+ * Checks the result of a store's `sign`, or of `signUpload`. The error does not contain the URL, because its signature
+ * must not be logged.
+ */
 function checkSigned(signed: SignedUpload | null | undefined): SignedUpload {
   if (typeof signed?.url === 'string' && URL.canParse(signed.url)) return signed;
   throw new TypeError('a store that signs an upload must return an absolute URL, or { url, headers } with one');
 }
 
-/** The time in milliseconds at which an upload expires; undefined for a key that the library has not made. */
+/** The time in milliseconds at which an upload expires; undefined for a key that the library did not make. */
 function expiryOf(key: string): number | undefined {
   const seconds = UPLOAD_KEY.exec(key)?.[1];
   return seconds === undefined ? undefined : Number(seconds) * 1000;
 }
 
 /**
- * Deletes the uploads of a store that have expired: those that no record has got within a day. Run it now and then, in any process. It asks
- * no database. A lifecycle rule of the bucket does the same.
+ * Deletes the expired uploads of a store: those that no record used within a day. Run it now and then, in any process.
+ * It does not use the database. A lifecycle rule of the bucket does the same.
  *
- * Throws TypeError for a store that takes no uploads.
+ * Throws TypeError for a store without uploads.
  *
- * @returns the number of uploads that were deleted
+ * @returns the number of deleted uploads
  * @example
  * await sweepUploads(uploads);
  */

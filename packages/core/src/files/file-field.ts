@@ -13,8 +13,9 @@ export interface FileFieldOptions<Direct extends boolean = boolean> {
   /** The accepted media types: `image/png`, or `image/*` for all images. Others give 415. */
   readonly types: readonly MediaRange[];
   /**
-   * True: clients may also upload the bytes to the store themselves. `POST …/uploads` answers with a signed URL, and a body then names the
-   * upload. The store must sign uploads, and the plugin needs a `secret`. Default: false, all bytes come through the server.
+   * True: clients may also upload the bytes to the store themselves. `POST …/uploads` responds with a signed URL, and a
+   * body then names the upload. The store must sign uploads, and the plugin needs a `secret`. Default: false, all bytes
+   * come through the server.
    */
   readonly direct?: Direct;
 }
@@ -33,13 +34,13 @@ const TOP_LEVEL = [
   'video',
 ] as const;
 
-/** A media type, or all of one kind: `image/png`, `image/*`. */
+/** A media type, or a range of media types: `image/png`, `image/*`. */
 type MediaRange = `${(typeof TOP_LEVEL)[number]}/${string}`;
 
 /** The file fields of a write shape, by name. */
 export type FileFields = ReadonlyMap<string, FileField>;
 
-/** The first bytes that tell the type of any file. */
+/** The number of first bytes that are enough to detect the type of any file. */
 export const HEAD_BYTES = 4100;
 
 const MEDIA_RANGE = new RegExp(`^(?:${TOP_LEVEL.join('|')})/(?:\\*|[\\w.+-]+)$`, 'i');
@@ -49,10 +50,10 @@ const MAX_BYTES: OptionRule = [
   (value) => Number.isSafeInteger(value) && Number(value) > 0,
 ];
 
-/** The media type of bytes of which nothing is known (RFC 2046, section 4.5.1). */
+/** The media type of unknown bytes (RFC 2046, section 4.5.1). */
 export const ANY_BYTES = 'application/octet-stream';
 
-/** Tells if bytes, which may end within a character, are text in UTF-8 without control characters. */
+/** Reports whether bytes are text in UTF-8 without control characters. They may end within a character. */
 function isText(bytes: Uint8Array): boolean {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
@@ -69,38 +70,38 @@ export class FileField<Direct extends boolean = boolean> {
   readonly types: readonly string[];
   /** True if clients may upload to the store themselves. */
   readonly direct: Direct;
-  /** The schema of the field in a form. The bytes of the file decide if it is accepted. */
+  /** The schema of the field in a form. It does not validate: the bytes of the file decide. */
   readonly schema: TSchema;
 
   constructor({ store, maxBytes, types, direct = false as Direct }: FileFieldOptions<Direct>) {
     this.store = store;
     this.direct = direct;
     this.maxBytes = maxBytes;
-    // Media types have no case (RFC 9110, section 8.3.1).
+    // Media types are case-insensitive (RFC 9110, section 8.3.1).
     this.types = types.map((type) => type.toLowerCase());
     this.schema = { contentMediaType: this.types.join(', '), description: `A file of at most ${maxBytes} bytes` };
   }
 
-  /** @throws PayloadTooLarge for more bytes than the field takes */
+  /** @throws PayloadTooLarge for more bytes than the field accepts */
   checkSize(size: number): void {
     if (size > this.maxBytes) throw new PayloadTooLarge(`A file must have at most ${this.maxBytes} bytes`);
   }
 
   /**
-   * Checks the type that a client claims for a file whose bytes have not come yet.
+   * Checks the claimed type of a file before its bytes arrive.
    *
-   * @throws UnsupportedMediaType for a type that the field does not take, and that is not `application/octet-stream`
+   * @throws UnsupportedMediaType for a type that the field does not accept, except `application/octet-stream`
    */
   checkClaim(claimed: string): void {
     if (claimed !== ANY_BYTES && !this.takes(claimed)) throw this.#refusal();
   }
 
   /**
-   * Finds the media type of a file by its first bytes, not by its name. The type that the client claims counts only if bytes cannot show
-   * that type, as for `text/csv`. `application/octet-stream`, which generated clients send, claims nothing: bytes that are text in UTF-8
-   * then have the text type that the field takes.
+   * Detects the media type of a file from its first bytes, not from its name. The type that the client claims counts
+   * only if bytes cannot show that type, as for `text/csv`. `application/octet-stream`, which generated clients send,
+   * claims nothing. Bytes that are text in UTF-8 then get the text type that the field accepts.
    *
-   * @throws UnsupportedMediaType for a type that the field does not take
+   * @throws UnsupportedMediaType for a type that the field does not accept
    */
   async typeOf(head: Uint8Array, claimed: string): Promise<string> {
     const { fileTypeFromBuffer, supportedMimeTypes } = await import('file-type');
@@ -115,26 +116,27 @@ export class FileField<Direct extends boolean = boolean> {
     return new UnsupportedMediaType(`A file must be of the type ${this.types.join(', ')}`);
   }
 
-  /** Returns the text type that the field takes, `text/plain` before others, if the bytes are text. */
+  /** If the bytes are text, returns the text type that the field accepts, `text/plain` first. */
   #textType(head: Uint8Array): string {
     const type = this.takes('text/plain') ? 'text/plain' : this.types.find((each) => each.startsWith('text/'));
     return type !== undefined && isText(head) ? type : ANY_BYTES;
   }
 
-  /** Tells if the field takes a media type. */
+  /** Reports whether the field accepts a media type. */
   takes(type: string): boolean {
     return this.types.some((each) => each === type || (each.endsWith('/*') && type.startsWith(each.slice(0, -1))));
   }
 }
 
 /**
- * Makes a field of a write shape that takes a file. create and update then also read `multipart/form-data`. The property must have the type
- * `FileType`. The bytes are streamed to a temporary file, and to the store after the request was validated. They are never held in memory.
- * It needs the packages `@fastify/multipart` and `file-type`.
+ * Makes a field of a write shape that accepts a file. create and update then also read `multipart/form-data`. The
+ * property must have the type `FileType`. The bytes are streamed to a temporary file, and to the store after the
+ * request was validated. They are never held in memory. It needs the packages `@fastify/multipart` and `file-type`.
  *
- * The file of a failed write is deleted. A file that an update replaces, or whose record is deleted, is deleted after the commit.
+ * If a write fails, its file is deleted. If an update replaces a file, or its record is deleted, the file is deleted
+ * after the commit.
  *
- * @throws ImproperlyConfigured for an option that is missing or does not fit
+ * @throws ImproperlyConfigured for a missing or wrong option
  * @example
  * const write = writeShape(Ticket, ['title'], {
  *   attachment: file({ store: uploads, maxBytes: 5_000_000, types: ['image/*', 'application/pdf'] }),
@@ -143,7 +145,7 @@ export class FileField<Direct extends boolean = boolean> {
  */
 export function file<const Direct extends boolean = false>(
   options: FileFieldOptions<Direct>,
-  // The option alone says it, not the place that the field is for.
+  // Infer the type from the option alone, not from the place of the field.
 ): FileField<NoInfer<Direct>> {
   checkOptions('file()', options, { store: ANYTHING, maxBytes: MAX_BYTES, types: LIST, direct: BOOLEAN });
   const { store, maxBytes, types, direct } = options;

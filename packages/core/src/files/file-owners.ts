@@ -2,20 +2,25 @@ import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { isPolymorphic, isToOne, onlyPrimaryKey, ownsColumn, targetOf } from '../fields/property.ts';
 import { isFile } from './file-type.ts';
 
-/** A relation of an entity to another one, with whose records the database deletes those of this entity. */
+/**
+ * A relation with `on delete cascade`: the database deletes the records of `meta` with the records that they refer to.
+ */
 export interface DeletedAlong {
   readonly meta: EntityMetadata;
   readonly relation: string;
 }
 
-/** Lists the properties of an entity that refer to files. No view keeps those of an entity whose key is not one property. */
+/**
+ * Lists the file properties of an entity. Empty without a single primary key property: views do not store files of that
+ * entity.
+ */
 export function fileProperties({ root }: EntityMetadata): readonly EntityProperty[] {
   return onlyPrimaryKey(root) === undefined ? [] : root.props.filter(isFile);
 }
 
 /**
- * Finds the entities by whose deletion the database deletes records with files (`on delete cascade`), at whatever level, and the
- * relations by which it does.
+ * Finds the entities whose deletion also makes the database delete records with files (`on delete cascade`), at any
+ * level. Returns the cascading relations of each entity.
  */
 export function cascadesToFiles(
   entities: Iterable<EntityMetadata>,

@@ -1,17 +1,20 @@
 import type { EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 
-/** The route of a view that sends the files of one property. */
+/** The route of a view that serves the files of one property. */
 export interface FileRoute {
-  /** The fields of a record whose values name its file in the route's path, from left to right: `ticket.project.key`, `ticket`, `id`. */
+  /**
+   * The fields of a record whose values are the parameters of the route's path, from left to right:
+   * `ticket.project.key`, `ticket`, `id`.
+   */
   readonly keys: readonly string[];
-  /** Makes the path of the file of a record, of the values of these. */
+  /** Makes the path of a record's file from these values. */
   readonly pathOf: (keys: readonly unknown[]) => string;
 }
 
 const routes = new WeakMap<EntityProperty, FileRoute>();
 
-/** Has the links of a property's files lead to a route from now on. */
+/** Registers which route serves the files of a property, so that links can be built. */
 export function declareFileRoute(property: EntityProperty, route: FileRoute): void {
   routes.set(property, route);
 }
@@ -19,7 +22,7 @@ export function declareFileRoute(property: EntityProperty, route: FileRoute): vo
 /**
  * Finds the route of a property's files.
  *
- * @throws ImproperlyConfigured if no view sends them
+ * @throws ImproperlyConfigured if no view serves them
  */
 export function fileRouteOf(className: string, property: EntityProperty): FileRoute {
   const route = routes.get(property);

@@ -2,51 +2,53 @@ import { once } from 'node:events';
 import { PassThrough, pipeline, type Readable } from 'node:stream';
 import { checkOptions, FUNCTION } from '../options.ts';
 
-/** The facts about a file that a store may keep with its bytes. */
+/** The facts about a file. A store may keep them with the bytes. */
 export interface FileFacts {
   /** Bytes. */
   readonly size: number;
-  /** The media type, found by the first bytes of the file: `image/png`. */
+  /** The media type, detected from the first bytes of the file: `image/png`. */
   readonly type: string;
 }
 
 /**
- * Keeps the bytes of files under keys. The library makes the keys. A key is never used twice, and has only lower-case letters, digits and
- * hyphens.
+ * Stores the bytes of files under keys. The library makes the keys. A key is never used twice, and has only lower-case
+ * letters, digits and hyphens.
  *
  * @example
  * const store: FileStore = flydriveStore(new Disk(new FSDriver({ location: './uploads', visibility: 'private' })));
  */
 export interface FileStore {
   /**
-   * Stores a whole file. If the promise rejects, anything stored under the key may be deleted. The content is closed once the promise
-   * settles, read or not.
+   * Stores a whole file. If the promise rejects, the library may delete anything stored under the key. The content is
+   * closed once the promise settles, read or not.
    */
   put(key: string, content: Readable, facts: FileFacts): Promise<void>;
   /**
-   * Opens a file for reading, or its bytes from `start` to `end`, both included. Rejects for an unknown key. The stream is destroyed if
-   * nobody needs it any more.
+   * Opens a file for reading, or its bytes from `start` to `end`, both included. Rejects for an unknown key. The stream
+   * is destroyed once it is no longer needed.
    */
   get(key: string, range?: { readonly start: number; readonly end: number }): Promise<Readable>;
   /** Deletes a file. Resolves for an unknown key, too. */
   delete(key: string): Promise<void>;
-  /** Takes files from clients without the server between; left out, the store takes none. */
+  /** Accepts files from clients directly, without the server. Without it, the store accepts none. */
   readonly uploads?: UploadStore | undefined;
 }
 
 /**
- * The part of a store that takes files from clients. An upload is a file that no record has yet. Uploads have keys of their own, apart from
- * those of files; the library makes them of lower-case letters, digits and hyphens.
+ * The part of a store that accepts files from clients directly. An upload is a file that no record has yet. Uploads
+ * have separate keys, which the library makes of lower-case letters, digits and hyphens.
  */
 export interface UploadStore {
   /**
-   * Signs the request by which a client uploads a file under a key. It should let in only a file of exactly this size and type, and only for
-   * so many seconds. The library checks the size and the bytes again, before a record gets the file.
+   * Signs the request with which a client uploads a file under a key. The request should allow only a file of exactly
+   * this size and type, and only for this number of seconds. The library checks the size and the bytes again, before a
+   * record gets the file.
    */
   sign(key: string, facts: FileFacts, expiresInSeconds: number): Promise<SignedUpload>;
   /**
-   * Copies an upload, so that the client cannot change the copy: it is a file of the store under the second key. Returns the bytes of the
-   * copy; undefined if there is no such upload. If the promise rejects, anything stored under the second key may be deleted.
+   * Copies an upload to a file of the store, under the second key. The client cannot change the copy. Returns the
+   * number of bytes of the copy; undefined if the upload does not exist. If the promise rejects, the library may delete
+   * anything stored under the second key.
    */
   copy(key: string, fileKey: string): Promise<number | undefined>;
   /** Deletes an upload. Resolves for an unknown key, too. */
@@ -55,14 +57,14 @@ export interface UploadStore {
   keys(): AsyncIterable<string>;
 }
 
-/** A request by which a client uploads a file: a PUT of its bytes. */
+/** The request that a client sends to upload a file: a PUT of its bytes. */
 export interface SignedUpload {
   readonly url: string;
-  /** The headers that the client has to send. Default: `content-type`, with the type that was signed. */
+  /** The headers that the client must send. Default: `content-type`, with the signed type. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Signs an upload to a place in a bucket. */
+/** Signs an upload to a path in a bucket. */
 export type SignUpload = (
   path: string,
   facts: FileFacts,
@@ -80,7 +82,7 @@ export interface FlydriveDisk {
   delete(key: string): Promise<void>;
 }
 
-/** The part of a Flydrive `Disk` that a store needs whose clients upload to it themselves. */
+/** The part of a Flydrive `Disk` that a store with direct uploads needs. */
 export interface FlydriveUploadDisk extends FlydriveDisk {
   exists(key: string): Promise<boolean>;
   copy(from: string, to: string): Promise<void>;
@@ -94,22 +96,23 @@ export interface FlydriveUploadDisk extends FlydriveDisk {
   }>;
 }
 
-/** The options of `flydriveStore()`; every one has a default. */
+/** The options of `flydriveStore()`; all are optional. */
 export interface FlydriveStoreOptions {
-  /** The text before every key, for a disk with other files: `attachments/`. Default: none. */
+  /** The prefix of every key, for a disk with other files: `attachments/`. Default: none. */
   readonly folder?: string;
   /**
-   * Signs the URL of a PUT to a path of the disk, for `file({ direct: true })`. Sign the size and the type of the file too. Uploads are in
-   * the folder `uploads/` below `folder`, until a record gets them. Default: none, the store takes no uploads.
+   * Signs the URL of a PUT to a path of the disk, for `file({ direct: true })`. Sign the size and the type of the file
+   * too. Uploads are in the folder `uploads/` below `folder`, until a record gets them. Default: none, the store
+   * accepts no uploads.
    */
   readonly signUpload?: SignUpload | undefined;
 }
 
 /**
- * Makes a store from a Flydrive disk: a local folder, Amazon S3 or a compatible service, or Google Cloud Storage. Flydrive reads files from
- * the beginning, so the store reads and drops the bytes before a range.
+ * Makes a store from a Flydrive disk: a local folder, Amazon S3 or a compatible service, or Google Cloud Storage.
+ * Flydrive reads files from the beginning. For a range, the store reads and drops the bytes before it.
  *
- * Throws ImproperlyConfigured for an unknown or a wrong option.
+ * Throws ImproperlyConfigured for an unknown or wrong option.
  *
  * @example
  * const disk = new Disk(new S3Driver({ bucket: 'tickets', region: 'eu-central-1', visibility: 'private', supportsACL: false }));
@@ -128,11 +131,11 @@ export function flydriveStore(disk: FlydriveDisk | FlydriveUploadDisk, options: 
       disk.putStream(folder + key, content, { contentLength: size, contentType: type }),
     async get(key, range) {
       const content = await disk.getStream(folder + key);
-      // A local file is opened when its first bytes are read.
+      // A local file is opened by its first read.
       await once(content, 'readable');
       if (range === undefined) return content;
       const part = new PassThrough();
-      // Whichever of them ends first, the others are closed.
+      // If one of the streams ends, the other is closed.
       pipeline(
         content,
         (chunks: AsyncIterable<Buffer>) => partOf(chunks, range.start, range.end),
@@ -157,7 +160,7 @@ function flydriveUploads(disk: FlydriveUploadDisk, folder: string, signUpload: S
       try {
         await disk.copy(uploads + key, folder + fileKey);
       } catch (error) {
-        // It was never sent, or has been swept.
+        // The upload was never sent, or was swept.
         if (await disk.exists(uploads + key)) throw error;
         return undefined;
       }
@@ -167,7 +170,7 @@ function flydriveUploads(disk: FlydriveUploadDisk, folder: string, signUpload: S
     async *keys() {
       for (let paginationToken: string | undefined; ;) {
         const page = await disk.listAll(uploads, { recursive: true, ...(paginationToken && { paginationToken }) });
-        // The disk takes the slash off, and lists what begins alike.
+        // The disk drops the slash, so it also lists folders that begin alike.
         for (const each of page.objects) {
           if (each.isFile && each.key.startsWith(uploads)) yield each.key.slice(uploads.length);
         }

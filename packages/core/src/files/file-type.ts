@@ -10,13 +10,13 @@ export interface StoredFile {
   readonly name: string;
   /** Bytes. */
   readonly size: number;
-  /** The media type, found by the first bytes of the file. */
+  /** The media type, detected from the first bytes of the file. */
   readonly type: string;
 }
 
 /** A file in a response. */
 export interface FileLink {
-  /** The path of the route that sends the file: `/api/tickets/7/attachment`. */
+  /** The path of the route that serves the file: `/api/tickets/7/attachment`. */
   readonly url: string;
   readonly name: string;
   /** Bytes. */
@@ -24,12 +24,12 @@ export interface FileLink {
   readonly type: string;
 }
 
-/** MikroORM's own type of JSON, typed. */
+/** MikroORM's JSON type, with a TypeScript type. */
 const TypedJson = JsonType as unknown as new () => Type<StoredFile, string | null>;
 
 /**
- * The type of a column that refers to a file. A read shape shows it as `{ url, name, size, type }`. A write shape takes the file by
- * `file()`.
+ * The type of a column that refers to a file. A read shape shows it as `{ url, name, size, type }`. A write shape
+ * accepts the file with `file()`.
  *
  * @example
  * import { defineEntity, p } from '@mikro-orm/core';
@@ -41,7 +41,7 @@ const TypedJson = JsonType as unknown as new () => Type<StoredFile, string | nul
  */
 export class FileType extends TypedJson {}
 
-/** Tells if a property is a file. */
+/** Reports whether a property is a file. */
 export function isFile(property: EntityProperty): boolean {
   return customTypeOf(property) instanceof FileType;
 }

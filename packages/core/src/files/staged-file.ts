@@ -16,7 +16,7 @@ export interface SentFile {
   readonly content: Readable;
 }
 
-/** A file that was sent, in a temporary place until its request is found to be good. */
+/** A sent file, in a temporary place until its request is known to be valid. */
 export class StagedFile extends PendingFile {
   readonly name: string;
   readonly size: number;
@@ -34,7 +34,7 @@ export class StagedFile extends PendingFile {
   }
 
   /**
-   * Writes a file to a temporary place that only this process can read. Nothing is left there if it fails.
+   * Writes a file to a temporary place that only this process can read. If it fails, it leaves nothing behind.
    *
    * @throws PayloadTooLarge, UnsupportedMediaType as soon as the bytes show it
    */
@@ -47,7 +47,7 @@ export class StagedFile extends PendingFile {
       const { size, type } = inspection;
       return new StagedFile(field, path, { name: plainName(name), size, type });
     } catch (error) {
-      // The pipeline may fail while the file is only being made.
+      // The pipeline may fail before the file is open.
       if (!temporary.closed) await new Promise<void>((resolve) => temporary.once('close', resolve));
       await rm(path, { force: true });
       throw error;
@@ -58,7 +58,7 @@ export class StagedFile extends PendingFile {
     const { name, size, type } = this;
     const key = randomUUID();
     const { store } = this.#field;
-    // Opened here: a store may not listen yet when a stream tells that it cannot be opened.
+    // Open the file first: a store may not listen yet when a stream reports that it cannot be opened.
     const content = (await open(this.#path)).createReadStream();
     try {
       await store.put(key, content, { size, type });
@@ -66,7 +66,7 @@ export class StagedFile extends PendingFile {
       await remove(key);
       throw error;
     } finally {
-      // A store that fails may have read none of it.
+      // A store that failed may have read nothing.
       content.destroy();
     }
     return { key, name, size, type };
@@ -85,7 +85,7 @@ export class StagedFile extends PendingFile {
   }
 }
 
-/** Looks at the bytes of a file on their way. */
+/** Inspects the bytes of a file as they pass. */
 class Inspection {
   size = 0;
   type = '';

@@ -6,7 +6,7 @@ import { QueryParameterFilter } from './query-parameter-filter.ts';
 import { SearchFilter } from './search-filter.ts';
 
 /**
- * The filters of a view that lists none, in the order in which they apply. To add to them, spread them:
+ * The filters of a view without `filters`, in the order in which they apply. To add to them, spread them:
  * `filters: [...DEFAULT_FILTERS, InStockFilter]`.
  */
 export const DEFAULT_FILTERS: readonly (
@@ -17,7 +17,7 @@ export const DEFAULT_FILTERS: readonly (
 )[] = Object.freeze([SearchFilter, JsonLogicFilter, QueryParameterFilter, OrderingFilter]);
 
 /**
- * Refuses an option that a view declares and none of the filters that it lists reads.
+ * Rejects an option that a view declares if none of its listed filters reads it.
  *
  * @throws ImproperlyConfigured which names the option and the default filters that read it
  */

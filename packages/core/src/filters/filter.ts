@@ -19,22 +19,22 @@ export interface FilterTarget {
   readonly meta: EntityMetadata;
   /** Paths with `__`, each with an optional prefix: `^` starts-with, `=` equals. */
   readonly searchFields: readonly string[];
-  /** The search of a view that declares one instead of a list of `searchFields`, which is empty then. */
+  /** The search of a view that declares a `TextSearch`. `searchFields` is then empty. */
   readonly search?: ViewSearch;
-  /** Query parameter → lookup, `{ min_price: 'price__gte' }`, or a value that related records decide. */
+  /** Query parameter → lookup, `{ min_price: 'price__gte' }`, or a value computed from related records. */
   readonly filterFields: Readonly<Record<string, string | ValueLookup>>;
-  /** Sort name → path with `__`, or a value that related records decide. */
+  /** Sort name → path with `__`, or a value computed from related records. */
   readonly orderingFields: Readonly<Record<string, string | RelatedValue<never, unknown>>>;
   /** Paths with a dot. Default: the fields of `filterFields` that every read shape of the view shows. */
   readonly jsonLogicFields?: readonly string[];
-  /** Tells if every read shape of the view shows a field. Absent: no field is known to be shown. */
+  /** Reports whether every read shape of the view shows a field. Without it, no field counts as shown. */
   readonly isShown?: (path: FieldPath) => boolean;
 }
 
 /** The options that a view declares for its filters. */
 export type FilterOption = Exclude<keyof FilterTarget, 'name' | 'meta' | 'isShown' | 'search'>;
 
-/** The class of a filter, as a view lists it. Each view gets its own instance at registration. */
+/** The class of a filter, as a view lists it. Each view creates one instance at registration. */
 export interface FilterClass {
   new (target: FilterTarget): Filter;
   /** See `Filter.reads`. */
@@ -106,8 +106,8 @@ export abstract class Filter<Options extends object = object> {
   }
 
   /**
-   * The query parameters that this filter reads. Parameters that nothing declares are refused. It is read once, at registration. Return
-   * none if the view declares nothing for the filter.
+   * The query parameters that this filter reads. Requests with undeclared parameters are rejected. The library reads
+   * this once, at registration. Return none if the view declares nothing for the filter.
    */
   abstract readonly parameters: readonly ParameterDeclaration[];
 
@@ -124,7 +124,7 @@ export abstract class Filter<Options extends object = object> {
   ): Awaitable<QuerySet<E>>;
 }
 
-/** Names the options that a class was given by `with`. */
+/** The key of the options that `with` stores on a class. */
 const GIVEN: unique symbol = Symbol('viewset.filter-options');
 
 /** Makes a subclass that has options. */
@@ -162,7 +162,7 @@ function optionsOf(Class: ConfiguredClass, { name }: FilterTarget): object {
 }
 
 /**
- * Resolves a name that a view declares; the error of a mistake names the view, the option and the entry that has it.
+ * Resolves a name that a view declares. Adds the view, the option and the wrong entry to an error.
  *
  * @example
  * resolveOption('ProductViewSet', 'searchFields', 'nmae', () => fieldPath(meta, 'nmae', '__'));

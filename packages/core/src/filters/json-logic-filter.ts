@@ -9,12 +9,14 @@ import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 import { JsonLogicError, JsonLogicReader } from './json-logic-reader.ts';
 
 /**
- * `?filter=`: a condition in JSON Logic (https://jsonlogic.com) over the view's `jsonLogicFields`. By default these are the fields of its
- * `filterFields` that every read shape shows, because a client could guess a hidden field by comparisons.
+ * `?filter=`: a condition in JSON Logic (https://jsonlogic.com) over the view's `jsonLogicFields`. By default these are
+ * the fields of its `filterFields` that every read shape shows, because a client could guess a hidden field by
+ * comparisons.
  *
- * Operators: `==` `!=` `<` `<=` `>` `>=`, `in`, `and`, `or`, `!`. Anything unknown gives 400 with its place, and is never ignored. A view
- * without such fields has no `filter` parameter. Override `parameter` to rename it. Override `maximumDepth` (default 5 nested operators),
- * `maximumComparisons` (default 50) or `maximumValues` (default 5000) to allow more.
+ * Operators: `==` `!=` `<` `<=` `>` `>=`, `in`, `and`, `or`, `!`. Anything unknown gives 400 with its position, and is
+ * never ignored. A view without JSON Logic fields has no `filter` parameter. Override `parameter` to rename it.
+ * Override `maximumDepth` (default 5 nested operators), `maximumComparisons` (default 50) or `maximumValues` (default
+ * 5000) to change a limit.
  *
  * @throws ImproperlyConfigured at registration, for a field that does not exist
  * @example
@@ -25,11 +27,11 @@ export class JsonLogicFilter extends Filter {
   static override readonly reads: readonly ('jsonLogicFields' | 'filterFields')[] = ['jsonLogicFields', 'filterFields'];
   /** The name of the query parameter. */
   readonly parameter: string = 'filter';
-  /** Operators that are nested deeper give 400. A comparison counts as an operator. */
+  /** The most levels of nested operators. Deeper rules give 400. A comparison counts as an operator. */
   readonly maximumDepth: number = 5;
-  /** More comparisons give 400. */
+  /** The most comparisons. More give 400. */
   readonly maximumComparisons: number = 50;
-  /** More values in all lists together give 400. */
+  /** The most values in all lists together. More give 400. */
   readonly maximumValues: number = 5000;
   readonly #fields: ReadonlyMap<string, FieldPath>;
 

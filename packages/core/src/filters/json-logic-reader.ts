@@ -8,18 +8,18 @@ import { lookupsFor, type Lookup } from '../language/lookup.ts';
 import { nearest } from '../nearest.ts';
 import { echo } from '../parameters.ts';
 
-/** A rule that cannot be used: the message says what was expected, what came, and where, by a JSON pointer. */
+/** An invalid rule. The message says what was expected, what came, and where, as a JSON pointer. */
 export class JsonLogicError extends Error {
   override readonly name = 'JsonLogicError';
 
-  /** @param at JSON pointer within the rule; @param came what stood there, if that helps */
+  /** @param at JSON pointer within the rule; @param came the value found there, if it helps */
   constructor(expected: string, at: string, ...came: [unknown?]) {
     const got = came.length === 0 ? '' : `, but ${describeJson(came[0])} came`;
     super(at === '' ? `${expected}${got}` : `${expected}${got}, at ${at}`);
   }
 }
 
-/** The lookup of an operator between a field and a value, which may stand either way round. */
+/** The lookup of an operator for a field and a value, in either order. */
 const LOOKUPS = {
   '==': { fieldFirst: 'exact', valueFirst: 'exact' },
   '!=': { fieldFirst: 'ne', valueFirst: 'ne' },
@@ -35,7 +35,7 @@ type Operator = ComparisonOperator | 'and' | 'or' | '!';
 
 const OPERATORS: readonly string[] = [...Object.keys(LOOKUPS), 'in', 'and', 'or', '!'];
 
-/** The bounds of a rule. */
+/** The limits of a rule. */
 export interface JsonLogicLimits {
   readonly maximumDepth: number;
   readonly maximumComparisons: number;
@@ -43,10 +43,10 @@ export interface JsonLogicLimits {
 }
 
 /**
- * Reads one JSON Logic rule into a condition. The grammar is closed: a rule is an object with one operator, a
- * comparison has a field on one side and a value on the other, and everything else is an error.
+ * Reads one JSON Logic rule into a condition. The grammar is closed. A rule is an object with one operator. A
+ * comparison has a field on one side and a value on the other side. Everything else is an error.
  *
- * Make one reader a rule; it counts.
+ * Make one reader for each rule, because it counts.
  */
 export class JsonLogicReader {
   readonly #fields: ReadonlyMap<string, FieldPath>;
@@ -98,7 +98,7 @@ export class JsonLogicReader {
       : this.#ordered(operator, operands, at);
   }
 
-  /** Reads a field and a value, which may stand either way round. */
+  /** Reads a field and a value, in either order. */
   #ordered(operator: OrderOperator, operands: readonly unknown[], at: string): Condition {
     const [left, right] = operands.map((operand, index) => this.#field(operand, `${at}/${index}`));
     const path = left ?? right;
@@ -141,14 +141,14 @@ export class JsonLogicReader {
     return compare(path, 'contains', checkText(needle, `${at}/0`));
   }
 
-  /** @param place the place of the value among the operands: 0 if it stands before the field */
+  /** @param place the position of the value among the operands: 0 if it precedes the field */
   #compare(path: FieldPath, operator: OrderOperator, place: number, value: unknown, at: string): Condition {
     const lookup = LOOKUPS[operator][place === 0 ? 'valueFirst' : 'fieldFirst'];
     checkComparable(path, lookup, at);
     return compare(path, lookup, checkValue(path, value, `${at}/${place}`));
   }
 
-  /** Reads the field that an operand names; undefined if the operand is no object at all. */
+  /** Reads the field that an operand names; undefined if the operand is not an object. */
   #field(operand: unknown, at: string): FieldPath | undefined {
     if (!isRecord(operand)) return undefined;
     const keys = Object.keys(operand);
@@ -171,8 +171,8 @@ export class JsonLogicReader {
 }
 
 /**
- * Reads the one operator of a rule, and its operand.
- * @throws JsonLogicError if the rule is anything but an object with one known operator
+ * Reads the single operator of a rule, and its operand.
+ * @throws JsonLogicError unless the rule is an object with one known operator
  */
 function readOperation(rule: unknown, at: string): [Operator, unknown] {
   const entries = isRecord(rule) ? Object.entries(rule) : [];
@@ -187,20 +187,20 @@ function readOperation(rule: unknown, at: string): [Operator, unknown] {
   return [operator as Operator, operand];
 }
 
-/** @throws JsonLogicError if an operand is anything but a list of `least` to `most` */
+/** @throws JsonLogicError unless the operand is a list of `least` to `most` */
 function readOperands(operand: unknown, at: string, least: number, most: number): readonly unknown[] {
   if (Array.isArray(operand) && operand.length >= least && operand.length <= most) return operand;
   const upTo = most === Infinity ? ' or more' : most > least ? ` to ${most}` : '';
   throw new JsonLogicError(`expected a list of ${least}${upTo}`, at, operand);
 }
 
-/** @throws JsonLogicError if a field's type does not know this kind of comparison */
+/** @throws JsonLogicError if the field's type does not support this kind of comparison */
 function checkComparable(path: FieldPath, lookup: Lookup, at: string): void {
   if (lookupsFor(path.type).includes(lookup)) return;
   throw new JsonLogicError(`"${path.key}" is of type ${path.type.kind}, which cannot be compared in this way`, at);
 }
 
-/** Reads the value to compare a field with, of the field's own type. */
+/** Reads the value to compare with a field, in the type of the field. */
 function checkValue(path: FieldPath, json: unknown, at: string): unknown {
   if (json === null) throw new JsonLogicError('only == and != compare with null', at);
   if (typeof json === 'object') throw new JsonLogicError(`expected a value to compare "${path.key}" with`, at, json);
@@ -213,7 +213,7 @@ function checkValue(path: FieldPath, json: unknown, at: string): unknown {
   }
 }
 
-/** Refuses what the escapes of JSON can say and no query string may, see QueryParameters. */
+/** Rejects characters that JSON can escape but a query string must not contain, see QueryParameters. */
 function checkText(text: string, at: string): string {
   const problem = textProblem(text);
   if (problem !== undefined) throw new JsonLogicError(`a text ${problem}`, at);

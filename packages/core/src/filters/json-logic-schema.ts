@@ -7,11 +7,11 @@ import { lookupsFor } from '../language/lookup.ts';
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Makes the schema of the rules that a JsonLogicFilter takes, for documents: an object with one operator, whose operands are
- * rules again, or a field and values of its type in either order. No schema counts how deep rules are nested, nor their
- * comparisons. What a rule means, and which one is refused, is JsonLogicReader's to say.
+ * Makes the schema of the rules that a JsonLogicFilter accepts, for documents. A rule is an object with one operator.
+ * Its operands are rules, or a field and values of its type in either order. The schema does not limit nesting or
+ * comparisons. `JsonLogicReader` decides the meaning of a rule, and whether it is valid.
  *
- * @param subject begins the names of the definitions, `Product`
+ * @param subject the prefix of the definitions' names, `Product`
  */
 export function jsonLogicSchema(subject: string, fields: readonly FieldPath[]): TSchema {
   const ref = (name: string): Schema => ({ $ref: `#/$defs/${subject}${name}` });
@@ -28,7 +28,7 @@ export function jsonLogicSchema(subject: string, fields: readonly FieldPath[]): 
     ...Object.fromEntries(kinds.map(([kind]) => [OPERATORS[kind], ref(kind)])),
   };
   const definitions = {
-    // No properties: generators of clients make variables of their names, and "==" names none.
+    // No `properties`: client generators make variables of their names, and "==" is not a valid name.
     Rule: { ...ONE_PROPERTY, patternProperties: operators },
     ...Object.fromEntries(kinds.map(([kind, members]) => [kind, oneOfSeveral(members)])),
     ...Object.fromEntries(groups.map(({ names }, index) => [`Field${index + 1}`, variable(names)])),
@@ -37,14 +37,14 @@ export function jsonLogicSchema(subject: string, fields: readonly FieldPath[]): 
   return { ...rule, $defs: Object.fromEntries(named) as Schema };
 }
 
-/** The operators that take these operands, as patterns. */
+/** The operators that accept these operands, as patterns. */
 const OPERATORS = { Equality: '^[=!]=$', Order: '^>=?$', Between: '^<=?$', Membership: '^in$' } as const;
 
 type OperandKind = keyof typeof OPERATORS;
 
 const ONE_PROPERTY = { type: 'object', minProperties: 1, maxProperties: 1, additionalProperties: false };
 
-/** Fields that are compared in the same ways, with the same values. */
+/** Fields with the same comparisons and the same values. */
 interface FieldGroup {
   readonly names: string[];
   readonly type: Pick<FieldType, 'kind' | 'lacks'>;
@@ -64,7 +64,7 @@ function groupsOf(fields: readonly FieldPath[]): FieldGroup[] {
   return [...groups.values()];
 }
 
-/** Makes the schemas of a field of a group and its values, in the orders that they may have. */
+/** Makes the schemas of a field and its values, in the orders that are allowed. */
 function operandsOf({ type, value }: FieldGroup, field: Schema): Readonly<Record<OperandKind, Schema[]>> {
   const lookups = lookupsFor(type);
   const isOrdered = lookups.includes('gt');

@@ -40,7 +40,7 @@ export class OrderingFilter extends Filter {
     const names = [...this.#paths.keys()];
     const items = Type.Enum(names.flatMap((name) => [name, `-${name}`]));
     const description = 'Names to order by, each once. A minus in front means descending';
-    // That no name comes twice, only `allOf` and `contains` could say, with which generators of clients no longer see a list.
+    // Only `allOf` and `contains` could forbid duplicates, and client generators then no longer see a list.
     const schema = Type.Array(items, { description, maxItems: names.length });
     const orders = Object.fromEntries([...this.#paths].map(([name, { key }]) => [name, key]));
     return [{ name: this.parameter, schema, orders }];
@@ -65,7 +65,7 @@ export class OrderingFilter extends Filter {
   }
 }
 
-/** The name tells apart the values of one relation by different conditions, for cursors. */
+/** The name distinguishes values of one relation with different conditions, for cursors. */
 function toldPath({ meta }: FilterTarget, name: string, value: RelatedValue<never, unknown>): FieldPath {
   const path = value.pathFrom(meta);
   return Object.freeze({ ...path, key: `${path.key} as ${name}` });

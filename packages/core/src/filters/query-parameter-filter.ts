@@ -31,7 +31,7 @@ import { Filter, type FilterTarget, resolveOption } from './filter.ts';
  */
 export class QueryParameterFilter extends Filter {
   static override readonly reads: readonly 'filterFields'[] = ['filterFields'];
-  /** More values of one parameter give 400. */
+  /** The most values of one parameter. More give 400. */
   readonly maximumValues: number = 5000;
   readonly #lookups: readonly (readonly [parameter: string, lookup: ResolvedLookup])[];
 
@@ -98,7 +98,7 @@ function readCondition(
   }
 }
 
-/** Makes the schema that documents a query parameter of a lookup: the type of its text, and its meaning in words. */
+/** Makes the schema that documents a query parameter: the type of its text, and a description of the lookup. */
 export function lookupTextSchema({ path, lookup }: ResolvedLookup): TSchema {
   const isTime = path.type.kind === 'date' || path.type.kind === 'datetime';
   const meaning = (isTime ? TIME_MEANINGS[lookup] : undefined) ?? MEANINGS[lookup];
@@ -116,14 +116,14 @@ export function lookupTextSchema({ path, lookup }: ResolvedLookup): TSchema {
   }
 }
 
-/** Says which related record a value chooses, if the path is a relation, or a field at the end of one. */
+/** Documents which related record a value selects, if the path is a relation, or ends in a field behind one. */
 function relatedRecord({ steps, property }: FieldPath): object {
   const relation = isToOne(property) ? property : steps.at(-1);
   const target = relation !== undefined && isReference(relation) ? targetOf(relation) : undefined;
   return target === undefined ? {} : referenceTo(target, property);
 }
 
-/** Makes the words for a field: `Price`, `Role name`. */
+/** Makes the label of a field: `Price`, `Role name`. */
 function labelOf({ key }: FieldPath): string {
   const words = key
     .replaceAll(/[._]+/g, ' ')
@@ -132,7 +132,7 @@ function labelOf({ key }: FieldPath): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** A parameter that has several values has them in one text, separated by commas. */
+/** The descriptions of lookups. A lookup with several values takes them in one text, separated by commas. */
 const MEANINGS: Readonly<Record<ResolvedLookup['lookup'], string>> = {
   exact: '%, equal to this. Repeat the parameter for several values',
   iexact: '%, in upper or lower case',

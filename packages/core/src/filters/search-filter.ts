@@ -11,14 +11,15 @@ import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 import type { SearchLimits } from './text-search.ts';
 
 /**
- * `?search=`: every word must be found in at least one of the view's `searchFields`, ignoring case. Quotes keep a phrase together. `%`, `_`
- * and `\` are ordinary characters.
+ * `?search=`: every word must occur in at least one of the view's `searchFields`, ignoring case. Quotes keep a phrase
+ * together. `%`, `_` and `\` are ordinary characters.
  *
  * A search field is a path with `__` and an optional prefix: `name` contains the word, `^name` starts with it, `=name`
  * equals it. A view without search fields has no `search` parameter. Override `parameter` to rename it, `maximumWords`
- * (default 20) to allow more. A view may declare a `TextSearch` instead of fields, which reads the words by rules of its own.
+ * (default 20) to change the limit. Instead of fields, a view may declare a `TextSearch`, which has its own rules for
+ * words.
  *
- * @throws ImproperlyConfigured at registration, for a search field that does not exist or holds no text
+ * @throws ImproperlyConfigured at registration, for a search field that does not exist or is not a text
  * @example
  * // searchFields: ['name', '^role__name']
  * // GET /accounts?search=ann "old town"
@@ -28,7 +29,7 @@ export class SearchFilter extends Filter {
   static override readonly reads: readonly 'searchFields'[] = ['searchFields'];
   /** The name of the query parameter. */
   readonly parameter: string = 'search';
-  /** More words give 400. */
+  /** The most words of a search. More give 400. */
   readonly maximumWords: number = 20;
   readonly #fields: readonly ResolvedLookup[];
 
@@ -78,8 +79,9 @@ export class SearchFilter extends Filter {
   }
 
   /**
-   * The words that decide: each once, none that another one contains, and the longest first, which fewest records have. A
-   * word costs a look at every record that has the words before it, and SQLite looks while the process stands still.
+   * Drops duplicates, and puts the longest words first, because they match the fewest records. If every field is
+   * searched for words anywhere in it, also drops words that another word contains. Each word is tested on every record
+   * that matches the words before it. On SQLite this blocks the process.
    */
   #distinctWords(words: readonly string[]): readonly string[] {
     if (words.length === 1) return words;
@@ -113,11 +115,11 @@ const SEPARATOR_OR_QUOTE = /[\s"']/;
 const PHRASE_OR_WORD = /(["'])(.*?)\1(?!\S)|\S+/gs;
 
 /**
- * Splits a search text into words: separated by white space, while quotes (`"` or `'`) keep a phrase together.
+ * Splits a search text into words at white space. Quotes (`"` or `'`) keep a phrase together.
  *
- * A quote opens a phrase at the start of a word and closes it at the end of one; any other quote (`O'Brien`, `5" pipe`,
- * one that is never closed) is an ordinary character. A phrase of nothing but white space is no word. Reading stops
- * after `maximum + 1` words, so that a caller can tell "too many" and a hostile text costs no more than a long one.
+ * A quote opens a phrase at the start of a word and closes it at the end of one. Any other quote (`O'Brien`, `5" pipe`,
+ * one that is never closed) is an ordinary character. A phrase of white space only is not a word. Reading stops after
+ * `maximum + 1` words, so a caller can detect "too many", and a hostile text costs little.
  *
  * @example
  * searchWords(`red "wide brim" o'neill`, 20);   // ['red', 'wide brim', "o'neill"]

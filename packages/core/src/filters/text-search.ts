@@ -8,33 +8,36 @@ export interface SearchedView {
   /** The name of the view's class, for messages. */
   readonly name: string;
   readonly meta: EntityMetadata;
-  /** The global entity manager of the ORM, for questions about it. */
+  /** The global entity manager of the ORM, to look up metadata and the database. */
   readonly em: EntityManager;
-  /** The kind of database, as `QuerySet.database` tells it. */
+  /** The kind of database, as in `QuerySet.database`. */
   readonly database: string;
 }
 
-/** How `SearchFilter` was asked. */
+/** The settings of the `SearchFilter`. */
 export interface SearchLimits {
   /** The name of the query parameter. */
   readonly parameter: string;
-  /** More words give 400. */
+  /** The most words. More give 400. */
   readonly maximumWords: number;
 }
 
 /** The search of one view. */
 export interface ViewSearch {
-  /** The paths of the fields that it looks in, with `__`, for programs that check an application. */
+  /** The paths of the searched fields, with `__`, for programs that check an application. */
   readonly fields: readonly string[];
-  /** The names of the columns, indexes, tables and triggers that it keeps in the database beside those of entities. Default: none. */
+  /**
+   * The names of the columns, indexes, tables and triggers that it creates in the database, besides those of entities.
+   * Default: none.
+   */
   readonly keeps?: readonly string[];
-  /** Describes the text of `?search=` to clients, in documents. */
+  /** Describes the parameter `?search=` for clients, in documents. */
   describe(limits: SearchLimits): string;
   /**
-   * Narrows a query set to the records that a text finds, and orders it by their rank. `?sort=` replaces the order. It may return a promise,
-   * to ask a search engine first.
+   * Narrows a query set to the records that match a text, and orders it by rank. `?sort=` replaces the order. It may
+   * return a promise, to call a search engine first.
    *
-   * @throws InvalidUsage (400) for a text that is refused
+   * @throws InvalidUsage (400) for a rejected text
    */
   search<E extends object>(
     queryset: QuerySet<E>,
@@ -43,7 +46,7 @@ export interface ViewSearch {
     request: FastifyRequest,
   ): Awaitable<QuerySet<E>>;
   /**
-   * Checks, when the application starts, that the database can search. Left out: there is nothing to check.
+   * Checks, when the application starts, that the database can search. Leave it out if there is nothing to check.
    *
    * @throws ImproperlyConfigured which says what is missing
    */
@@ -51,8 +54,8 @@ export interface ViewSearch {
 }
 
 /**
- * A search instead of a list of `searchFields`: `fullText()` of `@viewset/full-text`, or one of your own that asks a search engine. Without
- * a type argument it is for every entity.
+ * A search instead of a list of `searchFields`: `fullText()` of `@viewset/full-text`, or your own, which calls a search
+ * engine. Without a type argument it fits every entity.
  *
  * @example
  * const engine: TextSearch<Book> = {
@@ -79,7 +82,7 @@ export interface TextSearch<Entity = unknown> {
   readonly entity?: (entity: Entity) => void;
 }
 
-/** Tells a search from a list of fields. */
+/** Reports whether a value is a search and not a list of fields. */
 export function isTextSearch(value: unknown): value is TextSearch<never> {
   return typeof (value as Partial<TextSearch<never>> | null)?.forView === 'function';
 }

@@ -2,12 +2,12 @@ import { wrongOption } from '../options.ts';
 import { isConnectionLost } from '../stores/redis-connection.ts';
 import { HealthCheck, type HealthCheckOptions } from './health-check.ts';
 
-/** A MikroORM. */
+/** A MikroORM instance. */
 export interface OrmSource {
   readonly em: { getConnection(): object };
 }
 
-/** A source that can be asked for one row: a MikroORM, a pool or client of `pg`, a database of better-sqlite3. */
+/** A source of SQL: a MikroORM, a pool or client of `pg`, a database of better-sqlite3. */
 export type SqlSource =
   | OrmSource
   | { query(sql: string): Promise<unknown> }
@@ -15,7 +15,7 @@ export type SqlSource =
 
 const STATEMENT = 'select 1';
 
-/** Asks a server, over the connections of its source, for one row. */
+/** Reads one row from a server, over the connections of its source. */
 abstract class SqlHealthCheck extends HealthCheck {
   readonly #ask: () => unknown;
 
@@ -76,8 +76,8 @@ export interface PingableRedis {
 }
 
 /**
- * Checks Redis by PING. Takes a client of ioredis. Its name is `redis` unless another is given. Throws ImproperlyConfigured if it gets no
- * client, or a wrong option.
+ * Checks Redis by PING. Takes a client of ioredis. Its name is `redis` unless another is given. Throws
+ * ImproperlyConfigured without a client, and for a wrong option.
  *
  * @example
  * health.register(new RedisHealthCheck(redis));
@@ -94,12 +94,12 @@ export class RedisHealthCheck extends HealthCheck {
   }
 
   async check(): Promise<boolean> {
-    // A lost connection queues commands until it is back: its state says as much, at once.
+    // A client that lost its connection queues commands. Its status shows the loss at once.
     return !isConnectionLost(this.#client.status) && (await this.#client.ping()) === 'PONG';
   }
 }
 
-/** A database handle of the `mongodb` driver, as far as it is needed. */
+/** The part of a database handle of the `mongodb` driver that is needed. */
 interface MongoDatabase {
   command(command: { ping: 1 }): Promise<{ readonly ok?: unknown }>;
 }

@@ -13,8 +13,8 @@ export interface HealthCheckOptions {
 const OPTION_NAMES: readonly (keyof HealthCheckOptions)[] = ['name', 'timeoutMs', 'isEssential'];
 
 /**
- * Checks if something that the application depends on works. If the check throws, hangs, or returns anything but true, it is reported as
- * `unavailable`. Other checks are not affected.
+ * Checks that something the application depends on works. If the check throws, hangs, or returns anything but true, it
+ * is reported as `unavailable`. Other checks are not affected.
  *
  * @example
  * class DiskHealthCheck extends HealthCheck {
@@ -44,12 +44,14 @@ export abstract class HealthCheck {
 
   /**
    * Returns true if all is well. It is not called again while a call is running.
-   * @param signal is aborted when the time is up
+   * @param signal is aborted at the time limit
    */
   abstract check(signal: AbortSignal): Promise<boolean>;
 }
 
-/** Throws ImproperlyConfigured for what is no check, or has no name or no sensible time limit. */
+/**
+ * Throws ImproperlyConfigured for a value that is not a check, and for a check without a name or a sensible time limit.
+ */
 export function validateHealthCheck(check: unknown): asserts check is HealthCheck {
   if (!(check instanceof HealthCheck)) throw wrongOption('HealthRegistry.register()', 'check', 'a HealthCheck', check);
   const owner = check.constructor.name;

@@ -12,8 +12,8 @@ export interface HealthRegistryOptions {
 const OPTION_NAMES: readonly (keyof HealthRegistryOptions)[] = ['cacheMs'];
 
 /**
- * The checks of an application. They run in parallel, each with its own time limit. All requests at the same time, and for a moment
- * afterwards, share a result, so that requests to the health routes put no load on the stores.
+ * The checks of an application. They run in parallel, each with its own time limit. Concurrent requests share a result,
+ * and it is reused for `cacheMs`. So requests to the health routes put no load on the stores.
  *
  * @example
  * const health = new HealthRegistry();
@@ -34,7 +34,7 @@ export class HealthRegistry {
     this.#cacheMs = cacheMs;
   }
 
-  /** Adds a check. Throws ImproperlyConfigured if it is not a check, or its name is taken. */
+  /** Adds a check. Throws ImproperlyConfigured if it is not a check, or if its name is taken. */
   register(check: HealthCheck): this {
     validateHealthCheck(check);
     if (this.#checks.has(check.name)) {
@@ -52,14 +52,14 @@ export class HealthRegistry {
   }
 
   /**
-   * Tells if this process takes requests: reports the essential checks, or `unavailable` without checks once the application has begun to
-   * shut down. Never rejects.
+   * Reports whether this process accepts requests: the essential checks, or `unavailable` without checks once the
+   * application has begun to shut down. Never rejects.
    */
   async readiness(log?: HealthLog): Promise<HealthReport> {
     if (this.#isShuttingDown) return { status: 'unavailable', checks: {} };
     const essential = [...this.#checks.values()].filter(({ check }) => check.isEssential);
     const report = await this.#report(essential, log);
-    // The shutdown may have begun meanwhile.
+    // The shutdown may have begun in the meantime.
     return this.#isShuttingDown ? { status: 'unavailable', checks: {} } : report;
   }
 

@@ -25,7 +25,7 @@ const LIVENESS_SCHEMA = { type: 'object', required: ['status'], properties: { st
 
 const REPORT_RESPONSES = { 200: HEALTH_REPORT_SCHEMA, 503: HEALTH_REPORT_SCHEMA };
 
-/** The words about the routes, for documents. */
+/** The descriptions of the routes, for documents. */
 const DOCUMENTED = {
   health: {
     operationId: 'checkHealth',
@@ -49,7 +49,7 @@ const DOCUMENTED = {
 };
 
 /**
- * Adds three routes that need no token and that no throttle counts, each with and without a slash at its end:
+ * Adds three routes that need no token and are not throttled, each with and without a trailing slash:
  *
  * | route | answer |
  * |---|---|
@@ -76,7 +76,7 @@ function addRoute(
   schema: object,
   handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
 ): void {
-  // The root of a prefix answers with and without a slash, whatever `ignoreTrailingSlash` says.
+  // The root of a prefix answers with and without a slash, whatever `ignoreTrailingSlash` is.
   void app.register(
     async (scope) => {
       scope.get('/', { schema, config: { public: true, throttle: false } }, async (request, reply) =>

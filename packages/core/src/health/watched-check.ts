@@ -12,24 +12,24 @@ export interface CheckReport {
   readonly duration_ms: number;
 }
 
-/** The body of the health response. It never has a driver's message or an address. */
+/** The body of the health response. It never contains a driver's message or an address. */
 export interface HealthReport {
   readonly status: HealthStatus;
   readonly checks: Readonly<Record<string, CheckReport>>;
 }
 
-/** The number of time limits after which a call that never ended is given up for good, and another one is made. */
+/** After this many time limits, a call that has not ended is abandoned, and a new call is made. */
 const GIVEN_UP_AFTER = 5;
 
 interface Call {
   readonly startedAt: number;
-  /** The reason why the check is not well; undefined if it is. Never rejects. */
+  /** Why the check failed; undefined if it is well. Never rejects. */
   readonly complaint: Promise<unknown>;
 }
 
 export type HealthLog = Pick<FastifyBaseLogger, 'warn' | 'info'>;
 
-/** A check under a time limit, whose result is given again for a moment, and whose changes are logged. */
+/** Runs a check under a time limit, reuses its result for a moment, and logs its changes. */
 export class WatchedCheck {
   readonly check: HealthCheck;
   readonly #cacheMs: number;
@@ -43,7 +43,7 @@ export class WatchedCheck {
     this.#cacheMs = cacheMs;
   }
 
-  /** Returns what the check says, or said a moment ago. Never rejects. */
+  /** Returns the result of the check, or a recent one. Never rejects. */
   async run(log: HealthLog | undefined): Promise<CheckReport> {
     if (this.#fresh !== undefined && performance.now() < this.#fresh.until) return this.#fresh.report;
     this.#running ??= this.#runAnew(log);
@@ -81,7 +81,7 @@ export class WatchedCheck {
     }
   }
 
-  /** Joins the call under way, if there is one: a server that hangs is not sent call after call. */
+  /** Joins a running call, so that a server that hangs is not sent one call after another. */
   #run(signal: AbortSignal): Promise<unknown> {
     const now = performance.now();
     const { timeoutMs } = this.check;

@@ -17,10 +17,10 @@ import { type Answer, byAuthor } from '../viewset/request/answer.ts';
 import { parametersOf } from '../viewset/request/request-state.ts';
 import type { LivePage, LiveQuestion, LiveRecord } from './live-list.ts';
 
-/** The declarations of a view that decide how its list is sent. */
+/** The parts of a view that decide how its list is sent. */
 export interface ListForm {
   readonly paginator: Paginator | null;
-  /** The schema of the list with records of a schema. */
+  /** Makes the schema of the list from the schema of a record. */
   readonly schemaOf: (record: TSchema) => TSchema;
   /** Puts the records of a list without pages into its envelope. */
   readonly wrapWhole: (records: readonly unknown[]) => object;
@@ -34,23 +34,23 @@ interface Asked {
   readonly form: ListForm;
 }
 
-/** Where an entity manager reads, which may go by the asynchronous context. */
+/** The connection that an entity manager reads from, which may depend on the asynchronous context. */
 interface Place {
-  /** That of the ORM, which all its entity managers share. */
+  /** The ORM's configuration, which all its entity managers share. */
   readonly config: object;
   readonly schema: string | undefined;
 }
 
-/** The list of one request, whose permissions, scope and filters have been asked. */
+/** The list of one request, after its permissions, scope and filters were applied. */
 export class ListQuestion implements LiveQuestion {
   readonly hint: string;
   readonly #asked: Asked;
   /** The parameters of the page, as texts. */
   readonly #page: string;
-  /** False if what is read may depend on the request in more ways than its query set tells. */
+  /** False if the result may depend on more of the request than its query set. */
   readonly #isComparable: boolean;
   readonly #place: Place;
-  /** Runs something in the asynchronous context of the request. */
+  /** Runs a function in the asynchronous context of the request. */
   readonly #within = AsyncLocalStorage.snapshot();
 
   constructor(asked: Asked) {
@@ -100,7 +100,7 @@ export class ListQuestion implements LiveQuestion {
     return [names?.of('next_cursor'), names?.of('previous_cursor')];
   }
 
-  /** Writes a list as a GET does, its records one by one. */
+  /** Serializes a list like a GET, one record at a time. */
   #sent(list: object): LivePage {
     const { reply, answer, form } = this.#asked;
     const member = Array.isArray(list) ? undefined : memberOf(list, form.paginator?.pageNames.of('results'));
@@ -125,12 +125,15 @@ export class ListQuestion implements LiveQuestion {
   }
 }
 
-/** True if nothing but its database and its schema decides what an entity manager reads by a query: no filter, transaction or session of its own. */
+/**
+ * True if only the database and the schema decide what an entity manager reads: it has no filter, transaction or
+ * session.
+ */
 function readsAlike(reader: EntityManager, meta: EntityMetadata): boolean {
   return isUnfiltered(reader, meta) && !reader.isInTransaction() && reader.getSessionContext() === undefined;
 }
 
-/** The member of a list that has its records. An empty one may be anything, so its usual name comes first. */
+/** Finds the member of a list that holds its records. If every array is empty, prefers the usual name. */
 function memberOf(list: object, usual: string | undefined): string | undefined {
   const members = Object.entries(list).filter(
     (member): member is [string, unknown[]] => Array.isArray(member[1]) && member[1].every(isKeyedRecord),

@@ -2,8 +2,8 @@ import { type EntityManager, type EntityProperty, ReferenceKind, ScalarReference
 import { metadataOf } from './entities.ts';
 
 /**
- * Puts values into an entity as `em.assign()` does, and those that it keeps behind a reference (`p.text().lazy().ref()`) behind one:
- * `em.create()` does that too, but `em.assign()` puts the bare value there, of which the next flush makes an error.
+ * Assigns values to an entity like `em.assign()`, and wraps values of lazy scalar references (`p.text().lazy().ref()`).
+ * `em.create()` wraps them too, but `em.assign()` sets the bare value, and the next flush fails.
  */
 export function assignValues(em: EntityManager, entity: object, values: object): void {
   const { properties } = metadataOf(em, entity);
@@ -15,7 +15,7 @@ export function assignValues(em: EntityManager, entity: object, values: object):
   }
   em.assign(entity, Object.fromEntries(all.filter((pair) => !referenced.includes(pair))));
   for (const [name, value] of referenced) {
-    // A reference to null is one that is not loaded, unless it is told that it is.
+    // A reference to null counts as not loaded, unless it is marked as loaded.
     (entity as Record<string, unknown>)[name] = new ScalarReference(value, true);
   }
 }

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** A connection of pg, as far as it is needed; the secret key is no part of its public interface. */
+/** The part of a pg connection that is needed. The secret key is not in its public interface. */
 export interface CancellableClient {
   readonly processID: number;
   readonly secretKey: number;
@@ -9,13 +9,13 @@ export interface CancellableClient {
 }
 
 const CANCEL_REQUEST = 80_877_102;
-/** The server closes the connection when it has cancelled the statement; a firewall may never say anything. */
+/** The server closes the connection when it has cancelled the statement. A firewall may never answer. */
 const PATIENCE_MS = 2000;
 
 /**
- * Asks PostgreSQL to cancel the statement that a connection runs, as its protocol has it (CancelRequest): over a connection
- * of its own, so that it does not depend on the pool. Returns a function that calls another once the server has taken note,
- * or cannot be asked.
+ * Asks PostgreSQL to cancel the running statement of a connection (CancelRequest). It opens a separate connection, as
+ * the protocol requires, so it does not need the pool. Returns a function that calls its argument once the server has
+ * reacted, or cannot be reached.
  */
 export function cancelStatement({ host, port, processID, secretKey }: CancellableClient): (then: () => void) => void {
   const message = Buffer.alloc(16);

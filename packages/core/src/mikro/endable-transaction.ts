@@ -1,22 +1,25 @@
-/** A transaction of Kysely, as far as it is needed: one within it is made by a savepoint. Those of other backends may have none. */
+/**
+ * The part of a Kysely transaction that is needed. A nested transaction is a savepoint. Transactions of other backends
+ * may have no savepoints.
+ */
 export interface KyselyTransaction {
   savepoint(name: string): { execute(): Promise<KyselyTransaction> };
 }
 
-/** A transaction, and the end of it. */
+/** A transaction, and a function that ends it. */
 export interface EndableTransaction {
-  /** Stands for the transaction wherever MikroORM takes one. */
+  /** A proxy of the transaction, to pass to MikroORM. */
   readonly transaction: object;
-  /** Has every statement fail that comes from now on, with the error that `problem` makes. */
+  /** Makes every later statement fail, with the error that `problem` makes. */
   readonly end: (problem: () => Error) => void;
-  /** Tells if a statement of Kysely has failed, whether or not somebody caught its error. */
+  /** Reports whether a Kysely statement has failed, even if its error was caught. */
   readonly hasFailed: () => boolean;
 }
 
 /**
- * Makes a transaction that can be ended for everybody who holds it, those within it included. Kysely refuses statements only
- * once a rollback was answered, and those of a savepoint not even then: they would run on a connection that is back in the
- * pool, outside of any transaction or in somebody else's.
+ * Makes a transaction that can be ended for all its users, including its savepoints. Kysely rejects statements only
+ * after a rollback was answered, and for a savepoint not even then. Those statements would run on a connection that is
+ * back in the pool, outside of any transaction or in somebody else's.
  */
 export function endable(own: object): EndableTransaction {
   let problem: (() => Error) | undefined;
@@ -32,7 +35,7 @@ export function endable(own: object): EndableTransaction {
   };
 }
 
-/** What runs the statements of a transaction of Kysely, and of those within it. */
+/** Runs the statements of a Kysely transaction and of its savepoints. */
 interface Executor {
   executeQuery(...query: unknown[]): Promise<unknown>;
 }
@@ -43,7 +46,7 @@ interface Watched {
 
 const executors = new WeakMap<Executor, Watched>();
 
-/** Notes if a statement fails. Other backends than those of Kysely have no executor. */
+/** Records whether a statement fails. Backends without Kysely have no executor. */
 function watch(own: { readonly getExecutor?: () => Executor }): Watched {
   const executor = own.getExecutor?.();
   if (executor === undefined) return { hasFailed: false };
@@ -60,19 +63,19 @@ function watch(own: { readonly getExecutor?: () => Executor }): Watched {
   return watched;
 }
 
-/** The transactions that stand-ins stand for. */
+/** The transactions behind their proxies. */
 const originals = new WeakMap<object, object>();
 
-/** Returns the transaction itself that the driver knows: the same one for all that stand for it. */
+/** Returns the driver's transaction behind any number of proxies. */
 export function originalTransaction(transaction: object): object {
   const original = originals.get(transaction);
   return original === undefined ? transaction : originalTransaction(original);
 }
 
 /**
- * Makes a stand-in for a transaction.
+ * Makes a proxy of a transaction.
  *
- * @param check is called with the name of each member that somebody asks for; may throw
+ * @param check is called with the name of each member that is read; may throw
  */
 export function guardTransaction<Transaction extends object>(
   transaction: Transaction,
@@ -87,7 +90,7 @@ export function guardTransaction<Transaction extends object>(
             guardTransaction(await (transaction as unknown as KyselyTransaction).savepoint(savepoint).execute(), check),
         });
       }
-      // Kysely's private fields are those of the transaction itself.
+      // Kysely's private fields exist only on the transaction itself.
       const value: unknown = Reflect.get(transaction, name, transaction);
       return typeof value === 'function' ? (value.bind(transaction) as unknown) : value;
     },

@@ -10,7 +10,7 @@ import {
 /** The name of an entity's primary key; internal in MikroORM. */
 export type PrimaryKeyName<Entity> = PrimaryProperty<Entity>;
 
-/** Finds the metadata of a class that MikroORM has discovered, which its prototype leads to; without an ORM at hand. */
+/** Finds the metadata of a class that MikroORM has discovered, through its prototype, without an ORM. */
 export function metaOf(Class: EntityClass<unknown>): EntityMetadata | undefined {
   const { __meta: meta } = Class.prototype as { readonly __meta?: EntityMetadata };
   return meta;
@@ -21,23 +21,23 @@ export function metadataOf(em: EntityManager, entity: object): EntityMetadata {
   return em.getMetadata(entity.constructor as EntityClass<object>);
 }
 
-/** Returns the entity manager that an entity belongs to; undefined if it belongs to none. */
+/** Returns the entity manager of an entity; undefined if it has none. */
 export function managerOfEntity(entity: object): EntityManager | undefined {
   const { __em: em } = wrap(entity, true);
   return em;
 }
 
-/** True of an entity that is loaded, rather than a reference by its key, or another object. */
+/** True for a loaded entity, not for a reference by key or another object. */
 export function isLoaded(entity: object): boolean {
   return Utils.isEntity(entity) && wrap(entity, true).isInitialized();
 }
 
-/** Tells the subscribers of the entities that were made since the last time. */
+/** Notifies the subscribers of entities that were made since the last call. */
 export function dispatchOnLoad(em: EntityManager): Promise<void> {
   return em.getUnitOfWork().dispatchOnLoadEvent();
 }
 
-/** Marks relations as loaded, so that JSON of the entity holds them, as it does after `em.find`. */
+/** Marks relations as loaded, so that the entity's JSON contains them, as after `em.find`. */
 export function showLoaded(entity: object, relations: readonly string[]): void {
   wrap(entity, true).setSerializationContext({ populate: relations as never });
 }

@@ -1,15 +1,15 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 
 /**
- * Tells if the class of an entity has code of its own, which may set what is not sent: methods, accessors, fields or a constructor with
- * parameters. A class that `defineEntity` makes has none, nor has an empty one that extends it.
+ * Reports whether an entity's class has code that may set values that were not sent: methods, accessors, fields or a
+ * constructor with parameters. A class from `defineEntity` has none, and neither has an empty subclass of it.
  *
- * It makes an entity of no record and looks at what that holds, as MikroORM does when it looks for defaults.
+ * It makes an empty entity and inspects it, as MikroORM does to find defaults.
  */
 export function hasOwnCode({ class: Entity, prototype, properties }: EntityMetadata): boolean {
   for (let level = prototype as object; level !== Object.prototype; level = Object.getPrototypeOf(level) as object) {
     for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
-      // MikroORM gives the prototype members of its own: setters of properties, and `toJSON`.
+      // MikroORM adds members to the prototype: setters of properties, and `toJSON`.
       const isOfMikro = name.startsWith('__') || name === 'toJSON' || (name in properties && member.get === undefined);
       if (name !== 'constructor' && !isOfMikro) return true;
     }

@@ -4,10 +4,10 @@ import { sendable } from '../fields/value-reader.ts';
 import { isLoaded } from './entities.ts';
 
 /**
- * Makes the function that reads a path of an entity that is loaded: null if there is nothing on the way, the primary key of
+ * Makes the function that reads a path from a loaded entity: null if a relation on the way is null, the primary key of
  * a relation at the end.
  *
- * @throws Error, when called, if a relation on the way is not loaded: a missing value must not pass for null
+ * @throws Error, when called, if a relation on the way is not loaded: a missing value must not look like null
  */
 export function entityReader(path: FieldPath): (entity: object) => unknown {
   const steps = path.steps.map(({ name }) => name);
@@ -30,8 +30,8 @@ export function entityReader(path: FieldPath): (entity: object) => unknown {
 }
 
 /**
- * Lists what must be loaded for `entityReader`: the relations on the way, but for one whose key is all that is asked, and the
- * column itself if it is lazy.
+ * Lists the relations and columns to load for `entityReader`: the relations on the way, and the column if it is lazy. A
+ * relation is not needed if only its key is read.
  */
 export function populateFor({ key, steps, property }: FieldPath): string[] {
   const last = steps.at(-1);
@@ -47,8 +47,8 @@ export function populateFor({ key, steps, property }: FieldPath): string[] {
 }
 
 /**
- * Lists the names to walk in the last entity: one name, or several into an embeddable. None is left if the key of a relation
- * without a column of its own is asked for (the other side of a one to one), which is the last entity's own.
+ * Lists the properties to read from the last entity: one name, or several into an embeddable. For the inverse side of a
+ * one-to-one relation, it is the last entity's own key.
  */
 function namesAfter({ key, steps, property }: FieldPath): string[] {
   const names = key.split('.').slice(steps.length);
@@ -62,10 +62,10 @@ function related(entity: object, name: string): object | null {
   return value === null || value === undefined ? null : Reference.unwrapReference(value);
 }
 
-/** Returns the key of what an entity holds for a relation to one record: null if there is none, a key as it is. */
+/** Returns the key of a to-one relation's value: null if there is none, a bare key unchanged. */
 export function keyOf(value: unknown): unknown {
   if (value === null || value === undefined) return null;
-  // A relation that is mapped to its key holds the key itself.
+  // A relation with `mapToPk` holds the bare key.
   if (typeof value !== 'object') return value;
   return Utils.extractPK(value) ?? value;
 }

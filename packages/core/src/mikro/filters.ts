@@ -12,12 +12,11 @@ import {
 } from '@mikro-orm/core';
 import { isEmpty } from '../json.ts';
 
-/** The method by which `em.find` applies filters (internal in MikroORM). */
+/** The method of `em.find` that applies filters (internal in MikroORM). */
 interface FilteringManager {
   applyFilters(entity: unknown, where: object, options: unknown, type: 'read', findOptions: object): Promise<unknown>;
 }
 
-/** Filters by their names. */
 type Filters = Dictionary<FilterDef>;
 
 const NOTHING = Object.freeze({});
@@ -27,7 +26,7 @@ function applyFilters(em: EntityManager, meta: EntityMetadata, options: unknown)
   return (em as unknown as FilteringManager).applyFilters(meta.class, NOTHING, options, 'read', {});
 }
 
-/** MikroORM's search for the filters that are on. */
+/** MikroORM's function that finds the active filters. */
 const search: {
   getActiveFilters(this: void, meta: EntityMetadata, options: unknown, filters: Filters): FilterDef[];
 } = QueryHelper;
@@ -35,8 +34,8 @@ const search: {
 const added = new WeakMap<EntityManager, Filters | null>();
 
 /**
- * The filters that an entity manager was given by `addFilter`, now and later: no public member tells of them. Looks at
- * what MikroORM looks through when it applies filters; null if it looks through something else.
+ * The filters that `addFilter` has given to an entity manager, now and later. No public member lists them. This
+ * observes which filters MikroORM searches when it applies filters; null if they are not the expected ones.
  */
 function addedFilters(em: EntityManager, meta: EntityMetadata): Filters | null {
   const known = added.get(em);
@@ -59,7 +58,7 @@ function addedFilters(em: EntityManager, meta: EntityMetadata): Filters | null {
   return found;
 }
 
-/** True if no filter of MikroORM is on for an entity. Runs none. */
+/** True if no MikroORM filter is active for an entity. It does not evaluate filters. */
 export function hasNoFilter(em: EntityManager, meta: EntityMetadata): boolean {
   const ofManager = addedFilters(inContext(em), meta);
   return (
@@ -70,11 +69,14 @@ export function hasNoFilter(em: EntityManager, meta: EntityMetadata): boolean {
   );
 }
 
-/** Returns what the global entity manager stands for within a transaction or a RequestContext: forks take over the filters of that. */
+/**
+ * Returns the entity manager behind the global one, within a transaction or a RequestContext. Forks inherit its
+ * filters.
+ */
 function inContext(em: EntityManager): EntityManager {
   if (!em.global) return em;
   const context = TransactionContext.getEntityManager(em.name) ?? em.config.get('context')(em.name);
-  // Two ORMs of one application may have one name.
+  // Two ORMs of one application may have the same name.
   return context?.config === em.config ? context : em;
 }
 
@@ -83,7 +85,7 @@ function areOff(filters: Filters, meta: EntityMetadata): boolean {
 }
 
 /**
- * Returns the filters to apply to the other end of a relation, as MikroORM puts together those that the relation and a query ask for;
+ * Returns the filters for the other end of a relation, as MikroORM merges the filters of the relation and of a query;
  * undefined: the defaults.
  */
 export function relationFilters(
@@ -94,12 +96,12 @@ export function relationFilters(
   return Utils.mergeConfig({}, optionsByName(filters), optionsByName(ofQuery));
 }
 
-/** A list of names puts these filters on. */
+/** A list of names activates these filters. */
 function optionsByName(filters: Exclude<FilterOptions, boolean>): Dictionary<boolean | Dictionary> {
   return Array.isArray(filters) ? Object.fromEntries(filters.map((name) => [name, true])) : filters;
 }
 
-/** Returns those of the filters that a query names which it puts on or gives parameters, without those that it puts out. */
+/** Returns the filters that a query activates or gives parameters, without those that it turns off. */
 export function filtersPutOn(filters: FilterOptions | undefined): FilterOptions {
   if (filters === undefined || filters === false) return {};
   if (filters === true || Array.isArray(filters)) return filters;
@@ -109,11 +111,11 @@ export function filtersPutOn(filters: FilterOptions | undefined): FilterOptions 
 /** The condition of the filters that are on. */
 export interface ActiveFilter {
   readonly where: FilterQuery<object>;
-  /** True if a filter is strict: it hides the owners of what it hides as well. */
+  /** True if a filter is strict: it also hides the owners of hidden records. */
   readonly isStrict: boolean;
 }
 
-/** The filters that are on for an entity; undefined if none is, or none asks for anything. */
+/** Returns the condition of an entity's active filters; undefined if there is none, or it is empty. */
 export async function activeFilter(
   em: EntityManager,
   meta: EntityMetadata,
@@ -124,12 +126,12 @@ export async function activeFilter(
   return { where: where as FilterQuery<object>, isStrict: isStrict(where) };
 }
 
-/** True of a condition with nothing in it. The keys of fragments of SQL, which MikroORM makes of JSON too, are symbols. */
+/** True for an empty condition. The keys of SQL fragments, which MikroORM also makes from JSON, are symbols. */
 export function asksNothing(where: object): boolean {
   return Object.keys(where).length === 0 && Object.getOwnPropertySymbols(where).length === 0;
 }
 
-/** MikroORM marks the condition of a strict filter, and leaves the mark if it joins several. */
+/** MikroORM marks the condition of a strict filter, and keeps the mark when it joins several. */
 function isStrict(where: unknown): boolean {
   const { __strict, $and } = where as { __strict?: boolean; $and?: unknown };
   return __strict === true || (Array.isArray($and) && $and.some(isStrict));

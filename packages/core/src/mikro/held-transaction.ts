@@ -1,16 +1,16 @@
 import type { EntityManager } from '@mikro-orm/core';
 
-/** The methods by which an entity manager begins and ends a transaction that it stays in. */
+/** The methods that begin and end an entity manager's transaction. */
 const METHODS = ['begin', 'commit', 'rollback'] as const;
 
-/** The methods of an entity manager that `holdTransaction` takes away from all others. */
+/** The methods of an entity manager that `holdTransaction` blocks. */
 export type TransactionMethods = Pick<EntityManager, (typeof METHODS)[number]>;
 
 /**
- * Has an entity manager stay in its transaction: to begin another one, or to end this one, fails with the error that `problem` makes.
- * MikroORM would forget the transaction, and store whatever is written after that at once and for good.
+ * Keeps an entity manager in its transaction. Calls that begin another transaction or end this one fail with the error
+ * that `problem` makes. Otherwise MikroORM would forget the transaction, and later writes would be stored at once.
  *
- * @returns a function that takes that back; within a transaction that is held already it does nothing
+ * @returns a function that releases the entity manager; it does nothing if the transaction was already held
  */
 export function holdTransaction(em: EntityManager, problem: (method: string) => Error): () => void {
   if (Object.hasOwn(em, 'commit')) return () => {};
@@ -23,7 +23,7 @@ export function holdTransaction(em: EntityManager, problem: (method: string) => 
   };
 }
 
-/** Returns the methods of an entity manager as they are without `holdTransaction`. */
+/** Returns the original methods of an entity manager, without `holdTransaction`. */
 export function transactionMethods(em: EntityManager): TransactionMethods {
   const own = Object.getPrototypeOf(em) as EntityManager;
   return {

@@ -3,12 +3,13 @@ import { metadataOf } from './entities.ts';
 
 type Members = Readonly<Record<string, Collection<object>>>;
 
-/** The keys of all members of a set that is about to be loaded, those among them that filters hide. */
+/** The keys of all members of a collection before it is loaded, including members that filters hide. */
 const known = new WeakMap<Collection<object>, readonly unknown[]>();
 
 /**
- * Remembers the members of sets before their records are loaded, which leaves out those that filters hide. A document of MongoDB keeps
- * the keys of all members in one list, which is written as a whole; in a table of pairs the hidden ones stay by themselves.
+ * Remembers the members of collections before they are loaded, because loading drops hidden members. A MongoDB document
+ * stores the keys of all members in one list, and a write replaces the whole list. In a pivot table, hidden members are
+ * not affected.
  */
 export function rememberMembers(em: EntityManager, entities: readonly object[], names: Iterable<string>): void {
   if (em.getPlatform().usesPivotTable()) return;
@@ -22,7 +23,7 @@ export function rememberMembers(em: EntityManager, entities: readonly object[], 
   }
 }
 
-/** Returns references to the members of a loaded set that filters have hidden from whoever loaded it. */
+/** Returns references to the members of a loaded collection that filters have hidden. */
 export function hiddenMembers(em: EntityManager, entity: object, name: string): object[] {
   const members = (entity as Members)[name]!;
   const { owner, targetMeta } = relationOf(em, entity, name);
@@ -37,7 +38,7 @@ function relationOf(em: EntityManager, entity: object, name: string): EntityProp
   return metadataOf(em, entity).properties[name as never] as EntityProperty;
 }
 
-/** Returns the members of a record that MikroORM has found itself, as it keeps a child's. */
+/** Returns the members of a record that MikroORM itself loaded, for example a child record. */
 function storedKeys(em: EntityManager, entity: object, name: string): readonly unknown[] {
   const stored = em.getUnitOfWork().getOriginalEntityData(entity) as Readonly<Record<string, unknown>> | undefined;
   const keys = stored?.[name];

@@ -2,7 +2,7 @@ import type { Connection, MikroORM } from '@mikro-orm/core';
 import type { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
-/** A connection of pg's pool, and the pool, as far as they are needed. */
+/** The parts of pg's pool and of its connections that are needed. */
 export interface PooledClient extends EventEmitter {
   release: (this: void, error?: Error) => void;
 }
@@ -14,18 +14,18 @@ export interface WatchedPool extends EventEmitter {
 const guarded = new WeakSet<object>();
 
 /**
- * The longest wait of a start for its database: MikroORM makes one that is not there on the first connection. An application
- * starts without an answer too, within the time that Fastify gives a hook (10 s).
+ * The longest wait for the database at startup: on the first connection MikroORM creates a missing database. Without an
+ * answer the application starts anyway, within Fastify's time limit for a hook (10 s).
  */
 const PATIENCE_MS = 5000;
 
 /**
- * Gives the place of a connection that breaks in the middle of a transaction back to pg's pool. Kysely returns the
- * connection of a transaction only once BEGIN, COMMIT or ROLLBACK was answered, and a broken one answers nothing: every
- * restart of PostgreSQL would cost the pool as many places as there were transactions, until none were left.
+ * Returns a connection that breaks within a transaction to pg's pool. Kysely returns it only after BEGIN, COMMIT or
+ * ROLLBACK was answered, and a broken connection never answers. Without this, every restart of PostgreSQL would cost
+ * the pool one place for each open transaction, until none were left.
  */
 export async function releaseLostConnections(orm: MikroORM): Promise<void> {
-  // Without replicas, both are one.
+  // Without replicas, both are the same.
   const connections = new Set([orm.em.getConnection('write'), orm.em.getConnection('read')]);
   const guards = [...connections].map(guardPools);
   await Promise.race([Promise.all(guards), sleep(PATIENCE_MS, undefined, { ref: false })]);
@@ -34,13 +34,13 @@ export async function releaseLostConnections(orm: MikroORM): Promise<void> {
 async function guardPools(connection: Connection): Promise<void> {
   const whenAnswered = poolOf(connection);
   await nextTurn();
-  // The pool is there before the database has said anything, which it may never do.
+  // The pool exists before the database has answered, which may never happen.
   guard(await poolOf(connection));
-  // If MikroORM has made the database meanwhile, the pool is another one.
+  // If MikroORM has created the database in the meantime, the pool is another one.
   guard(await whenAnswered);
 }
 
-/** Undefined if there is no pool: another driver, or a Kysely of the application's own. */
+/** Returns undefined if there is no pool: another driver, or the application's own Kysely. */
 async function poolOf(connection: Connection): Promise<unknown> {
   try {
     return await connection.getNativeClient();
@@ -62,7 +62,7 @@ function guard(pool: unknown): void {
     client.once('end', () => {
       if (!taken.has(client)) return;
       const { release } = client;
-      // Whoever holds it will still want to return it, and pg throws at a second time.
+      // The holder will still call `release`, and pg throws on a second call.
       client.release = () => {};
       release(new Error('The connection was lost'));
     });

@@ -1,10 +1,10 @@
 import { type EntityManager, type EntityName, UniqueConstraintViolationException } from '@mikro-orm/core';
 
 /**
- * Makes an entity of data for a new record, which the next flush stores. For the key of an entity that it knows, MikroORM returns that
- * one, and nothing would be written.
+ * Makes an entity from data for a new record, which the next flush stores. If MikroORM already has an entity with this
+ * key, it would return that one and write nothing.
  *
- * @throws UniqueConstraintViolationException if there is such an entity, as the database does for any other record
+ * @throws UniqueConstraintViolationException if that entity exists, as the database does for any other record
  */
 export function newEntity<Entity extends object>(em: EntityManager, name: EntityName<Entity>, data: object): Entity {
   const made = em.getUnitOfWork().getPersistStack();

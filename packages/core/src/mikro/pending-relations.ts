@@ -1,6 +1,6 @@
 import { ChangeSetType, type EntityManager, ReferenceKind } from '@mikro-orm/core';
 
-/** Tells if the next flush of an entity manager is to change which entities belong together: what the database has is not up to date. */
+/** Reports whether the next flush of an entity manager changes relations, so that the database is not up to date. */
 export function hasPendingRelations(em: EntityManager): boolean {
   const work = em.getUnitOfWork();
   work.computeChangeSets();
@@ -14,7 +14,7 @@ export function hasPendingRelations(em: EntityManager): boolean {
   });
 }
 
-/** @param who reads relations, and begins the sentence */
+/** @param who the reader of relations, which begins the sentence */
 export function notFlushed(who: string): Error {
   return new Error(
     `${who} reads stored relations, but request.em has unflushed changes of relations; await request.em.flush() first`,

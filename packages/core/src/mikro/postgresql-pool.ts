@@ -2,7 +2,7 @@ import type { Connection, EntityManager, SessionContext } from '@mikro-orm/core'
 import { checkNotGivenUp, onGivenUp } from '../given-up.ts';
 import { cancelStatement, type CancellableClient } from './cancel-statement.ts';
 
-/** A query of pg whose rows come as arrays. */
+/** A pg query whose rows are arrays. */
 export interface PgQuery {
   readonly text: string;
   readonly values: readonly unknown[];
@@ -10,7 +10,7 @@ export interface PgQuery {
   readonly name?: string;
 }
 
-/** There is a result, or there is an error. */
+/** Receives either a result or an error. */
 export type Settle = (error: Error, result?: { readonly rows: unknown[][] }) => void;
 
 /** The part of pg's pool that is used. */
@@ -23,7 +23,7 @@ export interface PgClient extends CancellableClient {
   query(query: PgQuery, settle: Settle): void;
 }
 
-/** The part of Kysely that is used: its client, and its transactions. */
+/** The part of Kysely that is used: the client and its transactions. */
 export interface KyselyClient {
   executeQuery(query: {
     readonly sql: string;
@@ -42,7 +42,7 @@ export interface SqlConnection {
   getClient(): KyselyClient;
 }
 
-/** Runs a statement. Kysely gives objects, whose keys stand in the order of the select list if all differ. */
+/** Runs a statement. Kysely returns objects. If all names differ, their keys are in the order of the select list. */
 export async function kyselyRows(
   client: KyselyClient,
   sql: string,
@@ -54,24 +54,24 @@ export async function kyselyRows(
 }
 
 /**
- * SQLSTATEs with which a server ends the connection, or of whose state nothing is known after them: the connection itself (08), the time of a
- * transaction or a session is over (25P03, 25P04, 57P05), the server stops (57P), its system or itself fails (58, F0, XX).
+ * SQLSTATEs after which a connection is closed or in an unknown state: connection failures (08), timeouts of
+ * transactions and sessions (25P03, 25P04, 57P05), a server shutdown (57P), system and internal errors (58, F0, XX).
  */
 const ENDS_CONNECTION = /^(?:08|25P0[34]|57P|58|F0|XX)/;
 
-/** Tells if a connection can go on after an error: the server has refused one statement, by an error of severity ERROR. */
+/** Reports whether a connection can continue after an error: the server rejected one statement, with severity ERROR. */
 function survives(error: Error): boolean {
   const { code, severity } = error as { readonly code?: unknown; readonly severity?: unknown };
-  // The server may tell the severity in its own language, which leaves out neither FATAL nor PANIC of the codes above.
+  // The server may translate the severity. The codes above also cover a translated FATAL or PANIC.
   if (typeof severity !== 'string' || severity === 'FATAL' || severity === 'PANIC') return false;
   return typeof code === 'string' && !ENDS_CONNECTION.test(code);
 }
 
 /**
- * Runs a statement on a connection of the pool, which goes back there unless it has broken: pg's own `pool.query` closes it after any error,
- * so that clients who repeat a refused write would cost everybody else their connections.
+ * Runs a statement on a pool connection, and returns the connection unless it has broken. pg's own `pool.query` closes
+ * it after any error, so clients who repeat a rejected write would cost others their connections.
  *
- * Nothing runs for a request that was given up, and a statement of it that waits for a lock is cancelled.
+ * For a request that was given up, nothing runs, and a statement that waits for a lock is cancelled.
  */
 export function queryPool(pool: PgPool, query: PgQuery, request: object | undefined, settle: Settle): void {
   pool.connect((problem, client, release) => {
@@ -94,19 +94,19 @@ export function queryPool(pool: PgPool, query: PgQuery, request: object | undefi
         release(result !== undefined || survives(error) ? undefined : error);
         settle(error, result);
       };
-      // A cancellation that comes late would hit the next statement of the connection.
+      // A late cancellation would hit the connection's next statement.
       if (whenCancelled === undefined) end();
       else whenCancelled(end);
     });
   });
 }
 
-/** The session that an entity manager asks for within a transaction (row level security); undefined if it asks for none. */
+/** The session that an entity manager needs within a transaction (row-level security); undefined if it needs none. */
 export function sessionOf(em: EntityManager): SessionContext | undefined {
   return em.config.get('sessionContext') === 'transaction' ? em.getSessionContext() : undefined;
 }
 
-/** Runs work in a transaction of its own that has a session. */
+/** Runs work in a new transaction with a session. */
 export function inSession<Result>(
   connection: Connection,
   sessionContext: SessionContext,
@@ -115,7 +115,7 @@ export function inSession<Result>(
   return connection.transactional(work, { sessionContext });
 }
 
-/** The pool of a connection, or its client if each connection of the pool is prepared for its use. */
+/** Returns the pool of a connection, or its client if each pool connection is prepared before use. */
 export async function poolOrClient(
   em: EntityManager,
   connection: Connection,
@@ -131,7 +131,7 @@ export async function poolOrClient(
   return { client: (connection as Connection & SqlConnection).getClient() };
 }
 
-/** True of a Kysely, or a dialect of it, that the application made itself. */
+/** True for a Kysely, or a dialect of it, that the application made itself. */
 function isForeign(driverOptions: unknown): boolean {
   if (typeof driverOptions === 'function') return true;
   return (

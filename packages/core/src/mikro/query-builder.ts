@@ -2,7 +2,7 @@ import { type EntityManager, type EntityMetadata, type FilterQuery, QueryFlag } 
 import { ImproperlyConfigured } from '../errors.ts';
 import { primaryKey } from '../fields/primary-key.ts';
 
-/** The entity manager of MikroORM's SQL drivers, as far as it is used. */
+/** The part of MikroORM's SQL entity manager that is used. */
 export interface SqlEntityManager {
   createQueryBuilder(entity: EntityMetadata['class'], alias: string): QueryBuilder;
 }
@@ -15,8 +15,8 @@ interface QueryBuilder {
 }
 
 /**
- * The statement that MikroORM makes for the keys of the records that a condition in its words is true of.
- * @param isConverted true if MikroORM has made database values of the condition's values already
+ * The statement that MikroORM builds to select the keys of records that match one of its conditions.
+ * @param isConverted true if MikroORM has already converted the condition's values to database values
  */
 export function keysQuery(
   em: EntityManager,

@@ -2,8 +2,8 @@ import { Collection, type EntityManager, ReferenceKind } from '@mikro-orm/core';
 import { metadataOf } from './entities.ts';
 
 /**
- * Has the next flush delete an entity. Where MikroORM keeps no table for a relation of many to many, it wants all that refer to
- * the entity to be loaded; the database itself takes the entity out of them (`MongoExtension`).
+ * Makes the next flush delete an entity. If a many-to-many relation has no pivot table, MikroORM requires every
+ * referring entity to be loaded. This avoids that: `MongoExtension` removes the references in the database.
  */
 export function removeEntity(em: EntityManager, entity: object): void {
   if (!em.getPlatform().usesPivotTable()) {

@@ -2,11 +2,12 @@ import type { EntityClass, MikroORM } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 
 /**
- * Throws at start if the ORM lacks an entity. Call it in a plugin that has entities of its own, which the application adds to its ORM.
+ * Fails at startup if the ORM lacks an entity. Call it in a plugin with entities that the application must add to its
+ * ORM.
  *
  * @param owner the plugin, the subject of the sentence
- * @param source the package that the entities come from
- * @throws ImproperlyConfigured that names the first entity that is missing
+ * @param source the package of the entities
+ * @throws ImproperlyConfigured that names the first missing entity
  * @example
  * requireEntities(app.viewset.orm, 'audit', '@example/audit', [Product]);
  * // ImproperlyConfigured: audit: the ORM needs the entity Product of @example/audit among its "entities"

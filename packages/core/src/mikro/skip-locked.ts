@@ -1,10 +1,10 @@
 import type { MikroORM } from '@mikro-orm/core';
 
 /**
- * Tells if a transaction can pass by records that others have locked, instead of waiting for them: true for PostgreSQL alone. On SQLite one
- * transaction writes at a time, and on MongoDB the second write of a record fails.
+ * Reports whether a transaction can skip records that others have locked, instead of waiting: true only for PostgreSQL.
+ * On SQLite one transaction writes at a time, and on MongoDB the second write of a record fails.
  *
- * What is passed by may be left as it was. So look again later, or treat it as if it were about to change.
+ * A skipped record may stay unchanged. So look again later, or treat it as if it were about to change.
  *
  * @example
  * import { LockMode } from '@mikro-orm/core';
@@ -13,6 +13,6 @@ import type { MikroORM } from '@mikro-orm/core';
  * // SELECT … FROM product WHERE stock = 0 FOR UPDATE SKIP LOCKED
  */
 export function canSkipLocked({ driver }: { readonly driver: Pick<MikroORM['driver'], 'getDependencies'> }): boolean {
-  // The client package of the driver tells, as it does which dialect an ORM has.
+  // The client package of the driver decides, as it does for the dialect.
   return driver.getDependencies().includes('pg');
 }

@@ -1,7 +1,7 @@
 import type { Connection } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 
-/** The part of better-sqlite3 and of libSQL's package that is used. `function` throws in the latter. */
+/** The part of better-sqlite3 and libSQL that is used. `function` throws in libSQL. */
 export interface SqliteDatabase {
   readonly open: boolean;
   readonly inTransaction: boolean;
@@ -11,20 +11,20 @@ export interface SqliteDatabase {
   function(name: string, options: { deterministic: boolean }, implementation: (value: unknown) => unknown): unknown;
 }
 
-/** A prepared statement of both packages. */
+/** A prepared statement in both packages. */
 export interface SqliteStatement {
   raw(toggle: boolean): this;
   all(...values: readonly unknown[]): unknown[][];
   get(...values: readonly unknown[]): unknown[] | undefined;
 }
 
-/** The part of MikroORM's connections to SQLite that is used. */
+/** The part of MikroORM's SQLite connections that is used. */
 export interface SqliteConnection {
   getClient(): { connection(): { execute<T>(work: () => Promise<T>): Promise<T> } };
 }
 
 /**
- * The database of a connection, which is opened by this.
+ * Opens and returns the database of a connection.
  * @throws ImproperlyConfigured for a driver on another package
  */
 export async function sqliteDatabase(connection: Connection): Promise<SqliteDatabase> {
@@ -37,7 +37,7 @@ export async function sqliteDatabase(connection: Connection): Promise<SqliteData
   return database as SqliteDatabase;
 }
 
-/** Runs work when the transaction that is open on a connection has ended, and before the next one begins. */
+/** Runs work after the open transaction of a connection has ended, and before the next one begins. */
 export function betweenTransactions<Result>(connection: Connection, work: () => Promise<Result>): Promise<Result> {
   return (connection as Connection & SqliteConnection).getClient().connection().execute(work);
 }

@@ -1,9 +1,9 @@
 import { type EntityMetadata, type EventManager, type EventSubscriber, EventType, Utils } from '@mikro-orm/core';
 
-/** The ways to write a record, of which subscribers hear. */
+/** The writes of a record that subscribers can observe. */
 type Written = 'create' | 'update' | 'destroy';
 
-/** Events of an entity that is written one way or another; a subscriber hears of those of the entities that it names. */
+/** The events of each write. A subscriber receives those of the entities that it names. */
 const EVENTS_OF: Readonly<Record<Written, readonly EventType[]>> = {
   create: [
     EventType.onInit,
@@ -15,9 +15,9 @@ const EVENTS_OF: Readonly<Record<Written, readonly EventType[]>> = {
   update: [EventType.beforeUpdate, EventType.afterUpdate],
   destroy: [EventType.beforeDelete, EventType.afterDelete],
 };
-/** Events of a flush: a subscriber with such a method hears of every flush, whatever entities it names. */
+/** The events of a flush. A subscriber with such a method receives every flush, whatever entities it names. */
 const FLUSH_EVENTS = [EventType.beforeFlush, EventType.onFlush, EventType.afterFlush] as const;
-/** Events of a transaction, which every flush has. */
+/** The events of a transaction. Every flush has them. */
 const TRANSACTION_EVENTS = [
   EventType.beforeTransactionStart,
   EventType.afterTransactionStart,
@@ -27,14 +27,17 @@ const TRANSACTION_EVENTS = [
   EventType.afterTransactionRollback,
 ] as const;
 
-/** Tells if a subscriber hears of the writes of an entity by now. One may come at any time, and none ever leaves. */
+/**
+ * Reports whether a subscriber currently receives the writes of an entity. Subscribers may be added at any time, and
+ * are never removed.
+ */
 export function isHeard(events: EventManager, meta: EntityMetadata, written: Written): boolean {
   const named = [...EVENTS_OF[written], ...FLUSH_EVENTS, ...TRANSACTION_EVENTS];
   if (named.some((event) => events.hasListeners(event, meta))) return true;
   return [...events.getSubscribers()].some((subscriber) => listensToFlushes(subscriber, meta));
 }
 
-/** A subscriber that names its entities and says `flushesOfOthers: false` asks for no flush that has nothing of them. */
+/** A subscriber that names its entities and sets `flushesOfOthers: false` receives no flush without them. */
 function listensToFlushes(
   subscriber: EventSubscriber & { readonly flushesOfOthers?: boolean },
   meta: EntityMetadata,

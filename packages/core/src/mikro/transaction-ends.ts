@@ -8,16 +8,16 @@ import {
 } from '@mikro-orm/core';
 import { originalTransaction } from './endable-transaction.ts';
 
-/** Work that waits for the end of a transaction. It must not throw. */
+/** Work to do at the end of a transaction. It must not throw. */
 type Work = () => unknown;
 
-/** An event of a transaction, as MikroORM dispatches it. */
+/** A transaction event from MikroORM. */
 interface TransactionEvent {
   readonly em: EntityManager;
   readonly transaction?: object;
 }
 
-/** What waits for the end of one transaction, or of one savepoint of it. */
+/** The work to do at the end of a transaction, or of a savepoint. */
 export class TransactionEnd {
   readonly #outer: TransactionEnd | undefined;
   readonly #afterCommit: Work[] = [];
@@ -32,18 +32,18 @@ export class TransactionEnd {
     return this.#state === 'undone' || this.#outer?.isUndone === true;
   }
 
-  /** Adds work for when the data is stored: after the outermost transaction is committed, in the order of the calls. */
+  /** Adds work for after the outermost transaction is committed. It runs in the order of the calls. */
   afterCommit(work: Work): void {
     this.#afterCommit.push(work);
   }
 
-  /** Adds work for when nothing of the transaction will be stored. Where that is so by now, it is done at once. */
+  /** Adds work for after a rollback. If the transaction is already rolled back, it runs at once. */
   async afterRollback(work: Work): Promise<void> {
     if (this.isUndone) await work();
     else this.#afterRollback.push(work);
   }
 
-  /** Does the work for a transaction of which nothing will be stored. */
+  /** Runs the work for a rolled-back transaction. */
   async undo(): Promise<void> {
     this.#state = 'undone';
     this.#afterCommit.length = 0;
@@ -61,18 +61,21 @@ export class TransactionEnd {
     this.#outer.#afterRollback.push(...this.#afterRollback.splice(0));
   }
 
-  /** If a commit has failed, only a rollback that succeeds tells that nothing was written. */
+  /** After a failed commit, only a successful rollback proves that nothing was written. */
   async beginRollback(): Promise<void> {
     if (this.#state !== 'committing') await this.undo();
   }
 }
 
-/** The ends that something waits for, by the transaction itself. A savepoint has one from its start, which knows the transaction around it. */
+/**
+ * The ends of transactions with waiting work, by transaction. A savepoint has one from its start, which refers to the
+ * surrounding transaction.
+ */
 const ends = new WeakMap<object, TransactionEnd>();
-/** An ORM has no way to remove a subscriber, and may outlive many applications. */
+/** A subscriber cannot be removed, and an ORM may outlive many applications. */
 const heard = new WeakSet<EventManager>();
 
-/** Hears of the transactions of an ORM from now on. Those that begin before have no end that could be waited for. */
+/** Subscribes to the transactions of an ORM. Transactions that began earlier are not observed. */
 export function hearTransactions(orm: MikroORM): void {
   const events = orm.em.getEventManager();
   if (heard.has(events)) return;
@@ -87,10 +90,10 @@ export function transactionEnd(em: EntityManager): TransactionEnd | undefined {
 }
 
 function makeSubscriber(): EventSubscriber {
-  /** The transactions in which an entity manager is about to make a savepoint. */
+  /** The surrounding transactions of savepoints that are about to start, by entity manager. */
   const outer = new WeakMap<EntityManager, TransactionEnd>();
   return {
-    // No entity: of transactions every subscriber hears.
+    // Not an entity: every subscriber receives the events of transactions.
     getSubscribedEntities: (): EntityName[] => [TransactionEnd],
     beforeTransactionStart: ({ em, transaction }: TransactionEvent) => {
       if (transaction === undefined) outer.delete(em);
@@ -104,7 +107,7 @@ function makeSubscriber(): EventSubscriber {
     },
     beforeTransactionCommit: ({ transaction }: TransactionEvent) => waitedFor(transaction!)?.beginCommit(),
     afterTransactionCommit: ({ em, transaction }: TransactionEvent) => waitedFor(transaction!)?.commit(em),
-    // What still comes of a transaction that was rolled back must know it.
+    // Work that is added to a rolled-back transaction later must know about the rollback.
     beforeTransactionRollback: ({ transaction }: TransactionEvent) => endOf(transaction!).beginRollback(),
     afterTransactionRollback: ({ transaction }: TransactionEvent) => endOf(transaction!).undo(),
   };
@@ -120,7 +123,7 @@ function endOf(transaction: object): TransactionEnd {
   return end;
 }
 
-/** Does work with a new entity manager in the place of that of the transaction, which has ended. */
+/** Runs work with a new entity manager, because the transaction has ended. */
 async function withoutTransaction(em: EntityManager, works: readonly Work[]): Promise<void> {
   if (works.length === 0) return;
   await TransactionContext.create(em.fork(), async () => {

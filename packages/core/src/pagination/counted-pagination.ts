@@ -20,12 +20,13 @@ import {
 /** The base of paginators whose envelope is `{ count, next, previous, results }`. It can count in several ways. */
 export abstract class CountedPagination extends Paginator {
   /**
-   * How `count` is found, unless the view says otherwise. `next` is always exact.
+   * How `count` is found, unless the view sets another way. `next` is always exact.
    *
    * - `exact` (default): counts on every request.
-   * - `estimated`: PostgreSQL's planner estimates, if it expects counting to be expensive. The number is at least what the page shows, and
-   *   exact on the last page. On MongoDB the stored number of a whole collection, else exact. On SQLite exact.
-   * - `none`: does not count. `count` is null, and a page is one statement whose cost does not grow with the table.
+   * - `estimated`: PostgreSQL's planner estimates, if it expects counting to be expensive. The number is at least what
+   *   the page shows, and exact on the last page. On MongoDB the stored number of a whole collection, else exact. On
+   *   SQLite exact.
+   * - `none`: does not count. `count` is null. A page runs one statement, and its cost does not grow with the table.
    */
   readonly count: Counting = 'exact';
 
@@ -39,9 +40,10 @@ export abstract class CountedPagination extends Paginator {
   }
 
   /**
-   * The effective way of counting: the view's if it gives one, else the class's. `none` if neither a page nor a link shows the count.
+   * The effective way of counting: the view's, or the class's if the view sets none. `none` if neither a page nor a
+   * link shows the count.
    *
-   * @throws ImproperlyConfigured on first use, which is at registration, if a subclass gives an unknown way
+   * @throws ImproperlyConfigured on first use, which is at registration, if a subclass sets an unknown way
    */
   protected get counting(): Counting {
     const isShown = this.links || this.pageNames.of('count') !== undefined;
@@ -215,7 +217,7 @@ export class LimitOffsetPagination extends CountedPagination {
   }
 }
 
-/** The offset of the last page of those that begin at the first record. */
+/** The offset of the last page, if pages start at the first record. */
 function lastOffset(count: number, limit: number): number {
   return Math.max(0, (Math.ceil(count / limit) - 1) * limit);
 }

@@ -26,12 +26,14 @@ export interface CursorEnvelope<Item> {
 const CURSOR_FIELDS = { cursor: 'cursorParameter', page_size: 'pageSizeParameter' } as const;
 
 /**
- * Divides lists by a place in their order (keyset): `?cursor=…&page_size=20`. Every page costs the same, however deep it is. Records that
- * are added or deleted meanwhile neither repeat nor hide others. Any order works: ties, NULLs, mixed directions.
+ * Divides lists by a position in their order (keyset): `?cursor=…&page_size=20`. Every page costs the same, however
+ * deep it is. If records are added or deleted meanwhile, other records are neither repeated nor skipped. Any order
+ * works: ties, NULLs, mixed directions.
  *
- * The response is `{ next, previous, next_cursor, previous_cursor, results }`. A cursor is null if its flag is false. There is no count,
- * and a page takes one query. A cursor is encrypted and reveals nothing about the record that it points to. A cursor that was changed, or
- * comes from another path or `sort`, gives 400. It does not contain the filters, so send them again.
+ * The response is `{ next, previous, next_cursor, previous_cursor, results }`. A cursor is null if its flag is false.
+ * There is no count, and a page takes one query. A cursor is encrypted and reveals nothing about its record. A cursor
+ * that was changed, or comes from another path or `sort`, gives 400. It does not contain the filters, so send them
+ * again.
  *
  * @throws ImproperlyConfigured at registration, without a secret of at least 32 bytes
  * @example
@@ -103,7 +105,7 @@ export class CursorPagination extends Paginator {
     const order = backwards ? reversed(keys) : keys;
     const ordered = queryset.orderByPaths(order);
     const rest = position === null ? ordered : ordered.where(after(order, position));
-    // One more than a page holds tells whether there is another.
+    // Reads one record more than a page holds, to learn whether another page follows.
     const found = await rest.slice(0, pageSize + 1).rows(withPosition(projection, keys));
     const page = found.slice(0, pageSize);
     const answer = this.#answer(basis, cursor, backwards ? page.toReversed() : page, found.length > pageSize);
@@ -128,7 +130,10 @@ export class CursorPagination extends Paginator {
     throw invalidParameter(this.cursorParameter, 'must be a cursor that this list gave out for the same order');
   }
 
-  /** @param more true if records lie beyond the page in the direction of reading; a cursor was followed from those behind */
+  /**
+   * @param more true if records follow the page in the direction of reading; if a cursor was sent, there are records
+   * behind it too
+   */
   #answer<R>(
     basis: string,
     { backwards, position }: Cursor,
@@ -138,7 +143,8 @@ export class CursorPagination extends Paginator {
     const behind = position !== null;
     const next = backwards ? behind : more;
     const previous = backwards ? more : behind;
-    // An empty page has no record to go on from. Nothing lies beyond it, so what lies behind begins at the list's edge.
+    // An empty page has no record to continue from. No records follow it, so the page before it begins at the edge of
+    // the list.
     const last = page.at(-1)?.position ?? null;
     const first = page[0]?.position ?? null;
     return {
@@ -151,7 +157,7 @@ export class CursorPagination extends Paginator {
   }
 }
 
-/** Names the list and the order that a place belongs to, as JSON. */
+/** Returns the list and the order of a position, as JSON. */
 function basisOf(
   { path, name }: PaginatorOptions,
   parents: QueryParameters['path'],

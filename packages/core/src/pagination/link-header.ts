@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type, type TSchema } from 'typebox';
 
-/** The request that a page is read for, and its answer. */
+/** The request for a page, and its reply. */
 export interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -12,7 +12,7 @@ export type PageLinks = Readonly<
   Partial<Record<'first' | 'prev' | 'next' | 'last', Readonly<Record<string, string | number | undefined>> | undefined>>
 >;
 
-/** The header as documents have it. */
+/** The header, for documents. */
 export const LINK_HEADERS: Readonly<Record<string, TSchema>> = {
   link: Type.String({
     description: 'The first, previous, next and last page, if there is one and it is known (RFC 8288)',

@@ -3,10 +3,10 @@ import { ImproperlyConfigured } from '../errors.ts';
 
 /** The members of the built-in pages. */
 export const PAGE_MEMBERS = ['results', 'count', 'next', 'previous', 'next_cursor', 'previous_cursor'] as const;
-/** The usual name of a member of a page. */
+/** The default name of a member of a page. */
 export type PageMember = (typeof PAGE_MEMBERS)[number];
 
-/** Other names for the members of a page, by their usual names. null leaves a member out. */
+/** New names for the members of a page, by their default names. null leaves a member out. */
 export type MemberNames = { readonly [Member in PageMember]?: string | null };
 
 /** The names that a view's `envelope` has for its lists. */
@@ -15,20 +15,20 @@ export interface ListEnvelope {
   readonly count?: string | undefined;
 }
 
-/** Without these, a client could not ask for the next page. */
+/** Without these, a client could not request the next page. */
 const LEADING: ReadonlySet<string> = new Set<PageMember>(['next_cursor', 'previous_cursor']);
 
 /**
- * Names the members of a view's pages. A page that the paginator makes has the usual names. The view's envelope comes first, then the
- * paginator's own names. With an envelope, a member that nobody names is left out, cursors excepted.
+ * Renames the members of a view's pages. A paginator returns pages with the default names. The view's envelope takes
+ * precedence over the paginator's own names. With an envelope, members without a name are left out, except cursors.
  */
 export class PageNames {
-  /** The members of a page that have another name, or none, by their usual names. */
+  /** The renamed members of a page, by their default names. null: left out. */
   readonly changed: Readonly<Record<string, string | null>>;
   readonly #names = new Map<string, string | null>();
   readonly #isUsual: boolean;
 
-  /** @throws ImproperlyConfigured if two members would have one name */
+  /** @throws ImproperlyConfigured if two members have the same name */
   constructor(owner: string, own: MemberNames, envelope: ListEnvelope | undefined) {
     for (const member of PAGE_MEMBERS) {
       const unnamed = envelope === undefined || LEADING.has(member) ? member : null;
@@ -45,18 +45,20 @@ export class PageNames {
     throw new ImproperlyConfigured(`${owner}: two members of a page have the name "${twice}"`);
   }
 
-  /** The name of a member; undefined if it is left out. A member that only the paginator knows keeps its name. */
+  /**
+   * Returns the name of a member; undefined if it is left out. A member that only the paginator knows keeps its name.
+   */
   of(member: string): string | undefined {
     const name = this.#names.get(member);
     return name === undefined ? member : (name ?? undefined);
   }
 
-  /** Names the members of a page. */
+  /** Renames the members of a page. */
   apply(page: object): object {
     return this.#isUsual ? page : Object.fromEntries(this.#renamed(Object.entries(page)));
   }
 
-  /** Names the properties of the schema of a page. */
+  /** Renames the properties of a page's schema. */
   applyToSchema(page: TSchema): TSchema {
     const { properties, required = [] } = page as Partial<Record<'properties', object>> & { required?: string[] };
     if (this.#isUsual || properties === undefined) return page;

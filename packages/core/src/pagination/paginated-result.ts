@@ -35,7 +35,7 @@ export function pageEnvelope(item: TSchema, counting: Counting = 'exact'): TSche
   });
 }
 
-/** The parts of a hand-made page. */
+/** The arguments of a page made by hand. */
 export interface PaginatedResultOptions<
   Item,
   Extra extends object | undefined = undefined,
@@ -96,7 +96,7 @@ class Result<Item, Count extends number | null> implements PageEnvelope<Item, Co
   }
 }
 
-/** A page and its place among the pages. See the constructor of the same name. */
+/** A page and its position among the pages. See the constructor of the same name. */
 export type PaginatedResult<Item, Extra extends object = object, Count extends number | null = number> = Result<
   Item,
   Count
@@ -106,10 +106,10 @@ export type PaginatedResult<Item, Extra extends object = object, Count extends n
 /**
  * Makes a page by hand, without a paginator: in a custom action, from a search engine, from a cache.
  *
- * Its JSON is `{ count, next, previous, results }` and the fields of `extra`. `page` and `page_size` are attributes for your code and are
- * never sent.
+ * Its JSON is `{ count, next, previous, results }` and the fields of `extra`. `page` and `page_size` are attributes for
+ * your code and are never sent.
  *
- * @throws ImproperlyConfigured if a number is not whole or too small, or `extra` has a name that is taken
+ * @throws ImproperlyConfigured if a number is not whole or too small, or `extra` has a reserved name
  * @example
  * const result = new PaginatedResult({ results, count: 23, page: 2, pageSize: 10, extra: { keyword } });
  * result.page_size;         // 10

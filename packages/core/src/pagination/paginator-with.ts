@@ -3,7 +3,10 @@ import type { Counting } from '../language/query.ts';
 import { type MemberNames, PAGE_MEMBERS } from './page-names.ts';
 import type { Paginator, PaginatorOptions } from './paginator.ts';
 
-/** The settings of a paginator made by `with()`: sizes, and names of parameters and members of a page, by their usual names. */
+/**
+ * The settings of a paginator made by `with()`: sizes, and new names of parameters and page members, by their default
+ * names.
+ */
 export interface PaginatorSettings<Parameter extends string> {
   /** `{ limit: 'take', results: 'items', previous: null }`; null leaves a member of the page out. */
   readonly names?: MemberNames & { readonly [Name in Parameter]?: string };
@@ -19,10 +22,10 @@ export interface CountedSettings<Parameter extends string> extends PaginatorSett
 
 type NamesOf<Settings> = Settings extends { readonly names: infer Names } ? Names : Record<never, never>;
 
-/** The fields of a paginator by the parameters whose names they hold. */
+/** The fields of a paginator that hold the names of its parameters, by parameter. */
 type FieldNames = Readonly<Record<string, string>>;
 
-/** The class of a paginator with other names, which are part of its type. */
+/** The class of a paginator with new names, which are part of its type. */
 export type PaginatorWith<Made extends Paginator, Settings, Fields extends FieldNames> = new (
   options?: PaginatorOptions,
 ) => Made & {
@@ -37,7 +40,7 @@ type SettingRules<Settings> = Readonly<Record<keyof Settings, OptionRule>>;
 /** The rules of `PaginatorSettings`. */
 export const PAGINATOR_RULES: SettingRules<PaginatorSettings<never>> = {
   names: ['texts by name', (value) => typeof value === 'object' && value !== null],
-  // The paginator judges these.
+  // The paginator checks the range.
   pageSize: ['a number', (value) => typeof value === 'number'],
   maxPageSize: ['a number', (value) => typeof value === 'number'],
   links: ['true or false', (value) => typeof value === 'boolean'],
@@ -57,7 +60,7 @@ const MEMBER: OptionRule = ['a non-empty string, or null to leave it out', (valu
  *
  * @param fields the fields that hold the names of parameters
  * @param rules the rules of every setting that the paginator has
- * @throws ImproperlyConfigured for a name that the paginator does not have, and for a name that is none
+ * @throws ImproperlyConfigured for a name that the paginator does not have, and for an invalid name
  */
 export function paginatorWith<Made extends Paginator>(
   Base: new (options?: PaginatorOptions) => Made,

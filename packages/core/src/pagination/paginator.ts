@@ -8,7 +8,7 @@ import type { QuerySet } from '../query/queryset.ts';
 import { type Exchange, LINK_HEADERS } from './link-header.ts';
 import { type ListEnvelope, type MemberNames, PageNames } from './page-names.ts';
 
-/** The options of a view about its pages, its name and its path. */
+/** The options of a view about its pages, with its name and its path. */
 export interface PaginatorOptions {
   /** The name of the view's class, for messages. */
   readonly name?: string | undefined;
@@ -16,7 +16,7 @@ export interface PaginatorOptions {
   readonly path?: string | undefined;
   /** The number of records on a page if the request gives no size. Default: the paginator's own, 10. */
   readonly pageSize?: number | undefined;
-  /** The most records on a page, whatever the request asks for. Default: the paginator's own, 100. */
+  /** The most records on a page. Larger requested sizes become this size. Default: the paginator's own, 100. */
   readonly maxPageSize?: number | undefined;
   /** How all records of a list are counted: `exact`, `estimated` or `none`. Default: the paginator's own, exact. */
   readonly count?: Counting | undefined;
@@ -26,7 +26,7 @@ export interface PaginatorOptions {
   readonly secret?: string | Uint8Array | undefined;
 }
 
-/** The class of a paginator, as a view names it. Each view gets its own instance at registration. */
+/** The class of a paginator, as a view names it. Each view creates one instance at registration. */
 export type PaginatorClass = new (options: PaginatorOptions) => Paginator;
 
 /** The sizes of a view's pages, in records. */
@@ -54,13 +54,14 @@ export abstract class Paginator {
   /** The most records on a page, unless the view sets another number. A request for more gets this many. */
   readonly maxPageSize: number = 100;
   /**
-   * True: lists send a `Link` header (RFC 8288) with the first, previous, next and last page, as far as they are known. The built-in
-   * paginators read it. Default: false.
+   * True: lists send a `Link` header (RFC 8288) with the first, previous, next and last page, as far as they are known.
+   * The built-in paginators implement it. Default: false.
    */
   readonly links: boolean = false;
   /**
-   * Other names for the members of a page, by their usual names. null leaves a member out. `paginate` and `envelope` use the usual names,
-   * and the library renames their results. `with()` of a built-in paginator sets this. Default: none.
+   * New names for the members of a page, by their default names. null leaves a member out. `paginate` and `envelope`
+   * use the default names, and the library renames their results. `with()` of a built-in paginator sets this. Default:
+   * none.
    */
   readonly memberNames: MemberNames = {};
   protected readonly options: PaginatorOptions;
@@ -76,7 +77,7 @@ export abstract class Paginator {
     }
   }
 
-  /** The query parameters that this paginator reads. Read once, at registration. */
+  /** The query parameters that this paginator reads. The library reads this once, at registration. */
   abstract readonly parameters: readonly ParameterDeclaration[];
 
   /** The headers of a list's response, by their names in lower case, for documents. Default: the header of `links`. */
@@ -107,9 +108,9 @@ export abstract class Paginator {
   check(_parameters: QueryParameters): void {}
 
   /**
-   * The effective names of the members of a page, by the view's envelope and `memberNames`.
+   * The effective names of the members of a page, from the view's envelope and `memberNames`.
    *
-   * @throws ImproperlyConfigured on first use, which is at registration, if two members have one name
+   * @throws ImproperlyConfigured on first use, which is at registration, if two members have the same name
    */
   get pageNames(): PageNames {
     return (this.#pageNames ??= new PageNames(this.owner, this.memberNames, this.options.envelope));
@@ -122,8 +123,8 @@ export abstract class Paginator {
   }
 
   /**
-   * The effective sizes: the view's if it gives them, else the class's. The fields of a subclass exist only after the constructor, so they
-   * are checked on first use, when `parameters` is read.
+   * The effective sizes: the view's, or the class's if the view sets none. The fields of a subclass exist only after
+   * the constructor, so they are checked on first use, when `parameters` is read.
    *
    * @throws ImproperlyConfigured if a size is not a positive integer, or pageSize exceeds maxPageSize
    */
@@ -149,7 +150,7 @@ export abstract class Paginator {
     return { ...declared, pages: 'size', maxPageSize };
   }
 
-  /** Returns the size that a request asks for: the default if it gives none, the maximum if it asks for more. */
+  /** Returns the requested size: the default if the parameter is missing, the maximum if it is exceeded. */
   protected readSize(parameters: QueryParameters, parameter: string): number {
     return Math.min(integerParameter(parameters, parameter, this.#boundsOfSize), this.sizes.maxPageSize);
   }
@@ -164,12 +165,12 @@ function checkSize(owner: string, name: string, size: unknown): void {
   if (!fits) throw wrongOption(owner, name, `an integer from 1 to ${MAX_SIZE}`, size);
 }
 
-/** A page is held in memory as a whole. */
+/** A whole page is held in memory. */
 const MAX_SIZE = 1_000_000;
-/** The greatest number that a page, a size or an offset may be: what a 32-bit integer holds. */
+/** The largest page, size or offset: the largest 32-bit integer. */
 export const MAX_INTEGER = 2_147_483_647;
 
-/** The integers that a query parameter may hold, and the one that it has if it is absent. */
+/** The allowed integers of a query parameter, and its default. */
 export interface IntegerBounds {
   readonly minimum: 0 | 1;
   readonly maximum: number;
@@ -179,10 +180,10 @@ export interface IntegerBounds {
 const CANONICAL = /^(?:0|[1-9][0-9]{0,9})$/;
 
 /**
- * Reads the integer that a query parameter holds; the default if it is absent. Only the canonical decimal form counts: `01`,
- * `+1`, `1.0`, `1e2` and ` 1` are refused, so that two URLs of one page do not differ in silence.
+ * Reads the integer of a query parameter; the default if it is missing. Only the canonical decimal form is valid: `01`,
+ * `+1`, `1.0`, `1e2` and ` 1` are rejected, so a page never has two URLs.
  *
- * @throws InvalidUsage when it is anything else, or out of bounds
+ * @throws InvalidUsage for any other text, or a number out of bounds
  */
 export function integerParameter(parameters: QueryParameters, name: string, bounds: IntegerBounds): number {
   const text = parameters.one(name);

@@ -11,14 +11,15 @@ import { SqliteDialect } from '../backends/sql/dialects/sqlite-dialect.ts';
 import { SqlBackend } from '../backends/sql/sql-backend.ts';
 
 interface Supported {
-  /** The name of the database in messages, with its package of MikroORM. */
+  /** The name of the database in messages, with its MikroORM package. */
   readonly name: string;
   readonly dialect: (em: EntityManager) => Dialect;
 }
 
 /**
- * The databases that core serves, by the client package that MikroORM's driver of each one runs on. The driver's own list of client
- * packages decides, and no name of a class: a minified bundle renames classes, and drivers on different clients share a platform.
+ * The databases that core supports, by the client package of MikroORM's driver. The driver's own list of client
+ * packages decides, and not a class name: minified bundles rename classes, and drivers with different clients share a
+ * platform.
  */
 const DIALECTS: Readonly<Record<string, Supported>> = {
   'better-sqlite3': { name: 'SQLite (@mikro-orm/sqlite)', dialect: (em) => new SqliteDialect(em) },
@@ -26,7 +27,7 @@ const DIALECTS: Readonly<Record<string, Supported>> = {
   pg: { name: 'PostgreSQL (@mikro-orm/postgresql)', dialect: (em) => new PostgreSqlDialect(em.getPlatform()) },
 };
 
-/** The extensions of MikroORM that bring a backend (`registerBackend`), by the client package of its driver. */
+/** The MikroORM extensions that register a backend (`registerBackend`), by the client package of the driver. */
 const EXTENSIONS: Readonly<Record<string, string>> = { mongodb: 'extensions: [MongoExtension], of @viewset/mongodb' };
 
 type Driver = ReturnType<EntityManager['getDriver']>;
@@ -35,7 +36,7 @@ const known = new WeakMap<object, Backend>();
 const errors = new Set<DatabaseErrors>([SQL_ERRORS]);
 
 /**
- * Has a backend serve the ORM of a driver. Called by an extension of MikroORM, before the ORM has read its entities.
+ * Registers the backend of a driver's ORM. A MikroORM extension calls it, before the ORM has read its entities.
  *
  * @param driver `orm.driver`
  * @example
@@ -48,15 +49,15 @@ export function registerBackend(driver: object, backend: Backend): void {
   errors.add(backend.errors);
 }
 
-/** Lists how the errors of each kind of database are read that has a backend here. */
+/** Lists the error readers of all databases with a registered backend. */
 export function knownErrors(): Iterable<DatabaseErrors> {
   return errors;
 }
 
 /**
- * Finds the backend of the ORM that an entity manager belongs to.
+ * Finds the backend of an entity manager's ORM.
  *
- * @throws ImproperlyConfigured for a database that is not supported
+ * @throws ImproperlyConfigured for an unsupported database
  */
 export function backendOf(source: Source): Backend {
   const em = readerOf(source);
@@ -70,9 +71,9 @@ export function backendOf(source: Source): Backend {
 }
 
 /**
- * Returns undefined for a database that is not supported.
+ * Returns undefined for an unsupported database.
  *
- * @throws ImproperlyConfigured if the extension is missing that brings the backend
+ * @throws ImproperlyConfigured if the extension that registers the backend is missing
  */
 export function findBackend(em: EntityManager): Backend | undefined {
   const driver = em.getDriver();

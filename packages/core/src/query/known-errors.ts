@@ -2,7 +2,7 @@ import { ConnectionException, DeadlockException, DriverException, LockWaitTimeou
 import { isUnavailable, type Violation } from '../backends/database-errors.ts';
 import { knownErrors } from './backend-of.ts';
 
-/** Reads an error of MikroORM or its driver. Undefined if it is not about values. */
+/** Reads an error of MikroORM or its driver. Returns undefined if the error is not about values. */
 export function violationOf(error: unknown): Violation | undefined {
   if (!(error instanceof DriverException)) return undefined;
   for (const errors of knownErrors()) {
@@ -12,7 +12,7 @@ export function violationOf(error: unknown): Violation | undefined {
   return undefined;
 }
 
-/** Tells if an error of MikroORM or its driver may be gone with the next try. */
+/** Reports whether an error of MikroORM or its driver may disappear on a retry. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ConnectionException || error instanceof DeadlockException) return true;
   if (error instanceof LockWaitTimeoutException) return true;

@@ -60,8 +60,8 @@ export class QuerySet<Entity extends object> {
 
   /**
    * Returns all records of an entity.
-   * @throws ImproperlyConfigured for an entity that MikroORM does not know, or that the database cannot serve, and for a
-   * database that is not supported
+   * @throws ImproperlyConfigured for an entity that MikroORM does not know, or that the database cannot serve, and for
+   * an unsupported database
    */
   static of<E extends object>(source: EntityManager | EntityManagerSource, entity: EntityName<E>): QuerySet<E> {
     const meta = metadataOf(source, entity);
@@ -75,7 +75,7 @@ export class QuerySet<Entity extends object> {
     return this.#query.meta as EntityMetadata<Entity>;
   }
 
-  /** The kind of database that has the records: `SQLite` (libSQL too), `PostgreSQL`, `MongoDB`, or the name that an extension has for its own. */
+  /** The kind of database: `SQLite` (libSQL too), `PostgreSQL`, `MongoDB`, or the name that an extension sets. */
   get database(): string {
     return this.#backend.name;
   }
@@ -96,7 +96,7 @@ export class QuerySet<Entity extends object> {
   }
 
   /**
-   * The entity manager that is there to read with, for questions about the ORM: that of a request is not made for them.
+   * An existing entity manager, to look up metadata. It does not create the one of a request.
    * @internal
    */
   get reader(): EntityManager {
@@ -130,7 +130,7 @@ export class QuerySet<Entity extends object> {
     return this.where(lookupCondition(this.meta, lookups));
   }
 
-  /** Drops exactly the records that filter(lookups) would keep. So records with NULL in a compared field are kept. */
+  /** Drops exactly the records that `filter(lookups)` would keep. Records with NULL in a compared field are kept. */
   exclude(lookups: Lookups<Entity>): QuerySet<Entity> {
     return this.where(not(lookupCondition(this.meta, lookups)));
   }
@@ -170,12 +170,15 @@ export class QuerySet<Entity extends object> {
     return this.orderByPaths(names.map((name) => orderKey(this.meta, name)));
   }
 
-  /** Replaces the order. */
+  /** Replaces the order, by resolved paths. */
   orderByPaths(keys: readonly OrderKey[]): QuerySet<Entity> {
     return this.#with({ order: new Order(this.meta, keys) });
   }
 
-  /** Returns the order with the primary key as its last key, unless it is already there. No two records are equal in it. */
+  /**
+   * Returns the order with the primary key as its last key, unless it is already there. In it, no two records are
+   * equal.
+   */
   totalOrder(): readonly OrderKey[] {
     return this.#query.order.total;
   }
@@ -191,27 +194,28 @@ export class QuerySet<Entity extends object> {
   }
 
   /**
-   * The same records, by another author: the statements of a view are kept, those of clients are kept apart, and few.
+   * Returns the same records, marked with the author of the query. Statements of views are cached; a few statements of
+   * clients are cached separately.
    * @internal
    */
   by(author: QueryAuthor): QuerySet<Entity> {
     return this.#with({ author });
   }
 
-  /** Counts the records, without the slice. */
+  /** Counts the records, ignoring the slice. */
   async count(): Promise<number> {
     return await this.#backend.count(this.#source, this.#query);
   }
 
   /**
-   * The groups that the records are in, whatever the order and the slice.
+   * Groups the records, ignoring the order and the slice.
    * @internal
    */
   groups(grouping: Grouping): Awaitable<Group[]> {
     return this.#backend.groups(this.#source, this.#query, grouping);
   }
 
-  /** Tells if there is any record, without the slice. */
+  /** Reports whether any record exists, ignoring the slice. */
   async exists(): Promise<boolean> {
     return await this.#backend.exists(this.#source, this.#query);
   }
@@ -228,8 +232,8 @@ export class QuerySet<Entity extends object> {
   }
 
   /**
-   * The record of a primary key among these, or of the value of another unique column, whatever the order and the slice: at
-   * once if the driver answers at once.
+   * Finds a record of the query set by its primary key, or by another unique column, ignoring the order and the slice.
+   * It is synchronous if the driver is.
    * @internal
    */
   find<R>(key: unknown, projection: Projection<R>, column = primaryKey(this.meta)): Awaitable<R | undefined> {
@@ -238,7 +242,7 @@ export class QuerySet<Entity extends object> {
   }
 
   /**
-   * What the records have in the place of each value that they were looked up by; see `Backend`.
+   * Returns the stored value for each value that a record was looked up by; see `Backend`.
    * @internal
    */
   storedValues(column: FieldPath, values: readonly unknown[]): Awaitable<ReadonlyMap<unknown, unknown>> {
@@ -288,19 +292,19 @@ export class QuerySet<Entity extends object> {
     return this.#backend.entities(this.em, this.#query, slice, options);
   }
 
-  /** The same query with changes. One that is changed for a request is not the view's own any more. */
+  /** Returns a copy with changes. A changed query of a view counts as application code. */
   #with(changes: Partial<Query>): QuerySet<Entity> {
     const author = this.#query.author === 'view' ? 'code' : this.#query.author;
     return new QuerySet(this.#backend, this.#source, { ...this.#query, author, ...changes }, this.#slice);
   }
 }
 
-/** The error for a part of records of which somebody would take another part. */
+/** Makes the error for a sliced query set in a place that would replace its slice. */
 export function slicedError(view: string, what: string, who: string): ImproperlyConfigured {
   return new ImproperlyConfigured(`${view}: ${what} must not be sliced: ${who} would drop the slice`);
 }
 
-/** @throws ImproperlyConfigured if the database cannot serve an entity whose records a projection shows */
+/** @throws ImproperlyConfigured if the database cannot serve an entity that a projection reads */
 export function checkProjection(
   source: EntityManager | EntityManagerSource,
   { related = [] }: Projection<unknown>,
@@ -321,7 +325,7 @@ function metadataOf<E extends object>(
 ): EntityMetadata<E> {
   const known = readerOf(source).getMetadata();
   const meta = known.find(entity);
-  // A schema knows of itself, whether or not an ORM has taken it in.
+  // A schema alone does not show whether an ORM has discovered it.
   if (meta !== undefined && known.has(meta.class)) return meta;
   throw new ImproperlyConfigured(`${Utils.className(entity)} is not among the entities of this MikroORM`);
 }

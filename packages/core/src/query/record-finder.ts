@@ -5,11 +5,11 @@ import { type Projection, withJoinedChildren } from '../language/projection.ts';
 import type { QuerySet } from './queryset.ts';
 
 /**
- * Finds a record by its primary key in a query set, without its order and slice. Use it for a query that every request makes, because its
- * statement is written once. The active MikroORM filters apply.
+ * Finds a record by its primary key in a query set, ignoring its order and slice. Use it for a query that every request
+ * makes, because its statement is built once. The active MikroORM filters apply.
  *
- * If the records show a to-many relation, the same statement reads it: a user comes with its roles. That suits a few related records.
- * Further to-many relations, and those with a `limit`, take a statement each.
+ * If the projection reads a to-many relation, the same statement reads it: a user comes with its roles. That suits a
+ * few related records. Each further to-many relation, and each one with a `limit`, runs a separate statement.
  *
  * @example
  * const active = new RecordFinder(QuerySet.of(em, Account).filter({ is_active: true }), projection);
@@ -25,10 +25,10 @@ export class RecordFinder<Entity extends object, R> {
   }
 
   /**
-   * Returns the record, or undefined if there is none. It is synchronous if the driver is. Errors about the key are always thrown
-   * synchronously.
+   * Returns the record, or undefined if it does not exist. It is synchronous if the driver is. Errors about the key are
+   * always thrown synchronously.
    *
-   * @param source what to read with: a request, or an entity manager
+   * @param source the request or entity manager to read with
    * @throws FieldValueError for a key of another type than the primary key's
    * @throws ImproperlyConfigured for undefined
    */

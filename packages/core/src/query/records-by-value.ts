@@ -4,8 +4,8 @@ import { keyText } from '../fields/primary-key.ts';
 import { QuerySet } from './queryset.ts';
 
 /**
- * Makes the function that returns the record of a value, of records that were looked up by values of a unique column. Of a value
- * that no record has to the letter, the database says which it is equal to.
+ * Makes a function that maps a value to its record, after records were looked up by values of a unique column. If no
+ * record has exactly this value, the database decides which value it equals.
  */
 export async function recordsByValue<Entity extends object>(
   em: EntityManager,

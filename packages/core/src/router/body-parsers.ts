@@ -8,14 +8,14 @@ import { markRounded } from '../schema/rounded-numbers.ts';
 import { parseStrictJson, StrictJsonError } from '../strict-json.ts';
 
 /**
- * Makes the routes of one Fastify scope read only JSON, in UTF-8 (RFC 8259). Other media types give 415. `__proto__` and
- * `constructor.prototype` are dropped, except from a QUERY, which is read as strictly as a filter in the query string. A body may be
- * missing if the route needs none.
+ * Makes the routes of one Fastify scope accept only JSON, in UTF-8 (RFC 8259). Other media types give 415. `__proto__`
+ * and `constructor.prototype` are dropped, except from a QUERY, which is read as strictly as a filter in the query
+ * string. A body may be missing if the route does not require one.
  */
 export function readJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addHook('onRoute', (route) => {
-    // Behind the hooks of the application, which may decompress.
+    // After the hooks of the application, which may decompress.
     if (readsBody(route)) route.preParsing = [route.preParsing ?? [], noteDecoding].flat();
   });
   const parse = app.getDefaultJsonParser('remove', 'remove');
@@ -23,12 +23,12 @@ export function readJsonOnly(app: FastifyInstance): void {
     const bytes = body as Buffer;
     if (bytes.length === 0) return done(null, undefined);
     const text = bytes.toString('utf8');
-    // Bytes that are not UTF-8 become this character, which may also have been sent.
+    // Bytes that are not UTF-8 become this character. It may also have been sent.
     if (text.includes('\ufffd') && !isUtf8(bytes)) {
       return done(unreadable(new ParseError('The request body is not valid UTF-8'), request));
     }
     if (request.method === 'QUERY') return parseQuery(text, request, done);
-    // Only what a schema judges is marked: an action that declares no body gets what JSON.parse makes of it.
+    // Only bodies with a schema are marked. An action without a declared body gets the result of JSON.parse.
     const isJudged = request.routeOptions.schema?.body !== undefined;
     return parse(request, text, (error, document) => {
       if (error === null) done(null, isJudged ? markRounded(text, document) : document);
@@ -49,7 +49,7 @@ function parseQuery(text: string, request: FastifyRequest, done: (error: Error |
   done(null, query);
 }
 
-/** Has a scope read further media types into Buffers. Returns true if there are any besides JSON. */
+/** Makes a scope read more media types, as Buffers. Returns true if there are any besides JSON. */
 export function readOtherTypes(app: FastifyInstance, types: ReadonlySet<string>): boolean {
   const others = [...types].filter((type) => type !== 'application/json');
   if (others.length === 0) return false;
@@ -58,9 +58,9 @@ export function readOtherTypes(app: FastifyInstance, types: ReadonlySet<string>)
 }
 
 /**
- * Has a scope read forms with files, whose parts `request.parts()` then hands out.
+ * Makes a scope read forms with files, whose parts `request.parts()` returns.
  *
- * @throws ImproperlyConfigured if the packages that it takes are not installed
+ * @throws ImproperlyConfigured if the required packages are not installed
  */
 export async function readForms(app: FastifyInstance): Promise<void> {
   const [{ default: multipart }] = await Promise.all([import('@fastify/multipart'), import('file-type')]).catch(

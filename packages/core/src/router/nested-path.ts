@@ -2,7 +2,10 @@ import type { FieldName, ToManyName } from '../fields/field-name.ts';
 import { wrongOption } from '../options.ts';
 import type { QuerySet } from '../query/queryset.ts';
 
-/** Takes `authors` and `author` of `authors/:author/books`: the path around the last parameter; undefined if it has none. */
+/**
+ * Splits a path at its last parameter: `authors/:author/books` gives `authors` and `author`; undefined without a
+ * parameter.
+ */
 export function parentInPath(path: string): { readonly parent: string; readonly parameter: string } | undefined {
   const [, parent, parameter] = path.match(/^(.+)\/:(\w+)\//) ?? [];
   return parent === undefined ? undefined : { parent, parameter: parameter! };
@@ -12,7 +15,7 @@ const PATHS =
   'a path without parameters, like "products" or "shops/products", or with each between other parts, like "authors/:author/books"';
 
 /**
- * Takes the slashes at the ends of a view's path away. Parameters stand between other parts, `authors/:author/books`.
+ * Removes the slashes at the ends of a view's path. Parameters must be between other parts, `authors/:author/books`.
  *
  * @throws ImproperlyConfigured for any other path
  */
@@ -29,20 +32,20 @@ export function checkViewPath(path: string): string {
   return between.reduce((start, part, index) => `${start}/:${parameters[index - 1]}/${part}`)!;
 }
 
-/** Takes the slashes at the ends of a prefix away. @throws ImproperlyConfigured for one with parameters */
+/** Removes the slashes at the ends of a prefix. @throws ImproperlyConfigured for a prefix with parameters */
 export function checkPrefix(prefix: string): string {
   const trimmed = plainPath(prefix);
   if (trimmed === undefined) throw wrongOption('Router', 'prefix', 'a path without parameters, like "api/v1"', prefix);
   return trimmed;
 }
 
-/** Takes the slashes at the ends of a path away; undefined if it is empty, or has more than plain segments. */
+/** Removes the slashes at the ends of a path. Returns undefined if it is empty, or has a segment that is not plain. */
 function plainPath(path: string): string | undefined {
   const trimmed = typeof path === 'string' ? path.replaceAll(/^\/+|\/+$/g, '') : '';
   return trimmed === '' || /[?#\s:*(){}%]|\/\//.test(trimmed) ? undefined : trimmed;
 }
 
-/** The last parameter of a path, after which the relation to the parent is named. */
+/** The last parameter of a path, which names the relation to the parent. */
 export type LastParameter<Path extends string> = Path extends `${string}/:${infer Rest}`
   ? [LastParameter<Rest>] extends [never]
     ? Rest extends `${infer Parameter}/${string}`
@@ -51,12 +54,12 @@ export type LastParameter<Path extends string> = Path extends `${string}/:${infe
     : LastParameter<Rest>
   : never;
 
-/** The names that the option `parent` may have: of relations, and of columns, since a relation may hold a key. */
+/** The names that the option `parent` may have: relations, and columns, because a relation may hold a key. */
 export type ParentName<View> = View extends new () => { getQueryset(request: never): QuerySet<infer Entity> }
   ? FieldName<Entity> | ToManyName<Entity>
   : string;
 
-/** Fits no view of an entity without a property of that name. A relation that holds a key has the type of the key. */
+/** Rejects a view whose entity has no property of this name. A relation that holds a key has the type of the key. */
 export type HasRelation<View, Name extends string> = [Name] extends [never]
   ? unknown
   : View extends new () => { getQueryset(request: never): QuerySet<infer Entity> }

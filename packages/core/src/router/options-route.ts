@@ -6,14 +6,15 @@ import type { PlannedRoute } from '../operations/plan-view.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
 import { allowedMethods, pathOf, sendAllowed } from './allowed-methods.ts';
 
-/** The place of routes: their path as it is documented, and as Fastify matches it. */
+/** The path of routes: as it is documented, and as Fastify matches it. */
 interface Place {
   readonly path: string;
   readonly pattern: string;
 }
 
 /**
- * Tells if a path has an OPTIONS route, whatever that calls its parameters and lets them match. One with a wildcard is of another path.
+ * Reports whether a path has an OPTIONS route, whatever the names and expressions of its parameters. A wildcard route
+ * does not count.
  *
  * @param pattern the path as Fastify matches it
  */
@@ -25,9 +26,9 @@ export function hasOptions(app: FastifyInstance, pattern: string): boolean {
 }
 
 /**
- * Makes the OPTIONS route of a path with operations: 204, `Allow` as any path has it, and what the person who asks may do there, in
- * `Permitted-Methods` and `Permitted-Operations`. `Permitted-Shapes` says by which write shapes, where a view chooses one:
- * `createBook=staff`. A preflight request is nobody's, and is told `Allow` alone.
+ * Makes the OPTIONS route of a path with operations. It responds with 204 and `Allow`. `Permitted-Methods` and
+ * `Permitted-Operations` list what the sender may do. If a view chooses write shapes, `Permitted-Shapes` lists them:
+ * `createBook=staff`. A preflight request has no user, so it gets only `Allow`.
  */
 export function optionsRoute(app: FastifyInstance, { path, pattern }: Place): RouteOptions {
   const { plannedRoutes, makeRules } = app.viewset;
@@ -35,18 +36,18 @@ export function optionsRoute(app: FastifyInstance, { path, pattern }: Place): Ro
   return {
     method: 'OPTIONS',
     url: pattern,
-    // No operation of documents.
+    // Not an operation in documents.
     schema: { hide: true } as FastifySchema,
     config: { public: true, identifies: true },
-    // Before the body, of which nothing is asked.
+    // Answered before the body is read, because the body does not matter.
     onRequest: async (request, reply) => {
-      // A token that was not good has made nobody of the sender.
+      // A sender with a bad token is anonymous.
       const { challenge } = request;
       if (typeof challenge === 'string') void reply.header('www-authenticate', challenge);
       const url = pathOf(request.raw.url ?? '/');
       const allowed = allowedMethods(app, url);
       if (request.headers['access-control-request-method'] === undefined) {
-        // Other routers may be registered after this one; by now they are.
+        // Computed on the first request, because other routers may be registered after this one.
         permitted ??= permittedOperations(path, plannedRoutes, makeRules([]));
         stateOf(request).reply = reply;
         const { methods, operationIds, writeShapes } = await permitted(request, reply, url);
@@ -65,15 +66,16 @@ export function optionsRoute(app: FastifyInstance, { path, pattern }: Place): Ro
 }
 
 /**
- * Has the start of an application say, in the place of Fastify's word for a route that is there twice, that its own OPTIONS route comes too
- * late: Fastify takes none away, and none once it has started. Only a path of a view is looked at.
+ * Makes the registration of an application's OPTIONS route fail if it comes after the router's. The message explains
+ * the mistake better than Fastify's error about a duplicate route. Fastify cannot remove routes, nor add any after the
+ * start. Only the paths of views are checked.
  *
  * @throws ImproperlyConfigured from the registration of the route
  */
 export function refuseLateOptions(app: FastifyInstance, planned: readonly PlannedRoute[]): void {
   app.addHook('onRoute', ({ method, url, constraints = {} }) => {
     if (![method].flat().includes('OPTIONS')) return;
-    // A route for some hosts alone stands beside that of all.
+    // A route for certain hosts only does not conflict with the route for all hosts.
     if (Object.keys(constraints).length > 0 || !hasOptions(app, url)) return;
     const path = unnamed(templateOf(url)).replace(/(?<=.)\/$/, '');
     if (!planned.some(({ plan }) => unnamed(plan.path) === path)) return;

@@ -2,11 +2,11 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { nearest } from '../nearest.ts';
 import { templateFiller } from '../path-template.ts';
 
-/** The names of routes and their paths; each name stands for one path. */
+/** The names of routes and their paths. Each name has one path. */
 export class RouteNames {
   readonly #paths = new Map<string, string>();
 
-  /** Throws ImproperlyConfigured if the name stands for another path already. */
+  /** Throws ImproperlyConfigured if the name already has another path. */
   add(name: string, path: string): void {
     const taken = this.#paths.get(name);
     if (taken !== undefined && taken !== path) {
@@ -18,7 +18,7 @@ export class RouteNames {
   }
 
   /**
-   * The path of a name. Throws ImproperlyConfigured for an unknown name, and for parameters that do not fit it.
+   * Returns the path of a name. Throws ImproperlyConfigured for an unknown name, and for parameters that do not fit it.
    *
    * @example
    * app.viewset.routeNames.reverse('products-detail', { pk: 7 });   // '/api/products/7'

@@ -7,7 +7,7 @@ import { ViewSet } from '../viewset/viewset.ts';
 
 const LINKS = Type.Record(Type.String(), Type.String(), { description: 'The path of each collection, by its name' });
 
-/** The root of a router: `{ "products": "/api/products", … }`, the collections below its path, for anybody. */
+/** The root of a router: `{ "products": "/api/products", … }`, its collections, for everybody. */
 export class RouterRoot extends ViewSet {
   override allowAnonymous = true;
   override permissionClasses = [];

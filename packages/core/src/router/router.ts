@@ -36,7 +36,7 @@ import { shareSerializers } from './shared-serializers.ts';
 export interface RouterOptions<Default extends EnvelopeOption = EnvelopeOption> {
   /** The beginning of every path, without slashes at its ends: `api`, `api/v1`. Default: none. */
   readonly prefix?: string;
-  /** The envelope of every view without an `envelope` of its own. A view with `envelope: null` has none. Default: none. */
+  /** The envelope of every view that sets no `envelope`. A view with `envelope: null` has none. Default: none. */
   readonly envelope?: Default;
 }
 
@@ -56,16 +56,16 @@ export type Registered<Path extends string, View, Relation = never, Default = ne
   ? unknown
   : { readonly '~views'?: { readonly [Name in Path]: View & Nested<Relation> & Enveloped<Default> } };
 
-/** The relation that the path of a view names, unless an option does. */
+/** The relation in the path of a view, unless an option sets it. */
 type NamedInPath<Path extends string, Relation> = [Relation] extends [never] ? LastParameter<Path> : never;
 
-/** The relation of a nested view's records to the one in its path. */
+/** The relation of a nested view's records to the record in its path. */
 type Nested<Relation> = [Relation] extends [never] ? unknown : { readonly '~parent': Relation };
 
-/** The envelope that a view has if it has none of its own. */
+/** The router's envelope, for views without an `envelope`. */
 type Enveloped<Default> = [Default] extends [never] ? unknown : { readonly '~envelope': Default };
 
-/** The registration that another one is nested in. */
+/** The registration of a parent view. */
 interface RegisteredParent {
   readonly path: string;
   readonly basename: string;
@@ -110,11 +110,12 @@ export class Router<const Default extends EnvelopeOption = never> {
 
   /**
    * Adds a view class under a path, `products` or `shops/products`. Call it before `plugin` is registered. Returns the
-   * router, whose type knows the view: chain the calls, and `typeof router` is the type of a client's API.
+   * router with the view in its type. Chain the calls: `typeof router` is then the type of a client's API.
    *
-   * A path with a parameter, `authors/:author/books`, nests the view in the view that is already registered under `authors`. The nested
-   * view shows only the records of that author. It gives 404 if the view of authors would not show the author. Name the parameter after the
-   * relation to the parent, or give the relation in the option `parent`. You may register a view under several paths.
+   * A path with a parameter, `authors/:author/books`, nests the view in the view that is already registered under
+   * `authors`. The nested view shows only the records of that author. It gives 404 if the view of authors would not
+   * show the author. Name the parameter after the relation to the parent, or set the option `parent` to the relation.
+   * You may register a view under several paths.
    *
    * @example
    * router.register('accounts', AccountViewSet).register('accounts/:owner/products', ProductViewSet);
@@ -186,7 +187,7 @@ export class Router<const Default extends EnvelopeOption = never> {
       const route = config.viewset && planned.get(config.viewset);
       if (route === undefined) return;
       const needsToken = config.needsToken === true;
-      // That of HEAD may be open by itself.
+      // The route of HEAD may be open on its own.
       if (method === route.plan.method) {
         route.needsToken = needsToken;
         route.needsTokenAt = config.needsTokenAt ?? (() => needsToken);
@@ -239,7 +240,7 @@ export class Router<const Default extends EnvelopeOption = never> {
     return actionsOf(view);
   }
 
-  /** Adds OPTIONS for each path, but where the application answers it itself. */
+  /** Adds OPTIONS for each path, unless the application answers it. */
   #addOptions(app: FastifyInstance, routes: readonly PlannedRoute[]): void {
     const places = new Map(routes.map(({ plan, view }) => [plan.pattern, { plan, view }]));
     for (const [url, { plan, view }] of places) {
@@ -247,7 +248,7 @@ export class Router<const Default extends EnvelopeOption = never> {
     }
   }
 
-  /** Plans `GET` on the prefix, unless there is none, or another router or route has that path. */
+  /** Plans `GET` on the prefix, unless there is no prefix, or another router or route has that path. */
   #planRoot(app: FastifyInstance, takenIds: Set<string>): PlannedRoute[] {
     const url = this.#fullPath(app, '');
     if (this.#prefix === '' || app.hasRoute({ method: 'GET', url })) return [];
@@ -255,7 +256,7 @@ export class Router<const Default extends EnvelopeOption = never> {
     return this.#plan(app, { path: '', basename, view: new RouterRoot(app.viewset.operations, url) }, takenIds);
   }
 
-  /** Finds the view that one of such a path is nested in. */
+  /** Finds the parent view for a path. */
   #parentOf(path: string, relation: string | undefined): Registration['parent'] {
     const nested = parentInPath(path);
     if (nested === undefined) {
@@ -274,7 +275,10 @@ export class Router<const Default extends EnvelopeOption = never> {
     );
   }
 
-  /** Has links lead to the views that send files. Of several views of one file, one whose path names no parent wins, and the last. */
+  /**
+   * Registers which view serves each file, so that links can be built. If several views serve a file, a view without a
+   * parent in its path wins, and among equals the last.
+   */
   #declareFileLinks(app: FastifyInstance): void {
     const nestedFirst = this.#registrations.toSorted(
       (a, b) => Number(a.parent === undefined) - Number(b.parent === undefined),
@@ -293,12 +297,12 @@ export class Router<const Default extends EnvelopeOption = never> {
     return this.#registrations.find((registration) => registration.path === path);
   }
 
-  /** Makes the place of a view below another one, which has been planned by then. */
+  /** Makes the place of a view below a parent view, which is already planned. */
   #placeBelow(app: FastifyInstance, { basename, view, parameter, relation }: RegisteredParent): Parent {
     return new Parent({ shown: app.viewset.shownViews.get(view)!, basename, parameter, relation });
   }
 
-  /** Plans the routes of a view at its place, and takes their names. */
+  /** Plans the routes of a view, and reserves their names. */
   #plan(app: FastifyInstance, { path, basename, view, parent }: Registration, takenIds: Set<string>): PlannedRoute[] {
     const { orm, defaults, providers, makeRules, store, routeNames, addRoute: addPlanned, shownViews } = app.viewset;
     const context = {
@@ -336,7 +340,7 @@ export class Router<const Default extends EnvelopeOption = never> {
     return routes;
   }
 
-  /** The path of a view below Fastify's prefix and the router's own; of the router itself for an empty one. */
+  /** The path of a view below Fastify's prefix and the router's own. For an empty path, the path of the router. */
   #fullPath(app: FastifyInstance, path: string): string {
     const full = [app.prefix, this.#prefix, path].filter((part) => part !== '').join('/');
     return full.startsWith('/') ? full : `/${full}`;
@@ -357,7 +361,7 @@ function addRoute(app: FastifyInstance, route: RouteOptions, view: ViewSet): voi
   }
 }
 
-/** The options of every view: fields, which its prototype does not show. */
+/** The names of all options of a view. They are fields, so the prototype does not have them. */
 const OPTIONS = Object.keys(new (class extends ViewSet {})());
 
 function checkActionNames(view: ViewSet): void {

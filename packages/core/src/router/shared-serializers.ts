@@ -5,18 +5,17 @@ type SerializerCompiler = NonNullable<RouteOptions['serializerCompiler']>;
 type Serialize = ReturnType<SerializerCompiler>;
 
 /**
- * Has the routes of a scope share the serializers of one schema, if it is the same object: a view sends
- * one shape from most of its routes, and Fastify would compile it for each of them anew, the HEAD of each GET included.
- * A serializer is compiled for its first answer, so that an application of hundreds of views starts without generating code
- * for each of them.
+ * Shares one serializer between the routes of a scope that have the same schema object. A view sends one shape from
+ * most of its routes. Fastify would compile it again for each route, and for HEAD of each GET. A serializer is compiled
+ * for its first response, so an application with hundreds of views starts without generating code for each.
  *
- * The first route that answers is left to Fastify, which makes the scope's compiler for it. An application that has set
- * a compiler of its own is asked for every route, whose method and path it may go by.
+ * The first route is left to Fastify, which makes the scope's compiler for it. If the application has set a compiler,
+ * it is called for every route, because it may depend on the method and path.
  */
 export function shareSerializers(app: FastifyInstance): (route: RouteOptions) => RouteOptions {
   if (app.serializerCompiler !== undefined) return (route) => route;
   const compiled = new WeakMap<object, Serialize>();
-  // Lists have the schemas of records as their items.
+  // The schemas of lists contain the schemas of records.
   const nodes: CompiledNodes = new Map();
   let isReady = false;
   app.addHook('onReady', async () => {
@@ -28,7 +27,7 @@ export function shareSerializers(app: FastifyInstance): (route: RouteOptions) =>
     let serialize = compiled.get(schema);
     if (serialize === undefined) {
       const compile = app.serializerCompiler!;
-      // One that is asked for by then is needed for an answer, which a client may have selected.
+      // After the start, a new schema is a client's selection, and its response needs the serializer now.
       compiled.set(schema, (serialize = isReady ? compile(asked) : makeSerializer(compile, asked, nodes)));
     }
     return serialize;
@@ -41,7 +40,7 @@ export function shareSerializers(app: FastifyInstance): (route: RouteOptions) =>
   };
 }
 
-/** Compiles at once only what validation would not take: a mistake in a schema has to stop the start. */
+/** Compiles at once only a schema that validation rejects, so that a mistake in a schema fails at startup. */
 function makeSerializer(
   compile: SerializerCompiler,
   asked: Parameters<SerializerCompiler>[0],

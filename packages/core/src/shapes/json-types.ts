@@ -5,7 +5,7 @@ import type { ShapeField } from './shape-field.ts';
 import { wireType } from './wire-format.ts';
 import { type TSchema, Type } from 'typebox';
 
-/** Lists the JSON types of the values that a schema lets through; undefined if the schema does not say. */
+/** Lists the JSON types that a schema allows; undefined if the schema does not limit them. */
 function jsonTypes(given: TSchema | boolean): readonly string[] | undefined {
   if (typeof given === 'boolean') return undefined;
   const schema = given as JsonSchema;
@@ -17,10 +17,10 @@ function jsonTypes(given: TSchema | boolean): readonly string[] | undefined {
   return first && others.reduce((some, more) => some.filter((type) => includesType(more, type)), [...new Set(first)]);
 }
 
-/** Keywords that may refuse a null, whatever types are allowed. */
+/** Keywords that may reject null, whatever types are allowed. */
 const JUDGES_NULL = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'enum', 'const', '$ref', '~refine'];
 
-/** Adds null to what a schema lets through, without a union if it can: a serializer has to try its members out. */
+/** Makes a schema allow null. Avoids a union if it can, because a serializer must try its members. */
 export function withNull(schema: TSchema): TSchema {
   const allowed = jsonTypes(schema);
   const isPlain = JUDGES_NULL.every((keyword) => !(keyword in schema));
@@ -40,13 +40,13 @@ function typeOfJson(value: unknown): string {
   return Number.isInteger(value) ? 'integer' : typeof value;
 }
 
-/** The JSON types that a column's value may be written as; undefined for any. */
+/** The JSON types that a column's value may have; undefined for any. */
 function acceptedTypes(field: ShapeField): readonly string[] | undefined {
   if (field.custom) return undefined;
   return field.list ? ['array'] : FIELD_KINDS[field.type.kind].acceptedTypes(field.type);
 }
 
-/** @throws ImproperlyConfigured if a column's values are not what the schema of an answer says */
+/** @throws ImproperlyConfigured if a column's values do not fit the schema of a response */
 export function checkReadable(owner: string, field: ShapeField, schema: TSchema): void {
   const allowed = jsonTypes(schema);
   const { type } = wireType(field);
@@ -60,9 +60,9 @@ export function checkReadable(owner: string, field: ShapeField, schema: TSchema)
 }
 
 /**
- * Checks that null is allowed if it may come: a serializer writes `""`, `0` or `{}` for a null that it was not told of.
+ * Checks that the schema allows null if null may come: otherwise a serializer writes `""`, `0` or `{}` instead.
  *
- * @throws ImproperlyConfigured if a value or a related record may be missing and its schema does not say so
+ * @throws ImproperlyConfigured if a value or a related record may be missing and its schema does not allow null
  */
 export function checkNullable(
   owner: string,
@@ -76,7 +76,7 @@ export function checkNullable(
   );
 }
 
-/** @throws ImproperlyConfigured if nothing that the schema of a body lets through fits the column */
+/** @throws ImproperlyConfigured if no value that a body's schema allows fits the column */
 export function checkWritable(owner: string, field: ShapeField, schema: TSchema): void {
   const allowed = jsonTypes(schema);
   const accepted = acceptedTypes(field);

@@ -4,12 +4,15 @@ import { compileSchema } from '../schema/compile-schema.ts';
 import { Reading } from '../schema/reading.ts';
 import { MAX_PROBLEMS } from '../schema/scan-input.ts';
 
-/** Takes of a value what a schema knows. Throws for a value that does not fit the schema, and names the place in it. */
+/**
+ * Returns the part of a value that a schema describes. Throws if the value does not fit the schema, and names the place
+ * in the value.
+ */
 export type KnownPart = (value: unknown) => unknown;
 
 /**
- * Compiles what an answer shows of the values of a column whose schema the application has declared. The serializer would turn
- * a value of another type into one of the schema's (`null` into `""`, an object into `"[object Object]"`) wherever it can.
+ * Compiles the visible part of a column's values, for a schema that the application declared. Without it, the
+ * serializer would convert values of a wrong type if it can (`null` to `""`, an object to `"[object Object]"`).
  *
  * @param owner the column, for messages
  * @throws ImproperlyConfigured for a schema that cannot be compiled
@@ -23,7 +26,7 @@ export function knownPart(owner: string, schema: TSchema): KnownPart {
   return (value) => {
     const asHeld = read(value);
     if (asHeld.reading.faults.length === 0) return asHeld.known;
-    // An entity that has just been written may hold what is no JSON yet, as a Date is.
+    // An entity that was just written may hold values that are not JSON yet, such as a Date.
     const { known, reading } = typeof value === 'object' ? read(JSON.parse(JSON.stringify(value))) : asHeld;
     if (reading.faults.length === 0) return known;
     const faults = reading.faults.map(({ path, message }) => `${path || 'it'} ${message}`);

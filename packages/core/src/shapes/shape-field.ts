@@ -5,27 +5,28 @@ import type { FieldType } from '../fields/field-kind.ts';
 import { customTypeOf, isList } from '../fields/field-type.ts';
 import { isInlineEmbeddable, isToMany, isToOne, targetOf } from '../fields/property.ts';
 
-/** One column as a shape sees it: the values that it may hold, and what is known of it. */
+/** One column as a shape sees it: its possible values and its metadata. */
 export interface ShapeField {
   /** The path to the column, `role.name`. */
   readonly name: string;
   readonly property: EntityProperty;
-  /** The type of the column; for a to-one relation, that of the key that it refers to. */
+  /** The type of the column; for a to-one relation, the type of the key that it refers to. */
   readonly type: FieldType;
-  /** Holds a list of values. */
+  /** True if the column holds a list of values. */
   readonly list: boolean;
-  /** True if the application wrote the type: nothing is known of its values. */
+  /** True if the application wrote the type, so its values are unknown. */
   readonly custom: boolean;
-  /** True if the column, or anything on the way to it, may be NULL. */
+  /** True if the column, or anything on the path to it, may be NULL. */
   readonly nullable: boolean;
   /** The target of a to-one relation. */
   readonly target: EntityMetadata | undefined;
 }
 
 /**
- * Finds the column that a path such as `role.name` or `address.city` leads to, whether or not an ORM has discovered the entity.
+ * Finds the column at a path such as `role.name` or `address.city`, before or after discovery.
  *
- * @throws ImproperlyConfigured for an unknown name, naming the nearest, and for what is no column of one record
+ * @throws ImproperlyConfigured for an unknown name, naming the nearest, and for a path that is not a column of one
+ * record
  */
 export function shapeField(meta: EntityMetadata, path: string): ShapeField {
   const resolved = resolvePath(meta, path, '.');
@@ -36,7 +37,7 @@ export function shapeField(meta: EntityMetadata, path: string): ShapeField {
       `${meta.className}.${path} leads to many records, which a field cannot hold; readShape() shows them by many() in its third argument: ${manyBehind(steps)}`,
     );
   }
-  // The other side of a one to one has no column here: the path stands for the key at the end of it.
+  // The inverse side of a one-to-one relation has no column: the path means the key at its end.
   const isForeign = key.split('.').length === steps.length;
   const relation = isForeign ? (steps.at(-1) as EntityProperty) : property;
   return {
@@ -50,17 +51,20 @@ export function shapeField(meta: EntityMetadata, path: string): ShapeField {
   };
 }
 
-/** An embeddable that a path leads to. */
+/** An embeddable at the end of a path. */
 export interface Embeddable {
   readonly property: EntityProperty;
   readonly meta: EntityMetadata;
-  /** True if the embeddable, or anything on the way to it, may be missing. */
+  /** True if the embeddable, or anything on the path to it, may be missing. */
   readonly nullable: boolean;
   /** True if its properties are columns of the entity; false if one column holds it as JSON. */
   readonly inline: boolean;
 }
 
-/** Writes the shape of what a path leads to: many() stands in that of the record that has the relation. */
+/**
+ * Suggests a shape for a path through a to-many relation: `many()` belongs in the shape of the record with the
+ * relation.
+ */
 function manyBehind([step, ...rest]: readonly EntityProperty[]): string {
   const relation = step as EntityProperty;
   const shown = isToMany(relation) ? 'many(…)' : `readShape(${targetOf(relation)!.className}, [], ${manyBehind(rest)})`;
@@ -68,9 +72,9 @@ function manyBehind([step, ...rest]: readonly EntityProperty[]): string {
 }
 
 /**
- * Finds the embeddable that a path such as `address` leads to; undefined if the path leads to something else.
+ * Finds the embeddable at a path such as `address`; undefined if the path leads to something else.
  *
- * @throws ImproperlyConfigured for a list of embeddables, which needs a schema of its own
+ * @throws ImproperlyConfigured for a list of embeddables, which needs a declared schema
  */
 export function embeddableAt(meta: EntityMetadata, path: string): Embeddable | undefined {
   const place = findPlace(meta, path, '.');
@@ -88,13 +92,13 @@ export function embeddableAt(meta: EntityMetadata, path: string): Embeddable | u
   };
 }
 
-/** A relation to many of an entity, and the entity at its other end. */
+/** A to-many relation of an entity, and the entity at its other end. */
 export interface ToMany {
   readonly property: EntityProperty;
   readonly target: EntityMetadata;
 }
 
-/** @throws ImproperlyConfigured for a name that is no relation to many of the entity, naming those that are */
+/** @throws ImproperlyConfigured for a name that is not a to-many relation of the entity, listing those that are */
 export function toManyAt(meta: EntityMetadata, name: string): ToMany {
   const place = findPlace(meta, name, '.');
   if (typeof place === 'string') throw new ImproperlyConfigured(place);

@@ -7,20 +7,23 @@ import { keyOf } from '../mikro/entity-reader.ts';
 import { nullableObject, withKeyword } from './schema-object.ts';
 import { type ShapeField, shapeField } from './shape-field.ts';
 
-/** Derives the schema of a field in an answer. */
+/** Derives the schema of a field in a response. */
 export function readSchema(field: ShapeField): TSchema {
   if (isFile(field.property)) return field.nullable ? nullableObject(FILE_LINK) : FILE_LINK;
   return schemaOf(field, {});
 }
 
-/** Derives the schema of a field in a body, with the bounds of its column. `blank`: the empty string is fine. */
+/** Derives the schema of a field in a body, with the limits of its column. `blank`: the empty string is valid. */
 export function writeSchema(field: ShapeField, blank: boolean): TSchema {
   const { type, list, custom } = field;
   if (custom) return {};
   return schemaOf(field, list ? { items: { type: ['string', 'number'] } } : FIELD_KINDS[type.kind].bounds(type, blank));
 }
 
-/** Writes one schema of several types (`['string', 'null']`) for what may be null: a union would have to be tried. */
+/**
+ * Makes one schema of several types (`['string', 'null']`) for a nullable value. A serializer would have to try the
+ * members of a union.
+ */
 function schemaOf(field: ShapeField, constraints: object): TSchema {
   const { type, nullable, custom, list } = field;
   const wire = wireType(field);
@@ -34,12 +37,12 @@ function schemaOf(field: ShapeField, constraints: object): TSchema {
   };
 }
 
-/** The keywords that say of a schema, whatever it says itself, what its column can hold. */
+/** The schema keywords for the limits of a column. */
 export function columnBounds({ type, list, custom }: ShapeField): object {
   return custom || list ? {} : FIELD_KINDS[type.kind].bounds(type, true);
 }
 
-/** Narrows a schema, or the members of a union, by the bounds of its column, where it does not say more. */
+/** Adds the limits of a column to a schema, or to the members of a union, unless the schema is already stricter. */
 export function withinBounds(schema: TSchema, columns: object): TSchema {
   const own = schema as Readonly<Record<string, unknown>>;
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, maxLength, type, anyOf } = own;
@@ -60,13 +63,16 @@ export function withinBounds(schema: TSchema, columns: object): TSchema {
   return added.length === 0 ? schema : { ...schema, ...Object.fromEntries(added) };
 }
 
-/** The JSON type and format of a column's values. Of a type that the application wrote, nothing is known. */
+/** The JSON type and format of a column's values. Empty for a type that the application wrote. */
 export function wireType({ type, list, custom }: Pick<ShapeField, 'type' | 'list' | 'custom'>): WireType {
   if (custom) return {};
   return list ? { type: 'array' } : FIELD_KINDS[type.kind].wireType(type);
 }
 
-/** Turns what an entity holds for a column, never null, into what the answer holds. Undefined if both are the same. */
+/**
+ * Makes the function that converts an entity's value of a column, never null, to the response's value. Undefined if
+ * both are the same.
+ */
 export function wireWriter(
   { type, property, list, custom }: ShapeField,
   platform: Platform,
@@ -78,12 +84,15 @@ export function wireWriter(
   return list ? undefined : FIELD_KINDS[type.kind].writer(type);
 }
 
-/** The words for what an embeddable lacks: null, as a derived schema has it, or nothing, which a schema of the application's may allow. */
+/**
+ * How an embeddable shows a missing value: null, as in a derived schema, or nothing, which an application's schema may
+ * allow.
+ */
 export type Absent = 'null' | 'nothing';
 
 /**
- * Makes the function that writes an embeddable, or a list of them, that one column holds: each property as a column of its own would be
- * written. What the embeddable declares hidden is left out.
+ * Makes the function that writes an embeddable, or a list of them, from one column: each property is written like a
+ * separate column. Hidden properties are left out.
  */
 export function embeddableWriter(
   property: EntityProperty,

@@ -15,25 +15,25 @@ export type ReadValue<E, Path extends string> = Path extends keyof E
 /** The JSON value at the end of a path. */
 export type WireValue<E, Path extends string> = ToWire<ReadValue<E, Path>>;
 
-/** The JavaScript value of a property that is set: a related record is its primary key. */
+/** The JavaScript value of a property in a write: a related record is its primary key. */
 export type PropertyValue<E, Name extends keyof E> =
   Name extends ToOneName<E> ? Unbranded<Primary<Related<E, Name>>> : Unbranded<Unreferenced<NonNullable<E[Name]>>>;
 
-/** A Date, a bigint, an ObjectId and bytes (as base64) are strings on the wire; a file is a link. */
+/** The JSON type of a value. A Date, a bigint, an ObjectId and bytes (as base64) are strings; a file is a link. */
 export type ToWire<T> = T extends Date | bigint | Uint8Array | ObjectIdLike
   ? string
   : T extends StoredFile
     ? FileLink
     : T;
 
-/** null for a value that may be null or undefined: JSON has one word for both. */
+/** null for a value that may be null or undefined, because JSON only has null. */
 export type NullOf<T> = T extends null | undefined
   ? null
   : T extends ScalarReference<infer Value>
     ? NullOf<Value>
     : never;
 
-/** Merges an intersection into one object type, as a person would write it. */
+/** Merges an intersection into one object type, for readable messages and hovers. */
 export type Flat<T> = { [K in keyof T]: T[K] } & {};
 
 type Unreferenced<T> = T extends ScalarReference<infer Value> ? NonNullable<Value> : T;

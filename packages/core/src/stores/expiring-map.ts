@@ -1,4 +1,4 @@
-/** One thing that expires, and its place in the queue of those that expire before and after it. */
+/** An entry with its expiry, and its neighbours in the queue of expiry. */
 export interface Expiring<Value> {
   readonly key: string;
   readonly value: Value;
@@ -9,22 +9,24 @@ export interface Expiring<Value> {
   after: Expiring<Value> | undefined;
 }
 
-/** A queue of entries of (nearly) one lifetime: appended as they are set, so that they stand in order of expiry. */
+/** A queue of entries with (nearly) the same lifetime. New entries are appended, so they are in order of expiry. */
 interface Lane<Value> {
   readonly seconds: number;
   first: Expiring<Value> | undefined;
   last: Expiring<Value> | undefined;
 }
 
-/** The bytes that an entry takes beside its key's characters and its value: the entry, its slot in the map, the key's header. */
+/**
+ * The bytes of an entry, besides its key's characters and its value: the entry, its slot in the map, the key's header.
+ */
 const ENTRY_BYTES = 150;
-/** The number of expired entries that a new one clears away: more than one, so that the map shrinks under any load. */
+/** The number of expired entries that each new entry removes: more than one, so that the map shrinks under any load. */
 const SWEPT_BY_EACH = 2;
 
 /**
- * A map whose entries expire, bounded in bytes. If it would outgrow them, the entries that expire soonest go first.
- * Every operation takes constant time: there is a queue for each lifetime in use (rounded up to whole seconds; within a
- * queue the order is off by less than a second), and only the heads of queues are looked at.
+ * A map whose entries expire, bounded in bytes. If it would exceed the limit, the entries that expire soonest are
+ * dropped. Every operation takes constant time: there is one queue for each lifetime in use (rounded up to whole
+ * seconds; within a queue the order is off by less than a second), and only the heads of queues are checked.
  */
 export class ExpiringMap<Value> {
   readonly #maxBytes: number;
@@ -47,7 +49,7 @@ export class ExpiringMap<Value> {
     return undefined;
   }
 
-  /** Puts an entry under a key, in the place of the one that it has. */
+  /** Sets the entry of a key, and replaces an existing one. */
   set(sharedKey: string, value: Value, valueBytes: number, ttlMs: number, now: number): void {
     this.sweep(now, SWEPT_BY_EACH);
     const replaced = this.#entries.get(sharedKey);
@@ -75,7 +77,7 @@ export class ExpiringMap<Value> {
     if (lane.first === undefined) this.#lanes.delete(lane.seconds);
   }
 
-  /** Deletes expired entries, at most so many. Returns true if it stopped at that number. */
+  /** Deletes expired entries, at most `most`. Returns true if it stopped at that number. */
   sweep(now: number, most: number): boolean {
     let swept = 0;
     for (const lane of this.#lanes.values()) {
@@ -93,7 +95,10 @@ export class ExpiringMap<Value> {
     this.#bytes = 0;
   }
 
-  /** Deletes what expires soonest until the rest fits, but not the newest entry, which is the last of its queue. */
+  /**
+   * Deletes the entries that expire soonest until the rest fits, but never the newest entry, which is the last of its
+   * queue.
+   */
   #makeRoom(newest: Expiring<Value>): void {
     while (this.#bytes > this.#maxBytes) {
       let soonest: Expiring<Value> | undefined;
@@ -115,8 +120,8 @@ export class ExpiringMap<Value> {
 }
 
 /**
- * A string that is cut out of a header, or concatenated, keeps its parents in memory for as long as it lives: a copy
- * keeps nothing but its own characters.
+ * A string that was cut out of a header, or concatenated, keeps its parents in memory. A copy keeps only its own
+ * characters.
  */
 function ownCopy(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string;

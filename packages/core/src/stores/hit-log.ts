@@ -1,9 +1,9 @@
 const INITIAL_CAPACITY = 1;
-/** The bytes of an empty log and its array, and of each time in it. */
+/** The bytes of an empty log with its array. */
 const OWN_BYTES = 105;
 const BYTES_PER_TIME = 8;
 
-/** The times of the hits that still count, oldest first: a ring that doubles as it fills. */
+/** The times of the hits that still count, oldest first, in a ring buffer that doubles when it is full. */
 export class HitLog {
   #times: number[] = [0];
   #first = 0;
@@ -13,17 +13,17 @@ export class HitLog {
     return this.#size;
   }
 
-  /** The bytes that the log takes in memory, about. */
+  /** The approximate size of the log in memory, in bytes. */
   get bytes(): number {
     return OWN_BYTES + this.#times.length * BYTES_PER_TIME;
   }
 
-  /** The time of the hit at a place, 0 being the oldest. */
+  /** Returns the time of the hit at an index; 0 is the oldest. */
   at(place: number): number {
     return this.#times[(this.#first + place) % this.#times.length]!;
   }
 
-  /** Forgets the hits that are `windowMs` old or older. */
+  /** Drops the hits that are `windowMs` old or older. */
   forget(now: number, windowMs: number): void {
     while (this.#size > 0 && this.at(0) + windowMs <= now) {
       this.#first = (this.#first + 1) % this.#times.length;

@@ -25,17 +25,17 @@ const BYTES: OptionRule = [
 ];
 const RULES = { maxCounterBytes: BYTES, maxValueBytes: BYTES, clock: FUNCTION };
 const MEBIBYTE = 2 ** 20;
-/** The time between two sweeps of expired entries while nothing else clears them away, in milliseconds. */
+/** The time between two sweeps of expired entries, in milliseconds. They matter if no new entries come. */
 const SWEEP_MS = 10_000;
-/** The number of entries that one sweep clears before it lets others run. */
+/** The number of entries that one sweep removes before it yields. */
 const SWEEP_BATCH = 5_000;
 
 /**
  * A store in the memory of this process. It is exact for one process, and synchronous.
  *
- * Its memory is bounded. If counters (or values) would need more than their share, those that expire soonest are dropped first. The client
- * of a dropped counter starts again from zero; a dropped value counts as expired. Expired entries are removed when new ones come, and by a
- * timer that does not keep the process alive.
+ * Its memory is bounded. If counters (or values) exceed their share, those that expire soonest are dropped first. The
+ * client of a dropped counter starts again from zero; a dropped value counts as expired. Expired entries are removed
+ * when new ones come, and by a timer that does not keep the process alive.
  *
  * Throws ImproperlyConfigured for an unknown or wrong option.
  *
@@ -56,7 +56,7 @@ export class MemoryStore implements Store {
     this.#clock = clock;
   }
 
-  /** The number of counters and values that are kept now. */
+  /** The current number of counters and values. */
   get size(): number {
     return this.#counters.size + this.#values.size;
   }
@@ -125,7 +125,7 @@ export class MemoryStore implements Store {
       this.#counters.set(key, log, log.bytes, windowMs, now);
       this.#keepSweeping();
     }
-    // If more hits are recorded than the limit allows (it was higher a moment ago), that many have to leave first.
+    // If more hits are recorded than the limit allows (it was higher before), the excess must expire first.
     const leaver = Math.max(0, log.size - limit);
     const resetMs = log.size === 0 ? 0 : windowMs - (now - log.at(leaver));
     const remaining = Math.max(0, limit - log.size);

@@ -4,8 +4,8 @@ import type { HitResult, Store } from './store.ts';
 type Answer = (error: Error | null, result?: { readonly current: number; readonly ttl: number }) => void;
 
 /**
- * Makes a `store` for `@fastify/rate-limit` from one of ours. Its limits are then exact in any span of the window, instead of up to twice
- * as high around the edge of a window. With a RedisStore they hold across processes.
+ * Makes a `store` for `@fastify/rate-limit` from a `Store`. Its limits are then exact in any span of the window.
+ * Without it they are up to twice as high around the edge of a window. With a RedisStore they hold across processes.
  *
  * @example
  * await app.register(rateLimit, { max: 100, timeWindow: 60_000, store: rateLimitStore(new RedisStore(redis)) });
@@ -35,7 +35,7 @@ class RateLimitStore {
     this.#answer(() => this.#store.peek(this.#prefix + key, max, windowMs), answer, max);
   }
 
-  /** Returns the store of one route, whose counters are its own. */
+  /** Returns the store of one route, with separate counters. */
   child(limit: object): RateLimitStore {
     const { routeInfo = {} } = limit as { readonly routeInfo?: { readonly method?: unknown; readonly url?: unknown } };
     return new RateLimitStore(this.#store, `${this.#prefix}${String(routeInfo.method)} ${String(routeInfo.url)}:`);

@@ -1,8 +1,8 @@
 import { StoreUnavailable } from './store.ts';
 
 /**
- * The part of a Redis client that is needed: a `Redis` or a `Cluster` of ioredis, handed in by the application, which also
- * closes it.
+ * The part of a Redis client that is needed: a `Redis` or a `Cluster` of ioredis. The application creates and closes
+ * it.
  */
 export interface RedisClient {
   /** The state of the connection; `ready` when commands can be sent. */
@@ -11,7 +11,7 @@ export interface RedisClient {
   call(command: string, ...args: (string | number)[]): Promise<unknown>;
 }
 
-/** The states of a connection that is gone: a command would wait in line until it is back. */
+/** The states of a lost connection: a command would wait until it is back. */
 const LOST: ReadonlySet<string> = new Set(['close', 'reconnecting', 'disconnecting', 'end']);
 
 export function isConnectionLost(status: string): boolean {
@@ -19,9 +19,9 @@ export function isConnectionLost(status: string): boolean {
 }
 
 /**
- * Sends commands to Redis so that nobody waits for a server that is gone: an answer comes within `timeoutMs`, or
- * StoreUnavailable does. A connection that was lost fails at once, and one that has fallen silent lets a single
- * command at a time try whether it answers again. Reconnecting is the client's business.
+ * Sends commands to Redis with a time limit: within `timeoutMs` there is an answer or StoreUnavailable. If the
+ * connection is lost, commands fail at once. If it has fallen silent, one command at a time tests whether it answers
+ * again. The client does the reconnecting.
  */
 export class RedisConnection {
   readonly #client: RedisClient;
@@ -36,7 +36,7 @@ export class RedisConnection {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Runs one command, or several of which only the last one's answer counts. */
+  /** Runs one command, or several of which only the last result counts. */
   run<Answer>(task: (client: RedisClient) => Promise<Answer>): Promise<Answer> {
     const refusal = this.#reasonNotToSend();
     if (refusal !== undefined) return Promise.reject(new StoreUnavailable(new Error(refusal)));
@@ -45,7 +45,7 @@ export class RedisConnection {
     return new Promise((resolve, reject) => {
       let answered = false;
       const timer = setTimeout(() => {
-        // After a long pause of this process the answer may lie unread in the socket: read once more before giving up.
+        // After a long pause of this process, the answer may be unread in the socket: read once more before giving up.
         setImmediate(() => {
           if (answered) return;
           if (trial) this.#trying = false;
@@ -66,11 +66,11 @@ export class RedisConnection {
     });
   }
 
-  /** Returns the reason why a command should not even be sent, if there is one. */
+  /** Returns the reason not to send a command; undefined if it can be sent. */
   #reasonNotToSend(): string | undefined {
     const { status } = this.#client;
     this.#wasReady ||= status === 'ready';
-    // A first connection is worth waiting for; one that was there, or could not be made, is not.
+    // Wait for a first connection. Do not wait for a connection that was lost or could not be made.
     if (isConnectionLost(status) || (this.#wasReady && status !== 'ready')) {
       return `The connection to Redis is lost (${status})`;
     }

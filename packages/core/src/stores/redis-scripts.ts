@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A Lua script that touches one key, so that it runs on Redis Cluster as it is. */
+/** A Lua script that uses one key, so that it also runs on Redis Cluster. */
 export interface RedisScript {
   readonly source: string;
   readonly sha1: string;
@@ -11,12 +11,12 @@ function script(source: string): RedisScript {
 }
 
 /**
- * Sliding window log: a list of microseconds, oldest first, by the server's clock. Should that clock step back (another
- * node took over), time stands still until it has caught up, for at most one window; a log from further in the future
- * is discarded.
+ * Sliding window log: a list of microseconds, oldest first, by the server's clock. If that clock steps back (another
+ * node took over), time stands still until the clock has caught up, for at most one window. A log from further in the
+ * future is discarded.
  *
- * ARGV: limit, window in microseconds, lifetime of the key in milliseconds, '1' to record.
- * Answers: 1 if allowed, remaining, microseconds until the next unit is back, time of the hit.
+ * ARGV: limit, window in microseconds, lifetime of the key in milliseconds, '1' to record. Returns: 1 if allowed,
+ * remaining, microseconds until the next unit is back, time of the hit.
  */
 export const HIT = script(`
 local key, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -47,9 +47,9 @@ return { allowed and 1 or 0, math.max(0, limit - size), reset, now }
 `);
 
 /**
- * A value stands behind the number of its wrong tries and a colon.
+ * A value is stored after the number of its wrong tries and a colon.
  *
- * ARGV: value, most tries. Answers: 'missing', 'mismatched', or 'matched' with milliseconds left and wrong tries.
+ * ARGV: value, most tries. Returns: 'missing', 'mismatched', or 'matched' with milliseconds left and wrong tries.
  */
 export const TAKE = script(`
 local key, value, most = KEYS[1], ARGV[1], tonumber(ARGV[2])
@@ -71,7 +71,7 @@ end
 return { tries < most and 'mismatched' or 'missing' }
 `);
 
-/** ARGV: value. Answers: 1 if that was the value, and it is removed. */
+/** ARGV: value. Returns 1 if the value was equal and is now removed. */
 export const REMOVE_IF_EQUAL = script(`
 local stored = redis.call('GET', KEYS[1])
 if not stored or string.sub(stored, string.find(stored, ':', 1, true) + 1) ~= ARGV[1] then return 0 end

@@ -5,7 +5,7 @@ import type { HitResult, PutOptions, Store, TakeResult } from './store.ts';
 
 /** The options of a Redis store. */
 export interface RedisStoreOptions {
-  /** The text before every key. Default: `viewset:`. */
+  /** The prefix of every key. Default: `viewset:`. */
   readonly prefix?: string;
   /** The time to wait for Redis, in milliseconds. Default: 1000. */
   readonly timeoutMs?: number;
@@ -15,15 +15,18 @@ const RULES: Readonly<Record<keyof RedisStoreOptions, OptionRule>> = {
   prefix: ['a string', (value) => typeof value === 'string'],
   timeoutMs: ['a number of milliseconds', (value) => (value as number) > 0 && (value as number) < 2 ** 31],
 };
-/** The time that a counter is kept longer than its window, in milliseconds, so that no rounding of expiry forgets a hit that still counts. */
+/**
+ * How much longer than its window a counter is kept, in milliseconds. Rounded expiry then never drops a hit that still
+ * counts.
+ */
 const SLACK_MS = 1000;
 
 /**
- * A store in Redis 6 or newer: a single server, behind Sentinel, or a Cluster. It is exact across all processes that share it. Every
- * operation is one command or script on one key, and uses the server's clock.
+ * A store in Redis 6 or newer: a single server, behind Sentinel, or a Cluster. It is exact across all processes that
+ * share it. Every operation is one command or script on one key, and uses the server's clock.
  *
- * Every method rejects with StoreUnavailable if Redis is down, refuses, or does not answer in time. The constructor throws
- * ImproperlyConfigured if it gets no client, and for an unknown or wrong option.
+ * Every method rejects with StoreUnavailable if Redis is down, rejects the command, or does not answer in time. The
+ * constructor throws ImproperlyConfigured without a client, and for an unknown or wrong option.
  *
  * @example
  * import { Redis } from 'ioredis';
@@ -63,7 +66,7 @@ export class RedisStore implements Store {
 
   async read(key: string): Promise<string | undefined> {
     const stored = await this.#connection.run((client) => client.call('get', this.#value(key)));
-    // A value stands behind the number of its wrong tries and a colon.
+    // A value is stored after the number of its wrong tries and a colon.
     return typeof stored === 'string' ? stored.slice(stored.indexOf(':') + 1) : undefined;
   }
 
@@ -95,7 +98,7 @@ export class RedisStore implements Store {
       try {
         return await client.call('evalsha', script.sha1, 1, key, ...args);
       } catch (error) {
-        // The server does not know the script yet, or no longer (restart, failover, SCRIPT FLUSH): EVAL makes it known.
+        // The server does not know the script (yet, or after a restart, failover or SCRIPT FLUSH): EVAL loads it.
         if (!(error as Error).message.startsWith('NOSCRIPT')) throw error;
         return client.call('eval', script.source, 1, key, ...args);
       }

@@ -18,7 +18,7 @@ export interface HitResult {
   readonly stamp: number;
 }
 
-/** The options of putting a value into a store. */
+/** The options of `put`. */
 export interface PutOptions {
   /** True: do nothing if the key already has a value. Default: false, replace it. */
   readonly onlyIfAbsent?: boolean;
@@ -26,13 +26,13 @@ export interface PutOptions {
   readonly tries?: number;
 }
 
-/** The outcome of an attempt to take a value. */
+/** The result of an attempt to take a value. */
 export type TakeResult =
   /** The value was right and is removed. It would have expired after `ttlMs`, and had `tries` wrong tries. */
   | { readonly outcome: 'matched'; readonly ttlMs: number; readonly tries: number }
   /** The value was wrong. The try is counted, and the last one removes the value. */
   | { readonly outcome: 'mismatched' }
-  /** There is no value: it was never stored, or has expired, or was taken, or removed, or voided by wrong tries. */
+  /** There is no value: it was never stored, has expired, was taken or removed, or had too many wrong tries. */
   | { readonly outcome: 'missing' };
 
 /**
@@ -61,13 +61,13 @@ export interface Store {
   put(key: string, value: string, ttlMs: number, options?: PutOptions): Awaitable<boolean>;
   /** Returns a value without removing it; undefined if there is none. It does not count as a try. */
   read(key: string): Awaitable<string | undefined>;
-  /** Compares a value, and removes it if it is equal. Of several such calls at once, exactly one is `matched`. */
+  /** Compares a value, and removes it if it is equal. Of several concurrent calls, exactly one is `matched`. */
   take(key: string, value: string, maxTries: number): Awaitable<TakeResult>;
   /** Removes a value; with `value`, only if it is equal. Returns true if something was removed. */
   remove(key: string, value?: string): Awaitable<boolean>;
 }
 
-/** 503: a store is down, refuses to work or does not answer in time. `cause` has the driver's error. */
+/** 503: a store is down, rejects commands or does not answer in time. `cause` is the driver's error. */
 export class StoreUnavailable extends ServiceUnavailable {
   constructor(cause: unknown) {
     super(undefined, { cause });

@@ -18,7 +18,9 @@ export class IPRateLimit extends RateLimitRule {
   }
 }
 
-/** Returns undefined if the connection is gone already, or has no address (a Unix socket without a proxy before it). */
+/**
+ * Returns undefined if the connection is already closed, or has no address (a Unix socket without a proxy before it).
+ */
 function addressOf(request: FastifyRequest): string | undefined {
   const ip = request.ip as string | undefined;
   return ip === undefined || ip === '' ? undefined : clientAddress(ip);
@@ -45,7 +47,7 @@ export interface HeaderRateLimitOptions extends RateLimitRuleOptions {
   readonly header: string;
 }
 
-/** The token of RFC 9110, section 5.6.2: what a field name is made of. */
+/** A valid field name: the token of RFC 9110, section 5.6.2. */
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
@@ -92,8 +94,8 @@ export interface PathRateLimitOptions extends RateLimitRuleOptions {
 const PATTERN = /^(?:([A-Z]+) )?(\/[^*\s]*)(\*?)$/;
 
 /**
- * Counts the requests of each client address to some paths. Paths are those of routes as registered. So no spelling of a URL escapes, and a
- * client has at most one counter for each route.
+ * Counts the requests of each client address to some paths. A path is the registered path of a route, so no spelling of
+ * a URL escapes the rule. A client has at most one counter for each route.
  *
  * Throws ImproperlyConfigured for a malformed path.
  *
@@ -114,7 +116,7 @@ export class PathRateLimit extends RateLimitRule {
   }
 
   key(request: FastifyRequest): string | undefined {
-    // A view's route is known by its template: what Fastify matches has expressions that no client and no rule spells.
+    // For a view's route, use its template: Fastify's own pattern contains expressions that no rule spells.
     const { url, config } = request.routeOptions as { url?: string; config?: FastifyContextConfig };
     const route = config?.viewset?.path ?? url;
     const address = addressOf(request);
@@ -123,7 +125,7 @@ export class PathRateLimit extends RateLimitRule {
     return this.covers(request.method, route) ? address : undefined;
   }
 
-  /** Tells if the rule counts requests to a route, by its registered path. */
+  /** Reports whether the rule counts requests to a route, by its registered path. */
   covers(method: string, route: string): boolean {
     return this.#matches?.(method, route) ?? true;
   }

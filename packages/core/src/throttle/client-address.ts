@@ -3,12 +3,12 @@ import ipaddr from 'ipaddr.js';
 
 const IPV4_WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/;
 const BRACKETED = /^\[([^\]]*)\](:\d+)?$/;
-/** A customer gets a /64 at least: the first four groups. */
+/** Providers assign a customer at least a /64: the first four groups. */
 const NETWORK_GROUPS = 4;
 
 /**
- * Returns the network that a client's address stands for: an IPv4 address by itself, whatever it is wrapped in, and an
- * IPv6 address by its first 64 bits. What is no address is left as it is.
+ * Returns the network of a client's address: an IPv4 address itself, also if it is wrapped in IPv6, and the first 64
+ * bits of an IPv6 address. Returns any other text unchanged.
  *
  * @example
  * clientAddress('::ffff:192.0.2.1');         // '192.0.2.1'
@@ -17,7 +17,7 @@ const NETWORK_GROUPS = 4;
 export function clientAddress(address: string): string {
   if (!address.includes(':')) return address;
   const bare = bareAddress(address);
-  // ipaddr.js reads more spellings than a socket or a proxy writes.
+  // ipaddr.js accepts more spellings than a socket or a proxy writes.
   if (!isIPv6(bare)) return IPV4_WITH_PORT.exec(bare)?.[1] ?? address;
   const known = ipaddr.IPv6.parse(bare);
   if (known.isIPv4MappedAddress()) return known.toIPv4Address().toString();

@@ -13,13 +13,13 @@ export interface RuleState {
   readonly result: HitResult;
 }
 
-/** Hears of a request that passed uncounted because the store was down. */
+/** Reports a request that passed uncounted because the store was down. */
 export type ReportUncounted = (rule: string, error: unknown) => void;
 
-/** The length above which a key is kept as its hash, so that no client decides how much a key takes. */
+/** Longer keys are stored as their hash, so that clients cannot choose how much memory a key takes. */
 const MAX_KEY_LENGTH = 64;
 
-/** A rule, the store that it counts in, and a name for its counters that no other rule has. */
+/** A rule, its store, and a unique name for its counters. */
 export class CountedRule {
   readonly rule: RateLimitRule;
   readonly #store: Store;
@@ -46,12 +46,12 @@ export class CountedRule {
     });
   }
 
-  /** Returns the state of the rule without counting; undefined if the store cannot tell. */
+  /** Returns the state of the rule without counting; undefined if the rule does not apply, or if its store is down. */
   peek(request: FastifyRequest): Awaitable<RuleState | undefined> {
     return this.#ask('peek', request, ignore);
   }
 
-  /** Takes a hit back; if the store is down by now, it stays. */
+  /** Takes a hit back. If the store is down by now, the hit stays. */
   undo({ key, result }: RuleState): Awaitable<undefined> {
     return settle(() => this.#store.undo(key, result.stamp), ignore, ignore);
   }
@@ -84,7 +84,7 @@ export class CountedRule {
 function ignore(): undefined {}
 
 function boundKey(key: string): string {
-  // A key that looks like a hash is hashed too: none can be mistaken for another's.
+  // A key that looks like a hash is hashed too, so that it cannot collide with the hash of another key.
   if (key.length <= MAX_KEY_LENGTH && !key.startsWith('#')) return key;
   return `#${hash('sha256', key, 'base64url')}`;
 }

@@ -55,8 +55,8 @@ export abstract class RateLimitRule {
   }
 
   /**
-   * Returns the key of the client to count: requests with equal keys share a counter. Return undefined to skip the request. A long key is
-   * kept as its hash.
+   * Returns the key of the client to count: requests with equal keys share a counter. Return undefined to skip the
+   * request. A long key is stored as its hash.
    */
   abstract key(request: FastifyRequest): string | undefined;
 
@@ -66,7 +66,7 @@ export abstract class RateLimitRule {
   }
 }
 
-/** A rule that `new` has made. It is a name for the compiler to say where a class stands in its place. */
+/** An instance of a rule. If you pass a class, the compiler's message contains "a class without new". */
 export type RateLimitRuleInstance = RateLimitRule | (RateLimitRule & { readonly 'a class without new': never });
 
 const LARGEST = 2 ** 31 - 1;

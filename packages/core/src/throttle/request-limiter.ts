@@ -10,7 +10,7 @@ import { type RateLimitPhase, RateLimitRule } from './rate-limit-rule.ts';
 /** The rules of a limiter, and the store in which they count. */
 export interface RequestLimiterOptions {
   readonly rules: readonly RateLimitRule[];
-  /** The store of the rules that have none of their own. */
+  /** The store of the rules that set no `store`. */
   readonly store: Store;
   /** Gets warnings about stores that are down. */
   readonly log: Pick<FastifyBaseLogger, 'warn'>;
@@ -19,7 +19,7 @@ export interface RequestLimiterOptions {
 }
 
 const OPTION_NAMES: readonly (keyof RequestLimiterOptions)[] = ['rules', 'store', 'log', 'scope'];
-/** The time between two lines in the log about requests that pass uncounted, in milliseconds. */
+/** The time between two log lines about requests that pass uncounted, in milliseconds. */
 const REPORT_INTERVAL_MS = 10_000;
 const PHASES: readonly RateLimitPhase[] = ['address', 'user'];
 
@@ -27,7 +27,7 @@ const LIMIT = 'ratelimit-limit';
 const REMAINING = 'ratelimit-remaining';
 const RESET = 'ratelimit-reset';
 
-/** Rules that a request is held to together, in their order. */
+/** Rules that must all allow a request, in their order. */
 export class RuleList {
   readonly #rules: readonly CountedRule[];
   readonly #byPhase: Readonly<Record<RateLimitPhase, readonly CountedRule[]>>;
@@ -39,14 +39,14 @@ export class RuleList {
   }
 
   /**
-   * Makes one list of several, asked in their order, each rule once: a request that a rule of one refuses costs the rules of
-   * the others nothing either.
+   * Joins lists into one, in their order, with each rule once. If a rule of one list refuses a request, the rules of
+   * the other lists do not count it.
    */
   static combine(lists: readonly RuleList[]): RuleList {
     return new RuleList([...new Set(lists.flatMap((list) => list.#rules))]);
   }
 
-  /** The rules that another list does not have. */
+  /** Returns a list without the rules of another list. */
   except(other: RuleList): RuleList {
     return new RuleList(this.#rules.filter((rule) => !other.#rules.includes(rule)));
   }
@@ -55,7 +55,7 @@ export class RuleList {
     return this.#rules.length === 0;
   }
 
-  /** Tells if there is anything to ask in a phase. */
+  /** Reports whether a phase has any rules. */
   has(phase: RateLimitPhase): boolean {
     return this.#byPhase[phase].length > 0;
   }
@@ -66,8 +66,8 @@ export class RuleList {
 
   /**
    * Counts a request by the rules of a phase and writes the `RateLimit-*` headers. Throws TooManyRequests if a rule
-   * refuses, and ServiceUnavailable if the store of one that fails closed is down. Makes no promise
-   * if no rule refuses and no store needs one.
+   * refuses, and ServiceUnavailable if a rule fails closed and its store is down. It is synchronous if no rule refuses
+   * and no store returns a promise.
    */
   check(phase: RateLimitPhase, request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
     if (!this.has(phase)) return;
@@ -75,8 +75,7 @@ export class RuleList {
   }
 
   /**
-   * Counts a request by all rules, and answers whether it may pass. Writes no headers; for places that `check` does
-   * not fit.
+   * Counts a request by all rules, and returns whether it may pass. Writes no headers. Use it if `check` does not fit.
    */
   throttleRate(request: FastifyRequest): boolean | Promise<boolean> {
     return whenReady(ask(this.#rules, 0, [], request), (state) => state === undefined || isYes(state.result.allowed));
@@ -119,12 +118,14 @@ function countedRules(options: RequestLimiterOptions): CountedRule[] {
   });
 }
 
-/** Escapes a part of a key, so that no scope and name read like another scope and name. */
+/** Escapes a part of a key, so that different scopes and names never give the same key. */
 function escapeColons(text: string): string {
   return text.replaceAll('%', '%25').replaceAll(':', '%3A');
 }
 
-/** Tells the log that a store is down: the first time at once, then once an interval, with how many passed since. */
+/**
+ * Logs that a store is down: the first time at once, then once per interval, with the number of requests that passed.
+ */
 function makeUncountedReport(log: RequestLimiterOptions['log']): ReportUncounted {
   const lines = new LineLimit(REPORT_INTERVAL_MS);
   return (rule, error) => {
@@ -135,7 +136,7 @@ function makeUncountedReport(log: RequestLimiterOptions['log']): ReportUncounted
   };
 }
 
-/** Asks rule after rule; answers with the state of the rule that refuses, else of the rule closest to its limit. */
+/** Asks each rule in turn. Returns the state of the rule that refuses, else of the rule closest to its limit. */
 function ask(
   rules: readonly CountedRule[],
   place: number,
@@ -152,8 +153,8 @@ function ask(
 }
 
 /**
- * Takes back what the rules before have counted, and looks at the rules after: the client is told the longest wait, so
- * that it is not refused again by the next rule when it has waited for this one.
+ * Takes back the hits of earlier rules, and peeks at the later rules. The client gets the longest wait, so that the
+ * next rule does not refuse it after that time.
  */
 async function refuse(
   refusing: RuleState,
@@ -168,7 +169,7 @@ async function refuse(
   return states.reduce((longest, state) => (state.result.retryAfterMs > longest.result.retryAfterMs ? state : longest));
 }
 
-/** Finds the rule with the fewest requests remaining, and of as few the one with the longest wait. */
+/** Finds the rule with the fewest requests remaining. Among equals, the one with the longest wait. */
 function closest(states: readonly RuleState[]): RuleState | undefined {
   if (states.length < 2) return states[0];
   return states.toSorted(
@@ -176,16 +177,19 @@ function closest(states: readonly RuleState[]): RuleState | undefined {
   )[0];
 }
 
-/** Writes the `RateLimit-*` headers of a rule, unless those of a rule closer to its limit stand there, and refuses. */
+/**
+ * Writes the `RateLimit-*` headers of a rule, unless the headers already show a rule closer to its limit. Throws if the
+ * rule refuses.
+ */
 function enforce(state: RuleState | undefined, reply: FastifyReply): void {
   if (state === undefined) return;
   const { counted, result } = state;
-  // Rounded up: waiting that long is enough.
+  // Rounded up, so that the wait is long enough.
   const resetSeconds = Math.max(1, Math.ceil(result.resetMs / 1000));
   const fewer = Number(reply.getHeader(REMAINING) ?? Infinity) - result.remaining;
   if (fewer > 0 || (fewer === 0 && resetSeconds > Number(reply.getHeader(RESET)))) {
     void reply.headers({ [LIMIT]: counted.rule.count, [REMAINING]: result.remaining, [RESET]: resetSeconds });
   }
-  // The wait is the one in the headers, which is longer if this request used up the last unit of another rule.
+  // Use the wait from the headers. It is longer if this request used up the last unit of another rule.
   if (!isYes(result.allowed)) throw new TooManyRequests(Number(reply.getHeader(RESET)));
 }

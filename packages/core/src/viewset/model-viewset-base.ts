@@ -38,8 +38,8 @@ import { VisibleRecords } from './visible/visible-records.ts';
 import type { WriteExplanation } from './writes/write-plan.ts';
 
 /**
- * The data of a write, by the names of the entity. A hook may add fields that clients do not send; their values are those that `em.create`
- * takes.
+ * The data of a write, by the entity's property names. A hook may add fields that clients do not send, with values that
+ * `em.create` accepts.
  */
 export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
   readonly [Field in Exclude<EntityKey<Entity>, keyof ByProperty<Input>>]?:
@@ -50,7 +50,7 @@ export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
 
 /** The types of a view's hooks. */
 export interface ViewTypes {
-  /** The records that the operations answer with. */
+  /** The records that the operations return. */
   readonly answers: Readonly<Record<AnsweringOperation, object>>;
   readonly createData: unknown;
   readonly updateData: unknown;
@@ -61,7 +61,7 @@ export interface ViewTypes {
   readonly writeShapeName: string;
 }
 
-/** The parts of a view that is at its place. */
+/** The parts of a registered view. */
 interface Parts<Entity extends object, Output extends object> {
   /** The declarations of the view. */
   readonly resource: Resource;
@@ -72,9 +72,14 @@ interface Parts<Entity extends object, Output extends object> {
 }
 
 /**
- * The five operations on the records of one entity. Extend `ModelViewSet(Entity, options)` and override the hook of the step that you want
- * to change: which records exist (`getQueryset`), how a list is filtered (`filterQueryset`), how a record is found (`getObject`), what a
- * write does (`performCreate`, `performUpdate`, `performDestroy`), and what a response shows of a record (`represent`).
+ * The five operations on the records of one entity. Extend `ModelViewSet(Entity, options)` and override the hook of the
+ * step that you want to change:
+ *
+ * - `getQueryset`: which records exist
+ * - `filterQueryset`: how a list is filtered
+ * - `getObject`: how a record is found
+ * - `performCreate`, `performUpdate`, `performDestroy`: what a write does
+ * - `represent`: what a response shows of a record
  */
 export abstract class ModelViewSetBase<
   Entity extends object = object,
@@ -98,7 +103,7 @@ export abstract class ModelViewSetBase<
     this.documentation = Object.fromEntries(words.map((word) => [word, options[word]]));
   }
 
-  /** The entity that the view is about. */
+  /** The entity of the view. */
   protected get entity(): EntityName<Entity> {
     return this.#entity;
   }
@@ -157,9 +162,9 @@ export abstract class ModelViewSetBase<
       if (type === STREAM_TYPE) return await this.#stream(request, reply);
       const records = this.#filtered(request, visible);
       if (type !== undefined) {
-        // Nobody hears of a promise that fails while something else is awaited.
+        // Awaited before anything else: otherwise a filter that rejects meanwhile would end the process.
         const kept = await records;
-        // What is sent piece by piece cannot turn out to be a 404.
+        // The parent is looked up first: once an export has begun, its response can no longer become a 404.
         await nesting?.parent.find(request);
         return await lists.export!.send(request, reply, type, kept, this.#answer(request, 'list'));
       }
@@ -203,24 +208,24 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Handles POST of an array on the collection, if the option `bulk` allows it. All records are created or none. An overridden
-   * `performCreate` creates each of them.
+   * Handles POST of an array on the collection, if the option `bulk` allows it. Creates all records or none. An
+   * overridden `performCreate` runs for each record.
    */
   createMany(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['create'][]> {
     return this.#parts.bulk.create(request, reply);
   }
 
   /**
-   * Handles PATCH of an array on the collection, if the option `bulk` allows it. Each object has the key of the record that it changes. All
-   * are written or none. An overridden `performUpdate` writes each of them.
+   * Handles PATCH of an array on the collection, if the option `bulk` allows it. Each object contains the key of the
+   * record to change. Changes all records or none. An overridden `performUpdate` runs for each record.
    */
   updateMany(request: FastifyRequest, _reply: FastifyReply): Promise<Types['answers']['update'][]> {
     return this.#parts.bulk.update(request);
   }
 
   /**
-   * Handles `DELETE …?pk=1,2,3` on the collection, if the option `bulk` allows it. All records are deleted or none. An overridden
-   * `performDestroy` deletes each of them.
+   * Handles `DELETE …?pk=1,2,3` on the collection, if the option `bulk` allows it. Deletes all records or none. An
+   * overridden `performDestroy` runs for each record.
    */
   destroyMany(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     return this.#parts.bulk.destroy(request, reply);
@@ -248,7 +253,7 @@ export abstract class ModelViewSetBase<
     return entity;
   }
 
-  /** Stores the sent fields of a record, and no others, inside the request's transaction. */
+  /** Stores the sent fields of a record, and only those, inside the request's transaction. */
   async performUpdate(
     request: FastifyRequest,
     entity: Entity,
@@ -269,8 +274,9 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Returns the page of a query set that the request asks for, in the read shape of lists. Use it in actions that list. Records outside the
-   * permissions' scope, or of another parent than that of the path, are always left out. A paginator with `links` needs the reply.
+   * Returns the requested page of a query set, in the read shape of lists. Use it in actions that list. It always
+   * leaves out records outside the permissions' scope, or of another parent than the path's. A paginator with `links`
+   * needs the reply.
    */
   async paginate(
     request: FastifyRequest,
@@ -292,8 +298,8 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Returns the records of a query set in the read shape of lists. If you pass the request, `readShapeFor` chooses the shape, and records
-   * outside the permissions' scope are left out, as in `paginate`.
+   * Returns the records of a query set in the read shape of lists. If you pass the request, `readShapeFor` chooses the
+   * shape. Records outside the permissions' scope are then left out, as in `paginate`.
    */
   rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Types['answers']['list'][]> {
     if (isPromise(queryset)) return queryset.then((found) => this.rows(found, request));
@@ -303,12 +309,14 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Reads the related records (`many()`, `exists()`, `count()`) that the read shape shows of some entities. Call it before an action reads
-   * these fields of `represent`, or calls an override of `represent`. It takes one statement for each relation and level, and one for all
-   * values of `exists()` and `count()`, however many entities there are. Call it again after later changes.
+   * Loads the related records (`many()`, `exists()`, `count()`) that the read shape shows of these entities. Call it
+   * before an action reads these fields of `represent`, or calls an override of `represent`. It runs one statement for
+   * each relation and level, and one for all values of `exists()` and `count()`, for any number of entities. Call it
+   * again after later changes.
    *
-   * Within a transaction, such as that of a POST action on one record, it flushes `request.em` first. Outside of a transaction it writes
-   * nothing. It throws an Error if `request.em` has unflushed changes of relations, or new or removed entities.
+   * Within a transaction, such as a POST action on one record, it flushes `request.em` first. Outside of a transaction
+   * it writes nothing. It throws an Error if `request.em` has unflushed changes of relations, or new or removed
+   * entities.
    *
    * @example
    * class AuthorViewSet extends ModelViewSet(Author, { read: readShape(Author, ['id'], { books: many('books.title') }) }) {
@@ -325,14 +333,16 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Returns an entity in the read shape. The to-one relations that the shape reads must be loaded. If you pass the request, related records
-   * (`many()`, `exists()`, `count()`) are read after the handler has returned, for all entities at once. Until then, reading such a field
-   * throws an error; `loadRelated` reads them earlier. The shape is that of the response; in an action, that of `retrieve`. `operation`
-   * names another.
+   * Returns an entity in the read shape. The to-one relations that the shape reads must be loaded. Override it to build
+   * responses from entities, with their methods and getters. Your override then serves list, retrieve, create and
+   * update, and every record is read as an entity of `request.em`, by the same statement. Without an override, no
+   * entities are made. Only the fields of the read shape are sent. For a single field that is not a column,
+   * `computed()` costs less.
    *
-   * Override it to make records from entities, with their methods and getters. It then serves list, retrieve, create and update, and every
-   * record is read as an entity of `request.em`, by the same statement. Without an override, rows are read as rows and no entities are
-   * made. Only the fields of the read shape are sent. For a single field that is not a column, `computed()` costs less.
+   * If you pass the request, related records (`many()`, `exists()`, `count()`) are read after the handler has returned,
+   * for all entities at once. Until then, reading one of these fields throws an error; `loadRelated` reads them
+   * earlier. The shape is the one of the response; in an action, the shape of `retrieve`. `operation` selects another
+   * shape.
    *
    * @example
    * override represent(product: Product) {
@@ -350,8 +360,9 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Chooses the read shape of a response: the name of one of the option `read`. Undefined chooses the shape of the operation. It is called
-   * once for each request, after the permissions. An unknown name gives 500. Default: undefined.
+   * Chooses the read shape of a response, by its name in the option `read`. Return undefined for the shape of the
+   * operation. The library calls it once for each request, after the permissions. An unknown name gives 500. Default:
+   * undefined.
    *
    * @example
    * class ProductViewSet extends ModelViewSet(Product, {
@@ -367,8 +378,9 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Chooses the write shape of a body: the name of one of the option `write`. Undefined chooses the shape of the operation. It is called
-   * once for each request, after the permissions and before the body is read. An unknown name gives 500. Default: undefined.
+   * Chooses the write shape of a body, by its name in the option `write`. Return undefined for the shape of the
+   * operation. The library calls it once for each request, after the permissions and before it reads the body. An
+   * unknown name gives 500. Default: undefined.
    *
    * @example
    * class ProductViewSet extends ModelViewSet(Product, {
@@ -385,8 +397,8 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Tells how each operation writes: by one statement, or through the unit of work, and why. Works once a router has registered the view.
-   * The log has the same at debug level when the application starts.
+   * Explains how each operation writes: by one statement, or through the unit of work, and why. Works once a router has
+   * registered the view. The same is logged at debug level when the application starts.
    *
    * @example
    * view.explain().create;   // { oneStatement: false, reasons: ['BookViewSet overrides performCreate'] }
@@ -430,7 +442,7 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * GET on the summary of the collection, of the records that a list would have.
+   * Handles GET on the summary of the collection, over the records that a list would return.
    * @internal
    */
   async [SUMMARIZE](request: FastifyRequest): Promise<object> {
@@ -446,7 +458,7 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * POST on the restoring of a deleted record.
+   * Handles POST on the route that restores a deleted record.
    * @internal
    */
   [RESTORE](request: FastifyRequest): Promise<object> {
@@ -454,7 +466,7 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * POST on the values of an entry of the history, which are written as a PATCH writes them.
+   * Handles POST on the route that reverts a record to an entry of its history. The values are written like a PATCH.
    * @internal
    */
   async [REVERT](request: FastifyRequest, reply: FastifyReply, entry: string): Promise<object> {
@@ -486,12 +498,18 @@ export abstract class ModelViewSetBase<
     return this.#parts.resource;
   }
 
-  /** Keeps, of the records of a list, those that the filters keep. An override may have started anew. */
+  /**
+   * Applies the filters, and intersects the result with the visible records: an override may have started from all
+   * records.
+   */
   #filtered(request: FastifyRequest, visible: QuerySet<Entity>): Awaitable<QuerySet<Entity>> {
     return whenReady(this.filterQueryset(request, visible), (kept) => narrowTo(visible, kept));
   }
 
-  /** Asks the permissions of an update, which may go by the operation. Throws the error by which they refuse a request for another one. */
+  /**
+   * Checks that the sender may update the record, because permissions may depend on the operation. Throws the error of
+   * the permission that refuses.
+   */
   async #admitUpdate(request: FastifyRequest): Promise<void> {
     const { plannedRoutes } = request.server.viewset;
     const route = plannedRoutes.find(
@@ -506,11 +524,11 @@ export abstract class ModelViewSetBase<
     await this.getObject(asked);
   }
 
-  /** Sends the list as it changes. */
+  /** Sends the list as a stream of its changes. */
   #stream(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { send } = this.#resource.livePlugin!;
     if (request.reader.isInTransaction()) {
-      // What hooks have said to the database holds in that transaction alone, such as the user of row-level security.
+      // The stream would lose settings of the transaction, such as the user of row-level security.
       throw new ImproperlyConfigured(
         `${this.name}: a live list outlasts the transaction that a hook has begun for its request, so it cannot be sent`,
       );
@@ -521,7 +539,7 @@ export abstract class ModelViewSetBase<
     return send(request, reply, { entity, ask: () => within(() => this.#askAgain(request, reply)) });
   }
 
-  /** Asks for the list as for a new request of the same sender. */
+  /** Evaluates the list again, like a new request of the same sender. */
   async #askAgain(first: FastifyRequest, reply: FastifyReply): Promise<ListQuestion> {
     const { nesting, answers, permissions, listForm: form } = this.#resource;
     const request = requestAgain(first);

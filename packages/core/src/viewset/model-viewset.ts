@@ -30,7 +30,10 @@ import {
 import type { AlternativeName, ShapesOf } from './request/named-shapes.ts';
 import { type Operation, OPERATIONS, type UpdateMethod, type WriteOperation } from './request/operation.ts';
 
-/** The options that decide the types of hooks. The others stay out of the name of the base class, which messages and hovers show. */
+/**
+ * The options that decide the types of hooks. Only these are part of the base class's name, which messages and hovers
+ * show.
+ */
 type ShapeOption = 'read' | 'write' | 'extra';
 
 /** The types of a view's hooks, looked up in the options by key. */
@@ -43,29 +46,29 @@ export interface TypesOf<Options> extends ViewTypes {
   readonly writeShapeName: AlternativeName<Option<Options, 'write'>>;
 }
 
-/** The record that an operation answers with: of its own shape, or of one that `readShapeFor` may choose. */
+/** The record that an operation returns: in its own shape, or in one that `readShapeFor` may choose. */
 type RecordOf<Read, Name extends AnsweringOperation> =
   ShapesOf<Read, Name> extends infer Shape ? (OutputOf<Shape> extends infer Sent extends object ? Sent : never) : never;
 
-/** The declarations of a view that decide the requests and answers of a client, looked up in the options by key. */
+/** The options of a view that decide the requests and responses of a client, looked up by key. */
 export interface DeclaredView<Entity, Options> {
   readonly outputs: TypesOf<Options>['answers'];
   /** The fields that `expand` adds. */
   readonly expandable: ReadOutput<Entity, never, Or<Option<Options, 'expand'>, Record<never, never>>>;
-  /** True if clients leave fields out by `fields`. */
+  /** True if clients can select fields with `fields`. */
   readonly fields: Or<Option<Options, 'fields'>, 'expand' extends keyof Options ? true : false>;
   readonly operations: OperationOf<Options>;
-  /** True if the record follows from the request, so that calls name none. */
+  /** True if the request alone determines the record, so that calls pass no key. */
   readonly singleton: 'singleton' extends keyof Options ? true : false;
   /** The methods of `update`. */
   readonly updateMethods: Or<ItemOf<Option<Options, 'updateMethods'>>, UpdateMethod>;
-  /** The members in which records stand. */
+  /** The envelope of the records. */
   readonly envelope: Option<Options, 'envelope'>;
   readonly input: WithExtra<SentBody<InputOf<Option<Options, 'write'>>>, Option<Options, 'extra'>>;
   readonly update: WithExtra<SentBody<UpdateInputOf<Option<Options, 'write'>>>, Option<Options, 'extra'>>;
-  /** The operations that can be done to several records at once. */
+  /** The operations that accept several records at once. */
   readonly bulk: BulkOf<Option<Options, 'bulk'>>;
-  /** The part of a record that names it among several. */
+  /** The key of a record in bulk requests. */
   readonly key: NamedBy<Entity, Or<Option<Options, 'lookupField'>, PrimaryKeyName<Entity>>>;
   readonly search: SearchOf<Option<Options, 'searchFields'>>;
   readonly filterFields: Or<Option<Options, 'filterFields'>, Record<never, never>>;
@@ -86,7 +89,7 @@ export interface DeclaredView<Entity, Options> {
 /** The value of an option, or a default if the view does not have the option. */
 type Or<Value, Default> = [Value] extends [never] ? Default : Value;
 
-/** The fields of a search; of one that is no list of fields, their names are not known. */
+/** The fields of a search. For a search that is not a list of fields, any string. */
 type SearchOf<Search> = Search extends readonly (infer Field)[] ? Field : Search extends object ? string : never;
 
 type BulkOf<Bulk> = Bulk extends number ? WriteOperation : keyof Bulk;
@@ -101,7 +104,7 @@ type FilterValues<Entity, Filters> = {
     : ValueOf<Filters[Parameter]>;
 };
 
-/** The value of a filter by what related records tell. */
+/** The value of a filter by related records. */
 type ValueOf<Filter> =
   Filter extends RelatedValue<never, infer Value>
     ? Value
@@ -109,7 +112,7 @@ type ValueOf<Filter> =
       ? Operands<Value>[OperandOf<Named>]
       : never;
 
-/** Fits no view class whose `represent` adds fields that its read shape does not declare: they would not be sent. */
+/** Rejects a view class whose `represent` adds fields that its read shape does not declare: they would not be sent. */
 export type SendsAll<View> = View extends {
   new (): { represent(entity: never): infer Sent };
   readonly '~declared'?: { readonly outputs: infer Outputs; readonly expandable: infer Added };
@@ -134,14 +137,15 @@ export interface ModelViewSetClass<Entity extends object, Options> {
 }
 
 /**
- * The type of the parameter `options`. The compiler infers `Options` from the first branch, and checks the argument against the second one. So a
- * wrong option is an error at its own place, with a short message, and the view keeps the types of its other options.
+ * The type of the parameter `options`. The compiler infers `Options` from the first branch, and checks the argument
+ * against the second one. A wrong option is then an error at that option, with a short message. The view keeps the
+ * types of its other options.
  */
 type CheckedOptions<Entity extends object, Options> = unknown extends Options
   ? { readonly [Name in keyof Options]: Options[Name] }
   : ModelViewSetOptions<Entity> & NoInfer<DependentOptions<Entity, Options>>;
 
-/** A type that nothing is inferred from. Messages of the compiler show the type itself, where they would show `NoInfer<Book>`. */
+/** A type that nothing is inferred from. Unlike `NoInfer<Book>`, compiler messages show it as `Book`. */
 type Given<Type extends object> = [Type][Type extends unknown ? 0 : never];
 
 /**
@@ -196,7 +200,7 @@ function checkOperations(owner: string, operations: readonly Operation[] | undef
   }
 }
 
-/** @throws ImproperlyConfigured for options that are about several records, or about the key of one */
+/** @throws ImproperlyConfigured for options that need several records, or the key of a record */
 function checkSingleton(owner: string, { operations, lookupField, bulk }: AnyModelOptions): void {
   const problem = operations?.includes('list')
     ? 'operation "list"'

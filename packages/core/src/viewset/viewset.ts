@@ -42,11 +42,11 @@ export abstract class ViewSet implements PermissionView {
 
   /** True: the view's routes need no token. Default: true if AllowAny is the only class of `permissionClasses`. */
   allowAnonymous: boolean | undefined = undefined;
-  /** How the view's POST and PATCH routes take `Idempotency-Key`. Default: as the plugin's `idempotency` says. */
+  /** Sets how the view's POST and PATCH routes use `Idempotency-Key`. Default: the plugin's `idempotency`. */
   idempotency: IdempotencyMode | undefined = undefined;
   /**
-   * Says if the view's operations may be parts of a batch (`@viewset/batch`). Actions say so by their own option. Default: the operations that
-   * the library handles may, and those that the view handles itself may not.
+   * True: the view's operations may be parts of a batch (`@viewset/batch`). Actions have their own option. Default:
+   * operations that the library handles may, operations that the view handles itself may not.
    */
   batchable: boolean | undefined = undefined;
   /** The texts about the view in documents. */
@@ -69,12 +69,12 @@ export abstract class ViewSet implements PermissionView {
   update?(request: FastifyRequest, reply: FastifyReply): unknown;
   destroy?(request: FastifyRequest, reply: FastifyReply): unknown;
 
-  /** The name for errors and logs: that of the class. */
+  /** The name of the class, for errors and logs. */
   get name(): string {
     return this.constructor.name;
   }
 
-  /** Returns the operation or action that a request asks for: `list`, `retrieve`, `featured`, … */
+  /** Returns the name of the request's operation or action: `list`, `retrieve`, `featured`, … */
   getAction(request: FastifyRequest): string {
     return request.routeOptions.config.viewset?.action ?? '';
   }
@@ -87,7 +87,7 @@ export abstract class ViewSet implements PermissionView {
     return true;
   }
 
-  /** The view's entity; undefined if the view has none. */
+  /** The metadata of the view's entity; undefined if it has none. */
   get meta(): EntityMetadata | undefined {
     return undefined;
   }
@@ -116,7 +116,7 @@ function responseOf(operation: Operation, schema: TSchema | undefined): Operatio
   return schema === undefined ? {} : { response: { [operation === 'create' ? 201 : 200]: schema } };
 }
 
-/** Tells if a view counts requests by a hook of its own. */
+/** Reports whether a view overrides `throttleRate`. */
 export function hasThrottleRate(view: ViewSet): boolean {
   return view.throttleRate !== ViewSet.prototype.throttleRate;
 }

@@ -18,12 +18,12 @@ export interface AnyManyOptions {
 
 /** A field of a read shape with the records of a to-many relation, or a value of each. Made by `many()`. */
 export class Many<Entity, Child, Item, From extends string | undefined> {
-  /** The shape of each record, or the path to the value of each, which begins with the relation. */
+  /** The shape of each record, or the path to its value, which begins with the relation. */
   readonly source: ShownShape | string;
   readonly orderBy: readonly string[];
   readonly limit: number | undefined;
   readonly from: string | undefined;
-  /** Only for the types, like those that follow. */
+  /** Only for the types, like the next members. */
   declare readonly entity?: (entity: Entity) => void;
   declare readonly child?: (child: Child) => Child;
   declare readonly item?: Item;

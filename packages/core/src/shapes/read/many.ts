@@ -15,7 +15,7 @@ export interface ManyOptions<Child> {
    * primary key is always the last key. Default: the primary key.
    */
   readonly orderBy?: OrderName<Child> | readonly OrderName<Child>[];
-  /** The most related records to show of one record: the first in their order. Default: all of them. */
+  /** The most related records to show for one record: the first in their order. Default: all of them. */
   readonly limit?: number;
 }
 
@@ -25,12 +25,14 @@ export interface ManyFromOptions<Child, From> extends ManyOptions<Child> {
   readonly from?: From;
 }
 
-/** A path through a relation to many to a column of each related record. */
+/** A path through a to-many relation to a column of each related record. */
 export type ManyPath<Entity> = {
   [Name in ToManyName<Entity>]: Name | `${Name}.${PathOf<Related<Entity, Name>, '.', 2, 'shown'>}`;
 }[ToManyName<Entity>];
 
-/** The relation that a path begins with; undefined of a shape, whose relation is the field's name or the option `from`. */
+/**
+ * The relation at the start of a path. Undefined for a shape, whose relation is the field's name or the option `from`.
+ */
 type RelationOf<Entity, Source, From> = Source extends string
   ? Extract<Source extends `${infer Head}.${string}` ? Head : Source, ToManyName<Entity>>
   : [From] extends [never]
@@ -40,17 +42,17 @@ type RelationOf<Entity, Source, From> = Source extends string
 /** A read shape of any entity. */
 type Shape = Pick<ReadShape<object, object>, 'schema' | 'fields'>;
 
-/** The related records. */
+/** The entity of the related records. */
 type ChildOf<Entity, Source> =
   Source extends ReadShape<infer Child, infer _Output>
     ? Child
     : Related<Entity, RelationOf<Entity, Source, never> & keyof Entity>;
 
-/** What each related record is in the answer. */
+/** The value of each related record in the response. */
 type ItemOf<Entity, Source> =
   Source extends ReadShape<infer _Child, infer Output> ? Output : ManyValue<Entity, Source & string>;
 
-/** The JSON value that each related record has at the end of a path: its primary key if the path names nothing else. */
+/** The JSON value of each related record at the end of a path. If the path names only the relation, its primary key. */
 type ManyValue<Entity, Path extends string> = Path extends keyof Entity
   ? ToWire<Unbranded<Primary<Related<Entity, Path>>>>
   : Path extends `${infer Head}.${infer Rest}`
@@ -60,15 +62,15 @@ type ManyValue<Entity, Path extends string> = Path extends keyof Entity
     : never;
 
 /**
- * Makes a field of a read shape with an array of the records of a to-many relation. A shape makes objects, a path makes one value of each
- * record. The array is empty if there are none.
+ * Makes a field of a read shape with an array of the records of a to-many relation. A shape makes objects, a path makes
+ * one value of each record. The array is empty if there are no records.
  *
- * Related records take one further statement for each relation and level, however many records a response has. The active MikroORM filters
- * of the related entity hide its records here too. Without `limit` all related records are sent. If there may be very many, set `limit`, or
- * give them a list of their own.
+ * Related records take one more statement for each relation and level, however many records a response has. The active
+ * MikroORM filters of the related entity hide its records here too. Without `limit` all related records are sent. If
+ * there may be very many, set `limit`, or make a separate list for them.
  *
- * Throws ImproperlyConfigured for an unknown or wrong option. `readShape` and the registration of the view throw it for an unknown relation
- * or order.
+ * Throws ImproperlyConfigured for an unknown or wrong option. `readShape` and the registration of the view throw it for
+ * an unknown relation or order.
  *
  * @example
  * readShape(Author, ['id', 'name'], { books: many(readShape(Book, ['id', 'title']), { orderBy: 'title', limit: 50 }) });

@@ -31,11 +31,11 @@ type Convert = (value: never) => unknown;
 type Read<Output> = (values: readonly unknown[], children?: Children, request?: object) => Output;
 
 /**
- * Compiles the reading of records, of rows and of entities by the same object literal, so that they cannot differ. It is
- * generated as source text, as TypeBox's and the serializer's are: a list spends most of its own time here, and a literal is
- * the fastest way to make an object.
+ * Compiles the function that reads records from rows and from entities. Both use the same object literal, so their
+ * results cannot differ. The code is generated as source text, like TypeBox's validators and the serializers. A list
+ * spends most of its time in this code, and a literal is the fastest way to make an object.
  *
- * @param shown the fields of each record, or the one value that is shown of it
+ * @param shown the fields of each record, or the single value to show of it
  */
 export function compileProjection<Output>(
   meta: EntityMetadata,
@@ -86,13 +86,13 @@ function bindToRequest(related: RelatedProjection, request: object): RelatedProj
   return { ...related, projection: related.projection.forRequest?.(request) ?? related.projection };
 }
 
-/** The columns that a record takes, each once, and what is done with their values. */
+/** The columns that a record needs, without duplicates, and how their values are converted. */
 class Plan {
   readonly paths: FieldPath[] = [];
   readonly related: RelatedProjection[] = [];
   readonly writers: (Convert | undefined)[] = [];
   readonly computes: ((record: never, request: object | undefined) => unknown)[] = [];
-  /** True if a computed field asks for the request. */
+  /** True if a computed field needs the request. */
   takesRequest = false;
   readonly #meta: EntityMetadata;
   readonly #platform: Platform;
@@ -103,13 +103,13 @@ class Plan {
     this.#platform = platform;
   }
 
-  /** Makes the source of the object that a record becomes. `prefix` is the way to its `place`, `role.`. */
+  /** Makes the source of a record's object. `prefix` is the path to its `place`, `role.`. */
   literal(fields: readonly ReadField[], place: EntityMetadata, prefix: string): string {
     const entries = fields.map((field) => `${JSON.stringify(field.name)}: ${this.expression(field, place, prefix)}`);
     return `{ ${entries.join(', ')} }`;
   }
 
-  /** Makes the source of the value of a field. */
+  /** Makes the source of a field's value. */
   expression(field: ReadField, place: EntityMetadata, prefix: string): string {
     const { path, schema, fields, computed, told, many = arrayOf(place, field) } = field;
     if (told !== undefined) return `v${this.paths.push(told.pathFrom(this.#meta, prefix)) - 1}`;
@@ -130,7 +130,7 @@ class Plan {
       return `compute[${index - 1}]({ ${inputs.join(', ')} }, request)`;
     }
     const object = fields && this.#objectAt(place, path, prefix);
-    // An object may also be what a JSON column holds.
+    // A JSON column may also hold an object.
     if (object === undefined) return this.#column(field, place, prefix);
     const name = prefix + path;
     checkNullable(this.#meta.className, { name, nullable: object.nullable }, schema);
@@ -139,7 +139,7 @@ class Plan {
     return areNull.length === 0 ? literal : `${areNull.join(' && ')} ? null : ${literal}`;
   }
 
-  /** Finds the related record or embeddable that a path leads to, and the columns that are all NULL if it is missing. */
+  /** Finds the related record or embeddable at a path, and the columns that are all NULL if it is missing. */
   #objectAt(
     place: EntityMetadata,
     path: string,
@@ -159,7 +159,8 @@ class Plan {
   #column({ path, schema, known, fields, byHand = false }: ReadField, place: EntityMetadata, prefix: string): string {
     const name = prefix + path;
     const { className } = this.#meta;
-    // Inside a related record its own fields count: that the record may be missing is said of the record.
+    // Inside a related record, use the nullability of its own field. The record's own schema says that the record may
+    // be missing.
     const field = { ...shapeField(place, path), name };
     if (field.property.hidden === true) throw declaredHidden(this.#meta, name);
     checkParts(this.#meta, field.property, fields, name);
@@ -176,7 +177,7 @@ class Plan {
     const judge = isJudged ? knownPart(`${place.className}.${path}`, schema) : known;
     if (judge === undefined) return written;
     const shown = `compute[${this.computes.push(judge) - 1}](${written})`;
-    // A column that is never NULL may still hold the null of JSON, of which its schema has to know.
+    // A column that is never NULL may still hold JSON null, which its schema must allow.
     return field.nullable ? `${value} === null ? null : ${shown}` : shown;
   }
 
@@ -200,7 +201,7 @@ class Plan {
     return `children[${index - 1}]`;
   }
 
-  /** A link to a file is made of what its record keeps of it, and of the keys that name the record in the link's path. */
+  /** Makes a file's link from the stored file and from the keys that identify the record in the link's path. */
   #link({ name, property }: ShapeField, place: EntityMetadata): string {
     const { keys, pathOf } = fileRouteOf(place.className, property);
     const owner = name.slice(0, -property.name.length);
@@ -228,7 +229,7 @@ class Plan {
   }
 }
 
-/** Reads the schema that was written by hand for a relation to many: an array of objects, or of primary keys. */
+/** Reads a hand-written schema of a to-many relation: an array of objects, or of primary keys. */
 function arrayOf(place: EntityMetadata, { path, schema, computed, told }: ReadField): ManyField | undefined {
   const property = place.properties[path as never] as EntityProperty | undefined;
   if (computed !== undefined || told !== undefined || property === undefined || !isToMany(property)) return undefined;
@@ -245,7 +246,7 @@ function arrayOf(place: EntityMetadata, { path, schema, computed, told }: ReadFi
   return { shown, orderBy: [], limit: undefined };
 }
 
-/** @throws ImproperlyConfigured if a shape names a part of an embeddable, which a column holds as JSON, that is declared hidden */
+/** @throws ImproperlyConfigured if a shape names a hidden part of an embeddable in a JSON column */
 function checkParts(
   meta: EntityMetadata,
   property: EntityProperty,
@@ -266,14 +267,14 @@ function declaredHidden({ className }: EntityMetadata, name: string): Improperly
   return new ImproperlyConfigured(`${className}: "${name}" is declared hidden, so no read shape may show it`);
 }
 
-/** Lists an embeddable's columns: `city`, or `geo.latitude` of an embeddable inside it. */
+/** Lists an embeddable's columns: `city`, or `geo.latitude` for a nested embeddable. */
 function columnsOf({ embeddedProps }: EntityProperty): string[] {
   return Object.entries<EntityProperty>(embeddedProps).flatMap(([name, property]) =>
     isInlineEmbeddable(property) ? columnsOf(property).map((inner) => `${name}.${inner}`) : [name],
   );
 }
 
-/** Makes the function that takes the values of the columns, each read by its reader if there is one, and answers with the record. */
+/** Makes the function that converts the values of columns, with a reader if there is one, and returns the record. */
 function generate<Output>(
   literal: string,
   { paths, writers, computes }: Plan,
@@ -285,7 +286,7 @@ function generate<Output>(
     return `const v${index} = ${read};`;
   });
   const code = `'use strict'; return (values, children, request) => { ${variables.join(' ')} return ${literal}; };`;
-  // The text holds indexes and the names of fields as JSON strings, nothing that a request could reach.
+  // The text contains only indexes, and names of fields as JSON strings. Nothing in it comes from a request.
   // oxlint-disable-next-line typescript/no-implied-eval
   const make = new Function('read', 'write', 'compute', code) as (...parts: readonly unknown[]) => Read<Output>;
   return make(readers, writers, computes);

@@ -10,34 +10,37 @@ import { type ObjectSchema, objectIn } from '../schema-object.ts';
 import type { ReadValue } from '../wire-value.ts';
 import type { RelatedValue } from './related-value.ts';
 
-/** One field of an answer: a column, an object of a related record or of an embeddable, a value that related records tell, or a computed one. */
+/**
+ * One field of a response: a column, an object of a related record or embeddable, a value computed from related
+ * records, or a computed field.
+ */
 export interface ReadField {
   readonly name: string;
   readonly schema: TSchema;
-  /** The way to the column or the object: `name`, or a path through to-one relations, `role.name`. */
+  /** The path to the column or object: `name`, or through to-one relations, `role.name`. */
   readonly path: string;
   /** The fields of an object. */
   readonly fields?: readonly ReadField[];
   readonly computed?: Computed<unknown>;
-  /** The value that related records tell. */
+  /** The value computed from related records. */
   readonly told?: RelatedValue<unknown, unknown>;
-  /** What is shown of the column's value, if its schema was declared beside it. */
+  /** The visible part of the column's value, if the application declared a schema for it. */
   readonly known?: KnownPart;
-  /** True of a schema written by hand, in which a column of JSON has a schema of its values. */
+  /** True for a schema written by hand, in which a JSON column has a schema of its values. */
   readonly byHand?: boolean;
-  /** The records of a relation to many, which `path` names. */
+  /** The records of the to-many relation in `path`. */
   readonly many?: ManyField;
 }
 
-/** The array of a relation to many. */
+/** The array of a to-many relation. */
 export interface ManyField {
-  /** The fields of each related record, or the one value that is shown of it. */
+  /** The fields of each related record, or the single value to show of it. */
   readonly shown: readonly ReadField[] | ReadField;
   readonly orderBy: readonly string[];
   readonly limit: number | undefined;
 }
 
-/** Lists the fields of a schema written by hand: columns, and objects in the place of relations. */
+/** Lists the fields of a hand-written schema: columns, and objects for relations. */
 export function readFieldsOf(schema: ObjectSchema): ReadField[] {
   return Object.entries<TSchema>(schema.properties).map(([name, child]) => {
     if (isUnsafeName(name)) throw new ImproperlyConfigured(`"${name}" cannot be the name of a field of a read shape`);
@@ -49,14 +52,14 @@ export function readFieldsOf(schema: ObjectSchema): ReadField[] {
 /** A field of a read shape that a function computes from other fields. */
 export interface Computed<Entity, Path extends string = string, Schema extends TSchema = TSchema> {
   readonly schema: Schema;
-  /** The fields that the function gets. */
+  /** The fields that the function receives. */
   readonly paths: readonly Path[];
   readonly compute: (record: never, request: FastifyRequest) => unknown;
   /** Only for the types. */
   readonly entity?: (entity: Entity) => void;
 }
 
-/** The named fields of a record, under their paths, as the entity holds them: a Date is a Date. */
+/** The named fields of a record, by path, with the entity's values: a Date is a Date. */
 export type ComputedRecord<Entity, Path extends string> = { readonly [Name in Path]: ReadValue<Entity, Name> };
 
 /**
@@ -84,7 +87,7 @@ export function computed<Entity, const Path extends PathOf<Entity, '.'>, Schema 
   return { schema, paths, compute };
 }
 
-/** Tells if the function of a computed field declares a parameter for the request. */
+/** Reports whether the function of a computed field declares a parameter for the request. */
 export function takesRequest({ compute }: Computed<unknown>): boolean {
   return compute.length > 1;
 }

@@ -22,12 +22,12 @@ import { readSchema } from '../wire-format.ts';
 import type { Flat, NullOf, PropertyValue, ToWire, WireValue } from '../wire-value.ts';
 
 /**
- * Describes what responses show of a record: the schema, and the columns that it needs. Made by `readShape`, or from a hand-written schema
- * by `toReadShape`.
+ * Describes how responses show a record: the schema, and the columns that it needs. Made by `readShape`, or from a
+ * hand-written schema by `toReadShape`.
  */
 export class ReadShape<Entity extends object, Output extends object> {
   readonly entity: EntityName<Entity>;
-  /** The schema by which Fastify serializes. */
+  /** The schema that Fastify serializes with. */
   readonly schema: ReadSchema<Output>;
   /** Only for the types. */
   declare readonly output?: Output;
@@ -100,9 +100,9 @@ export class ReadShape<Entity extends object, Output extends object> {
   }
 
   /**
-   * Compiles how records are read. Made once for each view, when it is registered.
+   * Compiles how records are read. Called once for each view, at registration.
    *
-   * @throws ImproperlyConfigured if the schema and the columns do not fit each other
+   * @throws ImproperlyConfigured if the schema does not fit the columns
    */
   bind(meta: EntityMetadata, platform: Platform): ShapeProjection<Output> {
     return compileProjection<Output>(meta, platform, this.fields);
@@ -117,20 +117,23 @@ type ShownPath<Entity, Hops extends number = 3> = PathOf<Entity, '.', Hops, 'sho
 /** The schema of the objects that a read shape sends. */
 export type ReadSchema<Output> = TObject<{ [Name in keyof Output & string]: TUnsafe<Output[Name]> }>;
 
-/** What a field of a read shape may come from that is not the property of its own name. */
+/** The sources of a field that is not the property of the same name. */
 export type ExtraSource<Entity> =
   | ShownPath<Entity>
   | Computed<Entity, PathOf<Entity, '.'>>
   | RelatedValue<Entity, boolean | number>
   | { [From in ToManyName<Entity>]: Many<Entity, Related<Entity, From>, unknown, From> }[ToManyName<Entity>];
 
-/** The same, of a field with the name of a column: a schema of its values too. */
+/** The sources of a field with the name of a column: also a schema of its values. */
 type ColumnSource<Entity, Name extends keyof Entity> = ExtraSource<Entity> | ColumnSchema<PropertyValue<Entity, Name>>;
 
-/** The same, of a field with the name of an object: a shape of it too. Messages of the compiler name the entity that it is of. */
+/**
+ * The sources of a field with the name of an object: also a shape of the object. Compiler messages name the shape's
+ * entity.
+ */
 type ObjectSource<Nested, Entity> = ExtraSource<Entity> | NestedShapeOf<Nested>;
 
-/** The same, of a field with the name of a relation to many. */
+/** The sources of a field with the name of a to-many relation. */
 type ToManySource<Nested, Entity> = ExtraSource<Entity> | Many<Entity, Nested, unknown, undefined>;
 
 /** The fields of a read shape that are not properties under their own name. */
@@ -151,7 +154,7 @@ export type ExtraFields<Entity, Names extends PropertyKey> = {
 
 type NestedShapeOf<Entity> = Entity extends object ? ReadShape<Entity, object> : never;
 
-/** A schema which, if it names a type of JSON, names one that the value has in an answer; no other source of a field. */
+/** A schema without a JSON type, or with a JSON type of the value. Other sources of a field do not match. */
 type ColumnSchema<Value> = Value extends StoredFile
   ? never
   : TSchema &
@@ -163,7 +166,7 @@ type ColumnSchema<Value> = Value extends StoredFile
         readonly tells?: never;
       };
 
-/** The types of JSON that a value may have; any for objects, which an application's own type may write as anything. */
+/** The JSON types of a value. For objects any, because an application's type may write them as anything. */
 type JsonTypeOf<Value> = 0 extends 1 & Value
   ? string
   : Value extends string
@@ -174,7 +177,7 @@ type JsonTypeOf<Value> = 0 extends 1 & Value
         ? 'boolean'
         : string;
 
-/** The object of a shape that another one extends. */
+/** The output of a shape that another shape extends. */
 export type Extended<Output, Added> = Flat<Omit<Output, keyof Added> & Added>;
 
 /** The object that a read shape sends. */
@@ -186,7 +189,7 @@ export type ReadOutput<Entity, Names extends string, Extra> = Flat<
 
 type ExtraOutput<Entity, Name, Source> =
   Source extends Computed<never, string, infer Schema>
-    ? // Nothing is inferred from the value of a schema: the compiler would unfold all that a schema can be.
+    ? // Infer nothing from the value of a schema: the compiler would expand every possible schema.
       NoInfer<Static<Schema>>
     : Source extends string
       ? WireValue<Entity, Source>
@@ -202,7 +205,7 @@ type ExtraOutput<Entity, Name, Source> =
                     : never)
               | NullAt<Entity, Name>;
 
-/** null for a property that may be missing, as one may of whose values the entity says nothing. */
+/** null for a property that may be missing, and for values that the entity does not describe. */
 type NullAt<Entity, Name> = Name extends keyof Entity
   ? unknown extends Entity[Name]
     ? null
@@ -257,9 +260,9 @@ export function readShape<
 }
 
 /**
- * A read shape of a schema written by hand: each property is the entity's property of that name, and a Type.Object in
- * the place of a to-one relation is a shape of the related record. A read shape is given back as it is. Whether the
- * schema fits the columns (a column that may be null needs a schema that says so) is checked when it is bound.
+ * Makes a read shape from a hand-written schema. Each property is the entity's property of the same name. A Type.Object
+ * for a to-one relation is a shape of the related record. A read shape is returned unchanged. `bind` checks whether the
+ * schema fits the columns: a nullable column needs a schema that allows null.
  *
  * @example
  * toReadShape(Account, Type.Object({ id: Type.Integer(), role: Type.Union([Type.Object({ name: Type.String() }), Type.Null()]) }));
@@ -280,7 +283,9 @@ export function toReadShape<Entity extends object>(
   return new ReadShape(entity, shape as TObject, readFieldsOf(shape));
 }
 
-/** Lists the names under which a shape shows a property as it is: neither a function of it, nor a part of another record. */
+/**
+ * Lists the names under which a shape shows a property unchanged: not computed, and not as a part of another record.
+ */
 export function namesShowing(
   { fields }: Pick<ReadShape<object, object>, 'fields'>,
   property: string,
@@ -291,7 +296,7 @@ export function namesShowing(
   return shown.map(({ name }) => name);
 }
 
-/** Makes a read shape of fields that others have already. */
+/** Makes a read shape from existing fields. */
 export function shapeOf(entity: EntityName<object>, fields: readonly ReadField[]): ReadShape<object, object> {
   return new ReadShape(entity, objectOf(fields), fields);
 }
@@ -321,13 +326,13 @@ function fieldOf(meta: EntityMetadata, name: string, source: unknown): ReadField
   );
 }
 
-/** Tells if a property is one column with a value of its own, whose JSON a schema can describe. */
+/** Reports whether a property is one column with its own value, whose JSON a schema can describe. */
 function holdsValue(property: EntityProperty): boolean {
   return !isReference(property) && !isInlineEmbeddable(property) && !isFile(property);
 }
 
 function columnField(meta: EntityMetadata, name: string, given: TSchema): ReadField {
-  // The column is there in every answer, whether or not a body may leave it out.
+  // Every response contains the column, even if a body may leave it out.
   const schema = without(given, '~optional');
   return {
     name,
@@ -354,7 +359,7 @@ function toldField(meta: EntityMetadata, name: string, told: RelatedValue<unknow
 
 type AnyMany = Pick<Many<never, never, unknown, string>, 'source' | 'from' | 'orderBy' | 'limit'>;
 
-/** The way in which each record of a relation to many is shown. */
+/** How each record of a to-many relation is shown. */
 interface ShownItem {
   readonly schema: TSchema;
   readonly shown: ManyField['shown'];

@@ -8,7 +8,7 @@ import { fitting, type ResolvedLookup } from '../../language/resolve-lookup.ts';
 import { isPlainRecord } from '../../json.ts';
 import { TEXT, wrongOption } from '../../options.ts';
 
-/** A path to a relation to many: `favoritedBy`, or `author.followers` through at most two relations to one. */
+/** A path to a to-many relation: `favoritedBy`, or `author.followers` through at most two to-one relations. */
 export type ToManyPath<Entity, Hops extends number = 2> =
   | ToManyName<Entity>
   | (Hops extends keyof Fewer
@@ -32,7 +32,7 @@ export type RelatedConditions<Target> =
   | Lookups<Target>
   | ((request: FastifyRequest) => Lookups<Target> | null | undefined);
 
-/** A value of a record that its related records decide. Made by `exists()` and `count()`. */
+/** A value computed from a record's related records. Made by `exists()` and `count()`. */
 export class RelatedValue<Entity, Value> {
   readonly tells: Telling;
   /** @internal */
@@ -56,14 +56,16 @@ export class RelatedValue<Entity, Value> {
 
   /**
    * @internal
-   * @param prefix leads from the entity to the one that has the way, with a dot at its end
+   * @param prefix the path to the entity with the relation, with a dot at its end
    */
   pathFrom(meta: EntityMetadata, prefix = ''): RelatedPath {
     return relatedPath(meta, prefix + this.way, this.tells, this.conditions);
   }
 }
 
-/** A filter by a value that related records tell: by being equal to it, or by another lookup, `[count('comments'), 'gte']`. */
+/**
+ * A filter by a value computed from related records: by equality, or by another lookup, `[count('comments'), 'gte']`.
+ */
 export type ValueLookup<Entity = never> =
   | RelatedValue<Entity, boolean | number>
   | readonly [value: RelatedValue<Entity, boolean>, lookup: LookupFor<boolean>]
@@ -72,7 +74,8 @@ export type ValueLookup<Entity = never> =
 /**
  * Resolves the filter by a value.
  *
- * @throws ImproperlyConfigured for what is no such filter, for a way that does not exist, and for a lookup that does not fit
+ * @throws ImproperlyConfigured for a malformed filter, for a path that does not exist, and for a lookup that does not
+ * fit
  */
 export function lookupOf(meta: EntityMetadata, declared: ValueLookup): ResolvedLookup {
   const [value, lookup = 'exact']: readonly [unknown, Lookup?] =
@@ -85,13 +88,14 @@ export function lookupOf(meta: EntityMetadata, declared: ValueLookup): ResolvedL
 }
 
 /**
- * Makes a boolean of a read shape: true if a related record meets the conditions. The statement that reads the record reads it too. The
- * active MikroORM filters of the related entity hide its records here too.
+ * Makes a boolean of a read shape: true if a related record meets the conditions. The statement that reads the record
+ * also reads this value. The active MikroORM filters of the related entity hide its records here too.
  *
- * If the conditions depend on the request, for example on its user, give a function. If it returns undefined or null, no record matches and
- * the field is false. You can also use the value in a view's `filterFields` and `orderingFields`.
+ * If the conditions depend on the request, for example on its user, pass a function. If it returns undefined or null,
+ * no record matches and the field is false. You can also use the value in a view's `filterFields` and `orderingFields`.
  *
- * Throws ImproperlyConfigured for wrong arguments. `readShape` and the registration of the view throw it for an unknown relation or lookup.
+ * Throws ImproperlyConfigured for wrong arguments. `readShape` and the registration of the view throw it for an unknown
+ * relation or lookup.
  *
  * @example
  * readShape(Author, ['id'], {
@@ -112,8 +116,9 @@ export function exists<Entity, const Path extends ToManyPath<Entity>>(
 }
 
 /**
- * Makes an integer of a read shape: the number of related records that meet the conditions, or of all without conditions. It is read,
- * filtered and ordered by like `exists()`. If a function of the request returns undefined or null, the number is 0.
+ * Makes an integer of a read shape: the number of related records that meet the conditions, or of all without
+ * conditions. It is read, filtered and ordered like `exists()`. If a function of the request returns undefined or null,
+ * the number is 0.
  *
  * Throws ImproperlyConfigured like `exists()`.
  *

@@ -4,12 +4,12 @@ import { isToOne, referredKey } from '../../fields/property.ts';
 import type { ReadField } from './read-field.ts';
 import type { ReadShape } from './read-shape.ts';
 
-/** Tells if a path leads to a field that every one of some read shapes shows, as it is stored. */
+/** Reports whether a path leads to a field that all of some read shapes show unchanged. */
 export type IsShown = (path: FieldPath) => boolean;
 
 /**
- * Returns the test for the fields of an entity that all of its read shapes show. A field that a function computes, or that related records tell, shows none of those that it
- * reads, and a relation to many with a limit does not show all of its records.
+ * Makes the test for fields that all read shapes of an entity show. Fields that are computed, also from related
+ * records, do not show the fields that they read. A to-many relation with a limit does not show all of its records.
  */
 export function shownByAll(meta: EntityMetadata, shapes: Iterable<Pick<ReadShape<object, object>, 'fields'>>): IsShown {
   const shown = [...shapes].map(({ fields }) => {
@@ -26,7 +26,7 @@ function pathsOf({ path, computed, told, many, fields }: ReadField): string[] {
   return parts.flatMap((part) => pathsOf(part)).map((part) => `${path}.${part}`);
 }
 
-/** Names the column that a path leads to. A relation stands for the key that it refers to. */
+/** Returns the name of a path's column. A relation reads as the key that it refers to. */
 function columnOf({ steps, property }: FieldPath): string {
   const names = [...steps, property].map(({ name }) => name);
   for (let last = property; isToOne(last);) {

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { isRecord } from '../../json.ts';
 
-/** The methods of a reply that change what its client gets. */
+/** The methods of a reply that change the response. */
 const CHANGES = [
   'header',
   'headers',
@@ -14,17 +14,17 @@ const CHANGES = [
   'redirect',
   'callNotFound',
   'hijack',
-  // Of `@fastify/cookie`, which keeps cookies beside the headers until the answer is sent.
+  // From `@fastify/cookie`, which keeps cookies apart from the headers until the response is sent.
   'cookie',
   'setCookie',
   'clearCookie',
 ] as const;
 
 /**
- * Returns the record that a handler answers with, returned or sent, of which the client gets nothing; undefined for an answer with
- * none, such as a redirection. What the application has decorated replies with works, and the headers that it sets are not sent.
+ * Returns the record that a handler returns or sends, without sending it to the client. Returns undefined for a
+ * response without a record, such as a redirection. Decorators of replies work, but their headers are not sent.
  *
- * @throws the error that the handler sends or returns, as if it was thrown
+ * @throws the error that the handler sends or returns, as if it were thrown
  */
 export async function answerOf(
   handle: (reply: FastifyReply) => Promise<unknown>,
@@ -37,9 +37,9 @@ export async function answerOf(
     content = payload;
     return silent;
   };
-  // What a handler or a decorator assigns stays on this object.
+  // Assignments by a handler or a decorator stay on this object.
   const silent = Object.create(reply, {
-    // A reply can be awaited, until it is sent; this one is never sent.
+    // `await reply` waits until the reply is sent, and this one is never sent.
     // oxlint-disable-next-line unicorn/no-thenable -- what hides a then is none
     then: { value: undefined },
     statusCode: { value: 200, writable: true },

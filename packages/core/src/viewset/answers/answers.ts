@@ -18,48 +18,49 @@ import type { Operation } from '../request/operation.ts';
 import { unreadRecord } from '../request/unread-records.ts';
 import type { Selections } from './selections.ts';
 
-/** The hooks of a view that decide its answers. */
+/** The hooks of a view that decide its responses. */
 export interface AnsweringView {
   readonly name: string;
   represent(entity: object, request?: FastifyRequest): object;
   readShapeFor(request: FastifyRequest, operation: AnsweringOperation): string | undefined;
 }
 
-/** The declarations of a view that decide its answers. */
+/** The declarations of a view that decide its responses. */
 interface AnswerDeclarations {
   readonly view: AnsweringView;
   readonly shapes: ReadonlyMap<string, ReadShape<object, object>>;
   readonly orm: MikroORM;
   readonly meta: EntityMetadata;
-  /** The column whose value names a record. */
+  /** The column that identifies a record. */
   readonly key: FieldPath;
   /** The operations of the view. */
   readonly operations: readonly Operation[];
   readonly customized: Customized;
-  /** Undefined if clients select nothing. */
+  /** Undefined if clients cannot select fields. */
   readonly selections: Selections | undefined;
 }
 
-/** The selections of one shape that are kept. A client may think of any number. */
+/** The cached selections of one shape. Clients can send any number. */
 const MAX_SELECTIONS = 100;
 
 /**
- * Decides what each request is answered with: records of the shape of its operation, or of the one that `readShapeFor`
+ * Decides how each request is answered: with records in the shape of its operation, or in a shape that `readShapeFor`
  * chooses. Every record that a view sends is read and serialized by one of these answers.
  */
 export class Answers {
   readonly #declarations: AnswerDeclarations;
   readonly #choice: ShapeChoice<AnsweringOperation, ReadShape<object, object>, Answer>;
-  /** True if every request is answered by one and the same answer. */
+  /** True if all requests have the same answer. */
   readonly isOne: boolean;
   /**
-   * The operation by whose form of a record its tag is made: `retrieve`, or `update` of a view that does not offer it. A form that no operation
-   * shows has none: a client could guess its fields.
+   * The operation whose answer determines a record's tag: `retrieve` if the view offers it or has only one answer, else
+   * `update`. Undefined if no operation shows that answer, because a client could then guess hidden fields from the
+   * tag.
    */
   readonly taggedBy: 'retrieve' | 'update' | undefined;
-  /** Those that clients have selected, by the text of the selection. */
+  /** The selected answers, by the text of the selection. */
   readonly #selected = new WeakMap<Answer, LruMap<string, Answer>>();
-  /** The answer that an override of `represent` makes a record for, while it runs. */
+  /** The answer of the running override of `represent`. */
   #representing: Answer | undefined;
 
   constructor(declarations: AnswerDeclarations) {
@@ -80,38 +81,38 @@ export class Answers {
     this.isOne = all.length === 1 && selections === undefined && !asksRequest;
   }
 
-  /** The answer of an operation that nothing in a request has changed. */
+  /** The default answer of an operation. */
   defaultFor(operation: AnsweringOperation): Answer {
     return this.#choice.usual[operation];
   }
 
-  /** The to-one relations that an entity needs loaded to be the answer to a request. */
+  /** The to-one relations that must be loaded to make the record of a request's answer. */
   populateFor(request: FastifyRequest): readonly string[] {
     const answers = Object.values(this.isOne ? this.#choice.usual : { ...this.#choice.usual, ...answersOf(request) });
     return [...new Set(answers.flatMap((answer) => answer?.projection.populate ?? []))];
   }
 
-  /** Lists the answers that requests for an operation may get, its own first. */
+  /** Lists the answers that requests for an operation may get, its default first. */
   choicesFor(operation: AnsweringOperation): readonly Answer[] {
     return this.#choice.choicesFor(operation);
   }
 
-  /** True if clients may add fields to answers. */
+  /** True if clients can add fields. */
   get canExpand(): boolean {
     return this.#declarations.selections?.canExpand === true;
   }
 
-  /** The query parameters by which clients select what an operation answers with. */
+  /** The query parameters that select fields of an operation's answer. */
   parametersOf(operation: AnsweringOperation): readonly ParameterDeclaration[] {
     return this.#declarations.selections?.parametersFor(this.choicesFor(operation).map(({ shape }) => shape)) ?? [];
   }
 
-  /** The schema of every record that requests may get by an answer, for documents. */
+  /** The schema of every record that an answer may send, for documents. */
   documentedSchema({ shape }: Answer): TObject {
     return this.#declarations.selections?.documented(shape) ?? shape.schema;
   }
 
-  /** Returns the answer of an operation to a request. */
+  /** Returns the answer for an operation of a request. */
   of(request: FastifyRequest, operation: AnsweringOperation): Answer {
     return this.isOne ? this.#choice.usual[operation] : bound(this.#decide(request, operation), request);
   }
@@ -121,14 +122,14 @@ export class Answers {
     return (answers[operation] ??= this.#choice.choose(request, operation));
   }
 
-  /** Returns the answer of the operation that a request asks for: of an action that of `retrieve`. */
+  /** Returns the answer for the request's own operation; for an action, the answer of `retrieve`. */
   current(request: FastifyRequest): Answer {
     return this.of(request, operationOf(request));
   }
 
   /**
-   * Makes a record of an entity: for the answer that is being made, else for that of the request, else for retrieve's own. For a request,
-   * related records that were not read are read when its handler is done.
+   * Makes a record from an entity. It uses the answer that is being made, else the request's answer, else the default
+   * of `retrieve`. With a request, related records that are not loaded are read after the handler has returned.
    */
   readEntity(entity: object, request: FastifyRequest | undefined, operation?: AnsweringOperation): object {
     const answer =
@@ -144,27 +145,27 @@ export class Answers {
   }
 
   /**
-   * Decides on the answer to a request by what it selects.
+   * Chooses the answer for the fields that a request selects.
    *
-   * @throws InvalidUsage for a field that the answer cannot have
+   * @throws InvalidUsage for a field that the answer does not have
    */
   select(request: FastifyRequest, operation: AnsweringOperation): void {
     const whole = this.#decide(request, operation);
     answersOf(request)[operation] = this.#selectedOf(whole, parametersOf(request));
   }
 
-  /** Returns the answer whose records have tags, whole; undefined if there is none. */
+  /** Returns the full answer that determines tags; undefined if there is none. */
   tagged(request: FastifyRequest): Answer | undefined {
     const { taggedBy } = this;
     if (taggedBy === undefined) return undefined;
     return this.isOne ? this.#choice.usual[taggedBy] : bound(unselected(this.#decide(request, taggedBy)), request);
   }
 
-  /** Tells if an operation answers a request with the record in the form that has a tag. */
+  /** Reports whether an operation answers a request with the record that determines the tag. */
   isWhole(request: FastifyRequest, operation: AnsweringOperation): boolean {
     const { taggedBy } = this;
     if (taggedBy === undefined) return false;
-    // Nobody knows what an override would answer.
+    // The result of an override is unknown.
     if (operation !== taggedBy && this.#declarations.customized.handles[taggedBy]) return false;
     return this.isOne || this.#decide(request, operation) === unselected(this.#decide(request, taggedBy));
   }
@@ -205,7 +206,7 @@ export class Answers {
     return answerFor(undefined);
   }
 
-  /** Calls an override of `represent`, which is synchronous: what it asks of the inherited one is read for the same answer. */
+  /** Calls an override of `represent`, which is synchronous. Its calls of the inherited method use the same answer. */
   #represent(view: AnsweringView, entity: object, request: FastifyRequest | undefined, answer: Answer): object {
     const outer = this.#representing;
     this.#representing = answer;
@@ -217,7 +218,7 @@ export class Answers {
   }
 }
 
-/** Returns the answer for a request: the same each time, since children that were read are kept for it. */
+/** Returns the answer for a request. It is the same object each time, because loaded children are kept for it. */
 function bound(answer: Answer, request: FastifyRequest): Answer {
   if (answer.forRequest === undefined) return answer;
   const known = (stateOf(request).boundAnswers ??= new Map<Answer, Answer>());
@@ -230,12 +231,12 @@ function unselected(answer: Answer): Answer {
   return answer.selectedFrom ?? answer;
 }
 
-/** The answers to a request that its view has decided on. */
+/** The answers that a view has chosen for a request. */
 function answersOf(request: FastifyRequest): NonNullable<RequestState['answers']> {
   return (stateOf(request).answers ??= {});
 }
 
-/** The operation that a request asks for; an action answers with records as `retrieve` does. */
+/** The operation of a request. Actions answer like `retrieve`. */
 function operationOf(request: FastifyRequest): AnsweringOperation {
   const action = request.routeOptions.config.viewset?.action ?? '';
   return isAnswering(action) ? action : 'retrieve';

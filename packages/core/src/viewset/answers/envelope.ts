@@ -18,7 +18,10 @@ export interface EnvelopeOption {
   readonly one?: string;
   /** The member of several records: `{ "articles": [ … ] }`. Default: `results` on a page; arrays are not wrapped. */
   readonly many?: string;
-  /** The member of a list with the number of all records. Needs `many`. Default: a list with `many` has no count. */
+  /**
+   * The member of a list that holds the total number of records. Needs `many`. Default: a list with `many` has no
+   * count.
+   */
   readonly count?: string;
 }
 
@@ -27,34 +30,34 @@ export const ENVELOPE_RULE: OptionRule = [
   (value) => value === null || isRecord(value),
 ];
 
-/** The body of a request without its envelope, and the JSON pointer to it. */
+/** The body of a request without its envelope, and its JSON pointer. */
 interface Opened {
   readonly body: unknown;
   readonly path: string;
-  /** True if it has to be an array of bodies. */
+  /** True if the body must be an array of bodies. */
   readonly isSeveral: boolean;
 }
 
-/** The bodies that a route takes. */
+/** The bodies that a route accepts. */
 export interface TakenBodies {
   readonly one: boolean;
   readonly several: boolean;
 }
 
 /**
- * Puts the records of a view into the members that its option `envelope` names, and takes bodies out of them. Whoever reads a body or makes
- * an answer within the view sees records alone.
+ * Wraps records in the members that the option `envelope` names, and unwraps bodies. Code within the view only sees the
+ * records.
  */
 export class Envelope {
   readonly one: string | undefined;
   readonly many: string | undefined;
   readonly count: string | undefined;
-  /** The schemas in an envelope by those of what they hold: the same object for the same schema. */
+  /** The schemas with an envelope, by the schemas without it. The same schema gives the same object. */
   readonly #ofOne = new WeakMap<TSchema, TSchema>();
   readonly #ofMany = new WeakMap<TSchema, TSchema>();
   readonly #ofWhole = new WeakMap<TSchema, TSchema>();
 
-  /** @throws ImproperlyConfigured for names that do not fit together */
+  /** @throws ImproperlyConfigured for names that conflict */
   constructor(owner: string, option: EnvelopeOption | null | undefined) {
     const names = option ?? {};
     checkOptions(`${owner}.envelope`, names, { one: TEXT, many: TEXT, count: TEXT });
@@ -69,27 +72,27 @@ export class Envelope {
     }
   }
 
-  /** False if records stand by themselves. */
+  /** False if records are not wrapped. */
   get isUsed(): boolean {
     return this.one !== undefined || this.many !== undefined;
   }
 
-  /** The names for the pages of lists; undefined if the paginator alone names them. */
+  /** The names for the pages of lists; undefined if only the paginator names them. */
   get list(): ListEnvelope | undefined {
     return this.many === undefined ? undefined : { many: this.many, count: this.count };
   }
 
-  /** Puts one record into its member. */
+  /** Wraps one record. */
   wrapOne(record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
     return this.one === undefined ? record : { [this.one]: record };
   }
 
-  /** Puts several records into their member. */
+  /** Wraps several records. */
   wrapMany(records: readonly unknown[]): object {
     return this.many === undefined ? records : { [this.many]: records };
   }
 
-  /** Puts a list without pages into its members. */
+  /** Wraps a list without pages. */
   wrapWhole(records: readonly unknown[]): object {
     const count = this.count === undefined ? {} : { [this.count]: records.length };
     return this.many === undefined ? records : { [this.many]: records, ...count };
@@ -100,7 +103,7 @@ export class Envelope {
     return one === undefined ? record : kept(this.#ofOne, record, () => Type.Object({ [one]: record }));
   }
 
-  /** Makes the schema of several records; the same array for the same schema. */
+  /** Makes the schema of several records. The same schema gives the same array. */
   schemaOfMany(record: TSchema): TSchema {
     const { many } = this;
     return kept(this.#ofMany, record, () => inMember(many, Type.Array(record)));
@@ -125,9 +128,9 @@ export class Envelope {
   }
 
   /**
-   * Takes a body out of its member.
+   * Unwraps a body.
    *
-   * @throws InvalidUsage for a body that does not have it
+   * @throws InvalidUsage for a body without the member
    */
   open(body: unknown, { one: takesOne, several }: TakenBodies): Opened {
     const isSeveral =

@@ -3,7 +3,7 @@ import { FIELD_KINDS } from '../../fields/field-kinds.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { customTypeOf } from '../../fields/field-type.ts';
 
-/** Tells if a column is one of the record's own table that a statement writes, and returns, as it is. */
+/** Reports whether a column is in the record's own table, and statements write and return it unchanged. */
 export function isPlainColumn({ steps, property, type }: FieldPath): boolean {
   if (steps.length > 0 || property.kind !== ReferenceKind.SCALAR) return false;
   if (property.persist === false || property.formula !== undefined) return false;

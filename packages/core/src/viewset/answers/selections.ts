@@ -8,23 +8,23 @@ import { type ReadShape, shapeOf } from '../../shapes/read/read-shape.ts';
 
 type AnyShape = ReadShape<object, object>;
 
-/** The words about the parameter `fields`. */
+/** The description of the parameter `fields`. */
 const ONLY =
   'The only fields to send, those of expand included. The response then lacks all others, even required ones';
 
-/** The fields that a request asks for. */
+/** The fields that a request selects. */
 export interface Selection {
-  /** The names to add to the shape, in the order in which the view declares them. */
+  /** The fields to add to the shape, in the order of the view's declaration. */
   readonly expand: readonly string[];
-  /** The only names to send, in the order of the shape; undefined: all. */
+  /** The only fields to send, in the order of the shape; undefined: all. */
   readonly fields: readonly string[] | undefined;
-  /** The same selection has the same text, whatever the order in which a request names its fields. */
+  /** Equal selections have equal texts, in any order of names. */
   readonly text: string;
 }
 
 /**
- * The parameters `expand`, which adds declared fields to the read shape of an answer, and `fields`, which leaves out all but
- * those named. Neither has anything read that is not sent.
+ * The parameters `expand`, which adds declared fields to the read shape, and `fields`, which selects the fields to
+ * send. Fields that are not sent are not queried.
  */
 export class Selections {
   readonly #expandable: readonly ReadField[];
@@ -39,12 +39,12 @@ export class Selections {
     }
   }
 
-  /** True if clients may add fields. */
+  /** True if clients can add fields. */
   get canExpand(): boolean {
     return this.#expandable.length > 0;
   }
 
-  /** Declares the parameters of an operation, whose records may have these shapes. */
+  /** Declares the parameters of an operation whose records may have these shapes. */
   parametersFor(shapes: readonly AnyShape[]): readonly ParameterDeclaration[] {
     const added = this.#expandable.map(({ name }) => name);
     const own = shapes.flatMap(({ fields }) => fields.map(({ name }) => name));
@@ -55,9 +55,9 @@ export class Selections {
   }
 
   /**
-   * Reads the selection that a request makes of a shape; undefined if it makes none.
+   * Reads a request's selection of a shape; undefined if it selects nothing.
    *
-   * @throws InvalidUsage for a name that is unknown, which lists the known ones
+   * @throws InvalidUsage for an unknown name, which lists the known names
    */
   read(parameters: QueryParameters, { fields: own }: AnyShape): Selection | undefined {
     const addable = this.#expandable.map(({ name }) => name);
@@ -75,7 +75,7 @@ export class Selections {
     };
   }
 
-  /** Makes the shape of the fields that are selected. An added field takes the place of one of its name. */
+  /** Makes the shape of the selected fields. An added field replaces a field of the same name. */
   select(shape: AnyShape, { expand, fields }: Selection): AnyShape {
     const added = new Map(
       this.#expandable.filter(({ name }) => expand.includes(name)).map((field) => [field.name, field] as const),
@@ -86,8 +86,8 @@ export class Selections {
   }
 
   /**
-   * The schema of the records that a request gets which asks for no `fields`, for documents: with those that `expand` adds. No schema can
-   * say that a request which names fields gets these alone; the description of the parameter does.
+   * The schema of the records of a request without `fields`, for documents. It includes the fields that `expand` adds.
+   * A schema cannot express the effect of `fields`, so the description of that parameter does.
    */
   documented({ fields, schema }: AnyShape): TObject {
     const required = new Set<string>(schema.required);
@@ -107,7 +107,7 @@ function declaration(name: string, names: readonly string[], description: string
   return { name, schema: Type.Array(Type.Enum([...new Set(names)]), { description }) };
 }
 
-/** Reads a list of names, in the order of those allowed; undefined if the parameter is absent. */
+/** Reads a list of names, in the order of the allowed names; undefined if the parameter is missing. */
 function namesIn(parameters: QueryParameters, parameter: string, allowed: readonly string[]): string[] | undefined {
   const named = parameters.one(parameter)?.split(',');
   const unknown = named?.find((name) => !allowed.includes(name));

@@ -23,34 +23,34 @@ import { type TransactionEnd, transactionEnd } from '../../mikro/transaction-end
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** A file in a store, or in one of several: deleting a file from a store that has none of its key does nothing. */
+/** A file in a store, or in one of several: deleting an unknown key does nothing. */
 interface KeptFile {
   readonly stores: Iterable<FileStore>;
   readonly key: string;
 }
 
-/** Records whose keys are read at once. */
+/** The number of keys in one read. */
 const BATCH_SIZE = 1000;
-/** Files that are deleted at once. */
+/** The number of concurrent deletions. */
 const DELETIONS_AT_ONCE = 20;
 
 /**
- * Keeps the files of an ORM's records in step with its transactions: deletes those that a transaction has stored once it is
- * rolled back, and those that it has replaced, or whose records it has deleted, once it is committed.
+ * Keeps the files of an ORM's records in step with its transactions. After a rollback it deletes the files that the
+ * transaction stored. After a commit it deletes the files that were replaced, and the files of deleted records.
  *
- * It hears of the changes and transactions of MikroORM, so that it makes no difference who writes: a view, a hook, an action, or
- * a job of the application, in whatever transaction. Statements that pass MikroORM's unit of work by are not seen.
+ * It subscribes to MikroORM's changes and transactions. So it works for every writer, in any transaction: a view, a
+ * hook, an action, or a job of the application. Statements that bypass MikroORM's unit of work are not seen.
  */
 export class FileChanges {
   readonly #log: FastifyBaseLogger;
   readonly #stores = new Map<string, Set<FileStore>>();
   readonly #cascades: ReadonlyMap<EntityMetadata, readonly DeletedAlong[]>;
-  /** The files that nothing refers to once a transaction is committed. */
+  /** The files that nothing refers to after a transaction is committed. */
   readonly #obsolete = new WeakMap<TransactionEnd, KeptFile[]>();
   readonly #found = new WeakMap<ChangeSet<object>, readonly KeptFile[]>();
-  /** The changes and deletions whose files were looked for. */
+  /** The changes and deletions that were already searched for files. */
   readonly #seen = new WeakSet<ChangeSet<object>>();
-  /** The records that are changed, as the database has them. */
+  /** The stored values of changed records, from the database. */
   readonly #stored = new WeakMap<ChangeSet<object>, Values | undefined>();
 
   constructor(orm: MikroORM, log: FastifyBaseLogger) {
@@ -61,23 +61,23 @@ export class FileChanges {
     const above = entities.filter((meta) => !owners.includes(meta) && this.#cascades.has(meta.root));
     const events = orm.em.getEventManager();
     events.registerSubscriber(this.#recordSubscriber(owners, { hearsUpdates: true }));
-    // Without a name, a subscriber hears of every entity.
+    // A subscriber without entity names receives events of every entity.
     if (above.length > 0) events.registerSubscriber(this.#recordSubscriber(above, { hearsUpdates: false }));
   }
 
-  /** Has the files that a property of an entity refers to deleted from a store. */
+  /** Registers a store to delete the files of a property from. */
   declareStore({ root }: EntityMetadata, property: string, store: FileStore): void {
     const name = `${root.className}.${property}`;
     this.#stores.set(name, (this.#stores.get(name) ?? new Set()).add(store));
   }
 
-  /** Stores a file of a record that the current transaction of an entity manager writes. */
+  /** Stores a file of a record, within the entity manager's current transaction. */
   async store(em: EntityManager, { store }: FileField, pending: PendingFile): Promise<StoredFile> {
-    // That of now: the transaction may end, by a request that is given up, while the file is on its way.
+    // Get the end now: a request that is given up may end the transaction while the file is being stored.
     const end = transactionEnd(em);
     const file = await pending.store((key) => this.#deleteOne(store, key));
     end?.afterCommit(() => this.#orWarn(() => pending.finish(), file.key));
-    // A request that was given up has no effect, however long its hooks go on.
+    // A request that was given up has no effect, even if its hooks continue.
     await end?.afterRollback(async () => {
       await this.#deleteOne(store, file.key);
       await this.#orWarn(() => pending.release(), file.key);
@@ -106,7 +106,7 @@ export class FileChanges {
     };
   }
 
-  /** Finds the files that a change of a record replaces; reads those of its flush at once. */
+  /** Finds the files that a change of a record replaces. Reads all changed records of the flush at once. */
   async #findReplacedFiles(em: EntityManager, changes: ChangeSet<object>): Promise<KeptFile[]> {
     const { entity } = changes;
     const meta = metadataOf(em, entity);
@@ -129,13 +129,16 @@ export class FileChanges {
     }
   }
 
-  /** Finds the files of the records of one flush, at the first of them that is deleted, and of those that the database deletes along. */
+  /**
+   * Finds the files of deleted records, and of records that the database deletes with them. The first deletion handles
+   * all deletions of its flush.
+   */
   async #findDeletedFiles(em: EntityManager, changes: ChangeSet<object>): Promise<KeptFile[]> {
-    // A change may have the metadata of another ORM: MikroORM takes those of the ORM that has discovered the class last.
+    // A change may hold the metadata of another ORM: MikroORM uses the ORM that discovered the class last.
     const meta = metadataOf(em, changes.entity);
     const deleted = this.#findUnseen(em, changes);
     for (const each of deleted) this.#seen.add(each);
-    // Read, and so locked, even if they have no files: no record with a file can be added to one that is deleted.
+    // Reads, and so locks, even records without files: nobody can then add a record with a file below a deleted record.
     const own = await this.#recordsOf(em, meta, deleted);
     const keys = deleted.map((each) => each.getPrimaryKey());
     return [
@@ -144,13 +147,13 @@ export class FileChanges {
     ];
   }
 
-  /** Returns the changes of the same kind in one flush whose files were not looked for. */
+  /** Returns the changes of the same kind in a flush that were not searched yet. */
   #findUnseen(em: EntityManager, { meta, type }: ChangeSet<object>): ChangeSet<object>[] {
     const all = em.getUnitOfWork().getChangeSets();
     return all.filter((each) => each.meta === meta && each.type === type && !this.#seen.has(each));
   }
 
-  /** Reads records as the database has them: an entity may have been loaded before others gave its record a newer file. */
+  /** Reads records from the database, because a loaded entity may be older than the record's current file. */
   async #recordsOf(em: EntityManager, meta: EntityMetadata, changes: readonly ChangeSet<object>[]): Promise<Values[]> {
     const found: Values[] = [];
     for (let start = 0; start < changes.length; start += BATCH_SIZE) {
@@ -160,7 +163,7 @@ export class FileChanges {
     return found;
   }
 
-  /** Finds the files of all records that the database deletes with those of some keys. */
+  /** Finds the files of all records that the database deletes with the records of these keys. */
   async #findFilesDeletedAlong(
     em: EntityManager,
     { root }: EntityMetadata,
@@ -172,7 +175,7 @@ export class FileChanges {
       const whereOf = (owners: readonly unknown[]): Values => ({ [relation]: { [keyOf(root)]: { $in: owners } } });
       for await (const records of this.#pages(em, meta, keys, whereOf)) {
         found.push(...this.#storedFiles(meta, fileNames(meta), records));
-        // Records of a tree may lead back to where the deletion began.
+        // Records of a tree may lead back to the start of the deletion.
         const news = records
           .map((record) => record[keyOf(meta)])
           .filter((each) => !seen.has(`${meta.className} ${keyText(each)}`));
@@ -183,7 +186,7 @@ export class FileChanges {
     return found;
   }
 
-  /** Reads the records of some owners, a bounded number at once: of so many owners, and so many of these. */
+  /** Reads the records of some owners in pages, with a limited number of owners and of records in each read. */
   async *#pages(
     em: EntityManager,
     meta: EntityMetadata,
@@ -204,8 +207,8 @@ export class FileChanges {
   }
 
   /**
-   * Reads records past the unit of work, in the order of their keys and so many at once, whatever filters are on, and locks them: else
-   * others could give one of them a new file before it is written.
+   * Reads a page of records, in the order of their keys, bypassing the unit of work and all filters. In a transaction
+   * it locks them, so that no record gets a new file before this transaction writes it.
    */
   async #read(em: EntityManager, meta: EntityMetadata, where: Values): Promise<Values[]> {
     const key = keyOf(meta);
@@ -242,7 +245,7 @@ export class FileChanges {
     end.afterCommit(() => this.#delete(all));
   }
 
-  /** Deletes files that nothing refers to. One that cannot be deleted now stays, and the log says which. */
+  /** Deletes files that nothing refers to. If a deletion fails, the file stays and the log names it. */
   async #delete(files: readonly KeptFile[]): Promise<void> {
     const deletions = files.flatMap(({ stores, key }) => [...stores].map((store) => ({ store, key })));
     for (let start = 0; start < deletions.length; start += DELETIONS_AT_ONCE) {
@@ -266,16 +269,19 @@ export class FileChanges {
 
 const changesOf = new WeakMap<EventManager, FileChanges>();
 
-/** Returns the changes of an ORM's files, which are heard of from the first call on. */
+/** Returns the file changes of an ORM. The first call subscribes. */
 export function fileChangesOf(orm: MikroORM, log: FastifyBaseLogger): FileChanges {
-  // An ORM has no way to remove a subscriber, and may outlive many applications.
+  // A subscriber cannot be removed, and an ORM may outlive many applications.
   const events = orm.em.getEventManager();
   const known = changesOf.get(events) ?? new FileChanges(orm, log);
   changesOf.set(events, known);
   return known;
 }
 
-/** Lists the files that a change of a record may replace: a subscriber's own change of the entity is not in the payload yet. */
+/**
+ * Lists the files that a change of a record may replace. It also compares the entity, because changes by a subscriber
+ * are not in the payload yet.
+ */
 function changedFiles(meta: EntityMetadata, { payload, entity, originalEntity }: ChangeSet<object>): string[] {
   const isChanged = (name: string): boolean =>
     fileIn(originalEntity, name)?.key !== fileIn(entity as Values, name)?.key;
@@ -290,7 +296,7 @@ function keyOf(meta: EntityMetadata): string {
   return onlyPrimaryKey(meta)!.name;
 }
 
-/** Reads what a record, or a row of it, keeps of a file. */
+/** Reads a file from a record or a row. */
 function fileIn(record: Values | undefined, name: string): StoredFile | undefined {
   const value = record?.[name];
   const file: unknown = typeof value === 'string' ? JSON.parse(value) : value;

@@ -10,20 +10,23 @@ import { WriteShape } from '../../shapes/write/write-shape.ts';
 import { isShape } from '../request/named-shapes.ts';
 import { type Operation, operationsOf } from '../request/operation.ts';
 
-/** Returns the path of a file's route below its record, which links to the file lead to whatever paths a router makes of names. */
+/**
+ * Returns the path of a file's route below its record. Links always use it, even if a router makes other paths from
+ * names.
+ */
 export function filePath(field: string): string {
   return kebabCase(field);
 }
 
-/** Names the property of a view of an entity that says what links to its files are made of. */
+/** The key of the property with the declarations that links to a view's files are made from. */
 export const FILE_LINKS: unique symbol = Symbol('viewset.file-links');
 
-/** The declarations of a view that links to its files are made of. */
+/** The declarations of a view that links to its files are made from. */
 export interface LinkedView {
   readonly entity: EntityName<object>;
-  /** The field whose value names a record in its path. Default: the primary key. */
+  /** The field that identifies a record in its path. Default: the primary key. */
   readonly lookupField?: string | undefined;
-  /** Makes it a view whose paths have no key. */
+  /** If it is set, the view's paths have no key. */
   readonly singleton?: unknown;
   /** A write shape, or several by operation. */
   readonly write?: unknown;
@@ -32,7 +35,7 @@ export interface LinkedView {
   readonly operations?: readonly Operation[] | undefined;
 }
 
-/** A view in whose records' paths another one stands, and the relation that leads from the records of that one to it. */
+/** A parent view in the path, and the relation of the nested view's entity to the parent's records. */
 export interface LinkedParent {
   readonly view: LinkedView;
   readonly parameter: string;
@@ -40,14 +43,14 @@ export interface LinkedParent {
 }
 
 /**
- * Has the links to the files of a view's records lead to the view. All views of a router do so before shapes are compiled, so that
- * a parent may show the files of the records that are nested in it.
+ * Registers which view serves each file, so that links can be built. A router registers all its views before shapes are
+ * compiled, so that a parent may show the files of nested records.
  *
- * Nothing is declared for a view whose path no record tells: below a relation to many, below one that may be null, below a prefix with
- * parameters, and for a singleton, whose path is of another record for each user.
+ * A view is skipped if a record does not determine its path: below a relation to many, below a nullable relation, below
+ * a prefix with parameters, and for a singleton, whose path leads each user to another record.
  *
  * @param path the path of the view's collection, `/api/tickets/:ticket/attachments`
- * @param parents those that the path names, the nearest first
+ * @param parents the parents in the path, the nearest first
  */
 export function declareFileLinks(
   orm: MikroORM,
@@ -79,17 +82,20 @@ function keyOf(meta: EntityMetadata, { lookupField }: LinkedView): string | unde
   return lookupField ?? onlyPrimaryKey(meta)?.name;
 }
 
-/** Returns the field of a record by which a parent is named in its path; undefined if not each record has one such parent. */
+/**
+ * Returns the field of a record that identifies its parent in the path. Undefined unless every record has exactly one
+ * parent.
+ */
 function parentKey(meta: EntityMetadata, relation: string, key: string | undefined): string | undefined {
   const held = findFieldPath(meta, relation, '.');
   if (key === undefined || typeof held === 'string' || held.toMany || held.nullable) return undefined;
-  // A relation stands for the key that it refers to.
+  // A relation reads as the key that it refers to.
   return isToOne(held.property) && referredKey(held.property).name === key ? relation : `${relation}.${key}`;
 }
 
 /**
- * Lists the files of a view that have a route: it takes them in, it shows single records, and a read shape that a GET may answer with
- * shows them. Whether a request may have one is decided when it asks.
+ * Lists the files of a view that have a route. The view must accept the file, show single records, and show the file in
+ * a read shape of a GET. Each request is checked separately.
  */
 export function sentFiles({ entity, read, write, operations, singleton }: LinkedView): readonly string[] {
   if (!operationsOf({ operations, write, singleton }).includes('retrieve')) return [];

@@ -6,13 +6,13 @@ import type { FileStore } from '../../files/file-store.ts';
 import type { StoredFile } from '../../files/file-type.ts';
 import { isGivenUp, tookTooLong } from '../../given-up.ts';
 
-/** The media types that a browser shows and never runs; it gets every other one as an attachment. */
+/** The media types that a browser shows and never runs. Other types are sent as an attachment. */
 const SHOWN = /^(?:image\/(?:png|jpeg|gif|webp|avif)|(?:audio|video)\/[\w.+-]+|text\/plain)$/;
 
 /**
- * Answers a GET or HEAD with a file, or with the range of it that the request names (RFC 9110, section 14). The key of a file
- * is its entity tag, because what is stored under a key never changes. Nothing of it runs in a browser: neither its type is
- * guessed (`nosniff`) nor its scripts are let work (`sandbox`).
+ * Answers a GET or HEAD with a file, or with the requested range (RFC 9110, section 14). The key of a file is its
+ * entity tag, because the content under a key never changes. Browsers run nothing from it: they do not guess the type
+ * (`nosniff`), and scripts are disabled (`sandbox`).
  */
 export async function sendFile(
   request: FastifyRequest,
@@ -42,7 +42,7 @@ export async function sendFile(
       .headers({ ...common, 'content-range': `bytes */${size}` })
       .send();
   }
-  // Opened before the headers tell of it: an answer that is an error is no part of the file.
+  // Open the file before setting its headers, so that an error response does not carry them.
   const content = method === 'HEAD' || size === 0 ? undefined : stillWanted(request, await store.get(key, range));
   const { start, end } = range ?? { start: 0, end: size - 1 };
   if (range !== undefined) void reply.code(206).header('content-range', `bytes ${start}-${end}/${size}`);
@@ -51,21 +51,21 @@ export async function sendFile(
     'content-length': end + 1 - start,
     'content-disposition': `${SHOWN.test(type) ? 'inline' : 'attachment'}; ${fileNames(name)}`,
   });
-  // For any content but a stream, Fastify writes the length of an answer to HEAD anew.
+  // For content that is not a stream, Fastify overwrites the length of a HEAD response.
   if (method === 'HEAD') return reply.send(Readable.from([]));
   return reply.send(content ?? '');
 }
 
-/** Returns a file that was opened for a request; closes it if the request was given up meanwhile. */
+/** Returns a file that was opened for a request. Closes it if the request was given up in the meantime. */
 function stillWanted(request: FastifyRequest, content: Readable): Readable {
-  // Fastify listens once the hooks of the answer are done. An error that nobody hears would end the process.
+  // Fastify listens for errors only after the reply's hooks. An unhandled error would end the process.
   content.on('error', () => {});
   if (!isGivenUp(request)) return content;
   content.destroy();
   throw tookTooLong();
 }
 
-/** Writes the name of a file for every client: in ASCII, and as RFC 6266 has it. */
+/** Writes the name of a file for every client: in ASCII, and in the encoding of RFC 6266. */
 function fileNames(name: string): string {
   const ascii = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
   const encoded = encodeURIComponent(name).replaceAll(

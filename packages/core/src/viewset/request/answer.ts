@@ -5,34 +5,37 @@ import type { QuerySet } from '../../query/queryset.ts';
 import type { ReadShape } from '../../shapes/read/read-shape.ts';
 import type { Keyed, Projection, Seen } from '../../language/projection.ts';
 
-/** The operations that answer with records. */
+/** The operations that return records. */
 export const ANSWERING = ['list', 'retrieve', 'create', 'update'] as const;
-/** The name of an operation whose responses have records. */
+/** The name of an operation that returns records. */
 export type AnsweringOperation = (typeof ANSWERING)[number];
 
 export function isAnswering(name: string): name is AnsweringOperation {
   return (ANSWERING as readonly string[]).includes(name);
 }
 
-/** One way to answer with records: their schema, and the reading and making of them. */
+/** One way to respond with records: their schema, and how they are read and made. */
 export interface Answer {
-  /** The name of the read shape; `default` for the one that says what a record is. */
+  /** The name of the read shape; `default` for the view's main shape. */
   readonly name: string;
   readonly shape: ReadShape<object, object>;
-  /** The answer that a client has selected this one of by `expand` and `fields`; undefined if it has not. */
+  /**
+   * The full answer that this one was selected from with `expand` and `fields`. Undefined if the client selected
+   * nothing.
+   */
   readonly selectedFrom: Answer | undefined;
   readonly schema: TObject;
-  /** Reads the fields of the shape, of rows and of entities. */
+  /** Reads the fields of the shape, from rows and from entities. */
   readonly projection: Projection<object>;
-  /** Makes the records that are sent: by `projection`, or by `represent` if the view overrides it. */
+  /** Makes the records to send: by `projection`, or by an overridden `represent`. */
   readonly records: Projection<object>;
-  /** Makes them with the values that name them. */
+  /** Makes the records together with their keys. */
   readonly keyed: Projection<Keyed<object>>;
-  /** Makes them with what a statement that changes them has to find unchanged. */
+  /** Makes the records together with the values that a later write must find unchanged. */
   readonly seen: Projection<Seen<object>>;
-  /** True if a statement that writes a record can return all that is read of it. */
+  /** True if a statement that writes a record can return every field of the shape. */
   readonly isPlain: boolean;
-  /** Makes the same answer for one request, of which its records tell; undefined if they tell of none. */
+  /** Makes the answer for one request. Undefined if the records do not depend on the request. */
   readonly forRequest: ((request: FastifyRequest) => Answer) | undefined;
 }
 
@@ -43,12 +46,12 @@ export interface AnswerOf<Output extends object> extends Answer {
   readonly seen: Projection<Seen<Output>>;
 }
 
-/** Takes the statement of an answer that a client has selected for one of a client, of which there may be many. */
+/** Marks the query of a selected answer as the client's, because clients can select many different answers. */
 export function byAuthor<Entity extends object>(records: QuerySet<Entity>, { selectedFrom }: Answer): QuerySet<Entity> {
   return selectedFrom === undefined ? records : records.by('client');
 }
 
-/** Makes the record that is sent of an entity. */
+/** Makes the record to send from an entity. */
 export async function recordOf<Output extends object>(
   request: FastifyRequest,
   { projection, records }: AnswerOf<Output>,

@@ -1,6 +1,6 @@
 import { byName, type Operation, OPERATIONS, type WriteOperation, WRITES } from './operation.ts';
 
-/** The hook of a write, by its operation. */
+/** The hook of each write operation. */
 const PERFORMS = { create: 'performCreate', update: 'performUpdate', destroy: 'performDestroy' } as const;
 
 /** The methods of a view of an entity whose overrides decide how records are read and written. */
@@ -16,35 +16,35 @@ type Hook =
   | 'writeShapeFor';
 
 /**
- * Tells which methods a view overrides, and what follows from it. Made once, when the view is registered. Nothing else compares a view
- * with the library's class.
+ * Knows which methods a view overrides, and what follows from it. Made once, when the view is registered. Nothing else
+ * compares a view with the library's class.
  */
 export class Customized {
-  /** The operations that the view handles itself, perhaps by going on with `super`. */
+  /** The operations that the view overrides, even if the override calls `super`. */
   readonly handles: Readonly<Record<Operation, boolean>>;
-  /** The operations on several records that it handles itself. */
+  /** The bulk operations that the view overrides. */
   readonly handlesBulk: Readonly<Record<WriteOperation, boolean>>;
-  /** The operations whose hook (`performCreate`, …) has to be called for each record. */
+  /** The operations whose overridden hook (`performCreate`, …) must run for each record. */
   readonly performs: Readonly<Record<WriteOperation, boolean>>;
-  /** True if `getQueryset` says which records there are. */
+  /** True if an overridden `getQueryset` selects the records. */
   readonly selectsRecords: boolean;
-  /** True if `getObject` finds the record of a path. */
+  /** True if an overridden `getObject` finds the record of a path. */
   readonly findsRecord: boolean;
-  /** True if a hook has to see the record of a path as an entity. */
+  /** True if a hook needs the record of a path as an entity. */
   readonly seesRecord: boolean;
-  /** True if `retrieve` has a route, and the view decides there if it shows a record. */
+  /** True if `retrieve` has a route and is overridden, so that it decides whether a record is shown. */
   readonly retrieves: boolean;
-  /** True if `represent` makes the answers of entities. */
+  /** True if an overridden `represent` makes the records from entities. */
   readonly represents: boolean;
-  /** True if `readShapeFor` chooses the shapes of answers. */
+  /** True if an overridden `readShapeFor` chooses the shapes of responses. */
   readonly choosesReadShape: boolean;
-  /** True if `writeShapeFor` chooses the shapes of bodies. */
+  /** True if an overridden `writeShapeFor` chooses the shapes of bodies. */
   readonly choosesWriteShape: boolean;
   readonly #view: object;
   readonly #library: object;
 
   /**
-   * @param library the prototype of the class that overrides nothing
+   * @param library the prototype of the library's class
    * @param offered the operations that have a route
    */
   constructor(view: object, library: object, offered: readonly Operation[]) {
@@ -62,25 +62,31 @@ export class Customized {
     this.choosesWriteShape = this.#overrides('writeShapeFor');
   }
 
-  /** True if the view decides by code of its own which records it shows. */
+  /** True if an override decides which records the view shows. */
   get hidesRecords(): boolean {
     return this.seesRecord || this.retrieves || this.selectsRecords;
   }
 
-  /** The method by which the view finds or refuses one record alone, so that it cannot be asked for several; undefined if it has none. */
+  /**
+   * The overridden method that finds or refuses a single record, so that several records cannot be looked up at once.
+   * Undefined if there is none.
+   */
   get recordFinder(): string | undefined {
     if (this.findsRecord) return 'getObject';
     return this.retrieves ? 'retrieve' : undefined;
   }
 
-  /** The method that a request about several records would pass by, so that the one for several has to be overridden as well. */
+  /**
+   * Returns the overridden method that a bulk request would bypass, so that the bulk method must be overridden too.
+   * Undefined if there is none.
+   */
   bypassedByBulk(operation: WriteOperation): string | undefined {
     if (this.handlesBulk[operation]) return undefined;
     if (this.handles[operation]) return operation;
     return this.findsRecord && operation !== 'create' ? 'getObject' : undefined;
   }
 
-  /** Lists the overrides that have to see the entity that an operation writes. */
+  /** Lists the overrides that need the entity of a write operation. */
   hooksOf(operation: WriteOperation): readonly string[] {
     const ofRecord = ['getObject', 'checkObjectPermissions'] as const;
     const hooks: readonly Hook[] = [
@@ -91,12 +97,14 @@ export class Customized {
     return hooks.filter((hook) => this.#overrides(hook));
   }
 
-  /** Tells if a request comes by the library's own operation: the view does not override it, or each override goes on with `super`. */
+  /**
+   * Reports whether the library's own operation runs: the view does not override it, or every override calls `super`.
+   */
   reaches(operation: Operation): boolean {
     return this.#reaches(operation);
   }
 
-  /** Tells the same of an operation on several records. */
+  /** Reports the same for a bulk operation. */
   reachesSeveral(operation: WriteOperation): boolean {
     return this.#reaches(`${operation}Many`);
   }
@@ -106,8 +114,8 @@ export class Customized {
   }
 
   /**
-   * The only place that reads the text of a function: nothing else tells, before it is called, if it goes on with `super`. An ORM without
-   * transactions has to know at the start.
+   * The only place that reads the source text of a function. An ORM without transactions must know at startup whether
+   * an override calls `super`. There is no other way to know it before the call.
    */
   #reaches(method: Hook): boolean {
     const goesOn = new RegExp(`\\bsuper\\s*(?:\\.\\s*${method}\\b|\\[\\s*['"]${method}['"])`);

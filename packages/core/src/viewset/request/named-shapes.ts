@@ -19,49 +19,50 @@ export interface ReadShapes<Entity extends object> {
 }
 
 /**
- * The write shapes of a view by name. `create` is for POST, `update` for PUT and PATCH, `default` for the one that is not named.
- * `writeShapeFor` can choose shapes with other names.
+ * The write shapes of a view by name. `create` is for POST, `update` for PUT and PATCH, `default` for the operation
+ * that has none. `writeShapeFor` can choose shapes with other names.
  */
 export interface WriteShapes<Entity extends object> {
   readonly [name: string]: WriteShape<Entity, object> | ObjectSchema;
 }
 
-/** A shape, told by its form from several by name. */
+/** A single shape. Its form distinguishes it from several shapes by name. */
 export type OneShape = { readonly bind: (...args: never) => unknown } | ObjectSchema;
 
-/** The names of the shapes that no operation has by itself. */
+/** The names of the shapes that no operation uses by default. */
 export type AlternativeName<Shapes> = Shapes extends OneShape
   ? never
   : Exclude<keyof Shapes & string, AnsweringOperation | 'default'>;
 
-/** The shapes that an operation may have: its own, and those that a view may choose. */
+/** The shapes that an operation may use: its default, and those that a view may choose. */
 export type ShapesOf<Shapes, Operation> = Shapes extends OneShape
   ? Shapes
   : Shapes[((Operation extends keyof Shapes ? Operation : 'default') | AlternativeName<Shapes>) & keyof Shapes];
 
-/** The hook by which a view chooses a shape for a request: the method's name, and the method if the view overrides it. */
+/** The hook that chooses a shape for a request: its name, and the method if the view overrides it. */
 interface ShapeHook<Operation> {
   readonly owner: string;
   readonly choose: ((request: FastifyRequest, operation: Operation) => string | undefined) | undefined;
 }
 
-/** The declarations of a view that its shapes have to fit. */
+/** The declarations that a view's shapes must fit. */
 interface ShapesDeclaration<Shape> {
   /** The name of the view. */
   readonly name: string;
   readonly option: 'read' | 'write';
-  /** The operations of the view that have a shape. */
+  /** The operations of the view that use a shape. */
   readonly operations: readonly string[];
   /** True if the view overrides the hook that chooses a shape. */
   readonly isChosen: boolean;
-  /** Makes the shape of what is declared. */
+  /** Makes the shape from its declaration. */
   readonly make: (shape: OneShape, option: string) => Shape;
 }
 
 /**
- * Reads the option `read` or `write`: one shape is that of every operation.
+ * Reads the option `read` or `write`. A single shape applies to every operation.
  *
- * @throws ImproperlyConfigured for what is no shape, for an operation without one, and for a shape that nothing can ask for
+ * @throws ImproperlyConfigured for a value that is not a shape, for an operation without a shape, and for a shape that
+ * nothing can choose
  */
 export function namedShapes<Shape>(given: unknown, declaration: ShapesDeclaration<Shape>): ReadonlyMap<string, Shape> {
   const { name, option, make } = declaration;
@@ -82,7 +83,7 @@ export function namedShapes<Shape>(given: unknown, declaration: ShapesDeclaratio
   );
 }
 
-/** Tells if a value is a shape: one that was made, or a schema written by hand. */
+/** Reports whether a value is a shape: made by a function, or a schema written by hand. */
 export function isShape(value: unknown): value is OneShape {
   if (!isRecord(value)) return false;
   return typeof value['bind'] === 'function' || (value['type'] === 'object' && isRecord(value['properties']));
@@ -114,24 +115,24 @@ function checkNames(
   }
 }
 
-/** The declared shapes of a view, and the making of what requests have of them. */
+/** The declared shapes of a view, and how requests' shapes are made from them. */
 interface ShapeChoices<Operation extends string, Declared, Made> {
   readonly shapes: ReadonlyMap<string, Declared>;
   readonly operations: readonly Operation[];
   readonly hook: ShapeHook<Operation>;
   readonly make: (name: string, shape: Declared) => Made;
-  /** Tells if a view may choose a shape for an operation. Default: each for each. */
+  /** Reports whether a view may choose a shape for an operation. Default: always. */
   readonly fits?: (made: Made, operation: Operation) => boolean;
 }
 
-/** What the requests of a view have of its shapes: what their operation has by itself, or what a hook of the view chooses. */
+/** Decides which shape a request gets: the default of its operation, or the choice of the view's hook. */
 export class ShapeChoice<Operation extends string, Declared, Made> {
-  /** Those that the operations have by themselves. */
+  /** The defaults of the operations. */
   readonly usual: Readonly<Record<Operation, Made>>;
-  /** All of them, each once. */
+  /** All shapes, without duplicates. */
   readonly all: readonly Made[];
   readonly #hook: ShapeHook<Operation>;
-  /** Those that the hook may choose, by name. */
+  /** The shapes that the hook may choose, by name. */
   readonly #others: Readonly<Record<Operation, ReadonlyMap<string, Made>>>;
 
   constructor({ shapes, operations, hook, make, fits = () => true }: ShapeChoices<Operation, Declared, Made>) {
@@ -143,7 +144,7 @@ export class ShapeChoice<Operation extends string, Declared, Made> {
       made.set(shape, known);
       return known;
     };
-    // The usual shape is made first, so that what is the same shape goes by its name.
+    // Make the usual shape first, so that an identical shape shares its name.
     const usual = ['default', 'retrieve', ...shapes.keys()].find((name) => shapes.has(name))!;
     makeOnce(usual, 'default');
     this.usual = byName(operations, (operation) => makeOnce(shapes.has(operation) ? operation : usual));
@@ -153,12 +154,12 @@ export class ShapeChoice<Operation extends string, Declared, Made> {
     this.all = [...made.values()];
   }
 
-  /** Lists what requests for an operation may have, its own first. */
+  /** Lists the shapes that requests for an operation may get, its default first. */
   choicesFor(operation: Operation): readonly Made[] {
     return [...new Set([this.usual[operation], ...this.#others[operation].values()])];
   }
 
-  /** Asks the view what a request has for an operation. */
+  /** Asks the view for the shape of a request and an operation. */
   choose(request: FastifyRequest, operation: Operation): Made {
     const { owner, choose } = this.#hook;
     const name = choose && atOnce(choose(request, operation), () => owner);

@@ -1,19 +1,19 @@
-/** The five operations, in the terms of REST; `update` is PUT and PATCH. */
+/** The five operations. `update` is PUT and PATCH. */
 export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'destroy'] as const;
 /** The name of an operation. */
 export type Operation = (typeof OPERATIONS)[number];
 
-/** The methods that update a record: one replaces it, one changes parts of it. */
+/** The methods that update a record: PUT replaces it, PATCH changes parts of it. */
 export const UPDATE_METHODS = ['PUT', 'PATCH'] as const;
 /** The name of a method that updates a record. */
 export type UpdateMethod = (typeof UPDATE_METHODS)[number];
 
-/** The operations that write, which can be done to several records at once as well. */
+/** The operations that write. They also exist in bulk. */
 export const WRITES = ['create', 'update', 'destroy'] as const;
 /** The name of an operation that writes. */
 export type WriteOperation = (typeof WRITES)[number];
 
-/** Makes a value for each name. */
+/** Makes an object with a value for each name. */
 export function byName<Name extends string, Value>(
   names: readonly Name[],
   make: (name: Name) => Value,
@@ -22,8 +22,9 @@ export function byName<Name extends string, Value>(
 }
 
 /**
- * Returns the operations of a view of an entity: those of its option, else all that its shapes make possible. A singleton creates and deletes its
- * record only if its option says so: most are made by other means, such as a registration.
+ * Returns the operations of a view of an entity: its option, or every operation that its shapes allow. A singleton
+ * creates and deletes its record only if its option says so. Most singletons are created by other means, such as a
+ * registration.
  */
 export function operationsOf(options: {
   readonly operations?: readonly Operation[] | undefined;

@@ -1,17 +1,17 @@
 import { type ErrorDetail, HttpError } from '../../errors.ts';
 
 /**
- * Makes an error whose details name places in the body as it was sent. Hooks and the library see the body without its envelope. The error
- * that was thrown stays as it is: an application may throw one object again and again.
+ * Makes an error whose details point into the body with its envelope. Hooks and the library see the body without it.
+ * The thrown error is not changed, because an application may throw one object several times.
  *
- * @param path the JSON pointer to the body that they see
+ * @param path the JSON pointer to the body without its envelope
  */
 export function placedError(error: unknown, path = ''): unknown {
   if (path === '' || !(error instanceof HttpError)) return error;
   const { details } = error;
   if (details?.some((detail) => detail.in === 'body') !== true) return error;
   const placed = details.map((detail) => (detail.in === 'body' ? { ...detail, path: path + detail.path } : detail));
-  // Not a copy: the class of the error may have private members.
+  // Not a copy, because the error's class may have private members.
   return new Proxy(error, {
     get: (target, name) => {
       if (name === 'details') return placed;
@@ -22,7 +22,7 @@ export function placedError(error: unknown, path = ''): unknown {
   });
 }
 
-/** Puts details in the place of others, unless the class of the error has a body of its own. */
+/** Replaces the details of an error's body, unless the error's class makes its own body. */
 function withDetails(body: object, from: readonly ErrorDetail[], to: readonly ErrorDetail[]): object {
   return (body as { readonly details?: unknown }).details === from ? { ...body, details: to } : body;
 }

@@ -1,47 +1,50 @@
 import { placedAt, type Problem } from '../../schema/scan-input.ts';
 import type { BoundWriteShape } from '../../shapes/write/bound-write-shape.ts';
 
-/** The operations that take a record in. */
+/** The operations that accept a record. */
 export const TAKING = ['create', 'update'] as const;
-/** The name of an operation that takes a record in. */
+/** The name of an operation that accepts a record. */
 export type TakingOperation = (typeof TAKING)[number];
 
-/** A write shape of a view, by which it reads bodies. */
+/** A write shape of a view, which reads bodies. */
 export interface InputShape {
   readonly name: string;
   readonly shape: BoundWriteShape<object>;
 }
 
-/** The body of one record, as it was read. */
+/** The parsed body of one record. */
 export interface ReadBody {
-  /** The values that have no fault: `request.body`, or one of its objects. */
+  /** The valid values: `request.body`, or one of its objects. */
   readonly data: object;
-  /** The JSON pointer to it in the body of the request. */
+  /** Its JSON pointer in the body of the request. */
   readonly path: string;
-  /** The input for hooks that is no property of the entity. */
+  /** The input for hooks that is not a property of the entity. */
   readonly extra: object;
-  /** The faults that the schemas have found, by their places in this body. They are answered with those of rules and references. */
+  /**
+   * The errors of the schemas, by their places in this body. They are reported together with the errors of rules and
+   * references.
+   */
   readonly faults: readonly Problem[];
-  /** All that was sent, as far as it could be read; undefined if nothing is at fault. */
+  /** All sent values that could be read; undefined if there are no errors. */
   readonly sent: object | undefined;
 }
 
-/** The input of one request, as it was read. */
+/** The parsed input of one request. */
 export interface ReadInput {
-  /** What hooks see as `request.body`. */
+  /** The value of `request.body` in hooks. */
   readonly value: object;
-  /** One body, or those of an array. */
+  /** One body, or the bodies of an array. */
   readonly bodies: readonly ReadBody[];
-  /** The faults of an array that are not those of one of its bodies. */
+  /** The errors of an array that belong to none of its bodies. */
   readonly faults: readonly Problem[];
-  /** The JSON pointer to the value in the body as it was sent: to the member that the view's envelope names. */
+  /** The JSON pointer to the value in the sent body: to the member that the view's envelope names. */
   readonly path?: string;
 }
 
 const NOTHING: object = Object.freeze({});
 const NO_FAULTS: readonly Problem[] = Object.freeze([]);
 
-/** Makes a body of values that have no fault. */
+/** Makes a body of valid values. */
 export function soundBody(data: object, path = '', extra = NOTHING): ReadBody {
   return { data, path, extra, faults: NO_FAULTS, sent: undefined };
 }
@@ -51,14 +54,14 @@ export function oneBody(body: ReadBody): ReadInput {
   return { value: body.data, bodies: [body], faults: NO_FAULTS };
 }
 
-/** Lists all faults of an input, by their places in the body of the request. */
+/** Lists all errors of an input, by their places in the body of the request. */
 export function faultsIn({ bodies, faults }: ReadInput): readonly Problem[] {
   return [...faults, ...bodies.flatMap((body) => placedAt(body.path, body.faults))];
 }
 
 /**
- * Makes the input of a body that an override or an action has put in the place of the one that was read. Objects that were read keep what
- * was read along with them.
+ * Makes the input of a body that an override or action replaced. Objects from the original body keep the data that was
+ * read with them.
  */
 export function inputAnew(value: object, known: readonly ReadBody[] = []): ReadInput {
   if (!Array.isArray(value)) return oneBody(soundBody(value));

@@ -2,22 +2,22 @@ import type { FastifyContextConfig, FastifyRequest } from 'fastify';
 import { mayHaveBody } from '../../methods.ts';
 import { REQUEST_STATE, type RequestState, stateOf } from './request-state.ts';
 
-/** An operation that is asked about in the place of the one that a request is for. */
+/** The operation of a simulated request. */
 export interface AskedOperation {
   /** The plan of its route; undefined if it has none. */
   readonly plan: FastifyContextConfig['viewset'];
   readonly method: string;
   readonly params: Readonly<Record<string, string>>;
-  /** The key of its record, as it was read; undefined if there is none, or none yet. */
+  /** The parsed key of its record; undefined if there is none yet. */
   readonly pk?: unknown;
-  /** Hears that somebody has looked at the body or the query string, of which nothing is known. */
+  /** Called if something reads the body or the query string, which are unknown. */
   readonly onInputRead?: () => void;
 }
 
 /**
- * Makes a request for another operation, by the same user and with the same entity manager: for permissions and hooks to be asked
- * what they would say to it. It has no query string, and the body that it takes is empty, `{}` or `[]`: permissions may look into it. The request
- * leaves nothing on the request that it is made of.
+ * Makes a request for another operation, with the same user and entity manager, to learn what permissions and hooks
+ * would decide. It has no query string. Its body is empty, `{}` or `[]`, so that permissions can read it. It changes
+ * nothing on the original request, except that it may create its entity manager.
  */
 export function requestFor(
   request: FastifyRequest,
@@ -56,10 +56,7 @@ export function requestFor(
   }) as FastifyRequest;
 }
 
-/**
- * Makes a request that is the same in all, for what has to be read as if it had not been: what it leaves, entities in their manager
- * included, is not on the request that it is made of.
- */
+/** Makes an isolated copy of a request. Its reads, and entities in its manager, do not reach the original request. */
 export function requestApart(request: FastifyRequest): FastifyRequest {
   const outer = stateOf(request);
   const state = Object.create(outer, { em: { value: outer.em?.fork(), writable: true } }) as RequestState;
@@ -67,8 +64,8 @@ export function requestApart(request: FastifyRequest): FastifyRequest {
 }
 
 /**
- * Makes a request that is the same in all, and of which nothing has been decided yet: who sent it, what it may see, and how it is answered. It
- * reads the last committed state.
+ * Makes a copy of a request whose sender, permissions and answers are not decided yet. It reads the last committed
+ * state.
  */
 export function requestAgain(request: FastifyRequest): FastifyRequest {
   const outer = stateOf(request);

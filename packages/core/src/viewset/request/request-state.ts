@@ -8,63 +8,65 @@ import { type InputShape, inputAnew, type ReadInput, type TakingOperation } from
 import type { SharedLookUps } from './shared-look-ups.ts';
 import type { Projection } from '../../language/projection.ts';
 
-/** An error of the database that the values of a request have caused. */
+/** A database error that values of a request caused. */
 export interface Refusal {
-  /** As the driver threw it, for hooks that catch it. */
+  /** The driver's error, for hooks that catch it. */
   readonly error: unknown;
-  /** Returns the error to answer with. May ask the database, and so is called once the transaction of the request has ended. */
+  /**
+   * Returns the error to send. It may query the database, so it is called after the request's transaction has ended.
+   */
   answer(): Promise<unknown>;
 }
 
-/** A record that a handler has made of an entity before what it shows of related records was read. */
+/** A record that a handler made from an entity before its related records were read. */
 export interface UnreadRecord {
-  /** The object that the handler has. Its fields cannot be read until the handler is done. */
+  /** The handler's object. Its fields can be read only after the handler has returned. */
   readonly record: object;
   readonly entity: object;
   readonly projection: Projection<object>;
-  /** The call that made it, for errors. */
+  /** The call that made the record, for errors. */
   readonly who: string;
 }
 
-/** The values that the steps of one request leave for the later ones. */
+/** The values that the steps of one request share. */
 export interface RequestState {
   user: CurrentUser | null;
   challenge: string | null;
-  /** The request's own entity manager, once somebody has asked for it. */
+  /** The request's own entity manager, once something has used it. */
   em: EntityManager | undefined;
-  /** The grant of the view's permissions; undefined before they are asked, and if the view declares none. */
+  /** The grant of the view's permissions. Undefined before they are checked, and if the view has none. */
   grant: PermissionGrant | undefined;
-  /** The key of the path, read as the type of the field that it is of; undefined on the collection. */
+  /** The key of the path, parsed as the type of its field; undefined on the collection. */
   pk: unknown;
   parameters: QueryParameters | undefined;
-  /** The body, as it was read; undefined if no operation of a view of an entity takes it. */
+  /** The parsed body. Undefined unless an operation of a view of an entity reads it. */
   input: ReadInput | undefined;
-  /** The last refusal that a statement of the library's own has met. */
+  /** The last database error that the library's own statements caused. */
   refusal: Refusal | undefined;
-  /** The record that the request acts on, once it has been looked up, and the transaction that it was read in. */
+  /** The record of the request, once it was looked up, and the transaction that read it. */
   object: { readonly entity: object; readonly transaction: unknown } | undefined;
-  /** The answers to the request that a view has decided on; undefined before it has. */
+  /** The answers that a view has chosen for the request; undefined before that. */
   answers: Partial<Record<AnsweringOperation, Answer | undefined>> | undefined;
-  /** The write shapes that a view has chosen for the request; undefined before it has. */
+  /** The write shapes that a view has chosen for the request; undefined before that. */
   inputShapes: Partial<Record<TakingOperation, InputShape>> | undefined;
-  /** The look-ups that requests made of this one share; undefined but for one that asks about several operations. */
+  /** The look-ups that simulated requests share. Undefined unless the request asks about several operations. */
   lookUps: SharedLookUps | undefined;
-  /** The reply of the request, once something may have to ask a handler in its place. */
+  /** The reply of the request, set if a handler may have to be called for another request. */
   reply: FastifyReply | undefined;
-  /** Answers whose records tell of the request, by those that they were made of. */
+  /** The answers whose records depend on the request, by the answers that they were made from. */
   boundAnswers: Map<Answer, Answer> | undefined;
-  /** The records that are read when the handler is done; undefined of a handler that reads none then. */
+  /** The records to read after the handler has returned. Undefined for a handler without them. */
   unread: UnreadRecord[] | undefined;
 }
 
-/** The one field that the plugin adds to requests: Fastify sets each that is declared with a value on every request. */
+/** The only property that the plugin adds to requests, because Fastify sets each decorated value on every request. */
 export const REQUEST_STATE: unique symbol = Symbol('viewset.state');
 
 interface Stateful {
   [REQUEST_STATE]?: RequestState | null;
 }
 
-/** Returns the state of a request, which is made when it is first asked for. */
+/** Returns the state of a request. The first call creates it. */
 export function stateOf(request: FastifyRequest): RequestState {
   return ((request as FastifyRequest & Stateful)[REQUEST_STATE] ??= {
     user: null,
@@ -85,7 +87,7 @@ export function stateOf(request: FastifyRequest): RequestState {
   });
 }
 
-/** The parameters of a request's query string, as it was sent: texts, whatever a schema makes of them. */
+/** The parameters of a request's query string as they were sent: texts, before any schema. */
 export function parametersOf(request: FastifyRequest): QueryParameters {
   const state = stateOf(request);
   return (state.parameters ??= new QueryParameters(request.query, undefined, request.params));
@@ -93,7 +95,7 @@ export function parametersOf(request: FastifyRequest): QueryParameters {
 
 const NO_BODY = Object.freeze({});
 
-/** The input of a request: its body, as it was read. */
+/** The parsed body of a request. */
 export function inputOf(request: FastifyRequest): ReadInput {
   const { input } = stateOf(request);
   const body = (request.body ?? NO_BODY) as object;

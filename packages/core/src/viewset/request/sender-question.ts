@@ -10,22 +10,22 @@ import { stateOf } from './request-state.ts';
 
 type Plan = NonNullable<FastifyContextConfig['viewset']>;
 
-/** The part of a route that says who may send requests to it. */
+/** The part of a route that decides who may use it. */
 export interface GuardedRoute {
   readonly plan: Plan;
   readonly view: PermissionView;
-  /** The view's permissions whose scopes narrow an action that has permissions of its own. */
+  /** The view's permissions whose scopes narrow an action with its own permissions. */
   readonly scopes: readonly Permission[];
   /** True if a request needs a token. */
   readonly needsToken: boolean;
 }
 
-/** The operations that ask about each record, whether the path names one or the body several. */
+/** The operations with object permissions, in single and in bulk requests. */
 const CHANGES_RECORDS: ReadonlySet<string> = new Set(['update', 'destroy']);
 
 /**
- * Makes the question if the permissions of a route let a request in, and keeps what they grant; undefined if there are none. It throws what the
- * route would answer.
+ * Makes the function that checks the permissions of a route and keeps their grant; undefined if there are none. The
+ * function throws the same error that the route would send.
  */
 export function compilePermissions({
   view,
@@ -46,13 +46,12 @@ function admit(request: FastifyRequest, grant: PermissionGrant): void {
   stateOf(request).grant = grant;
 }
 
-/** The parameters of a path by their names. */
 type Params = Readonly<Record<string, string>>;
 
 /**
- * Tells if an operation may let the sender of a request in, of whom alone something is known: not its query string, not its body, and
- * of the keys of its path only those that are given. False if it needs a token that the sender lacks, or if its permissions refuse without
- * having looked at the rest.
+ * Reports whether an operation may admit a request, when only its sender is known. The query string and the body are
+ * unknown, and so are path keys that are not given. False if the operation needs a token that the sender lacks, or if
+ * its permissions refuse without reading unknown parts.
  */
 export async function admitsSender(route: GuardedRoute, asking: FastifyRequest, known: Params = {}): Promise<boolean> {
   if (route.needsToken && getCurrentUser(asking) === null) return false;
@@ -61,8 +60,9 @@ export async function admitsSender(route: GuardedRoute, asking: FastifyRequest, 
 }
 
 /**
- * Asks about an operation for the sender of a request, of whom alone something is known. `undecided`: the question has looked at the rest.
- * `refused`: it has thrown what is an answer to the sender. It throws all that is a fault of the program.
+ * Evaluates a question about an operation, when only the sender of a request is known. Returns `undecided` if the
+ * question reads an unknown part, and `refused` if it throws an error for the client. Throws other errors, which are
+ * mistakes in the program.
  */
 export async function askForSender<Answer>(
   plan: Plan,
@@ -78,13 +78,13 @@ export async function askForSender<Answer>(
     return isUndecided ? 'undecided' : { answer };
   } catch (error) {
     if (isUndecided) return 'undecided';
-    // A value of the program that fits no field is a 500 wherever it is asked.
+    // If a value of the program does not fit its field, the error is a 500 everywhere.
     if (refusalStatus(error) === undefined || error instanceof FieldValueError) throw error;
     return 'refused';
   }
 }
 
-/** Makes the parameters of a path, of some of which nothing is known but their names. */
+/** Makes the parameters of a path. For unknown parameters, only the names are known. */
 function paramsOf({ pathParameters }: Plan, known: Params, onRead: () => void): Params {
   const unknown: PropertyDescriptor = { enumerable: true, get: onRead };
   const params = pathParameters.map(({ name }) => [name, Object.getOwnPropertyDescriptor(known, name) ?? unknown]);

@@ -2,7 +2,7 @@ import type { FilterOptions } from '@mikro-orm/core';
 import { isDeepStrictEqual } from 'node:util';
 import { type Condition, isSameCondition } from '../../language/condition.ts';
 
-/** The records that a look-up is about. */
+/** The records of a look-up. */
 interface Records {
   readonly meta: object;
   readonly condition: Condition;
@@ -15,14 +15,14 @@ interface LookUp {
   readonly found: Promise<unknown>;
 }
 
-/** The look-ups of a request that asks in the place of several others, as OPTIONS does: each is made once. */
+/** The look-ups of a request that checks several operations, as OPTIONS does. Each runs once. */
 export class SharedLookUps {
   readonly #made: LookUp[] = [];
 
   /**
-   * Returns what a look-up of the same records has found, or makes it.
+   * Returns the result of an earlier look-up of the same records, or runs it.
    *
-   * @param how tells apart look-ups of the same records
+   * @param how distinguishes look-ups of the same records
    */
   async find<Found>(records: Records, how: string, lookUp: () => Promise<Found>): Promise<Found> {
     const same = this.#made.find((each) => each.how === how && areSame(each.records, records));

@@ -8,9 +8,9 @@ import { stateOf, type UnreadRecord } from './request-state.ts';
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 /**
- * Makes a record of an entity whose fields are read when the handler is done.
+ * Makes a record from an entity. Its fields are read after the handler has returned.
  *
- * @param names those of the fields
+ * @param names the names of the fields
  */
 export function unreadRecord({ who, ...made }: Omit<UnreadRecord, 'record'>, names: readonly string[]): UnreadRecord {
   const get = (): never => {
@@ -22,7 +22,7 @@ export function unreadRecord({ who, ...made }: Omit<UnreadRecord, 'record'>, nam
   return { ...made, who, record: Object.defineProperties({}, Object.fromEntries(fields) as PropertyDescriptorMap) };
 }
 
-/** Makes a handler read the records that it has made of entities, when it is done. */
+/** Makes a handler read its unread records after it has returned. */
 export function readingRecords(handler: Handler): Handler {
   return (request, reply) => {
     const unread: UnreadRecord[] = [];
@@ -44,7 +44,7 @@ async function readAll(request: FastifyRequest, unread: readonly UnreadRecord[])
 }
 
 /**
- * Reads what related records show of entities, as it is stored. Within a transaction the changes of `request.em` are flushed first.
+ * Loads the stored related records of entities. Within a transaction it flushes the changes of `request.em` first.
  *
  * @throws Error outside of a transaction if relations have changes
  */

@@ -10,11 +10,11 @@ export interface WrittenRecord {
   readonly values: Readonly<Record<string, unknown>>;
   /** The fields of the body. */
   readonly fields: readonly BoundField[];
-  /** The field and the value that name the record that is changed; undefined for a new one. */
+  /** The field and the value that identify the changed record; undefined for a new one. */
   readonly stored: { readonly field: string; readonly value: unknown } | undefined;
 }
 
-/** Lists the record that a body writes, and its children of every level. */
+/** Lists the record that a body writes, and its children at every level. */
 export function writtenRecords(
   meta: EntityMetadata,
   fields: readonly BoundField[],

@@ -7,20 +7,20 @@ import { compare } from '../../language/compare.ts';
 import { and, type Condition } from '../../language/condition.ts';
 import type { Parent } from './parent.ts';
 
-/** A parent of any level, and the column of the nested view's own entity that names it. */
+/** A parent at any level, and the column of the nested view's entity that refers to it. */
 interface Level {
   readonly parent: Parent;
   readonly path: FieldPath;
 }
 
 /**
- * The records of a view that is nested in another one: those of the parent that the path names, and of the parent's parents.
+ * The records of a nested view: those of the parent in the path, and of its parents.
  *
- * @throws ImproperlyConfigured if no relation of the entity leads from its records to those of the parent
+ * @throws ImproperlyConfigured if no relation leads from the entity to the parent's entity
  */
 export class Nesting {
   readonly parent: Parent;
-  /** The relation that leads to the parent. A client never writes it. */
+  /** The relation to the parent. Clients never write it. */
   readonly relation: string;
   readonly #property: EntityProperty;
   readonly #levels: readonly Level[];
@@ -34,7 +34,7 @@ export class Nesting {
     this.#levels = levelsOf(meta, parent);
   }
 
-  /** True of the records of the parents that the path of a request names. */
+  /** Selects the records of the parents in a request's path. */
   condition(request: FastifyRequest): Condition {
     let condition = this.#conditions.get(request);
     if (condition === undefined) {
@@ -44,7 +44,10 @@ export class Nesting {
     return condition;
   }
 
-  /** Finds the parent of a new record, by the name of the relation to it. Throws NotFound if the view of the parent would not show it. */
+  /**
+   * Finds the parent of a new record, and returns it under the name of the relation. Throws NotFound if the view of the
+   * parent would not show it.
+   */
   async parentOf(request: FastifyRequest): Promise<object> {
     const found = await this.parent.find(request);
     if (!isToOne(this.#property)) return { [this.relation]: [found] };
@@ -78,7 +81,7 @@ function levelsOf(meta: EntityMetadata, nearest: Parent): Level[] {
   for (let parent: Parent | undefined = nearest; parent !== undefined; parent = parent.outer) {
     const key = parent.definition.key.column;
     way += way === '' ? parent.relation : `.${parent.relation}`;
-    // A relation stands for the key that it refers to.
+    // A relation reads as the key that it refers to.
     const own = fieldPath(meta, way, '.');
     const isHeld = isToOne(own.property) && referredKey(own.property) === key.property;
     levels.push({ parent, path: isHeld ? own : fieldPath(meta, `${way}.${key.key}`, '.') });

@@ -8,16 +8,16 @@ import { stateOf } from '../request/request-state.ts';
 import type { PathKey } from './refused-values.ts';
 import type { ShownDefinition, ShownView } from './shown-view.ts';
 
-/** The declarations of a view in which others are nested. */
+/** The declarations of a view that has nested views. */
 export interface ParentDefinition extends ShownDefinition {
   readonly key: KeyDefinition & { readonly column: FieldPath };
-  /** The view's own parent. */
+  /** The parent of this view. */
   readonly nesting: { readonly parent: Parent; readonly relation: string } | undefined;
 }
 
 /**
- * The proof that a handler gives of a parent that nothing hides: it has found a record below the parent (`record`), answers with
- * records (`list`), or looks for the parent itself (`parent`).
+ * How the handler's result shows that the parent exists, so that no extra query is needed. The handler finds a record
+ * below the parent (`record`), returns its records (`list`), or finds the parent itself (`parent`).
  */
 export type ParentProof = 'record' | 'list' | 'parent' | 'none';
 
@@ -30,28 +30,28 @@ interface ParentOptions {
   readonly relation: string;
 }
 
-/** The permissions of a parent's view, asked for one request. */
+/** The result of the permissions of a parent's view, for one request. */
 interface AskedParent {
-  /** True if a record that refers to the parent proves that its view would show it. */
+  /** True if any record that refers to the parent proves that the parent's view would show it. */
   readonly isImplied: boolean;
   readonly find: (wantsEntity: boolean) => Promise<object | undefined>;
 }
 
 /**
- * The place of a nested view below the records of another view. That view is asked as if it was to show the record to the
- * request, by GET: what it would not show is not there, nor is anything below it.
+ * The parent of a nested view. The parent's view decides, as for a GET of the parent record. If it would not show the
+ * parent, the parent and everything below it give 404.
  */
 export class Parent {
   readonly definition: ParentDefinition;
-  /** First half of the names of the routes of its view. */
+  /** The first half of the names of the view's routes. */
   readonly basename: string;
-  /** The parameter of the path that names the record. */
+  /** The parameter of the path that identifies the parent record. */
   readonly parameter: string;
-  /** The relation of the nested view's entity that leads to the record. */
+  /** The relation of the nested view's entity to the parent record. */
   readonly relation: string;
   readonly #shown: ShownView<ParentDefinition>;
 
-  /** @throws ImproperlyConfigured for a singleton, whose record no path names */
+  /** @throws ImproperlyConfigured for a singleton, whose path has no key */
   constructor({ shown, basename, parameter, relation }: ParentOptions) {
     if (shown.definition.key.singleton !== undefined) {
       throw new ImproperlyConfigured(
@@ -70,17 +70,17 @@ export class Parent {
     return this.definition.nesting?.parent;
   }
 
-  /** The name of the entity of the record. */
+  /** The name of the parent's entity. */
   get entity(): string {
     return this.definition.meta.className;
   }
 
-  /** The schemas of the keys in the path, of every level, by their parameters. */
+  /** The schemas of the keys in the path, of every level, by parameter. */
   get keySchemas(): Readonly<Record<string, TSchema>> {
     return { ...this.outer?.keySchemas, [this.parameter]: this.definition.key.schema };
   }
 
-  /** Reads the key of a request's path. Throws NotFound for a key of bad form. */
+  /** Reads the parent's key from a request's path. Throws NotFound for a malformed key. */
   keyOf(request: FastifyRequest): unknown {
     const key = this.definition.key.parse(this.#textOf(request));
     if (key === undefined) throw new NotFound();
@@ -88,31 +88,32 @@ export class Parent {
   }
 
   /**
-   * Reads the keys of a request's path, of every level.
+   * Reads the keys from a request's path, of every level.
    *
-   * @throws NotFound if one of them has a bad form
+   * @throws NotFound for a malformed key
    */
   keysOf(request: FastifyRequest): PathKey[] {
     const { meta, key } = this.definition;
     return [...(this.outer?.keysOf(request) ?? []), { meta, column: key.column, value: this.keyOf(request) }];
   }
 
-  /** Finds the record as an entity of `request.em`. Throws NotFound if its view would not show it. */
+  /** Finds the parent record as an entity of `request.em`. Throws NotFound if its view would not show it. */
   async find(request: FastifyRequest): Promise<object> {
     const { find } = await this.#ask(request);
     return (await find(true)) as object;
   }
 
-  /** Throws NotFound if the view of the record would not show it. */
+  /** Throws NotFound if the view of the parent record would not show it. */
   async check(request: FastifyRequest): Promise<void> {
     const { find } = await this.#ask(request);
     await find(false);
   }
 
   /**
-   * Makes a handler answer NotFound if the view of the record would not show it. Looks it up only for want of a proof.
+   * Makes a handler respond with NotFound if the parent's view would not show the parent. It looks the parent up only
+   * if the handler's result does not prove that it exists.
    *
-   * @param member the member of a page that has its records
+   * @param member the member of a page that holds its records
    */
   guard(handler: Handler, proof: ParentProof, member: string): Handler {
     return async (request, reply) => {
@@ -132,7 +133,7 @@ export class Parent {
     const outer = above === undefined ? undefined : await above.#ask(request);
     const asked = await this.#shown.ask(request, this.#textOf(request));
     const { grant } = asked;
-    // A relation to what an entity extends may lead to another one of the same table.
+    // A relation to a base entity may lead to another entity in the same table.
     const isWholeTable = meta.root.class === meta.class;
     const isOpen =
       !customized.hidesRecords &&
@@ -155,7 +156,7 @@ export class Parent {
   }
 }
 
-/** Tells if a list or a page shows a record; an answer of another form tells nothing. */
+/** Reports whether a list or page contains a record. False for a result of any other form. */
 function hasRecords(answer: unknown, member: string): boolean {
   const records = Array.isArray(answer)
     ? answer

@@ -13,25 +13,27 @@ import { requestedCondition } from '../../language/related-path.ts';
 import { wrongOption } from '../../options.ts';
 import { templateFiller } from '../../path-template.ts';
 
-/** The keys by which paths name the records of a view. */
+/** The keys that identify the records of a view in paths. */
 export interface KeyDefinition {
   /** The schema of a key, for documents. */
   readonly schema: TSchema;
-  /** The field that a key is compared with; undefined if the view has no entity. */
+  /** The field to compare a key with; undefined if the view has no entity. */
   readonly column?: FieldPath;
-  /** Returns the condition of the record of a request, if paths have no key; undefined if they have one. */
+  /** Returns the condition of a request's record, for paths without a key. Undefined if paths have a key. */
   readonly singleton?: ((request: FastifyRequest) => Condition) | undefined;
-  /** Reads the key of a path; undefined if it cannot be one. */
+  /** Parses the key of a path; undefined if it is malformed. */
   parse(text: string): unknown;
 }
 
-/** The options that say how a request names a record. */
+/** The options that decide how a request identifies a record. */
 interface KeyOptions {
   readonly lookupField?: string | undefined;
   readonly singleton?: ((request: FastifyRequest) => object | null | undefined) | undefined;
 }
 
-/** The key by which paths name the records of a view: the primary key, unless the option `lookupField` says otherwise. */
+/**
+ * The key that identifies the records of a view in paths: the primary key, or the field of the option `lookupField`.
+ */
 export class RecordKey implements KeyDefinition {
   readonly column: FieldPath;
   readonly schema: TSchema;
@@ -40,7 +42,7 @@ export class RecordKey implements KeyDefinition {
 
   /**
    * @param path the template of the collection's path
-   * @throws ImproperlyConfigured for a `lookupField` that does not name one record
+   * @throws ImproperlyConfigured for a `lookupField` that does not identify one record
    */
   constructor(name: string, meta: EntityMetadata, { lookupField, singleton }: KeyOptions, path: string) {
     this.column = lookupField === undefined ? primaryKey(meta) : lookupColumn(name, meta, lookupField);
@@ -59,7 +61,10 @@ export class RecordKey implements KeyDefinition {
     }
   }
 
-  /** Makes the path of one record, `/api/products/7` or `/api/user`; the parameters of a prefix are those of the request. */
+  /**
+   * Makes the path of one record, `/api/products/7` or `/api/user`. Parameters of a prefix get the values of the
+   * request.
+   */
   pathOf(key: unknown, request: FastifyRequest): string {
     const params = request.params as Readonly<Record<string, unknown>>;
     const path = this.#fillPath((parameter) => params[parameter]);

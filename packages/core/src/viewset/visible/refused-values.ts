@@ -8,7 +8,7 @@ import { QuerySet } from '../../query/queryset.ts';
 import { MAX_PROBLEMS } from '../../schema/scan-input.ts';
 import { stateOf } from '../request/request-state.ts';
 
-/** A column by which a request names records of an entity. */
+/** A column whose values identify records in requests. */
 export interface NamingColumn {
   readonly meta: EntityMetadata;
   readonly column: FieldPath;
@@ -24,8 +24,8 @@ interface Valued {
 }
 
 /**
- * Looks records up by values of a request. If the database refuses one of the values as none of the column's type (`inet`, `ltree`), the
- * request is answered by an error about those that are refused.
+ * Looks up records by values of a request. If the database rejects a value as malformed for the column (`inet`,
+ * `ltree`), the client gets an error about the rejected values.
  *
  * @param answer makes the error
  */
@@ -52,7 +52,7 @@ export async function lookUpBy<Named extends Valued, Found>(
   }
 }
 
-/** Tells if an error is the database's refusal of one of the keys, as a value that its column cannot have. */
+/** Reports whether an error means that the database rejected one of the keys as malformed for its column. */
 export async function refusesKey(
   request: FastifyRequest,
   error: unknown,
@@ -67,7 +67,10 @@ function isRefusal(error: unknown): boolean {
   return violationOf(error)?.kind === 'value';
 }
 
-/** Finds the values that the database refuses, up to `MAX_PROBLEMS`. It does not say which, but it can be asked, of the halves of a list. */
+/**
+ * Finds the values that the database rejects, up to `MAX_PROBLEMS`. Its error does not name them, so this bisects the
+ * list.
+ */
 async function refusedAmong<Named extends Valued>(
   em: EntityManager,
   column: NamingColumn,
@@ -81,7 +84,10 @@ async function refusedAmong<Named extends Valued>(
   return [...first, ...(await refusedAmong(em, column, named.slice(half), most - first.length))];
 }
 
-/** Tells if the database refuses to compare a column with values. They alone are asked about, so that no value of the program is blamed on a client. */
+/**
+ * Reports whether the database rejects a comparison of a column with values. The query contains only these values, so
+ * clients are not blamed for values of the program.
+ */
 async function refuses(em: EntityManager, { meta, column }: NamingColumn, named: readonly Valued[]): Promise<boolean> {
   const values = named.map(({ value }) => value);
   try {

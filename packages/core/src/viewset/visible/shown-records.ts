@@ -14,7 +14,7 @@ import { SharedLookUps } from '../request/shared-look-ups.ts';
 import { type AskedPlan, type RecordView, refuses } from './shown-view.ts';
 import type { VisibleRecords } from './visible-records.ts';
 
-/** The operations by which clients read records. */
+/** The operations that return records to clients. */
 const READS = ['retrieve', 'list'] as const;
 
 /** The part of a view that decides which records it shows. */
@@ -30,13 +30,13 @@ export interface ShowingDefinition extends ParentDefinition {
   readonly operations: readonly Operation[];
   readonly customized: Customized;
   readonly answers: Answers;
-  /** The routes that send the record's files. */
+  /** The routes that serve the record's files. */
   readonly fileActions: ReadonlyMap<string, unknown>;
 }
 
 /**
- * The records of a view as it would show them to a request: asked by nested views, by views whose bodies refer to them, by the routes of
- * files, and by OPTIONS. An override that reads is asked in the place of the request for it.
+ * The records that a view would show to a request. Callers are nested views, views whose bodies refer to the records,
+ * routes of files, and OPTIONS. If the view overrides a read operation, the override is called.
  */
 export class ShownRecords<Entity extends object> implements RecordView<ShowingDefinition> {
   readonly view: ShowingView<Entity>;
@@ -71,8 +71,8 @@ export class ShownRecords<Entity extends object> implements RecordView<ShowingDe
   }
 
   /**
-   * Finds the record of the path for one of its files, if a GET of the record, or of the list, shows this request the file. All is asked
-   * as `retrieve` asks it: permissions and hooks may go by the operation.
+   * Finds the record of the path for one of its files, if a GET of the record or the list shows the file to this
+   * request. Permissions and hooks run as in `retrieve`, because they may depend on the operation.
    */
   async findForFile(request: FastifyRequest, reply: FastifyReply, file: string): Promise<Entity> {
     const { operations, answers, customized } = this.definition;
@@ -101,7 +101,7 @@ export class ShownRecords<Entity extends object> implements RecordView<ShowingDe
     else if (action === 'list' && customized.handles.list) await this.#ask(request, 'list');
   }
 
-  /** Asks an override of an operation that reads, in the place of the request for it. Throws NotFound if it answers with no record. */
+  /** Calls an override of a read operation. Throws NotFound if it returns no record. */
   async #ask(request: FastifyRequest, operation: 'list' | 'retrieve'): Promise<Readonly<Record<string, unknown>>> {
     const { reply } = stateOf(request);
     if (reply === undefined) throw new TypeError(`${this.view.name}.${operation} is asked outside of a route`);
@@ -110,7 +110,7 @@ export class ShownRecords<Entity extends object> implements RecordView<ShowingDe
     return answer ?? {};
   }
 
-  /** Looks up the record of the path as its operations do. Throws NotFound. */
+  /** Looks up the record of the path like the view's operations. Throws NotFound. */
   async #lookUp(request: FastifyRequest, wantsEntity: boolean): Promise<Entity | undefined> {
     const { customized, answers } = this.definition;
     if (customized.findsRecord) return this.view.getObject(request);
@@ -120,7 +120,7 @@ export class ShownRecords<Entity extends object> implements RecordView<ShowingDe
       if (await lookUps.find(records, 'exists', () => records.exists())) return undefined;
       throw new NotFound();
     }
-    // Not locked: records that are created below one parent need not wait for each other.
+    // Not locked: requests that create records below one parent need not wait for each other.
     const populate = answers.populateFor(request);
     const entity = await lookUps.find(records, `entity ${populate.join()}`, () => this.#records.find(request, false));
     if (entity === undefined) throw new NotFound();

@@ -13,68 +13,68 @@ import { requestFor } from '../request/request-for.ts';
 import { stateOf } from '../request/request-state.ts';
 import type { SoftDelete } from './soft-delete.ts';
 
-/** Names the property of a view of an entity by which other views ask for its records. */
+/** The key of the property that gives other views access to a view's records. */
 export const SHOWS: unique symbol = Symbol('viewset.shows');
 
-/** The records of a view, as it would show them to a request of somebody else's. */
+/** The records that a view would show to a request, for use outside its routes. */
 export interface RecordView<Definition extends ShownDefinition> {
   readonly view: PermissionView;
   readonly definition: Definition;
   /**
-   * Finds the record of the path, as an entity if that is wanted.
+   * Finds the record of the path, as an entity if `wantsEntity` is true.
    *
    * @throws HttpError if the view would not show the record
    */
   find(request: FastifyRequest, wantsEntity: boolean): Promise<object | undefined>;
-  /** Finds the records of a condition as entities; those that the view would not show are left out. */
+  /** Finds the records that match a condition, as entities. Leaves out those that the view would not show. */
   findAll(request: FastifyRequest, condition: Condition): Promise<readonly object[]>;
   /** Finds the record of the path for one of its files. Throws NotFound if no GET shows the file to the request. */
   findForFile(request: FastifyRequest, reply: FastifyReply, file: string): Promise<object>;
   /**
-   * Asks what only the request itself can tell, beside the permissions of the route: if the view has the record of the path, and if
-   * an override that reads would answer.
+   * Checks everything besides the permissions of a route: whether the view has the record of the path, and whether an
+   * overridden read operation would answer.
    *
    * @throws HttpError if the route would refuse the request
    */
   permit(request: FastifyRequest, plan: AskedPlan): Promise<void>;
 }
 
-/** The plan of the route that a request is asked about. */
+/** The plan of the route to check. */
 export interface AskedPlan {
   readonly action: string;
   readonly detail: boolean;
 }
 
-/** The declarations of such a view, resolved at its place. */
+/** The resolved declarations of a view that other views use. */
 export interface ShownDefinition {
   readonly meta: EntityMetadata;
   readonly permissions: readonly Permission[];
   readonly customized: Customized;
-  /** The place of the view below the records of another one. */
+  /** How the view is nested below the records of another view. */
   readonly nesting: object | undefined;
   readonly key: KeyDefinition;
-  /** The way to delete records and keep them; undefined if a deleted one is gone. */
+  /** How the view soft-deletes records; undefined if it deletes them for good. */
   readonly softDelete: SoftDelete | undefined;
   readonly operations?: readonly Operation[];
-  /** The view's option; undefined if it says nothing. */
+  /** The view's option; undefined if it is not set. */
   readonly live?: LiveOption | undefined;
 }
 
-/** A request for records of another view, and the answer of that view's permissions. */
+/** A request for records of another view, and the grant of that view's permissions. */
 interface ShownRequest {
   readonly shown: FastifyRequest;
   readonly grant: PermissionGrant;
 }
 
 /**
- * A view that other views ask which of its records it shows to a request, as if it was to show them by GET: views that are nested
- * in it, and views whose bodies refer to its records. What it would not show is not there.
+ * Reports which records a view would show to a request by GET. Nested views use it for their parent's view, and views
+ * whose bodies refer to records for the view of those records. Records that the view would not show count as missing.
  */
 export class ShownView<Definition extends ShownDefinition = ShownDefinition> {
   readonly #records: RecordView<Definition>;
   readonly #plan: FastifyContextConfig['viewset'];
 
-  /** @param plan that of the route which shows one record; undefined if the view has none */
+  /** @param plan the plan of the route that shows one record; undefined if the view has none */
   constructor(records: RecordView<Definition>, plan: FastifyContextConfig['viewset']) {
     this.#records = records;
     this.#plan = plan;
@@ -89,16 +89,16 @@ export class ShownView<Definition extends ShownDefinition = ShownDefinition> {
   }
 
   /**
-   * Asks the permissions of the view.
+   * Checks the permissions of the view.
    *
-   * @param key names a record, as it stands in the path; undefined for a request that names none
+   * @param key the record's key, as in the path; undefined for a request without a record
    * @throws NotFound if they refuse the request
    */
   ask(request: FastifyRequest, key?: string): Promise<ShownRequest> {
     return orNotFound(() => this.admit(request, key));
   }
 
-  /** Asks the permissions of the view. Throws the error by which they refuse the request, as its own route would. */
+  /** Checks the permissions of the view. If they refuse the request, throws the same error as the view's own route. */
   async admit(request: FastifyRequest, key?: string): Promise<ShownRequest> {
     const shown = this.#requestOf(request, key);
     const grant = await evaluatePermissions(this.definition.permissions, shown, this.view, { object: true });
@@ -107,12 +107,18 @@ export class ShownView<Definition extends ShownDefinition = ShownDefinition> {
     return { shown, grant };
   }
 
-  /** Finds the record that a request names, as an entity of `request.em` if that is wanted. Throws NotFound if the view would not show it. */
+  /**
+   * Finds the record of a request, as an entity of `request.em` if `wantsEntity` is true. Throws NotFound if the view
+   * would not show it.
+   */
   find({ shown }: ShownRequest, wantsEntity: boolean): Promise<object | undefined> {
     return orNotFound(() => this.#records.find(shown, wantsEntity));
   }
 
-  /** Finds the records of a condition that the view shows to a request, as entities of `request.em`; none if it refuses the request. */
+  /**
+   * Finds the records that match a condition and that the view shows to a request, as entities of `request.em`. Returns
+   * none if the view refuses the request.
+   */
   async findAll(request: FastifyRequest, condition: Condition): Promise<readonly object[]> {
     try {
       const { shown } = await this.ask(request);
@@ -123,7 +129,7 @@ export class ShownView<Definition extends ShownDefinition = ShownDefinition> {
     }
   }
 
-  /** Makes the request that asks the view, with the same user and entity manager. */
+  /** Makes the request to the view, with the same user and entity manager. */
   #requestOf(request: FastifyRequest, key: string | undefined): FastifyRequest {
     const { pk: _pk, ...params } = request.params as Readonly<Record<string, string>>;
     return requestFor(request, {
@@ -141,7 +147,7 @@ export class ShownView<Definition extends ShownDefinition = ShownDefinition> {
   }
 }
 
-/** Throws NotFound in the place of an error that refuses the user. */
+/** Throws NotFound instead of an error that refuses the user. */
 async function orNotFound<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   try {
     return await ask();
@@ -150,7 +156,7 @@ async function orNotFound<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Tells if an error refuses the user. */
+/** Reports whether an error refuses the user. */
 export function refuses(error: unknown): boolean {
   const status = refusalStatus(error);
   return status === 401 || status === 403;

@@ -11,7 +11,7 @@ import { checkOptions, LIST, naming, type OptionRule, TEXT, wrongOption } from '
 import type { PermissionClass } from '../../permissions/permission.ts';
 import { isPlainColumn } from '../answers/plain-column.ts';
 
-/** The name of every point in time of an entity that may be NULL. */
+/** The name of every nullable point in time of an entity. */
 export type DeletedAtName<Entity> = {
   [Name in FieldName<Entity>]: null extends Entity[Name]
     ? [NonNullable<Entity[Name]>] extends [Date]
@@ -20,15 +20,19 @@ export type DeletedAtName<Entity> = {
     : never;
 }[FieldName<Entity>];
 
-/** The option `softDelete` of a view: the property that has the time of the deletion, and who may see deleted records. */
+/**
+ * The option `softDelete` of a view: the property for the time of the deletion, and the permissions to see deleted
+ * records.
+ */
 export type SoftDeleteOption<Entity> =
   | DeletedAtName<Entity>
   | {
-      /** The property that has the time of the deletion: a point in time that may be NULL. */
+      /** The property for the time of the deletion: a nullable point in time. */
       readonly property: DeletedAtName<Entity>;
       /**
-       * Adds `GET …/deleted` and `POST …/:pk/restore`, for requests that pass the view's own permissions and these. `[AllowAny]` asks the view's own
-       * alone. Default: the view has neither, and shows a deleted record to nobody.
+       * Adds `GET …/deleted` and `POST …/:pk/restore`, for requests that pass the view's own permissions and these.
+       * `[AllowAny]` adds no further requirement. Default: the view has neither route, and never shows a deleted
+       * record.
        */
       readonly visibleTo?: readonly PermissionClass[];
     };
@@ -38,7 +42,7 @@ export const SOFT_DELETE_RULE: OptionRule = [
   (value) => TEXT[1](value) || isRecord(value),
 ];
 
-/** The actions that are about deleted records, and about no others. */
+/** The actions that use only deleted records. */
 export const OF_DELETED = ['deleted', 'restore'] as const;
 
 /** The part of a view that decides how it deletes. */
@@ -50,21 +54,21 @@ interface DeletingView {
   readonly isSingleton: boolean;
 }
 
-/** The way that a view deletes records and keeps them: a property has the time of the deletion, and NULL as long as there is none. */
+/** Deletes records by a mark: a property holds the time of the deletion, or NULL. */
 export class SoftDelete {
   readonly column: FieldPath;
-  /** Those who see deleted records, besides what the view's own permissions ask; undefined: nobody. */
+  /** The permissions to see deleted records, in addition to the view's own; undefined: nobody sees them. */
   readonly visibleTo: readonly PermissionClass[] | undefined;
   readonly #isAlive: Condition;
   readonly #isDeleted: Condition;
 
-  /** @throws ImproperlyConfigured for a property that cannot have the time, or that clients could write */
+  /** @throws ImproperlyConfigured for a property that cannot hold the time, or that clients could write */
   constructor({ name, meta, written, isSingleton }: DeletingView, option: string | { readonly property: string }) {
     const owner = `${name}.softDelete`;
     if (isRecord(option)) checkOptions(owner, option, { property: TEXT, visibleTo: LIST });
     const given: { readonly property: string; readonly visibleTo?: readonly PermissionClass[] } =
       typeof option === 'string' ? { property: option } : option;
-    // A property that is left out is undefined, which no check of values refuses.
+    // A missing property is undefined, which the check of values accepts.
     if (given.property === undefined) throw wrongOption(owner, 'property', TEXT[0], undefined);
     this.column = columnOf(name, meta, given.property);
     if (written.includes(given.property)) {
@@ -77,28 +81,30 @@ export class SoftDelete {
     this.#isDeleted = not(this.#isAlive);
   }
 
-  /** The records that a request is about: those that are not deleted, or for the actions of `OF_DELETED` the deleted ones. */
+  /** Selects the records that are not deleted; for the actions in `OF_DELETED`, the deleted records. */
   conditionFor({ routeOptions: { config } }: FastifyRequest): Condition {
     if (this.visibleTo === undefined) return this.#isAlive;
     return (OF_DELETED as readonly unknown[]).includes(config.viewset?.action) ? this.#isDeleted : this.#isAlive;
   }
 
-  /** True of the records of an entity that are not deleted: of the view's own, or of one that is in the same table. */
+  /**
+   * Selects the records of an entity that are not deleted. The entity is the view's, or another one in the same table.
+   */
   isAliveIn(meta: EntityMetadata): Condition {
     return compare(fieldPath(meta, this.column.property.name, '.'), 'exact', null);
   }
 
-  /** The values that delete a record. */
+  /** The values that mark a record as deleted. */
   deletion(): object {
     return { [this.column.property.name]: new Date() };
   }
 
-  /** Has the next flush delete a record. */
+  /** Marks a record as deleted, in the next flush. */
   mark(em: EntityManager, entity: object): void {
     assignValues(em, entity, this.deletion());
   }
 
-  /** Has the next flush restore a record. */
+  /** Restores a record, in the next flush. */
   unmark(em: EntityManager, entity: object): void {
     assignValues(em, entity, { [this.column.property.name]: null });
   }

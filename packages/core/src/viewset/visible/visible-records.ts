@@ -15,7 +15,7 @@ import type { Nesting } from './nesting.ts';
 import type { RecordKey } from './record-key.ts';
 import type { SoftDelete } from './soft-delete.ts';
 
-/** The part of a view that says which records there are. */
+/** The part of a view that decides which records exist. */
 interface SelectingView<Entity extends object> {
   readonly name: string;
   getQueryset(request: FastifyRequest): QuerySet<Entity>;
@@ -27,17 +27,17 @@ interface VisibleDefinition {
   readonly key: RecordKey;
   /** All records of the entity, in the view's order. */
   readonly lists: { readonly records: QuerySet<object> };
-  /** The way to the parent of a view that is nested in another one. */
+  /** How the view is nested in its parent; undefined if it is not nested. */
   readonly nesting: Nesting | undefined;
-  /** The way to delete records and keep them; undefined if a deleted one is gone. */
+  /** How the view soft-deletes records; undefined if it deletes them for good. */
   readonly softDelete: SoftDelete | undefined;
   readonly customized: Customized;
   readonly answers: Answers;
 }
 
 /**
- * Answers which records of a view a request sees: by `getQueryset`, the scopes of the permissions, the parents that the path names, the
- * filters of MikroORM, and whether they are deleted.
+ * Selects the records of a view that a request sees. They depend on `getQueryset`, the scopes of the permissions, the
+ * parents in the path, the filters of MikroORM, and soft deletion.
  */
 export class VisibleRecords<Entity extends object> {
   readonly #view: SelectingView<Entity>;
@@ -50,36 +50,45 @@ export class VisibleRecords<Entity extends object> {
     this.#definition = definition;
   }
 
-  /** Selects all records in the view's order, of which `getQueryset` may keep some. */
+  /** Selects all records in the view's order. An overridden `getQueryset` may narrow them. */
   all(request: FastifyRequest): QuerySet<Entity> {
     return this.narrow(request, this.#definition.lists.records.using(request) as unknown as QuerySet<Entity>);
   }
 
-  /** Selects the records for a list, before it is filtered. Path and scope hold even if an override of `getQueryset` has started anew. */
+  /**
+   * Selects the records for a list, before filters. The limits of path and scope hold even if an override of
+   * `getQueryset` starts from all records.
+   */
   forList(request: FastifyRequest): QuerySet<Entity> {
     const records = atOnce(this.#view.getQueryset(request), () => `${this.#view.name}: getQueryset()`);
     if (records.isSliced) throw slicedError(this.#view.name, 'getQueryset()', 'its look-ups, and its paginator,');
     return this.narrow(request, records);
   }
 
-  /** Selects the record that the request names. */
+  /** Selects the record of the request's path. */
   forKey(request: FastifyRequest): QuerySet<Entity> {
     return this.forList(request).where(this.#conditionOfRecord(request));
   }
 
-  /** Selects records that the request has written, of the values of a field: of those only that are still in its scope. */
+  /** Selects written records by a condition. Leaves out records that are no longer in the request's scope. */
   afterWrite(request: FastifyRequest, condition: Condition): QuerySet<Entity> {
     return this.#inScope(request, this.#selectStored(request, condition));
   }
 
-  /** Keeps, of whatever records the application has selected, those of the path's parents, of the permissions' scope, and not deleted. */
+  /**
+   * Narrows a query set of the application to the records of the path's parents, in the permissions' scope, and not
+   * deleted.
+   */
   narrow(request: FastifyRequest, records: QuerySet<Entity>): QuerySet<Entity> {
     const { nesting, softDelete } = this.#definition;
     const placed = nesting === undefined ? records : records.where(nesting.condition(request));
     return this.#inScope(request, softDelete === undefined ? placed : placed.where(softDelete.conditionFor(request)));
   }
 
-  /** Reads the record that the request names: at once, if the driver answers at once. Throws NotFound if the request sees none. */
+  /**
+   * Reads the record of the request's path. It is synchronous if the driver is. Throws NotFound if the request does not
+   * see it.
+   */
   read<Found>(request: FastifyRequest, answer: Answer, projection: Projection<Found>): Awaitable<Found> {
     const records = byAuthor(this.forList(request), answer);
     const { column, singleton } = this.#definition.key;
@@ -90,37 +99,41 @@ export class VisibleRecords<Entity extends object> {
     return whenReady(found, orNotFound);
   }
 
-  /** Tells if a hook of the view, or an object permission, has to see the record as an entity. */
+  /** Reports whether a hook of the view, or an object permission, needs the record as an entity. */
   seesEntity(request: FastifyRequest): boolean {
     return this.#definition.customized.seesRecord || stateOf(request).grant?.needsObject === true;
   }
 
-  /** Finds the record that the request names as an entity; see `findAll`. */
+  /** Finds the record of the request's path as an entity; see `findAll`. */
   async find(request: FastifyRequest, lock: boolean): Promise<Entity | undefined> {
     const [entity] = await this.findAll(request, this.#conditionOfRecord(request), lock);
     return entity;
   }
 
   /**
-   * Finds records of a condition that the request sees, as entities that can be answered with, in the order of their primary keys.
+   * Finds the records that match a condition and that the request sees, in the order of their primary keys. They are
+   * entities with everything loaded that a response needs.
    *
-   * @param lock true: no other transaction writes them before this one has ended
+   * @param lock true: no other transaction can write them before this one ends
    */
   async findAll(request: FastifyRequest, condition: Condition, lock: boolean): Promise<Entity[]> {
     const records = this.forList(request).where(condition).orderByPaths([]);
-    // A database that had to wait for a row does not ask anew what the condition reads of other rows.
+    // After waiting for a lock, a database does not re-read the other rows that a condition uses.
     if (lock && !readsOwnRow(request, this.#definition.meta, records)) {
       await this.#selectStored(request, condition).entities({ lock });
     }
     return records.entities({ populate: this.#definition.answers.populateFor(request), lock });
   }
 
-  /** Locks the record that the request names, whoever may see it. */
+  /** Locks the record of the request's path, even if the request does not see it. */
   async lock(request: FastifyRequest): Promise<void> {
     await this.#selectStored(request, this.#conditionOfRecord(request)).entity({ lock: true });
   }
 
-  /** Selects the stored records of a condition, whoever may see them, under the filters of MikroORM that the view has. */
+  /**
+   * Selects the stored records that match a condition, even those that the request does not see. The view's MikroORM
+   * filters apply.
+   */
   #selectStored(request: FastifyRequest, condition: Condition): QuerySet<Entity> {
     const records = QuerySet.of(request.em, this.#entity).where(condition);
     const filters = this.#definition.customized.selectsRecords ? this.forList(request).filters : undefined;
@@ -128,8 +141,8 @@ export class VisibleRecords<Entity extends object> {
   }
 
   /**
-   * True of the record that a request names, by its path or as the view's singleton.
-   * @throws ImproperlyConfigured for a path of the collection, which names none
+   * Selects the record of a request, by its path or as the view's singleton.
+   * @throws ImproperlyConfigured for the path of a collection, which has no record
    */
   #conditionOfRecord(request: FastifyRequest): Condition {
     const { column, singleton } = this.#definition.key;
@@ -156,7 +169,7 @@ export function orNotFound<Found>(found: Found | undefined): Found {
   return found;
 }
 
-/** Tells if the condition of records reads nothing but a record's own row, with the filters of MikroORM that a request has. */
+/** Reports whether a query reads only the record's own row, including the MikroORM filters of a request. */
 function readsOwnRow(
   { reader }: FastifyRequest,
   meta: EntityMetadata,
