@@ -58,23 +58,23 @@ type AccountOptions =
     }
   | {
       readonly account: NamedAccountSchema;
-      /** The names that the entity has for the properties of AccountFields, where they are its own. */
+      /** The entity's names for properties of AccountFields, if they differ. */
       readonly fields: AccountNames;
     };
 
 type MailerOptions =
   | {
-      /** Sends the verification codes and notices; closed with the application. */
+      /** Sends verification codes and notices. It is closed with the application. */
       readonly mailer: EmailSender;
-      /** The routes that there are, by name. Default: every route whose option is on. */
+      /** The routes to add, by name. Default: every route whose option is on. */
       readonly routes?: readonly AuthRouteName[];
     }
   | { readonly mailer?: EmailSender; readonly routes: readonly Exclude<AuthRouteName, MailingRoute>[] };
 
 interface CommonOptions {
-  /** Signs tokens (HS256) and keys verification codes; at least 32 bytes, the same in every process. */
+  /** Signs tokens (HS256) and keys verification codes. At least 32 bytes, the same in every process. */
   readonly secret?: string;
-  /** The algorithm of tokens; a token of any other is refused. Default: HS256. */
+  /** The algorithm of tokens; tokens with any other are rejected. Default: HS256. */
   readonly algorithm?: TokenAlgorithm;
   /** The key pair in PEM, for RS256, ES256 and EdDSA. */
   readonly keys?: TokenKeys;
@@ -83,74 +83,92 @@ interface CommonOptions {
   /** The path of the routes, below the prefix of the scope that the plugin is registered in. Default: `/auth`. */
   readonly urlPrefix?: string;
   /**
-   * The entity of sessions (see SessionFields), or SessionOptions, and tokens can be taken back: a login begins a session, refresh
-   * tokens renew it, logout ends it. Default: no sessions.
+   * The entity of sessions (see SessionFields), or SessionOptions. A login then begins a session, refresh tokens renew
+   * it, and a logout ends it, so that tokens can be revoked. Default: no sessions.
    */
   readonly sessions?: SessionSchema | SessionOptions;
   /**
-   * The entity of passkeys (see PasskeyFields), or PasskeyOptions, and people can log in with passkeys. Needs the package
-   * `@simplewebauthn/server`. Default: no passkeys.
+   * The entity of passkeys (see PasskeyFields), or PasskeyOptions. Users can then log in with passkeys. Needs the
+   * package `@simplewebauthn/server`. Default: no passkeys.
    */
   readonly passkeys?: PasskeySchema | PasskeyOptions;
-  /** A further scheme of the Authorization header, such as `Token`, beside `Bearer`. Default: none. */
+  /** An additional scheme for the Authorization header beside `Bearer`, such as `Token`. Default: none. */
   readonly tokenScheme?: string;
-  /** The payload of a request; throws Unauthorized if there is none. Default: the claims of its bearer token. */
+  /**
+   * Returns the payload of a request; throws Unauthorized if there is none. Default: the claims of its bearer token.
+   */
   readonly authenticate?: Authenticate;
-  /** The user of a payload, or null. Default: the active account of `user_id`, with its role, as an AccountUser. */
+  /**
+   * Returns the user of a payload, or null. Default: the active account of `user_id`, with its role, as an AccountUser.
+   */
   readonly retrieveUser?: RetrieveUser;
-  /** Loads a user by id and stores it as `request.user`. Default: what `retrieveUser` gave is stored as it is. */
+  /** Loads a user by id and stores it as `request.user`. Default: stores the result of `retrieveUser`. */
   readonly storeUser?: StoreUser;
   /**
-   * For how many seconds, 0 to 300, this process reuses the user that it found for a token. A disabled account, a new
-   * role or name is then noticed so many seconds late, at most, even in the process that made the change; such users are
-   * frozen, and a request that has asked for `request.em` by then looks its own up. Default: 0, a query each request.
+   * How long this process reuses the user it found for a token, in seconds from 0 to 300. A disabled account, new role
+   * or new name is noticed up to this much later, even in the process that made the change. Cached users are frozen,
+   * and a request that has already used `request.em` finds its own user. Default: 0, so each request makes a query.
    */
   readonly userCacheSeconds?: number;
-  /** A monotonic clock in milliseconds, for `userCacheSeconds` alone. Default: `performance.now`. */
+  /** A monotonic clock in milliseconds, used only for `userCacheSeconds`. Default: `performance.now`. */
   readonly clock?: () => number;
-  /** Paths that need no token (see NonAuthEndpoints). Default: login, registration and the sending of codes. */
+  /** Paths that need no token (see NonAuthEndpoints). Default: login, registration and sending codes. */
   readonly nonAuthEndpoints?: readonly string[];
-  /** Keeps verification codes. Default: a MemoryStore of the plugin's own; with several processes, give a RedisStore. */
+  /** Keeps verification codes. Default: the plugin's own MemoryStore. With several processes, pass a RedisStore. */
   readonly store?: Store;
   /** Keys verification codes, refresh tokens and device cookies, at least 32 bytes. Default: derived from `secret`. */
   readonly codeSecret?: string;
-  /** The cost of password hashes: 2^rounds; applications of one ORM share the first one's. Default: 12. */
+  /**
+   * The cost of password hashes: 2^rounds. Applications that share an ORM use the rounds of the first one. Default: 12.
+   */
   readonly bcryptRounds?: number;
-  /** Hashes passwords with Argon2id instead of bcrypt; an account moves to it when it logs in. Default: bcrypt alone. */
+  /**
+   * Hashes passwords with Argon2id instead of bcrypt. An account's hash is converted when its user logs in. Default:
+   * bcrypt only.
+   */
   readonly argon2?: Argon2Options;
-  /** The role of new accounts, by name; none if no role has that name. Default: `user`. */
+  /** The role of new accounts, by name. If no role has that name, they get none. Default: `user`. */
   readonly defaultRole?: string;
-  /** The names that `HasPermission` may ask for: a view that asks for another one fails at startup. Default: any name. */
+  /** The names that `HasPermission` accepts. A view with another one fails at startup. Default: any name. */
   readonly permissions?: readonly string[];
-  /** The entity of API keys (see ApiKeyFields), or an object with it: switches API keys on. Default: off. */
+  /** Enables API keys: their entity (see ApiKeyFields), or an object with it. Default: off. */
   readonly apiKeys?: ApiKeySchema | ApiKeyOptions;
-  /** The entity of second factors (see TwoFactorFields), or an object with it: switches two factors on. Default: off. */
+  /** Enables two factors: the entity of second factors (see TwoFactorFields), or an object with it. Default: off. */
   readonly twoFactor?: TwoFactorSchema | TwoFactorOptions;
-  /** Logins by other services, by OpenID Connect; needs the package `openid-client`. Default: off. */
+  /** Logins with other services through OpenID Connect; needs the package `openid-client`. Default: off. */
   readonly oauth?: OAuthOptions;
-  /** Words the mail of a verification code. Default: English, plain text. */
+  /** Writes the mail with a verification code. Default: English, plain text. */
   readonly verificationEmail?: VerificationEmail;
-  /** Words the notice to the old address when another one is asked for. Default: English, plain text. */
+  /** Writes the notice to the old address when a user requests another one. Default: English, plain text. */
   readonly emailChangeNotice?: EmailChangeNotice;
-  /** Words the notice to the owner whose password was changed or reset, which goes out if there is a mailer. Default: English, plain text. */
+  /**
+   * Writes the notice after a password was changed or reset. It is sent if there is a mailer. Default: English, plain
+   * text.
+   */
   readonly passwordChangeNotice?: PasswordChangeNotice;
-  /** Switches on the routes of passwords: `change-password`, `forgot-password`, `reset-password`. Has the rules of new passwords. */
+  /**
+   * Enables the password routes: `change-password`, `forgot-password`, `reset-password`. Also has the rules for new
+   * passwords.
+   */
   readonly passwords?: PasswordOptions;
-  /** Switches on the routes of one's own account: `me`, `change-email`, `confirm-email`. Has the shapes of the account. */
+  /**
+   * Enables the routes for the user's own account: `me`, `change-email`, `confirm-email`. Also has the account's
+   * shapes.
+   */
   readonly me?: MeOptions;
-  /** The application's own fields of an account, which a registration takes in its body. */
+  /** The application's own account fields that a registration accepts in its body. */
   readonly registrationFields?: WrittenFields;
 }
 
-/** The options of `/me`: what users see of their own account, and may change. */
+/** The options of `/me`: the fields of their own account that users see and may change. */
 export interface MeOptions {
   /** The response of `/me`. `request.user` has its fields too. Default: `id`, `email`, `name`, `role` (by name) and `is_active`. */
   readonly read?: ShownFields;
   /** The body of PATCH. Default: there is no PATCH. */
   readonly write?: WrittenFields;
   /**
-   * False: users cannot delete their accounts. A function wraps the deletion: it calls the function that it gets, within a transaction of
-   * `request.em`. If it throws, the account stays. Default: true.
+   * False: users cannot delete their accounts. A function wraps the deletion: within a transaction of `request.em`, it
+   * must call the function that it gets. If it throws, the account stays. Default: true.
    */
   readonly delete?: boolean | AccountDeletion;
 }
@@ -158,7 +176,7 @@ export interface MeOptions {
 /** API keys, with further options. */
 export interface ApiKeyOptions {
   readonly entity: ApiKeySchema;
-  /** The beginning of every key: letters and digits, at most 20. Default: `key`. */
+  /** The beginning of every key: up to 20 letters and digits. Default: `key`. */
   readonly prefix?: string;
 }
 
@@ -190,7 +208,7 @@ export interface ResolvedAuthOptions {
   /** Undefined only if no route sends mail. */
   readonly mailer: EmailSender | undefined;
   readonly store: Store | undefined;
-  /** Derives the key of a purpose. */
+  /** Derives the key for a purpose. */
   readonly keyFor: (purpose: string) => Uint8Array;
   readonly hasher: PasswordHasher;
   readonly defaultRole: string;
@@ -251,7 +269,7 @@ const FUNCTIONS = [
   'passwordChangeNotice',
 ] as const;
 
-/** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
+/** Throws ImproperlyConfigured with the option, the expected value and the given one. */
 export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): ResolvedAuthOptions {
   checkOptionNames('auth', options, OPTION_NAMES);
   if (options.account === undefined) throw wrong('account', 'the entity of accounts', options.account);
@@ -328,21 +346,21 @@ function resolveToken(options: AuthOptions): TokenOptions {
 }
 
 function resolveUserCache({ userCacheSeconds: seconds = 0, clock }: AuthOptions): UserCacheOptions | undefined {
-  // Written so that NaN is refused.
+  // In this form it also rejects NaN.
   if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= MAX_USER_CACHE_SECONDS)) {
     throw wrong('userCacheSeconds', `a number of seconds from 0 to ${MAX_USER_CACHE_SECONDS}`, seconds);
   }
   return seconds === 0 ? undefined : { seconds, clock: clock ?? (() => performance.now()) };
 }
 
-/** Returns what derives the key of a purpose. */
+/** Returns the function that derives the key for a purpose. */
 function resolveKeys({ secret, codeSecret }: AuthOptions): ResolvedAuthOptions['keyFor'] {
   const [option, given] = codeSecret === undefined ? ['secret', secret] : ['codeSecret', codeSecret];
   const checked = checkSecret(option, given);
   return (purpose) => deriveKey(checked, purpose);
 }
 
-/** The characters of a scheme are those of RFC 9110 that no regular expression gives a meaning. */
+/** Accepts the characters of RFC 9110 that have no meaning in regular expressions. */
 function resolveScheme(scheme: string = 'Bearer'): string {
   if (typeof scheme === 'string' && /^[a-z][a-z0-9-]*$/i.test(scheme)) return scheme;
   throw wrong('tokenScheme', 'a word, such as "Token"', scheme);
@@ -365,7 +383,7 @@ function resolveRoutes(options: AuthOptions): ReadonlySet<AuthRouteName> {
   return new Set(routes);
 }
 
-/** Each of these steps of one's own would have to know what a key may do. */
+/** With API keys, a custom version of these steps would have to know what a key may do. */
 const KEYLESS_STEPS = ['authenticate', 'retrieveUser', 'storeUser'] as const;
 
 function resolveApiKeys({ apiKeys, ...options }: AuthOptions): Required<ApiKeyOptions> | undefined {

@@ -51,7 +51,7 @@ import { WrongPasswords } from './passwords/wrong-passwords.ts';
 export interface AuthInstance {
   /** Makes a token for an account whose role is loaded. It has no session, so no logout revokes it; see `completeLogin`. */
   issueToken(account: TokenAccount): string;
-  /** The word that stands before a token in the `Authorization` header: the option `tokenScheme`. */
+  /** The scheme to write before a token in the `Authorization` header: the option `tokenScheme`. */
   readonly tokenScheme: string;
   /** Finds the account for an address and a password, with all checks of the login route. It does not log in. */
   readonly verifyLogin: VerifyLogin;
@@ -75,7 +75,7 @@ declare module 'fastify' {
  * it needs a token, except those in `nonAuthEndpoints` and those with `config: { public: true }`. Register it after `viewset` and before
  * the routes that it should protect.
  *
- * Throws ImproperlyConfigured for a wrong option, a short secret, an entity that cannot serve as the account, or an ORM without
+ * Throws ImproperlyConfigured if an option is wrong, a secret is too short, an entity does not fit, or the ORM has no
  * transactions.
  *
  * @example
@@ -144,7 +144,7 @@ export const auth = fp(
   { name: '@viewset/auth', fastify: '5.x', dependencies: ['@viewset/core'] },
 );
 
-/** Returns the hasher of the ORM, which the first application has made, and warns if the options say otherwise. */
+/** Returns the ORM's hasher, made by the first application, and warns if these options differ. */
 function usedHasher(app: FastifyInstance, model: AccountModel, options: ResolvedAuthOptions): PasswordHasher {
   const hasher = sharedHasher(app.viewset.orm, model, options.hasher);
   if (hasher.rounds !== options.hasher.rounds) {
@@ -158,7 +158,7 @@ function usedHasher(app: FastifyInstance, model: AccountModel, options: Resolved
   return hasher;
 }
 
-/** The codes of each purpose, and what sends them. */
+/** Makes the codes for each purpose, and their senders. */
 function codeParts(app: FastifyInstance, options: ResolvedAuthOptions, codes: VerificationCodes) {
   const mails = new Mails(options.mailer ?? NO_MAILER);
   app.addHook('onClose', () => mails.close());
@@ -177,7 +177,7 @@ function codeParts(app: FastifyInstance, options: ResolvedAuthOptions, codes: Ve
   };
 }
 
-/** In the place of a mailer where no route sends mail. */
+/** Replaces the mailer if no route sends mail. */
 const NO_MAILER: EmailSender = { send: () => Promise.reject(new Error('There is no mailer')) };
 
 function resolveMe(
@@ -205,7 +205,7 @@ function resolveMe(
   };
 }
 
-/** What finds users by their session; undefined if sessions are off. */
+/** Returns the finder of users by session; undefined if sessions are off. */
 function sessionRecords(
   orm: MikroORM,
   { sessions, me }: ResolvedAuthOptions,
@@ -229,7 +229,7 @@ function sessionParts(
   return { sessions, cookie: new RefreshCookie(scopePrefix + options.urlPrefix), currentSession };
 }
 
-/** What says who sends a request. */
+/** The functions that identify the sender of a request. */
 interface Senders {
   readonly users: TokenUsers;
   readonly tokens: AccessTokens;
@@ -243,7 +243,7 @@ function makeInstance(
   parts: Pick<AuthInstance, 'verifyLogin' | 'completeLogin' | 'codes'>,
 ): AuthInstance {
   const retrieve: RetrieveUser = (request, payload) => {
-    // The application declares what its users are, whatever that be: without a `retrieveUser` of its own, AccountUsers.
+    // The application declares the type of its users; without a custom `retrieveUser` they are AccountUsers.
     const user: unknown =
       payload instanceof ApiKeyPayload ? apiKeys?.user(request, payload) : users.find(request, payload);
     return user as ReturnType<RetrieveUser>;
@@ -280,14 +280,14 @@ function addHooks(
   const steps = { authenticate, retrieveUser, storeUser: options.storeUser, header, needsHeader, areBuiltIn };
   const authentication = new Authentication(steps, options.endpoints);
   app.addHook('onRequest', authentication.onRequest);
-  // Another scope of the same application may have another authentication, or none.
+  // Another scope of the application may have other authentication, or none.
   app.viewset.live.identify.add(async (request) => {
     const isOwn = request.server.hasDecorator('auth') && request.server.auth === app.auth;
     if (isOwn) await authentication.identifyAgain(request);
   });
 }
 
-/** Says of each route if it needs a token, for documents, and of its URLs, some of which may be open. */
+/** Tells documents for each route if it needs a token. Some URLs of a route may be open. */
 function documentSecurity(app: FastifyInstance, endpoints: NonAuthEndpoints): void {
   app.addHook('onRoute', (route) => {
     const { method, url, config } = route;

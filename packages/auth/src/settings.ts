@@ -1,7 +1,7 @@
 import { ImproperlyConfigured } from '@viewset/core';
 import { MAX_USER_CACHE_SECONDS } from './accounts/cached-users.ts';
 
-/** The settings of authentication from the environment, to be spread into the plugin's options. */
+/** The authentication settings from the environment, to spread into the plugin's options. */
 export interface AuthSettings {
   readonly secret: string;
   readonly expirationDelta: number;

@@ -4,7 +4,7 @@ import type { AccountModel } from './accounts/account-contract.ts';
 import type { Accounts } from './accounts/accounts.ts';
 import type { ResolvedAuthOptions } from './auth-options.ts';
 
-/** What the optional parts of the plugin are made of. */
+/** The parts that the optional features of the plugin are made from. */
 export interface Wiring {
   readonly orm: MikroORM;
   readonly model: AccountModel;

@@ -1,35 +1,36 @@
 import { type ErrorBody, type ErrorDetail, HttpError } from '@viewset/core';
 
-/** An operation of a batch that has failed. */
+/** A failed operation of a batch. */
 export interface FailedOperation {
-  /** Its place among the operations, from 0. */
+  /** Its index among the operations, from 0. */
   readonly index: number;
   readonly id?: string;
-  /** The status that it alone would have had. */
+  /** The status that the operation alone would have given. */
   readonly status: number;
-  /** The body that it alone would have had. */
+  /** The body that the operation alone would have given. */
   readonly body: unknown;
 }
 
-/** The failure of one operation, with what is not for its own entry. */
+/** The failure of one operation, with details that its own entry does not show. */
 export interface Failure extends FailedOperation {
   readonly headers: Readonly<Record<string, string>>;
-  /** What the operation failed of; undefined if only its response says so. */
+  /** The error of the operation; undefined if there is only a response. */
   readonly error: HttpError | undefined;
 }
 
-/** The greatest number of faults that a response tells. */
+/** The most faults that a response lists. */
 export const MAX_DETAILS = 50;
 
-/** The headers that tell a client what to do about the status of the whole response. */
+/** Headers that tell a client how to react to the status of the whole response. */
 const KEPT_HEADERS: ReadonlySet<string> = new Set(['retry-after', 'www-authenticate']);
 
 /**
- * Nothing of a batch was stored, because operations have failed. The status is 422. If the first failure is 401, 429, or 500 and above, the
- * response has its status and its `Retry-After`: clients, proxies and monitors act on these.
+ * The error for a batch with a failed operation; nothing was stored. The status is 422. If the first failure is 401,
+ * 429, or 500 and above, the response uses its status, `Retry-After` and `WWW-Authenticate`, because clients, proxies
+ * and monitors act on these.
  */
 export class BatchFailed extends HttpError {
-  /** The operations that have failed, in their order. */
+  /** The failed operations, in order. */
   readonly operations: readonly FailedOperation[];
 
   constructor(failures: readonly [Failure, ...Failure[]]) {
@@ -58,17 +59,17 @@ export class BatchFailed extends HttpError {
   }
 }
 
-/** Tells if a status says something about the whole request: who sends it, how often, or the state of the server. */
+/** Tells if a status concerns the whole request: its user, its rate, or the state of the server. */
 export function endsBatch(status: number): boolean {
   return status === 401 || status === 429 || status >= 500;
 }
 
-/** Returns the status of a failure, before the application's format of errors changes it. */
+/** Returns the status of a failure, before `formatError` may change it. */
 export function statusOf({ status, error }: Pick<Failure, 'status' | 'error'>): number {
   return error?.statusCode ?? status;
 }
 
-/** What a failure says. */
+/** The message and details of a failure. */
 interface Problem {
   readonly message: string;
   readonly details?: readonly ErrorDetail[] | undefined;
@@ -94,7 +95,7 @@ function detailsOf(failure: Failure): ErrorDetail[] {
   );
 }
 
-/** A response may have another form of errors. */
+/** A response may have another error format. */
 function isDetail(value: unknown): value is ErrorDetail {
   const { in: part, path, message } = Object(value) as Partial<Record<keyof ErrorDetail, unknown>>;
   return typeof part === 'string' && typeof path === 'string' && typeof message === 'string';

@@ -16,11 +16,14 @@ import { runBatch } from './run-batch.ts';
 
 /** The options of `BatchViewSet`; every one has a default. */
 export interface BatchOptions {
-  /** The greatest number of operations. Default: 50. */
+  /** The most operations in a batch. Default: 50. */
   readonly maxOperations?: number;
-  /** The largest batch, in bytes. The values that references put into one body or path have the same limit. Default: 1,048,576. */
+  /**
+   * The largest batch, in bytes. The same limit applies to the values that references insert into one path or body.
+   * Default: 1,048,576.
+   */
   readonly maxBytes?: number;
-  /** Those who may send batches at all. Each operation asks its own permissions besides. Default: everybody. */
+  /** Who may send batches. Each operation also checks its own permissions. Default: everybody. */
   readonly permissionClasses?: readonly PermissionClass[];
   /** Rules that limit batches, besides the plugin's. Default: none. */
   readonly throttles?: readonly RateLimitRule[];
@@ -29,10 +32,12 @@ export interface BatchOptions {
 const DEFAULTS = { maxOperations: 50, maxBytes: 1_048_576 };
 
 /**
- * Makes a view that takes several operations in one request and runs them in one transaction: all are stored, or none. Register it beside the
- * views whose operations it takes. Paths of operations begin where its own path does.
+ * Makes a view that takes several operations in one request and runs them in one transaction: all are stored, or none.
+ * Register it beside the views whose operations it runs. The paths of operations are relative to the parent of the
+ * batch's own path.
  *
- * An operation is a request of its own to its route. It passes the same authentication, throttles, permissions, checks and hooks.
+ * Each operation is a request to its own route. It passes the same authentication, throttles, permissions, checks and
+ * hooks.
  *
  * @throws ImproperlyConfigured for a wrong option
  * @example
@@ -77,7 +82,7 @@ export function BatchViewSet(options: BatchOptions = {}): new () => ViewSet {
   };
 }
 
-/** Returns the path that the batch's own path is below: paths of operations begin there. */
+/** Returns the parent of the batch's own path, which is the base of operation paths. */
 function baseOf({ url }: FastifyRequest): string {
   const path = url.split('?')[0]!.replace(/\/$/, '');
   return path.slice(0, path.lastIndexOf('/'));

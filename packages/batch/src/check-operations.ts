@@ -2,17 +2,17 @@ import type { KnownRoutes } from './known-routes.ts';
 import type { BatchOperation } from './operation.ts';
 import { eachReference, type Fault, idIn, pathProblem, referencesInPath } from './references.ts';
 
-/** The headers that an operation may have of its own. All others are those of the batch. */
+/** The headers that an operation may set itself. The others come from the batch. */
 const HEADERS: ReadonlySet<string> = new Set(['if-match', 'if-none-match', 'idempotency-key']);
 
-/** What the operations of a batch are checked against. */
+/** The context for checking the operations of a batch. */
 export interface BatchPlace {
-  /** The path that the paths of operations are below. */
+  /** The base of the operations' paths. */
   readonly base: string;
   readonly routes: KnownRoutes;
 }
 
-/** Lists everything that is wrong with the operations of a batch before any of them has run. */
+/** Lists all faults of a batch's operations before any of them runs. */
 export function faultsOf(operations: readonly BatchOperation[], place: BatchPlace): Fault[] {
   const earlier = new Set<string>();
   const all = new Set(operations.map(({ id }) => id));

@@ -2,17 +2,17 @@ import type { OperationPlan } from '@viewset/core';
 
 interface KnownRoute {
   readonly method: string;
-  /** Undefined: any text. */
+  /** Undefined matches any text. */
   readonly segments: readonly (string | undefined)[];
   readonly batchable: boolean;
 }
 
 /**
- * The routes of views by their paths, and which of them may be parts of a batch. It refuses paths before anything of a batch has run; the router
- * decides in the end.
+ * The routes of views by path, and if each may be part of a batch. It rejects bad paths before anything runs; the
+ * router still has the final say.
  */
 export class KnownRoutes {
-  /** Those of each application, by its plans. */
+  /** The routes of each application, by its operation plans. */
   static readonly #known = new WeakMap<readonly OperationPlan[], KnownRoutes>();
   readonly #routes: readonly KnownRoute[];
 
@@ -32,7 +32,7 @@ export class KnownRoutes {
   }
 
   /**
-   * Tells if a path leads to a route of a view, and if that may be part of a batch.
+   * Tells if a path leads to a view's route, and if a batch may contain it.
    *
    * @param path the whole path, without its query
    */

@@ -71,7 +71,7 @@ export type BatchAnswers = Static<typeof ANSWERS_SCHEMA>;
 
 const { properties } = ERROR_SCHEMA as TSchema & { readonly properties: Readonly<Record<string, TSchema>> };
 
-/** The schema of the response to a batch of which an operation has failed. */
+/** The schema of the response to a batch with a failed operation. */
 export const FAILED_SCHEMA = Type.Object(
   {
     ...properties,

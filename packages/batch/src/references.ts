@@ -1,7 +1,7 @@
 import type { ErrorDetail } from '@viewset/core';
 import type { BatchAnswer } from './operation.ts';
 
-/** A place in a batch, and what is wrong there. */
+/** A fault of a batch: where, and what is wrong. */
 export interface Fault {
   /** A JSON pointer. */
   readonly path: string;
@@ -11,7 +11,7 @@ export interface Fault {
 /** The answers so far, by the ids of their operations. */
 export type KnownAnswers = ReadonlyMap<string, BatchAnswer>;
 
-/** A reference leads nowhere, or what it leads to does not fit its place. */
+/** The error for a reference that leads nowhere, or whose value does not fit its place. */
 export class BadReference extends Error {
   readonly place: Place;
 
@@ -21,21 +21,21 @@ export class BadReference extends Error {
   }
 }
 
-/** The part of a request that a reference is in. */
+/** The part of a request that contains a reference. */
 type Place = ErrorDetail['in'];
 
 const MAX_REFERENCE_LENGTH = 300;
 const REFERENCE = /^([A-Za-z0-9_-]{1,64})((?:\.[^.{}]+)+)$/;
-/** Keys of data that look like references: each is written with one `$` more than it has. */
+/** Data keys that look like `$ref`. Clients add one `$` to escape them. */
 const ESCAPED = /^\$\$+ref$/;
 const IN_PATH = /\{([^{}]*)\}/g;
-/** The characters of RFC 3986 that a path and a query may have. */
+/** The characters that RFC 3986 allows in a path and a query. */
 const URL_TEXT = /^(?:[\w\-.~!$&'()*+,;=:@/?]|%[\dA-Fa-f]{2})*$/;
 const PROTOTYPE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 type Visit = (reference: string, path: string) => void;
 
-/** Calls a function for each reference in a body. Returns the faults of what only looks like one. */
+/** Calls a function for each reference in a body. Returns the faults of malformed references. */
 export function eachReference(body: unknown, visit: Visit, path = ''): Fault[] {
   if (typeof body !== 'object' || body === null) return [];
   if (Object.hasOwn(body, '$ref')) {
@@ -53,19 +53,19 @@ export function eachReference(body: unknown, visit: Visit, path = ''): Fault[] {
   );
 }
 
-/** Lists the references in a path and query. */
+/** Lists the references in a path and its query. */
 export function referencesInPath(path: string): string[] {
   return [...path.matchAll(IN_PATH)].map(([, reference]) => reference!);
 }
 
-/** Returns the id of the operation that a reference names; undefined if it is none. */
+/** Returns the operation id in a reference; undefined if it is not a reference. */
 export function idIn(reference: string): string | undefined {
   if (reference.length > MAX_REFERENCE_LENGTH) return undefined;
   const [, id, rest = ''] = REFERENCE.exec(reference) ?? [];
   return rest.split('.').some((key) => PROTOTYPE_KEYS.has(key)) ? undefined : id;
 }
 
-/** Tells what is wrong with a path and query; undefined if nothing is. */
+/** Says what is wrong with a path and its query; undefined if nothing is. */
 export function pathProblem(path: string): string | undefined {
   if (!path.startsWith('/')) return 'must begin with "/"';
   const [segments = ''] = path.split('?');
@@ -80,9 +80,9 @@ function isDots(segment: string): boolean {
 }
 
 /**
- * Puts the values of earlier answers in the place of references.
+ * Replaces references with values from earlier answers.
  *
- * @throws BadReference for a reference that leads nowhere, or if the values in one path or body exceed `maxBytes`
+ * @throws BadReference if a reference leads nowhere, or the values in one path or body exceed `maxBytes`
  */
 export class References {
   readonly #answers: KnownAnswers;
@@ -122,7 +122,10 @@ export class References {
     return replaced(body);
   }
 
-  /** Finds values, until they exceed `maxBytes`: a short text may refer to a long value many times. */
+  /**
+   * Returns a function that finds values until they exceed `maxBytes`. A short text may refer to a long value many
+   * times.
+   */
   #limited(): (reference: string, place: Place) => unknown {
     let bytes = 0;
     return (reference, place) => {
@@ -153,13 +156,13 @@ export class References {
 
 const PLACE_NAMES = { params: 'path', query: 'query' } as const;
 
-/** The text of a value in a URL; undefined if it has none. */
+/** Converts a value to text for a URL; undefined if that is not possible. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return typeof value === 'string' && value.isWellFormed() ? value : undefined;
 }
 
-/** An array has only its items. */
+/** An array has only its items, no `length`. */
 function isKeyOf(value: object, key: string): boolean {
   return !Array.isArray(value) || /^\d+$/.test(key);
 }

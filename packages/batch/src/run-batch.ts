@@ -5,16 +5,18 @@ import type { BatchAnswer, BatchOperation } from './operation.ts';
 import { eachReference, idIn, BadReference, References, referencesInPath } from './references.ts';
 import { type ReadyOperation, sendOperation, type SentOperation } from './send-operation.ts';
 
-/** A batch whose operations have passed the checks that need no database. */
+/** A batch that has passed the checks without a database. */
 export interface Batch {
   readonly request: FastifyRequest;
   readonly operations: readonly BatchOperation[];
-  /** The path that the paths of operations are below. */
+  /** The base of the operations' paths. */
   readonly base: string;
   readonly maxBytes: number;
 }
 
-/** The operations of a request that throttles have counted: its work may run again. */
+/**
+ * The operations that throttles have counted, by request. A transaction may run again, but must not count them twice.
+ */
 const counted = new WeakMap<FastifyRequest, Set<number>>();
 
 /**
@@ -38,7 +40,7 @@ export async function runBatch(batch: Batch): Promise<BatchAnswer[]> {
   }
 }
 
-/** Rolls back the transaction of a batch. */
+/** The error that rolls back the transaction of a batch. */
 class OperationFailed extends BatchFailed {
   readonly failure: Failure;
 
@@ -57,9 +59,9 @@ async function runOperation(batch: Batch, index: number, answers: readonly Batch
 }
 
 /**
- * Checks the operations behind one that has failed, up to their handlers, and lists those whose bodies are at fault. An operation that refers
- * to an answer that is not there cannot be checked. Nor does any other refusal count: it may be due to what was rolled back. What hooks write
- * meanwhile is rolled back as well.
+ * Checks the operations after a failed one, up to their handlers, and lists those that give 400. Skips
+ * operations that refer to a missing answer, because they cannot be checked. Ignores other failures, because the
+ * rollback may have caused them. Anything that hooks write meanwhile is rolled back as well.
  */
 async function otherFaults(batch: Batch, failed: number, answers: readonly BatchAnswer[]): Promise<Failure[]> {
   const known = new Set(answers.map(({ id }) => id));
@@ -81,7 +83,7 @@ async function otherFaults(batch: Batch, failed: number, answers: readonly Batch
   }
 }
 
-/** Sends an operation; what its references lead to may be a fault of its own. */
+/** Sends an operation. A bad reference becomes its failure. */
 async function attempt(
   batch: Batch,
   index: number,

@@ -3,21 +3,24 @@ import type { FastifyRequest } from 'fastify';
 import inject, { type InjectOptions, type Response } from 'light-my-request';
 import type { BatchAnswer, BatchOperation } from './operation.ts';
 
-/** An operation whose references are resolved. */
+/** An operation with resolved references. */
 export interface ReadyOperation extends Pick<BatchOperation, 'method' | 'headers'> {
-  /** The whole path, with its query. */
+  /** The full path with its query. */
   readonly url: string;
   readonly body?: unknown;
 }
 
-/** The answer of an operation, with all that may be told of it. */
+/** The answer of an operation, with everything known about it. */
 export interface SentOperation extends BatchAnswer {
   readonly allHeaders: Readonly<Record<string, string>>;
-  /** What it failed of: the body is in the application's own format. Undefined if it did not fail, or if only the response says so. */
+  /**
+   * The error of the operation, because the body may be in the application's own format. Undefined if it did not fail,
+   * or if there is only a response.
+   */
   readonly error: HttpError | undefined;
 }
 
-/** Headers of the batch that say something about itself alone: its body, its connection, its conditions. */
+/** Headers that only concern the batch itself: its body, connection and conditions. */
 const OF_BATCH: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
@@ -35,7 +38,7 @@ const OF_BATCH: ReadonlySet<string> = new Set([
 const SENT_HEADERS: ReadonlySet<string> = new Set(['location', 'etag']);
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
 
-/** Hands an operation to the application as a part of the batch's request, and waits for the answer. */
+/** Sends an operation to the application as part of the batch's request, and waits for the answer. */
 export async function sendOperation(
   whole: FastifyRequest,
   operation: ReadyOperation,
@@ -46,7 +49,7 @@ export async function sendOperation(
     inject(
       (raw, response) => {
         claim(raw);
-        // The client of the operation is that of the batch: its address, and whether the connection is encrypted.
+        // An operation uses the batch's socket, so it has the same client address and encryption.
         Object.assign(raw, { socket: whole.raw.socket, url: operation.url });
         whole.server.routing(raw, response);
       },
@@ -69,7 +72,7 @@ function optionsOf(whole: FastifyRequest, { method, url, headers = {}, body }: R
   ) as [string, string | string[]][];
   const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   const hasBody = body !== undefined;
-  // HTTP/2 has the host in a header of its own.
+  // HTTP/2 sends the host in its own header.
   const { ':authority': authority, host = authority } = whole.headers;
   return {
     method,
@@ -89,7 +92,7 @@ function isOfBatch(name: string): boolean {
   return OF_BATCH.has(name) || name.startsWith('content-') || name.startsWith('if-') || name.startsWith(':');
 }
 
-/** @throws ImproperlyConfigured for a success that is no JSON */
+/** @throws ImproperlyConfigured for a success that is not JSON */
 function bodyOf(answer: Response, { method, url }: ReadyOperation): { readonly body?: unknown } {
   const { payload, headers, statusCode } = answer;
   if (payload === '') return {};

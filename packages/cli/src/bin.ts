@@ -49,7 +49,7 @@ function parse(args: readonly string[]) {
   }
 }
 
-/** Runs the server with what writes the report loaded before it. */
+/** Runs the server with the report module loaded before it. */
 function report(command: string, [server = 'server.ts']: readonly string[]): void {
   if (!existsSync(server)) throw new Mistake(`There is no ${server} here: name the file that starts the server`);
   const loaded = import.meta.resolve(import.meta.url.endsWith('.ts') ? './report.ts' : './report.js');

@@ -1,4 +1,7 @@
-/** Loaded before a server in development (`node --import @viewset/cli/dev`): once it listens, its log tells what the check finds. */
+/**
+ * Is loaded before a server in development (`node --import @viewset/cli/dev`). Once the server listens, logs the
+ * findings of the check.
+ */
 import { subscribe } from 'node:diagnostics_channel';
 import type { FastifyInstance } from 'fastify';
 import { findingText, prepareCheck } from './check/check-app.ts';

@@ -1,6 +1,7 @@
 /**
- * Loaded before a server (`node --import`): once it listens, a report is written in its place, and the process ends. Fastify tells of each
- * application by a channel of Node, so the server has no part in this. The variable VIEWSET_REPORT names the report.
+ * Is loaded before a server (`node --import`). When the server calls `listen`, writes a report instead and ends the
+ * process. Fastify announces each application on a Node diagnostics channel, so the server needs no changes. The
+ * environment variable VIEWSET_REPORT names the report.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { writeSync } from 'node:fs';

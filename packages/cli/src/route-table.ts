@@ -2,8 +2,8 @@ import type { OperationPlan } from '@viewset/core';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 
 /**
- * Writes the routes that are registered from now on as a table, once the application listens: method, path, and who may call. Call
- * it before any plugin is registered.
+ * Once the application listens, writes a table of the routes that are registered from now on: method, path, and who may
+ * call. Call it before any plugin is registered.
  *
  * @example
  * const app = fastify();
@@ -14,19 +14,19 @@ export function tellRoutes(app: FastifyInstance, write: (text: string) => unknow
   app.addHook('onListen', async () => void write(routeTable(routes)));
 }
 
-/** Returns the list to which each route is added that is registered from now on. */
+/** Returns a list that collects each route registered from now on. */
 export function collectRoutes(app: FastifyInstance): readonly RouteOptions[] {
   const routes: RouteOptions[] = [];
   app.addHook('onRoute', (route) => void routes.push(route));
   return routes;
 }
 
-/** Writes routes as a table. */
+/** Formats routes as a table. */
 export function routeTable(routes: readonly RouteOptions[]): string {
   const lines = new Map<string, readonly [method: string, path: string, who: string]>();
   for (const route of routes) {
     const { url, config, schema } = route;
-    // The page of the explorer and its like are no part of the API.
+    // Routes without a schema or with `hide`, such as the explorer's page, are not part of the API.
     if (schema === undefined || (schema as { readonly hide?: unknown }).hide === true) continue;
     const plan: OperationPlan | undefined = config?.viewset;
     const path = (plan?.path ?? url).replace(/(?<=.)\/$/, '');
@@ -41,7 +41,7 @@ export function routeTable(routes: readonly RouteOptions[]): string {
   return `\n${texts.join('\n')}\n`;
 }
 
-/** Says who may call a route: what the authentication asks, and the permissions that ask for more than that. */
+/** Says who may call a route: the authentication's requirement, and permissions that require more. */
 function whoMayCall({ config }: RouteOptions, method: string): string {
   const needsToken = config?.needsToken === true;
   const others = (config?.viewset?.permissions ?? []).flatMap((permission) => {

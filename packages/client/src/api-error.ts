@@ -5,7 +5,7 @@ export interface ErrorDetail {
   readonly message: string;
 }
 
-/** The body of every error of a Viewset server. */
+/** The body of every error from a Viewset server. */
 export interface ErrorBody {
   readonly error: string;
   readonly code: string;
@@ -34,15 +34,14 @@ interface Codes {
 }
 
 /**
- * The code of an error with this status: one of the library's codes, or any other code that an application or a proxy
- * sends.
+ * The code of an error with this status: one of the library's codes, or any other that an application or proxy sends.
  */
 export type ErrorCode<Status> =
   | (Status extends keyof Codes ? Codes[Status] : 'unexpected_answer')
-  // Keeps the names of the codes, which a union with string would lose.
+  // Keeps the code names, which a union with plain `string` would lose.
   | (string & Record<never, never>);
 
-/** The facts of an error, for its constructor. */
+/** The constructor arguments of an `ApiError`. */
 export interface ApiErrorOptions {
   readonly status: number;
   readonly code: string;
@@ -55,8 +54,8 @@ export interface ApiErrorOptions {
 }
 
 /**
- * A request that failed: the server refused it, or no response came (status 0). Every call throws it, and `.safe()` returns
- * it. If the call's own `signal` ended it, the call rejects with the reason of the signal instead.
+ * A failed request: the server rejected it, or no response came (status 0). Every call throws it, and `.safe()` returns
+ * it. If the call's own `signal` aborts, the call rejects with the reason of the signal instead.
  *
  * @example
  * try {
@@ -89,7 +88,7 @@ export class ApiError<Status extends number = number, Body = unknown> extends Er
     this.request = request;
   }
 
-  /** Seconds until another try may succeed, as the server said in `Retry-After`; undefined if it did not. */
+  /** Seconds until another try may succeed, from `Retry-After`; undefined without that header. */
   get retryAfterSeconds(): number | undefined {
     const text = this.headers.get('retry-after');
     if (text === null) return undefined;
@@ -97,17 +96,17 @@ export class ApiError<Status extends number = number, Body = unknown> extends Er
     return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
   }
 
-  /** The id of the request in the server's log, if the server sends it in `X-Request-Id`. */
+  /** The id of the request in the server's log, from `X-Request-Id`; undefined without that header. */
   get requestId(): string | undefined {
     return this.headers.get('x-request-id') ?? undefined;
   }
 }
 
-/** Makes the error of an answer that is not a success, or that cannot be read. */
+/** Makes the error of a response that is not a success or cannot be read. */
 export function errorOfAnswer(request: string, { status, headers }: Response, text: string): ApiError {
   const body = text === '' ? undefined : (parsed(text) ?? { data: text }).data;
   const { error, code } = Object(body) as Partial<ErrorBody>;
-  // An API may have another form of errors, of which the body alone tells.
+  // Other error formats are only in `body`.
   const isUsual = typeof error === 'string' && typeof code === 'string';
   const said = isUsual
     ? { message: error, code }
@@ -115,7 +114,7 @@ export function errorOfAnswer(request: string, { status, headers }: Response, te
   return new ApiError({ status, request, body, headers, ...said });
 }
 
-/** Reads JSON; undefined if a text is none. */
+/** Parses JSON; undefined if the text is not JSON. */
 export function parsed(text: string): { readonly data: unknown } | undefined {
   try {
     return { data: JSON.parse(text) as unknown };
@@ -124,7 +123,7 @@ export function parsed(text: string): { readonly data: unknown } | undefined {
   }
 }
 
-/** Makes the error of a request to which no answer came. */
+/** Makes the error of a request that got no response. */
 export function unanswered(request: string, cause: unknown): ApiError {
   const isTimeOut = (cause as { name?: unknown } | null)?.name === 'TimeoutError';
   const [code, message] = isTimeOut

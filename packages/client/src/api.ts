@@ -1,8 +1,8 @@
 import type { FilterParameters, ListOf, ListParameters, ManyOf } from './list.ts';
 
 /**
- * The routes of an API by the paths of its views, in plain types: of a router that chains `register()`, or of an object
- * that has this form already, as `describeApi()` makes it.
+ * The routes of an API by the paths of its views, in plain types. Takes a router that chains `register()`, or an object
+ * from `describeApi()`.
  *
  * @example
  * export const shopRouter = () => new Router({ prefix: 'api' }).register('products', ProductViewSet);
@@ -14,16 +14,16 @@ export type ApiOf<Described> = Described extends { readonly '~views'?: infer Vie
 
 /** One route: its arguments and its responses. */
 export interface Route {
-  /** True: it is about one record, by its key. `alone`: about the record of a singleton, without a key. */
+  /** True: one record, addressed by its key. `alone`: the record of a singleton, without a key. */
   readonly detail: boolean | 'alone';
   readonly query: object;
   readonly body: unknown;
   readonly data: unknown;
-  /** Bodies of errors that are not the usual one, by status; unknown: the usual one. */
+  /** Bodies of unusual errors, by status; unknown means the usual body. */
   readonly errors: object;
 }
 
-/** The slashes at the ends of a path mean nothing to a router. */
+/** Routers ignore slashes at the ends of a path. */
 type Trimmed<Path extends string> = Path extends `/${infer Rest}`
   ? Trimmed<Rest>
   : Path extends `${infer Rest}/`
@@ -35,12 +35,12 @@ type RoutesOf<View> =
     ? BelowParent<AllRoutes<View, WithoutInput<DeclaredBy<View>, Relation>>>
     : AllRoutes<View, DeclaredBy<View>>;
 
-/** A view in whose path the record stands that a relation of its records leads to. */
+/** A nested view: its path contains the record that a relation of its own records points to. */
 interface Nested<Relation> {
   readonly '~parent': Relation;
 }
 
-/** No body says what the path says. */
+/** Removes the relation from bodies, because the path already gives it. */
 type WithoutInput<D, Relation> = D extends Declarations
   ? Omit<D, 'input' | 'update'> & {
       readonly input: Without<D['input'], Relation>;
@@ -48,10 +48,10 @@ type WithoutInput<D, Relation> = D extends Declarations
     }
   : D;
 
-/** Each kind of body has fields of its own. */
+/** Distributes over unions, because each kind of body has its own fields. */
 type Without<Body, Name> = Body extends unknown ? Omit<Body, Name & PropertyKey> : never;
 
-/** Every route may miss the record that it stands below. */
+/** Adds 404 to every route, because the parent record may be missing. */
 type BelowParent<Routes> = {
   readonly [Name in keyof Routes]: Routes[Name] extends Route
     ? Routes[Name] & MayMiss
@@ -64,13 +64,16 @@ interface MayMiss {
 
 type AllRoutes<View, D extends Declarations> = OperationRoutes<View, D> & ActionRoutes<Instance<View>, D>;
 
-/** Looks the property up: to infer it has the compiler compare the whole class, which was a fifth of what a client costs it. */
+/**
+ * Looks the property up instead of inferring it. To infer it, the compiler compares the whole class, which was a fifth
+ * of a client's compile time.
+ */
 type DeclaredBy<View> = Enveloped<
   Extract<View['~declared' & keyof View], Declarations>,
   View['~envelope' & keyof View]
 >;
 
-/** The declarations with the envelope of the router, if the view has none of its own. */
+/** The declarations, with the router's envelope unless the view has its own. */
 type Enveloped<D extends Declarations, Default> = [Default] extends [never]
   ? D
   : [D['envelope']] extends [never]
@@ -83,26 +86,26 @@ type OperationRoutes<View, D extends Declarations> = [D] extends [never]
 
 type Instance<View> = View extends new (...args: never) => infer Made ? Made : never;
 
-/** The declarations of a model view that its class carries for clients. */
+/** The declarations that a model view's class carries for clients. */
 export interface Declarations {
-  /** The records that operations answer with. */
+  /** The records that operations return. */
   readonly outputs: Readonly<Record<'list' | 'retrieve' | 'create' | 'update', unknown>>;
   /** The fields that `expand` adds. */
   readonly expandable: object;
-  /** True if `fields` leaves fields out. */
+  /** True if clients may use `fields` to leave fields out. */
   readonly fields: boolean;
   readonly input: unknown;
   readonly update: unknown;
   readonly operations: string;
-  /** True if the record follows from the request. */
+  /** True if the request determines the record. */
   readonly singleton: boolean;
   /** The methods of `update`: PUT, PATCH. */
   readonly updateMethods: string;
-  /** The members in which records stand; never if they stand by themselves. */
+  /** The names of the members that wrap records; never if records are not wrapped. */
   readonly envelope: unknown;
-  /** The operations that can be done to several records at once. */
+  /** The operations that accept several records at once. */
   readonly bulk: string;
-  /** The part of a record that names it among several. */
+  /** The part of a record that identifies it in bulk operations. */
   readonly key: object;
   readonly search: string;
   readonly filterFields: object;
@@ -112,13 +115,13 @@ export interface Declarations {
   readonly filters: unknown;
   readonly pagination: unknown;
   readonly count: string;
-  /** The forms in which a list can be exported. */
+  /** The formats in which a list can be exported. */
   readonly exports: string;
-  /** The values that the summary tells, by the names that clients ask for; never if there is none. */
+  /** The values that a summary can return, by parameter name; never without a summary. */
   readonly summary: unknown;
-  /** True if the view lists deleted records, and restores them. */
+  /** True if the view lists and restores deleted records. */
   readonly restores: boolean;
-  /** What clients may do with the history of records; never if the view keeps none. */
+  /** The parts of the history that clients can use; never if the view keeps none. */
   readonly history: unknown;
 }
 
@@ -141,20 +144,20 @@ interface OfMany<Body, Data, Errors> {
   readonly errors: Errors;
 }
 
-/** A body or an answer in the member that an envelope names; by itself if it names none. */
+/** Wraps data in the member that an envelope names; without one, the data itself. */
 type In<Member, Data> = [Member] extends [never] ? Data : { readonly [Name in Member & string]: Data };
 
-/** The name that an envelope has for one record; never if it has none. */
+/** The envelope's name for one record; never if it has none. */
 type OneOf<D extends Declarations> = [D['envelope']] extends [never]
   ? never
   : D['envelope'] extends { readonly one: infer One extends string }
     ? One
     : never;
 
-/** The way that an operation on one record names it. */
+/** How an operation addresses one record. */
 type DetailOf<D> = D extends { readonly singleton: true } ? 'alone' : true;
 
-/** The five operations, `update` as two: a PUT replaces a record, a PATCH updates it; and those on several records at once. */
+/** All operations, including bulk operations. `update` appears twice: PUT is `replace`, PATCH is `update`. */
 interface Operations<D extends Declarations> {
   readonly list: ListOf<D> & Selecting<D, D['outputs']['list'], ListOf<D>['resultsName']>;
   readonly retrieve: RetrieveOf<D> & SelectingOne<D, 'retrieve'>;
@@ -171,7 +174,7 @@ interface Operations<D extends Declarations> {
     MayMiss['errors']
   > &
     Selecting<D, D['outputs']['update'], ManyOf<D>>;
-  // The type is written out, because declaration files of `describeApi` cannot name one that is not public.
+  // Written out, because declaration files of `describeApi` cannot name a type that is not exported.
   readonly destroyMany: OfMany<readonly (string | number | bigint)[], undefined, MayMiss['errors']>;
 }
 
@@ -187,13 +190,13 @@ type Answered<D extends Declarations, Name extends keyof D['outputs']> = In<OneO
 type AnsweredMany<D extends Declarations, Name extends keyof D['outputs']> = In<ManyOf<D>, D['outputs'][Name][]>;
 type SelectingOne<D extends Declarations, Name extends keyof D['outputs']> = Selecting<D, D['outputs'][Name], OneOf<D>>;
 
-/** The fields that a client may choose of the records of a route; nothing if it may not. */
+/** The fields that clients may choose in a route's records; nothing if they may not. */
 type Selecting<D extends Declarations, Output, Member> = [keyof D['expandable'] | (D['fields'] & true)] extends [never]
   ? unknown
   : {
       readonly selects: {
         readonly record: Output;
-        /** The member of the answer that has the records; never if they stand by themselves. */
+        /** The member of the answer that holds the records; never if they are not wrapped. */
         readonly member: Member;
         readonly expandable: D['expandable'];
         readonly fields: D['fields'] extends true ? keyof Output | keyof D['expandable'] : never;
@@ -201,8 +204,8 @@ type Selecting<D extends Declarations, Output, Member> = [keyof D['expandable'] 
     };
 
 /**
- * The operations of a model view. Their names are those of the view's methods, and mapped from them, so that an editor goes from a call to the
- * method of the view.
+ * The operations of a model view. Maps the names of the view's methods, so that an editor can go from a call to the
+ * method.
  */
 type ModelRoutes<View, D extends Declarations> = OperationsAt<View, OperationName<D> & keyof View, D> &
   ([D['summary']] extends [never] ? unknown : { readonly summary: SummaryOf<D> }) &
@@ -227,7 +230,7 @@ interface DeletedOf<D extends Declarations> {
   readonly errors: None;
 }
 
-/** The actions of a view that keeps the history of its records. */
+/** The actions of a view that keeps history. */
 type Historic<D extends Declarations> = {
   readonly history: { readonly get: HistoryOf<D> };
 } & (D['history'] extends { readonly revert: true }
@@ -247,7 +250,7 @@ interface HistoryOf<D extends Declarations> {
   readonly errors: None;
 }
 
-/** One write of a record: the fields that show stored columns, and those of them that it has changed. */
+/** One write of a record: its fields with stored columns, and which of them changed. */
 interface HistoryEntry<Output> {
   readonly id: string;
   readonly kind: 'created' | 'updated' | 'deleted';
@@ -257,7 +260,7 @@ interface HistoryEntry<Output> {
   readonly record: Partial<Output>;
 }
 
-/** The summary of a view, whose answer has the groups and values that a client asks for. */
+/** The summary of a view. Its answer contains the groups and values that the client asks for. */
 interface SummaryOf<D extends Declarations> {
   readonly detail: false;
   readonly query: OneByOne<FilterParameters<D>>;
@@ -292,7 +295,7 @@ type PlainName<View> = {
   [Name in keyof PlainOperations & keyof View]: undefined extends View[Name] ? never : Name;
 }[keyof PlainOperations & keyof View];
 
-/** If each is about one record, and takes a body. */
+/** Per operation: is it about one record, and does it take a body? */
 interface PlainOperations {
   readonly list: [detail: false, body: undefined];
   readonly retrieve: [detail: true, body: undefined];
@@ -307,7 +310,7 @@ type PlainRoute<Name extends keyof PlainOperations, Method> = Of<
   Method extends (...args: never) => infer Answer ? Json<Awaited<Answer>> : unknown
 >;
 
-/** The value that is read from the JSON of another. */
+/** The type of a value after a round trip through JSON. */
 type Json<T> = T extends { toJSON(): infer Text }
   ? Text
   : T extends string | number | boolean | null | undefined
@@ -320,7 +323,7 @@ type Json<T> = T extends { toJSON(): infer Text }
           ? { [Name in keyof T]: Json<T[Name]> }
           : T;
 
-/** The declarations of an action that its property carries for clients. */
+/** The declarations that an action's property carries for clients. */
 interface ActionDeclarations {
   readonly methods: string;
   readonly detail: boolean;
@@ -329,14 +332,14 @@ interface ActionDeclarations {
   readonly body: unknown;
   readonly query: unknown;
   readonly answers: unknown;
-  /** The records of the view that it answers with. */
+  /** Set if the action returns records of its view. */
   readonly records: 'record' | 'page' | undefined;
 }
 
-/** The names of the client that an action cannot have there: it is reached by its path, `/each`. */
+/** Names that the client uses itself. An action with one of them is called by its path, such as `/each`. */
 type Taken = 'each' | 'exportAs' | 'replace' | 'key' | 'createMany' | 'updateMany' | 'destroyMany';
 
-/** The actions, by names of the view's properties as far as the client has the same ones: an editor then goes from a call to the action. */
+/** The actions by property name if possible, so that an editor can go from a call to the action. */
 type ActionRoutes<View, D> = ActionsAt<View, ActionOf<View>, D> & {
   readonly [
     Name in RenamedAction<View> as ActionName<Name & string, DeclaredAction<View[Name]>['urlPath']>
@@ -353,7 +356,7 @@ type DeclaredAction<Property> = Property extends { readonly '~declared'?: infer 
   ? A
   : never;
 
-/** The actions that the client has by the names of their properties. */
+/** The actions that keep their property name in the client. */
 type ActionOf<View> = {
   [Name in keyof View]: View[Name] extends { readonly '~declared'?: infer A extends ActionDeclarations }
     ? Name & ActionName<Name & string, A['urlPath']>
@@ -368,7 +371,7 @@ type RenamedAction<View> = {
     : never;
 }[keyof View];
 
-/** An action at the path of its view itself, `/`, has no name here. */
+/** An action with the path `/`, the view's own path, gets no name. */
 type ActionName<Name extends string, UrlPath> = UrlPath extends string
   ? string extends UrlPath
     ? never
@@ -411,7 +414,10 @@ type TakesListParameters<A extends ActionDeclarations, Method> = A['listParamete
       : true
     : false;
 
-/** The parameters of a list beside those of an action, whose lists are sent one by one: lists of lists are texts there. */
+/**
+ * The parameters of a list, as an action takes them. An action repeats a parameter for each item of a list, so these
+ * take one value, and a list only as a string.
+ */
 type OneByOne<Parameters> = {
   readonly [Name in keyof Parameters]: [Exclude<Parameters[Name], readonly unknown[] | undefined>] extends [never]
     ? string

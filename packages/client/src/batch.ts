@@ -4,17 +4,17 @@ import { type ApiRequest, RAW_BODIES } from './exchange.ts';
 import type { CallOptions } from './options.ts';
 import { type Key, kebabCase } from './url.ts';
 
-/** A value that an earlier operation of a batch will answer with. It stands in the place of a key or a value of a body. */
+/** A value from the answer of an earlier operation in a batch. Use it as a key or as a value in a body. */
 export interface Ref<Value> {
-  /** Only for the types. */
+  /** Exists only in the types. */
   readonly '~value'?: Value;
   /** Refers to a field of the value. */
   ref<Name extends FieldOf<Value>>(name: Name): Ref<Field<Value, Name>>;
 }
 
-/** An operation of a batch. It has no answer yet. */
+/** An operation in a batch. It has no answer yet. */
 export interface BatchedOperation<Data> {
-  /** Only for the types. */
+  /** Exists only in the types. */
   readonly '~data'?: Data;
   /** Refers to a field of the answer, for later operations of the batch. */
   ref<Name extends FieldOf<Data>>(name: Name): Ref<Field<Data, Name>>;
@@ -27,7 +27,7 @@ type FieldOf<Data> = unknown extends Data
     : keyof NonNullable<Data> & (string | number);
 type Field<Data, Name> = unknown extends Data ? unknown : NonNullable<Data>[Name & keyof NonNullable<Data>];
 
-/** A value, or one in which references stand. */
+/** A value, or a value that contains references. */
 type Referring<Value> = Ref<Value> | Within<Value>;
 type Within<Value> = Value extends string | number | bigint | boolean | null | undefined | Date | Blob | Function
   ? Value
@@ -35,7 +35,7 @@ type Within<Value> = Value extends string | number | bigint | boolean | null | u
     ? { readonly [Name in keyof Value]: Referring<Value[Name]> }
     : Value;
 
-/** The calls of a client, each of which adds an operation to a batch. */
+/** The calls of a client. Each adds an operation to the batch. */
 export type BatchCalls<Api> = { readonly [Path in keyof Api]: BatchedView<Api[Path]> };
 
 type BatchedView<View> = (View extends (key: Key) => infer Below
@@ -50,7 +50,7 @@ type BatchedCall<Call> = (Call extends (...args: infer Args) => Promise<unknown>
   readonly [Method in keyof Call & ('post' | 'put' | 'patch' | 'delete')]: BatchedCall<Call[Method]>;
 };
 
-/** The answers in the places of their operations. */
+/** The result of `make`, with answers instead of operations. */
 export type AnswersOf<Result> =
   Result extends BatchedOperation<infer Data>
     ? Data
@@ -58,15 +58,15 @@ export type AnswersOf<Result> =
       ? { -readonly [Name in keyof Result]: AnswersOf<Result[Name]> }
       : Result;
 
-/** The options of `batch()`: those of the one request, and where to send it. */
+/** The options of `batch()`: options of the request, and the view to send it to. */
 export interface BatchCallOptions<View> extends CallOptions {
-  /** The path of the view that takes batches. Default: `batch`. */
+  /** The path of the batch view. Default: `batch`. */
   readonly view?: View | undefined;
-  /** Returns the path of an action by its name, as the client's option of that name. Default: kebab-case. */
+  /** Returns the path of an action, like the client's option `actionPath`. Default: kebab-case. */
   readonly actionPath?: ((name: string) => string) | undefined;
 }
 
-/** The options of a call that say something about a request of its own. */
+/** Call options that only make sense for the whole request. */
 const OF_WHOLE = ['signal', 'timeoutMs', 'retries', 'token', 'fetch'] as const;
 
 /** The part of a client that sends a batch. */
@@ -88,14 +88,14 @@ interface Sent {
 }
 
 /**
- * Sends several operations in one request, which the server runs in one transaction (`@viewset/batch`): all are stored, or none. The calls of
- * `tx` are those of the client. They answer with operations, whose fields later calls may refer to.
+ * Sends several operations in one request, which the server runs in one transaction (`@viewset/batch`): all are stored,
+ * or none. `tx` has the calls of the client. Each call returns an operation, and later calls can refer to its fields.
  *
- * Rejects with the ApiError of the batch if an operation fails; `details` has the index of each, `/operations/1/body/title`. Rejects with a
- * TypeError, and sends nothing, if a call is none that a batch can have: with files, an export, `ifMatch: true`, or an option of a request such as
- * `token`.
+ * Rejects with the batch's ApiError if an operation fails; paths in `details` contain the operation's index,
+ * `/operations/1/body/title`. Rejects with a TypeError, and sends nothing, if a batch cannot contain a call: files, an
+ * export, `ifMatch: true`, or a request option such as `token`.
  *
- * @param make calls `tx`, and returns the operations whose answers are asked for: one, or an array or object of them
+ * @param make calls `tx`, and returns the operations whose answers you want: one, or an array or object of them
  * @example
  * const [tea, same] = await batch(api, (tx) => {
  *   const made = tx.products.create({ name: 'Tea', price: 3 });
@@ -121,9 +121,9 @@ export async function batch<
   return answered(result, (id) => byId.get(id)) as AnswersOf<Result>;
 }
 
-/** A reference, or an operation that has its beginning. */
+/** A reference to a value, or to a whole operation. */
 class Reference {
-  /** `o0.id`; of an operation `o0`. */
+  /** `o0` for an operation, `o0.id` for a field of its answer. */
   readonly text: string;
 
   constructor(text: string) {
@@ -137,15 +137,15 @@ class Reference {
   }
 }
 
-/** The operations of a batch, as the calls of a client add them. */
+/** Records the calls of a client as the operations of a batch. */
 class Recording {
   readonly operations: Sent[] = [];
   readonly calls: unknown;
-  /** Rejects if a call was not what a batch can have. */
+  /** Rejects if a batch cannot contain one of the calls. */
   checked: Promise<unknown> = Promise.resolve();
-  /** The references in the calls, which texts stand for by their numbers. */
+  /** The references in the calls. Placeholder strings in the arguments contain their index. */
   readonly #references: string[] = [];
-  /** The beginning of these texts. Nobody can guess it, so that no text of a user is taken for one. */
+  /** The prefix of placeholders. It is random, so no user's string is mistaken for a placeholder. */
   readonly #mark = crypto.randomUUID();
   readonly #marked = new RegExp(`${this.#mark}_(\\d+)_`, 'g');
 
@@ -154,7 +154,7 @@ class Recording {
     this.calls = this.#recorded(client);
   }
 
-  /** The client's objects and functions, with references among the arguments and operations as the answers. */
+  /** Wraps the client's objects and functions: arguments may contain references, and results are operations. */
   #recorded(target: object): unknown {
     return new Proxy(target, {
       get: (_target, name) => {
@@ -176,20 +176,20 @@ class Recording {
     });
   }
 
-  /** Puts texts in the place of references. */
+  /** Replaces references with placeholders. */
   #marking(value: unknown): unknown {
     if (value instanceof Reference) return `${this.#mark}_${this.#references.push(value.text) - 1}_`;
     return mapped(value, (part) => this.#marking(part));
   }
 
-  /** Adds an operation. Nobody waits for the answer. */
+  /** Adds an operation. The returned promise never resolves. */
   async #record({ method, url, isStreamed, body, options }: ApiRequest): Promise<never> {
     const { ifMatch, headers } = options;
     const ofWhole = OF_WHOLE.find((name) => options[name] !== undefined);
     if (ofWhole !== undefined) throw new TypeError(`${ofWhole} is an option of the whole batch`);
     if (isStreamed) throw new TypeError('A batch has no exports');
     if (ifMatch === true) throw new TypeError('ifMatch: a batch needs the ETag itself');
-    // In the JSON of a query, the value would stand in the midst of a text.
+    // Inside a query parameter's JSON, the reference would only be part of a string.
     if (url.includes(`%22${this.#mark}`)) throw new TypeError('A batch cannot refer in an object of a query');
     const own = { ...headers, ...(ifMatch !== undefined && { 'if-match': ifMatch }) };
     if (JSON.stringify(own).includes(this.#mark)) throw new TypeError('A batch cannot refer in a header');
@@ -203,7 +203,7 @@ class Recording {
     return new Promise<never>(() => {});
   }
 
-  /** Writes references and data as a batch has them. */
+  /** Writes references and data in the format of a batch. */
   #written(value: unknown): unknown {
     if (typeof value === 'string' && value.startsWith(this.#mark)) {
       return { $ref: value.replace(this.#marked, (_text, index: string) => this.#references[Number(index)]!) };
@@ -217,7 +217,7 @@ class Recording {
   }
 }
 
-/** Makes an array or a plain object of changed parts; any other value stays as it is. */
+/** Copies an array or plain object with changed parts; returns any other value unchanged. */
 function mapped(value: unknown, change: (part: unknown) => unknown, rename = (key: string): string => key): unknown {
   if (Array.isArray(value)) return value.map(change);
   const kind: unknown = Object(value) === value ? Object.getPrototypeOf(value) : undefined;

@@ -8,7 +8,7 @@ export type Client<Api, Errors = ErrorBody> = Api extends RouterWithoutViews
   ? 'the type of this router has no views: chain its register() calls'
   : ClientOf<ApiOf<Api>, Errors>;
 
-/** A router whose `register()` calls were not chained: what they return knows the views, and was dropped. */
+/** A router that was built without chaining `register()`, so its type does not contain the views. */
 interface RouterWithoutViews {
   register: unknown;
   reverse: unknown;
@@ -23,7 +23,7 @@ type ClientOf<Views, Errors> = {
     Below<Views, NestedPath<Views>, Path, Errors>;
 };
 
-/** The routes of a view whose errors have another body than the usual one. */
+/** The routes of a view with a custom error body. */
 type WithErrors<Routes, Errors> = [ErrorBody] extends [Errors]
   ? Routes
   : {
@@ -36,10 +36,10 @@ interface Formatted<Errors> {
   readonly errors: { readonly usual: Errors };
 }
 
-/** The paths of all views that are nested in others: those alone are looked through for each view. */
+/** The paths of nested views. Only these are searched for each view. */
 type NestedPath<Views> = Extract<keyof Views, `${string}/:${string}`>;
 
-/** The views that are nested in another one, of one record of it. */
+/** The views nested in one record of another view. */
 type Below<Views, Nested extends keyof Views, Parent, Errors> = [PathBelow<Nested, Parent>] extends [never]
   ? unknown
   : (key: Key) => {
@@ -47,12 +47,12 @@ type Below<Views, Nested extends keyof Views, Parent, Errors> = [PathBelow<Neste
         Below<Views, Nested, Path, Errors>;
     };
 
-/** The path of every view that is nested in another one, and in none that is nested there itself. */
+/** The paths of views nested directly in another view. */
 type PathBelow<Nested, Parent> = Parent extends string
   ? Exclude<Extract<Nested, `${Parent}/:${string}`>, `${Parent}/:${string}/:${string}`>
   : never;
 
-/** `books` of `authors/:author/books`. */
+/** The last part of a path: `books` in `authors/:author/books`. */
 type LastPart<Path> = Path extends `${string}/:${infer Rest}`
   ? Rest extends `${string}/:${string}`
     ? LastPart<Rest>
@@ -79,21 +79,21 @@ export type Resource<Routes> = {
       : Action<Routes[Name]>;
 } & EachOf<Routes> &
   ExportOf<Routes> & {
-    /** Returns the beginning of the keys of all reading calls of the view. */
+    /** Returns the common prefix of the keys of all reading calls of the view. */
     key(): QueryKey;
   };
 
-/** A route that tells of groups of records what a client asks for. */
+/** A route that returns summaries of groups of records. */
 interface SummaryRoute extends Route {
-  /** The values of groups, and of each aggregate, by name. */
+  /** The values of groups and of each aggregate, by name. */
   readonly tells: Readonly<Record<'group' | 'sum' | 'avg' | 'min' | 'max', object>>;
 }
 
 type ToldBy<R extends SummaryRoute, Parameter extends keyof SummaryRoute['tells']> = Names<keyof R['tells'][Parameter]>;
 
-/** The names that a call asks for. */
+/** The names that a call requests. */
 interface Asked<Group, Sum, Avg, Min, Max> {
-  /** The fields by whose values records are put into groups. Default: all records are one group. */
+  /** The fields to group records by. Default: one group with all records. */
   readonly group?: Group | undefined;
   /** The fields to add up. */
   readonly sum?: Sum | undefined;
@@ -110,7 +110,7 @@ type AnyAsked<R extends SummaryRoute> = Asked<
   ToldBy<R, 'max'>
 >;
 
-/** The reading of a summary. Its answer has what is asked for, and nothing else. */
+/** A call for a summary. Its type contains exactly the requested values. */
 interface Summing<R extends SummaryRoute> extends Answering<SummaryData<R, AnyAsked<R>>> {
   <
     const Group extends ToldBy<R, 'group'> = never,
@@ -122,7 +122,10 @@ interface Summing<R extends SummaryRoute> extends Answering<SummaryData<R, AnyAs
     query?: R['query'] & Asked<Group, Sum, Avg, Min, Max>,
     options?: CallOptions,
   ): Promise<SummaryData<R, Asked<Group, Sum, Avg, Min, Max>>>;
-  /** The same call, which does not throw ApiError: a union of the answer and the errors that the route can have. */
+  /**
+   * Makes the same call without throwing ApiError. Returns a union of the response and the errors that the route can
+   * have.
+   */
   safe<
     const Group extends ToldBy<R, 'group'> = never,
     const Sum extends ToldBy<R, 'sum'> = never,
@@ -133,7 +136,10 @@ interface Summing<R extends SummaryRoute> extends Answering<SummaryData<R, AnyAs
     query?: R['query'] & Asked<Group, Sum, Avg, Min, Max>,
     options?: CallOptions,
   ): Promise<Answer<ToldRoute<R, SummaryData<R, Asked<Group, Sum, Avg, Min, Max>>>, 'read'>>;
-  /** The key of the answer in a cache, such as TanStack Query's: equal for equal requests, made of JSON alone. */
+  /**
+   * Returns a cache key for the response, for example for TanStack Query. Equal requests have equal keys, made of JSON
+   * values only.
+   */
   key(query?: R['query'] & AnyAsked<R>): QueryKey;
 }
 
@@ -161,7 +167,7 @@ type ToldOf<R extends SummaryRoute, Ask> = {
 
 type AskedIn<Ask, Name> = Exclude<Ask[Name & keyof Ask], undefined>;
 
-/** The values of the names that are asked for. Of names that are not literal, any may be there. */
+/** The values of the requested names. If the names are not literal types, each value is optional. */
 type ToldValues<All, Name> = [Name] extends [never]
   ? Record<never, never>
   : [Name] extends [readonly (infer One)[]]
@@ -172,7 +178,7 @@ type ToldValues<All, Name> = [Name] extends [never]
       ? Pick<All, Name & keyof All>
       : Partial<All>;
 
-/** A route of whose records a client chooses the fields. */
+/** A route that lets clients choose the fields of records. */
 interface SelectingRoute extends Route {
   readonly selects: {
     readonly record: unknown;
@@ -187,21 +193,21 @@ type Added<R extends SelectingRoute> = Names<keyof R['selects']['expandable']>;
 type Kept<R extends SelectingRoute> = Names<R['selects']['fields']>;
 
 interface Selection<Expand, Fields> {
-  /** The fields to add. Literal names are in the type of the answer. */
+  /** The fields to add. Literal names appear in the type of the response. */
   readonly expand?: Expand | undefined;
-  /** The only fields to send. Of literal names, no others are in the type of the answer. */
+  /** The only fields to send. With literal names, the response type has only these fields. */
   readonly fields?: Fields | undefined;
 }
 
-/** Carries what a call answers with, for `DataOf`: the type of a call whose answer has the fields that are chosen does not tell. */
+/** Carries the response type of a call for `DataOf`, because a generic call's own type does not reveal it. */
 interface Answering<Data> {
-  /** Only for the types. */
+  /** Exists only in the types. */
   readonly '~data'?: Data;
 }
 
 /**
- * The type of the data that a call returns if it chooses no fields: of a record, a page, or the response of an action. The type of a body
- * is that of the parameter, `Parameters<typeof api.products.create>[0]`.
+ * The type that a call returns without chosen fields: a record, a page, or the response of an action. For the type of a
+ * body, use the parameter: `Parameters<typeof api.products.create>[0]`.
  *
  * @example
  * type Product = DataOf<typeof api.products.retrieve>;
@@ -209,7 +215,7 @@ interface Answering<Data> {
  */
 export type DataOf<ACall> = ACall extends Answering<infer Data> ? Data : never;
 
-/** A reading whose answer has the fields that are chosen. */
+/** A reading call whose response contains the chosen fields. */
 interface SelectingReading<R extends SelectingRoute> extends Answering<R['data']> {
   <const Expand extends Added<R> = never, const Fields extends Kept<R> = never>(
     ...args: ReadArguments<R, R['query'] & Selection<Expand, Fields>>
@@ -218,7 +224,10 @@ interface SelectingReading<R extends SelectingRoute> extends Answering<R['data']
   safe<const Expand extends Added<R> = never, const Fields extends Kept<R> = never>(
     ...args: ReadArguments<R, R['query'] & Selection<Expand, Fields>>
   ): Promise<Answer<SelectedRoute<R, Expand, Fields>, 'read'>>;
-  /** The key of the answer in a cache, such as TanStack Query's: equal for equal requests, made of JSON alone. */
+  /**
+   * Returns a cache key for the response, for example for TanStack Query. Equal requests have equal keys, made of JSON
+   * values only.
+   */
   key(...args: [...KeyArgument<R>, query?: R['query'] & Selection<Added<R>, Kept<R>>]): QueryKey;
 }
 
@@ -228,7 +237,7 @@ type SelectingArguments<R extends SelectingRoute, Expand, Fields> = [
   options?: OptionsOf<R> & { readonly query?: Selection<Expand, Fields> },
 ];
 
-/** A write whose answer has the fields that are chosen. */
+/** A writing call whose response contains the chosen fields. */
 interface SelectingWrite<R extends SelectingRoute> extends Answering<R['data']> {
   <const Expand extends Added<R> = never, const Fields extends Kept<R> = never>(
     ...args: SelectingArguments<R, Expand, Fields>
@@ -247,7 +256,7 @@ type SelectedRoute<R extends SelectingRoute, Expand, Fields> = Omit<R, 'data'> &
   readonly errors: R['errors'];
 };
 
-/** The answer of a route with the chosen fields in the place of its records. */
+/** The response of a route, with the chosen fields in its records. */
 type Selected<R extends SelectingRoute, Expand, Fields> = [R['selects']['member']] extends [never]
   ? InPlace<R['data'], SelectedRecord<R['selects'], Expand, Fields>>
   : {
@@ -266,7 +275,9 @@ type SelectedRecord<Of extends SelectingRoute['selects'], Expand, Fields> = [Fie
       : Pick<Expanded<Of, Expand>, Fields[number] & keyof Expanded<Of, Expand>>
     : Pick<Expanded<Of, Expand>, Fields & keyof Expanded<Of, Expand>>;
 
-/** A field that is added takes the place of one of its name. Names that are not literal may be added or not. */
+/**
+ * An added field replaces a field of the same name. If the names are not literal types, each added field is optional.
+ */
 type Expanded<Of extends SelectingRoute['selects'], Expand> = [Expand] extends [never]
   ? Of['record']
   : Expand extends readonly unknown[]
@@ -283,7 +294,7 @@ type With<Output, More> = {
       : never;
 };
 
-/** The calls of an action: itself for GET, by the method's name for others. */
+/** The calls of an action: the function itself for GET, a method such as `post` for others. */
 type Action<Methods> = (Methods extends { readonly get: infer Get extends Route } ? Reading<Get> : unknown) & {
   readonly [Method in Exclude<keyof Methods, 'get'>]: Methods[Method] extends Route
     ? Call<Methods[Method], WriteArguments<Methods[Method], BodyArgument<BodyOf<Methods[Method]>>>>
@@ -308,7 +319,10 @@ interface Reading<R extends Route> extends Call<
     : ReadArguments<R, Query<R['query']>>,
   'read'
 > {
-  /** The key of the answer in a cache, such as TanStack Query's: equal for equal requests, made of JSON alone. */
+  /**
+   * Returns a cache key for the response, for example for TanStack Query. Equal requests have equal keys, made of JSON
+   * values only.
+   */
   key(
     ...args: [
       ...KeyArgument<R>,
@@ -324,15 +338,18 @@ type KeyArgument<R extends Route> = R['detail'] extends true ? [key: Key] : [];
 
 type Requires<Parameters> = Record<never, never> extends Parameters ? false : true;
 
-/** Without parameters, an object that has none: an empty type would take any object. */
+/** A route without parameters needs a type without properties: `{}` would accept any object. */
 type Query<Parameters> = [keyof Parameters] extends [never] ? Readonly<Record<string, never>> : Parameters;
 
-/** Of a singleton, undefined as the first argument would be taken for a key that is missing. */
+/** In a singleton's call, undefined as the first argument would look like a missing key. */
 type ReadArguments<R extends Route, Parameters> = R['detail'] extends 'alone'
   ? [] | [query: object & Parameters, options?: CallOptions]
   : [...KeyArgument<R>, query?: Parameters, options?: CallOptions];
 
-/** The body of a route. On a collection a bare text or number would be taken for the key of a record: it is sent as a Blob. */
+/**
+ * The body of a route. On a collection, a bare string or number would look like a record's key, so it must be sent as a
+ * Blob.
+ */
 type BodyOf<R extends Route> = R['detail'] extends true
   ? R['body']
   : unknown extends R['body']
@@ -370,7 +387,7 @@ type Failure<Status, Bodies> = Status extends number
     }
   : never;
 
-/** The body of an error: that of its status if the route has one, else the usual one of the API. */
+/** The body of an error: the route's body for its status, else the API's usual one. */
 type ErrorOf<Status, Bodies> = Status extends keyof Bodies
   ? unknown extends Bodies[Status]
     ? UsualError<Bodies>
@@ -379,13 +396,13 @@ type ErrorOf<Status, Bodies> = Status extends keyof Bodies
 
 type UsualError<Bodies> = Bodies extends { readonly usual: infer Errors } ? Errors : ErrorBody;
 
-/** The errors of the library on a route, by its kind; 0: no answer came; 502 and 504 are of machines between. */
+/** The library's errors on a route, by its kind. Status 0 means that no answer came; 502 and 504 come from proxies. */
 type StatusOf<R extends Route, Kind> =
   | (0 | 400 | 401 | 403 | 405 | 412 | 414 | 422 | 429 | 431 | 500 | 502 | 503 | 504)
   | (R['detail'] extends false ? never : 404)
   | (Kind extends 'write' ? 408 | 409 | 413 | 415 | (R['detail'] extends false ? never : 428) : never);
 
-/** A list whose pages can be walked over. */
+/** A list that `each` can walk through. */
 interface ListRoute extends Route {
   readonly record: unknown;
   readonly narrowing: object;
@@ -405,9 +422,12 @@ type ExportArguments<List extends ListRoute> = [
   options?: CallOptions,
 ];
 
-/** The whole list in another form, filtered and ordered, without pages. */
+/** Exports the whole list in another format, filtered and sorted, without pages. */
 interface Export<List extends ListRoute> {
-  /** Answers with what `fetch` does, whose body is yet to be read: `await answer.text()`, `answer.body`. The time limit ends with its first byte. */
+  /**
+   * Returns a `Response` with an unread body, as `fetch` does: use `await answer.text()` or `answer.body`. The time
+   * limit ends with the first byte.
+   */
   (...args: ExportArguments<List>): Promise<Response>;
   /** Makes the same call without throwing ApiError. Returns a union of the response and the errors that the route can have. */
   safe(...args: ExportArguments<List>): Promise<Answer<ExportRoute<List>, 'read'>>;
@@ -424,13 +444,16 @@ type EachOf<Routes> = Routes extends { readonly list: infer List extends ListRou
     ? unknown
     : List extends SelectingRoute
       ? {
-          /** All records of a list with the fields that are chosen, page by page, as they are taken. */
+          /**
+           * Yields all records of a list with the chosen fields. Each page is requested when the previous one has been
+           * consumed.
+           */
           each<const Expand extends Added<List> = never, const Fields extends Kept<List> = never>(
             ...args: EachArguments<List, Selection<Expand, Fields>>
           ): AsyncGenerator<SelectedRecord<List['selects'], Expand, Fields>, void, undefined>;
         }
       : {
-          /** All records of a list, page by page; each page is asked for when the one before it has been taken. */
+          /** Yields all records of a list. Each page is requested when the previous one has been consumed. */
           each(...args: EachArguments<List>): AsyncGenerator<List['record'], void, undefined>;
         }
   : unknown;
@@ -442,12 +465,12 @@ type EachArguments<List extends ListRoute, Chosen = unknown> = List['paging'] ex
     : [
         query: EachQuery<List> & Chosen,
         options: CallOptions & {
-          /** The names of the paginator's parameters and of the members of its pages, which are not the usual ones. */
+          /** The paginator's names for parameters and page members, if they are not the usual ones. */
           readonly paging: List['paging'];
         },
       ];
 
 type EachQuery<List extends ListRoute> = List['narrowing'] & {
-  /** Records a page. Default: the server's. */
+  /** Records per page. Default: the server's. */
   readonly pageSize?: number | undefined;
 };

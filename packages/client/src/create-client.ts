@@ -5,20 +5,23 @@ import type { CallOptions, ClientOptions } from './options.ts';
 import { createSend, type Send } from './send.ts';
 import { isKey, kebabCase, keySegment, type QueryEntries, queryEntries } from './url.ts';
 
-/** The place of a call: its method, and its path around the key of a record. */
+/** The route of a call: its method, and its path before and after the record's key. */
 interface Place {
   readonly method: string;
   readonly name: string;
   readonly collection: string;
-  /** Behind the collection or the record. */
+  /** The part of the path after the collection or the record. */
   readonly suffix: string;
-  /** True: needs a key, unless the record is a singleton. Undefined: a collection, or an action, which is about one record if its first argument is a key. */
+  /**
+   * True: needs a key, unless the record is a singleton. Undefined: a collection or an action. An action is about one
+   * record if its first argument is a key.
+   */
   readonly detail?: true | undefined;
-  /** True: the body of the answer is left to be read. */
+  /** True: the caller reads the body. */
   readonly isStreamed?: boolean;
 }
 
-/** A call as `call()` makes it. */
+/** A function that `call()` makes. */
 interface Called {
   (...args: unknown[]): Promise<unknown>;
   safe(...args: unknown[]): Promise<unknown>;
@@ -37,10 +40,11 @@ const OPERATIONS: Readonly<Record<string, readonly [method: string, detail?: tru
 };
 
 /**
- * Makes the client of an API. At run time it knows nothing of the server: paths follow from the names. The type `Api`, which is
- * `typeof router` on the server, declares the names.
+ * Makes the client of an API. At run time it knows nothing about the server: it derives paths from names. The names
+ * come from the type `Api`, which is `typeof router` on the server.
  *
- * If the server has a `formatError`, `Errors` is the type of the bodies of errors: `createClient<Api, { errors: Record<string, string[]> }>(…)`.
+ * If the server has a `formatError`, pass the type of its error bodies as `Errors`:
+ * `createClient<Api, { errors: Record<string, string[]> }>(…)`.
  *
  * @example
  * const api = createClient<Api>({ token: () => session.token, url: 'https://shop.example/api' });
@@ -56,17 +60,17 @@ export function createClient<Api, Errors = ErrorBody>(options: ClientOptions): C
 
 type ActionPath = (name: string) => string;
 
-/** The views below a path: that of the API, or of one record. */
+/** Makes the views below a path, either the API's or one record's. */
 export function views(send: Send, url: string, actionPath: ActionPath): object {
   return members({}, (path) => resource(send, `${url}/${path}`, actionPath));
 }
 
-/** An object whose members are made when they are first asked for. */
+/** Makes an object whose members are created on first access. */
 function members(target: object, make: (name: string) => unknown): object {
   const made = new Map<string, unknown>(Object.entries(target));
   return new Proxy(target, {
     get(_target, name) {
-      // Whoever awaits or prints the object asks if it has these.
+      // Awaiting or printing the object looks these up.
       if (typeof name === 'symbol' || name === 'then' || name === 'toJSON') return undefined;
       if (!made.has(name)) made.set(name, make(name));
       return made.get(name);
@@ -100,15 +104,15 @@ function resource(send: Send, collection: string, actionPath: ActionPath): objec
   });
 }
 
-/** Makes the function of one route. Its arguments are the key of a record, a query or a body, and options. */
+/** Makes the function of one route. It takes the key of a record, a query or body, and options. */
 function call(send: Send, place: Place): Called {
   const { method, name, collection, suffix, detail, isStreamed } = place;
   const isOwn = suffix === '';
 
-  /** The key as a segment of a path; none if the call is about a collection, or about a singleton. */
+  /** Splits off the key as a path segment; `keys` is empty for collections and singletons. */
   const read = (args: readonly unknown[]): { keys: readonly string[]; rest: readonly unknown[] } => {
     const [first] = args;
-    // The arguments of a singleton begin with a query, a body or options, or there are none.
+    // A singleton's arguments are empty, or begin with a query, a body or options.
     const isWrongKey = name === 'destroy' ? !Object.keys(first ?? {})[0] : first !== Object(first);
     const keys = isKey(first) || (detail && args.length > 0 && isWrongKey) ? [keySegment(first)] : [];
     return { keys, rest: args.slice(keys.length) };
@@ -119,7 +123,7 @@ function call(send: Send, place: Place): Called {
     const [first, options = {}] = (name === 'destroy' ? [undefined, ...rest] : rest) as [unknown, CallOptions?];
     const isRead = method === 'GET';
     const isOfKeys = name === 'destroyMany';
-    // The lists of a view's own writes are names of fields.
+    // Lists in the query of a view's own writes are field names, separated by commas.
     const query = queryEntries(options.query ?? {}, isOwn && !isRead);
     if (isRead || isOfKeys) query.unshift(...queryOf(isOfKeys ? { pk: first } : first));
     return send({
@@ -150,7 +154,7 @@ function call(send: Send, place: Place): Called {
   });
 }
 
-/** The texts of a query by the names of their parameters, equal for equal requests. */
+/** Returns the query's values by parameter name. Equal requests give equal objects. */
 function textsByName(query: QueryEntries): Readonly<Record<string, readonly string[]>> {
   const names = query.map(([name]) => name);
   const textsOf = (wanted: string): string[] => query.filter(([name]) => name === wanted).map(([, text]) => text);

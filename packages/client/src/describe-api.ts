@@ -1,7 +1,7 @@
 import type { ApiOf } from './api.ts';
 import type { JsonLogic } from './list.ts';
 
-/** The same type, written out: every name that stands for an object is replaced with the object. */
+/** The same type written out: every named object type is replaced with its members. */
 type Plain<T> = unknown extends T
   ? T
   : [T] extends [JsonLogic<string> | undefined]
@@ -13,7 +13,7 @@ type Plain<T> = unknown extends T
         : T;
 
 /**
- * Names the type of an API for its declaration file. `tsc --declaration` writes the type of its result without any import from the
+ * Names the type of an API in a declaration file. `tsc --declaration` then writes the type without imports from the
  * server, neither views nor ORM. At run time it returns an empty object.
  *
  * @example

@@ -20,8 +20,8 @@ type Each = (
 ) => AsyncGenerator<unknown, void, undefined>;
 
 /**
- * Makes the walk over all records of a list. A page tells how the next one is asked for: by its cursor if it has one, else
- * by a number, or by an offset if the names say so; a list without pages is walked over as it is.
+ * Makes the function that walks through all records of a list. The page decides how to request the next one: by its
+ * cursor, else by page number, or by offset if `paging` names one. A list without pages is yielded as it is.
  */
 export function each(list: List): Each {
   return async function* walk({ pageSize, ...narrowing } = {}, { paging = {}, ...options } = {}) {
@@ -44,7 +44,7 @@ export function each(list: List): Each {
       yield* records;
       seen += records.length;
       const after = page[next_cursor];
-      // If pages tell nothing, an empty one ends the list.
+      // If pages do not say whether more follow, an empty page ends the list.
       if (!(page[next] ?? after !== null) || !records.length) return;
       if (after !== undefined) place = { [cursor]: after };
       else place = offset ? { [offset]: seen } : { [pageName]: number };

@@ -4,30 +4,30 @@ import type { ClientOptions, WriteRecordOptions } from './options.ts';
 import type { MaybeToken } from './tokens.ts';
 import { textOf, toJson } from './url.ts';
 
-/** A request to be sent. */
+/** A request to send. */
 export interface ApiRequest {
   readonly method: string;
-  /** The address, with its query. */
+  /** The full address with its query. */
   readonly url: string;
-  /** True if the address is that of an action, and not of records themselves. */
+  /** True if the address belongs to an action instead of records. */
   readonly isAction: boolean;
-  /** True: a success is the answer itself, whose body is yet to be read. */
+  /** True: a success is the `Response` itself, with an unread body. */
   readonly isStreamed?: boolean | undefined;
   readonly body: unknown;
   readonly options: WriteRecordOptions;
 }
 
-/** An answer that is a success. */
+/** A successful response. */
 export interface Success {
   readonly status: number;
   readonly headers: Headers;
   readonly data: unknown;
 }
 
-/** Sends a request once, with a token; gives the error of an answer back. */
+/** Sends a request once with a token. Returns an ApiError instead of throwing it. */
 export type Exchange = (request: ApiRequest, token: MaybeToken) => Promise<Success | ApiError>;
 
-/** Bodies that are sent as they are: `fetch` knows their media type. */
+/** Bodies to send unchanged: `fetch` knows their media type. */
 export const RAW_BODIES: readonly (abstract new (...given: never) => object)[] = [
   Blob,
   ArrayBuffer,
@@ -35,7 +35,7 @@ export const RAW_BODIES: readonly (abstract new (...given: never) => object)[] =
   URLSearchParams,
 ];
 
-/** Makes the function that sends a client's requests once each, and keeps the answers that have an `ETag`. */
+/** Makes the function that sends a request once, and caches responses with an `ETag`. */
 export function createExchange(client: ClientOptions, kept: KeptAnswers): Exchange {
   return async (request, token) => {
     const { method, url, options } = request;
@@ -81,8 +81,9 @@ export function createExchange(client: ClientOptions, kept: KeptAnswers): Exchan
 }
 
 /**
- * Returns the address of what a success shows. A new record is below its collection, by the key at the end of its `Location`,
- * whose front a proxy may have changed. What an action answers to a write is no record.
+ * Returns the address of the record or list in a successful response. A new record's address is its collection and the
+ * key at the end of `Location`. A proxy may have changed the beginning of `Location`. The response to an action's write
+ * is not a record.
  */
 function addressOf({ method, url, isAction }: ApiRequest, headers: Headers): string | undefined {
   if (method === 'GET') return url;
@@ -92,7 +93,7 @@ function addressOf({ method, url, isAction }: ApiRequest, headers: Headers): str
   return key && url.split('?')[0] + key;
 }
 
-/** @throws TypeError if `ifMatch` asks for an `ETag` that is not known */
+/** @throws TypeError if `ifMatch` is true and no `ETag` is known */
 function headersOf(
   { method, body, options }: ApiRequest,
   given: Readonly<Record<string, string>>,
@@ -110,8 +111,8 @@ function headersOf(
 }
 
 /**
- * Makes a form of a record with files, which JSON cannot hold. Lists and objects are JSON in it, and null is an empty text. A form has no
- * envelope.
+ * Converts a record with files to a form, because JSON cannot hold files. Lists and objects become JSON, and null an
+ * empty string. A form has no envelope.
  */
 function withFiles(body: unknown): unknown {
   const record = [body, ...partsOf(body)].find((part) => partsOf(part).some((value) => value instanceof Blob));
@@ -123,7 +124,7 @@ function withFiles(body: unknown): unknown {
   return form;
 }
 
-/** Lists what stands in a body of JSON. */
+/** Lists the values inside a JSON body. */
 function partsOf(body: unknown): unknown[] {
   return isRaw(body) ? [] : Object.values(body ?? {});
 }
@@ -142,8 +143,8 @@ function nameOf({ method, url }: ApiRequest): string {
 }
 
 /**
- * Reads the body of a success; undefined if it cannot be read. It is JSON unless it says that it is something else, which an
- * action may answer with, and an operation never does.
+ * Parses the body of a success; undefined if that fails. It is JSON unless its media type says otherwise. Only actions
+ * may return other types.
  */
 function dataOf({ isAction }: ApiRequest, { text, type }: AnswerText): { readonly data: unknown } | undefined {
   if (text === '') return { data: undefined };

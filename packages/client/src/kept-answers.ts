@@ -1,14 +1,14 @@
 import type { MaybeToken } from './tokens.ts';
 
-/** An answer as it came. */
+/** A response as text. */
 export interface AnswerText {
   readonly text: string;
-  /** The media type; null if the answer says none. */
+  /** The media type; null if the response has none. */
   readonly type: string | null;
   readonly etag: string | null;
 }
 
-/** The last answers that had an `ETag`, by token and address; the one used least lately goes first. */
+/** The latest responses with an `ETag`, by token and address. The least recently used one is evicted first. */
 export class KeptAnswers {
   readonly #answers = new Map<string, AnswerText>();
   readonly #maximum: number;
@@ -23,7 +23,7 @@ export class KeptAnswers {
     return answer;
   }
 
-  /** Keeps an answer in the place of the one that is there; one without an `ETag` only takes that away. */
+  /** Stores a response instead of the previous one; a response without an `ETag` only removes the previous one. */
   set(token: MaybeToken, url: string, answer: AnswerText): void {
     const place = placeOf(token, url);
     this.#answers.delete(place);
@@ -32,7 +32,7 @@ export class KeptAnswers {
     if (this.#answers.size > this.#maximum) this.#answers.delete(this.#answers.keys().next().value!);
   }
 
-  /** Gives the answers of a token to the one that has come in its place, whose user is the same. */
+  /** Moves the responses of a token to the token that replaced it, which has the same user. */
   handOver(stale: MaybeToken, fresh: MaybeToken): void {
     const prefix = placeOf(stale, '');
     const handed = [...this.#answers].filter(([place]) => place.startsWith(prefix));

@@ -1,6 +1,6 @@
 import type { Declarations } from './api.ts';
 
-/** The list of a model view: a route, the records of its pages, and the names that its paginator goes by. */
+/** The list of a model view: its route, its records, and the names that its paginator uses. */
 export interface ListOf<D extends Declarations> {
   readonly detail: false;
   readonly query: ListParameters<D>;
@@ -8,13 +8,13 @@ export interface ListOf<D extends Declarations> {
   readonly data: Paging<D>['page'];
   readonly errors: Record<never, never>;
   readonly record: D['outputs']['list'];
-  /** The member of a page that has the records; never if a list is an array. */
+  /** The member of a page that holds the records; never if a list is an array. */
   readonly resultsName: Paging<D>['results'];
-  /** The parameters that narrow and order, without those of pages. */
+  /** The parameters that filter and sort, without those for pages. */
   readonly narrowing: Narrowing<D>;
-  /** The names of the parameters and members of pages, for `each`; undefined if they are the usual ones of page numbers or cursors. */
+  /** The names of parameters and page members for `each`; undefined for the usual names of page numbers or cursors. */
   readonly paging: Paging<D>['names'];
-  /** The forms in which the list can be exported. */
+  /** The formats in which the list can be exported. */
   readonly exports: D['exports'];
 }
 
@@ -33,19 +33,19 @@ type Narrowing<D extends Declarations> = Flat<
     >
 >;
 
-/** The parameters that narrow, and do not order. */
+/** The parameters that filter, without sorting. */
 export type FilterParameters<D extends Declarations> = FieldFilters<D> &
   Given<D['search'], Parameter<D['filters'], 'searchFields', 'search'>, string> &
   Given<LogicField<D>, Parameter<D['filters'], 'jsonLogicFields', 'filter'>, JsonLogic<LogicField<D>>>;
 
-/** A parameter that exists if something is declared for it. */
+/** A parameter that exists only if something is declared for it. */
 type Given<Declared, Name extends string, Value> = [Declared] extends [never]
   ? None
   : { readonly [Key in Name]?: Value | undefined };
 
 type SortName<Name extends string> = Name | `-${Name}`;
 
-/** The name of the parameter of a filter: its usual one, unless a class that the view lists has another. */
+/** The parameter name of a filter: the usual one, unless one of the view's filter classes has another. */
 type Parameter<Classes, Option, Usual extends string> = [Classes] extends [never]
   ? Usual
   : Classes extends { readonly reads?: readonly (infer Read)[] | undefined; new (...args: never): infer Filter }
@@ -58,7 +58,7 @@ type Parameter<Classes, Option, Usual extends string> = [Classes] extends [never
       : never
     : never;
 
-/** A name that a subclass declares, or the usual one. */
+/** The name that a subclass declares, else the usual one. */
 type Named<Name extends string, Usual extends string> = string extends Name ? Usual : Name;
 
 type FieldFilters<D extends Declarations> =
@@ -66,7 +66,10 @@ type FieldFilters<D extends Declarations> =
     ? { readonly [Name in keyof D['filterValues']]?: ParameterValue<D['filterValues'][Name]> | undefined }
     : None;
 
-/** True if the filter of query parameters is among the classes. The one of JSON Logic reads `filterFields` as a default. */
+/**
+ * True if the classes include the filter for query parameters. The JSON Logic filter also reads `filterFields`, as a
+ * default, but does not count.
+ */
 type ReadsFields<Classes> = [Classes] extends [never]
   ? true
   : true extends (
@@ -81,14 +84,14 @@ type ReadsFields<Classes> = [Classes] extends [never]
     ? true
     : false;
 
-/** The values that a query parameter takes for the values of a lookup: no null, and a related record by its key. */
+/** The type of a query parameter for a lookup's values: without null, and with keys instead of related records. */
 type ParameterValue<Value> = Value extends readonly [infer From, infer To]
   ? readonly [Scalar<From>, Scalar<To>]
   : Value extends readonly (infer Item)[]
     ? readonly Scalar<Item>[]
     : Scalar<Value>;
 
-/** A value without the brands that an ORM puts on types. */
+/** Removes an ORM's type brands from a value. */
 type Scalar<Value> = Value extends Date
   ? Date | string
   : Value extends bigint
@@ -107,7 +110,7 @@ type Scalar<Value> = Value extends Date
             : Value
           : never;
 
-/** The fields of JSON Logic: those declared, else those that the filter fields reach. */
+/** The fields of JSON Logic: the declared ones, else those behind the filter fields. */
 type LogicField<D extends Declarations> = [D['jsonLogicFields']] extends [never]
   ? PathOf<Extract<D['filterFields'][keyof D['filterFields']], string>>
   : D['jsonLogicFields'];
@@ -118,7 +121,7 @@ type PathOf<Name extends string> = Name extends `${infer Head}__${infer Rest}`
     : `${Head}.${PathOf<Rest>}`
   : Name;
 
-/** The lookups of the server, by which a name of a filter field may end. */
+/** The lookups that a filter field's name may end with. */
 export type Lookup =
   | ('exact' | 'iexact' | 'ne' | 'contains' | 'icontains' | 'startswith' | 'istartswith' | 'endswith' | 'iendswith')
   | ('gt' | 'gte' | 'lt' | 'lte' | 'in' | 'range' | 'isnull');
@@ -148,14 +151,14 @@ interface Var<Field extends string> {
 type Pair<Field extends string> = readonly [Var<Field>, LogicValue] | readonly [LogicValue, Var<Field>];
 type Between<Field extends string> = readonly [LogicValue, Var<Field>, LogicValue];
 
-/** The page of a paginator, its parameters, and the names by which `each` walks over the pages if they are not the usual ones. */
+/** A paginator's page, its parameters, and the names that `each` needs if they are not the usual ones. */
 type Paging<D extends Declarations> = D['pagination'] extends null
   ? Whole<D['outputs']['list'], ManyOf<D>, CountNameOf<D['envelope']>>
   : D['pagination'] extends new (...args: never) => infer Paginator
     ? PagingBy<Paginator, D>
     : UnknownPaging;
 
-/** A list without pages: an array, or one in the members that an envelope names. */
+/** A list without pages: an array, or an array inside the envelope's member. */
 type Whole<Item, Many, Count> = [Many] extends [never]
   ? { readonly page: Item[]; readonly parameters: None; readonly names: null; readonly results: never }
   : {
@@ -172,7 +175,7 @@ interface UnknownPaging {
   readonly results: 'results';
 }
 
-/** The name that an envelope has for several records; never if it has none. */
+/** The envelope's name for several records; never if it has none. */
 export type ManyOf<D extends Declarations> = [D['envelope']] extends [never]
   ? never
   : D['envelope'] extends { readonly many: infer Many extends string }
@@ -218,7 +221,7 @@ type PagingBy<Paginator, D extends Declarations> = Paginator extends {
 
 type CountedPage<Paginator, D extends Declarations> = Counted<D['outputs']['list'], CountOf<Paginator, D['count']>>;
 
-/** The pages of a paginator, by the names of a view's envelope and of its own. */
+/** The pages of a paginator, with member names from the envelope or the paginator. */
 interface NamedPaging<Paginator, D extends Declarations, Page, Parameters, Query> {
   readonly page: HasUsualMembers<Paginator, D> extends true
     ? Page
@@ -230,7 +233,7 @@ interface NamedPaging<Paginator, D extends Declarations, Page, Parameters, Query
   readonly results: MemberName<Paginator, D, 'results'>;
 }
 
-/** The names of members that lead `each` from one page to the next. */
+/** The names of the members that `each` needs to reach the next page. */
 type EachNames<Paginator, D extends Declarations, Members> = {
   readonly [
     Member in Members & ('results' | 'next' | 'next_cursor') as MemberName<Paginator, D, Member> extends never
@@ -247,7 +250,10 @@ type HasUsualMembers<Paginator, D extends Declarations> = [ManyOf<D>] extends [n
     : true
   : false;
 
-/** The name of a member of a page: the envelope's, else the paginator's, else its usual one if there is no envelope; never if it is left out. */
+/**
+ * The name of a page member: the envelope's, else the paginator's, else the usual one if there is no envelope; never if
+ * it is left out.
+ */
 type MemberName<Paginator, D extends Declarations, Member> = Member extends 'results'
   ? [ManyOf<D>] extends [never]
     ? NameBy<Paginator, D, Member>
@@ -266,7 +272,7 @@ type NameBy<Paginator, D extends Declarations, Member> = [OwnName<Paginator, Mem
       ? Member
       : Extract<Member, 'next_cursor' | 'previous_cursor'>;
 
-/** The name that a paginator itself has for a member; null: it leaves the member out; undefined: it says nothing. */
+/** The paginator's own name for a member. Null leaves the member out; undefined declares no name. */
 type OwnName<Paginator, Member> = Paginator extends { readonly memberNames: infer Own }
   ? Member extends keyof Own
     ? undefined extends Own[Member]
@@ -277,7 +283,7 @@ type OwnName<Paginator, Member> = Paginator extends { readonly memberNames: infe
 
 type Numbers<Name extends string> = { readonly [Key in Name]?: number | undefined };
 
-/** Undefined for the names that `each` knows. */
+/** Undefined if `each` already knows the names. */
 type Names<All> = All extends { readonly page: 'page' } | { readonly cursor: 'cursor' }
   ? All extends { readonly pageSize: 'page_size' }
     ? undefined
@@ -299,7 +305,7 @@ interface ByCursor<Item> {
   readonly results: Item[];
 }
 
-/** A number, but null if the view, or else its paginator, does not count. */
+/** A number, or null if the view (else its paginator) does not count. */
 type CountOf<Paginator, Count> = [Count] extends [never]
   ? Paginator extends { readonly count: infer Own }
     ? NullOfNone<Own>

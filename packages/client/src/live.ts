@@ -5,15 +5,18 @@ import { sleep } from './waiting.ts';
 
 /** The options of `watch`; every one has a default. */
 export interface WatchOptions extends Omit<CallOptions, 'retries' | 'timeoutMs'> {
-  /** Milliseconds without a byte, after which the connection is taken for lost. The server sends something every 15 seconds. Default: 45,000. */
+  /**
+   * Milliseconds without data after which the connection counts as lost. By default the server sends data at least
+   * every 15 seconds. Default: 45,000.
+   */
   readonly idleMs?: number;
-  /** The longest wait in milliseconds before the client connects again. Default: 30,000. */
+  /** The longest wait before the client reconnects, in milliseconds. Default: 30,000. */
   readonly maxWaitMs?: number;
 }
 
-/** The list of a view, as a client has it. */
+/** The `list` call of a view. */
 interface Listing {
-  // Any arguments: each view has its own.
+  // Accepts any arguments, because each view has its own.
   list(...args: never[]): Promise<unknown>;
 }
 
@@ -21,14 +24,14 @@ type QueryOf<View extends Listing> = Parameters<View['list']>[0];
 type PageOf<View extends Listing> = Awaited<ReturnType<View['list']>>;
 
 /**
- * Follows a list as it changes. It yields the list as `list()` returns it: first as it is, then after each change. Each is a new object; what the
- * consumer has had no time for is skipped. A connection that is lost is made again, and goes on from what the client has. Leave the loop, or abort
- * the option `signal`, to end it.
+ * Follows a list as it changes. Yields the list as `list()` returns it: first the current one, then one after each
+ * change. Each is a new object. A slow consumer skips intermediate lists. A lost connection is opened again, and
+ * continues from the client's state. To end it, leave the loop or abort the option `signal`.
  *
- * The view needs `live: true` and the server the plugin `live` of `@viewset/live`.
+ * The view needs `live: true`, and the server needs the plugin `live` of `@viewset/live`.
  *
- * @param options `fetch` is used instead of the platform's, not the client's
- * @throws ApiError if the server refuses the list, also later. After a 401 the token is renewed first, as for any call
+ * @param options `fetch` replaces the platform's `fetch`; the client's own `fetch` is not used
+ * @throws ApiError if the server rejects the list, now or later. After a 401 the token is renewed first, as in any call
  * @example
  * for await (const { results } of watch(api.products, { sort: '-price' })) console.log(results);
  */
@@ -50,10 +53,10 @@ export async function* watch<View extends Listing>(
   }
 }
 
-/** The connection was lost. */
+/** The connection was lost, or was silent for too long. */
 class LostConnection extends Error {}
 
-/** Returns the next part of a stream, or the error that may pass if the client connects again; undefined if the stream has ended. */
+/** Returns the next part of a stream, or an error that reconnecting may solve; undefined if the stream has ended. */
 async function nextOf(parts: AsyncGenerator<string, void>, ends: AbortSignal): Promise<string | ApiError | undefined> {
   try {
     const next = await parts.next();
@@ -70,7 +73,7 @@ function isPassing(status: number): boolean {
   return status === 0 || status === 408 || status === 429 || status >= 500;
 }
 
-/** Opens the stream by the call for the list, so that its address, its token and its errors are those of the client. */
+/** Opens the stream with the client's `list` call, so that the address, token and errors are the client's. */
 async function open(
   view: Listing,
   query: unknown,
@@ -83,7 +86,7 @@ async function open(
     const response = await fetch(url, init);
     if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) return response;
     stream = response;
-    // The call is done with this, and the stream is read on.
+    // Completes the `list` call; the stream is read separately.
     return new Response('{}', { headers: { 'content-type': 'application/json' } });
   };
   const headers = {
@@ -98,7 +101,7 @@ async function open(
   throw new TypeError('watch(): the server sent a list that is not live; its view needs "live: true"');
 }
 
-/** Opens a stream, and yields what it sends. Ends with the stream. */
+/** Opens a stream and yields its parts until it ends. Ends with the stream. */
 async function* partsOf(
   connect: () => Promise<ReadableStream<Uint8Array>>,
   idleMs: number,
@@ -133,16 +136,16 @@ interface EventData {
   readonly message: string;
 }
 
-/** A list, as the events of its stream make it. */
+/** A list, built from the events of its stream. */
 class FollowedList {
   lastId: string | undefined;
   #list: unknown;
   #retryMs = 1000;
   #text = '';
-  /** The member of the list that has the records; undefined if the list is an array. */
+  /** The member that holds the records; undefined if the list is an array. */
   #member: string | undefined;
 
-  /** Yields the list after each change, over as many connections as it takes. */
+  /** Yields the list after each change, across all connections. */
   async *lists(
     connect: () => AsyncGenerator<string, void>,
     maxWaitMs: number,
@@ -161,7 +164,7 @@ class FollowedList {
     }
   }
 
-  /** Takes a part of the stream. Returns true if the list is another one after it. */
+  /** Processes a part of the stream. Returns true if the list has changed. */
   #take(part: string): boolean {
     const blocks = (this.#text + part).split('\n\n');
     this.#text = blocks.pop()!;
@@ -171,7 +174,7 @@ class FollowedList {
   }
 
   #takeEvent(block: string): void {
-    // Not by a regular expression: to one, a line also ends at U+2028, which JSON may contain.
+    // A multi-line regular expression would also split at U+2028, which JSON may contain.
     const lines = block.split('\n');
     const field = (name: string): string | undefined =>
       lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
@@ -202,7 +205,7 @@ class FollowedList {
       case 'change':
         return this.#setRecords(this.#records.toSpliced(from, 1).toSpliced(index, 0, record));
       case 'end':
-        // The server closes the stream. The call that connects again has its token renewed, or throws what refuses it.
+        // The server closes the stream. The reconnecting call renews its token, or throws the error.
         if (refusal.status === 401 || isPassing(refusal.status)) return;
         throw new ApiError({ ...refusal, request: 'a live list' });
     }

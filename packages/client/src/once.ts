@@ -4,24 +4,28 @@ import { sleep, waitMsAfter } from './waiting.ts';
 
 /** The options of `fetchOnce`; every one has a default. */
 export interface FetchOnceOptions {
-  /** How often a write is sent at most. Default: 3. */
+  /** How often a write is sent at most, including the first time. Default: 3. */
   readonly tries?: number;
-  /** Milliseconds after which a try is given up and the next one begins. Default: 10,000. */
+  /** Milliseconds after which a try is abandoned and the next one begins. Default: 10,000. */
   readonly timeoutMs?: number;
-  /** The longest wait in milliseconds that a server may ask for. A response that asks for more is returned. Default: 10,000. */
+  /**
+   * The longest wait that a server may ask for, in milliseconds. If a response asks for more, it is returned. Default:
+   * 10,000.
+   */
   readonly maxWaitMs?: number;
   /** Sends the tries instead of the platform's `fetch`. */
   readonly fetch?: Fetch;
 }
 
 /**
- * Makes a `fetch` that gives each POST and PATCH an `Idempotency-Key` of its own, so that it may send the request again: after a lost
- * connection, a try that took too long, 429, 503, and the 409 of a first try that still runs. The server does the write once. Other methods, and
- * bodies that are streams, are sent once.
+ * Makes a `fetch` that gives each POST and PATCH its own `Idempotency-Key`, so that it can repeat the request. It does
+ * so after a lost connection, a try that took too long, 429, 503, and a 409 because an earlier try still runs. The
+ * server does the write only once. Other methods, and bodies that are streams, are sent once.
  *
- * Pass it only to calls whose routes take keys (`@viewset/idempotency`). Other routes ignore the key, and would do the write again.
+ * Use it only for routes that accept keys (`@viewset/idempotency`). Other routes ignore the key and would repeat the
+ * write.
  *
- * @returns a `fetch` for the option `fetch` of a call, or of a client of which every POST and PATCH takes keys
+ * @returns a `fetch` for the option `fetch` of a call, or of a client whose POST and PATCH routes all accept keys
  * @example
  * const fetch = fetchOnce({ timeoutMs: 5000 });
  * await api.products.create({ name: 'Tea', price: 3 }, { fetch });
@@ -48,7 +52,7 @@ export function fetchOnce(options: FetchOnceOptions = {}): Fetch {
   };
 }
 
-/** Waits for the head of a response, no longer than some time. The body may take as long as the call's own signal lets it. */
+/** Waits up to `timeoutMs` for the head of a response. Only the call's own signal limits the body. */
 async function answerWithin(timeoutMs: number, fetch: Fetch, url: string, init: RequestInit): Promise<Response> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(new DOMException('The try took too long', 'TimeoutError')), timeoutMs);
@@ -56,10 +60,10 @@ async function answerWithin(timeoutMs: number, fetch: Fetch, url: string, init: 
   return fetch(url, { ...init, signal }).finally(() => clearTimeout(timer));
 }
 
-/** The milliseconds after which the request may be sent again; undefined if it may not. */
+/** Returns the milliseconds to wait before a repeat; undefined if the request must not be repeated. */
 function waitAfter(answer: Response | undefined, retry: number): number | undefined {
   const failure = answer === undefined ? unanswered('', undefined) : errorOfAnswer('', answer, '');
-  // A 409 with a time is that of a first try which still runs. Others are conflicts.
+  // A 409 with `Retry-After` means that an earlier try still runs. Any other 409 is a real conflict.
   if (failure.status !== 409) return waitMsAfter(failure, retry);
   return failure.retryAfterSeconds === undefined ? undefined : failure.retryAfterSeconds * 1000;
 }

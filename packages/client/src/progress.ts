@@ -1,13 +1,13 @@
 /// <reference lib="dom" />
-/** The part of a request's body that has been sent. */
+/** How much of a request's body has been sent. */
 export interface UploadProgress {
-  /** Bytes that have been sent. */
+  /** Bytes sent so far. */
   readonly loaded: number;
-  /** Bytes of the whole body: files, and the text of the form around them. */
+  /** Bytes of the whole body: files, and the form data around them. */
   readonly total: number;
 }
 
-/** The statuses whose answers have no body. */
+/** The statuses whose responses have no body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
@@ -54,7 +54,7 @@ function requestOf(url: string, { method = 'GET', headers, credentials }: Reques
   return request;
 }
 
-/** Sends a request. Rejects with a TypeError, as `fetch` does, if no answer comes. */
+/** Sends a request. Rejects with a TypeError if no response comes, as `fetch` does. */
 async function answerOf(
   request: XMLHttpRequest,
   body: Exclude<RequestInit['body'], ReadableStream>,
@@ -71,7 +71,7 @@ async function answerOf(
   return new Response(answered, { status, statusText, headers: headersOf(request) });
 }
 
-/** Reads the headers of an answer, each of which stands on a line of its own. */
+/** Parses the response headers, one per line. */
 function headersOf(request: XMLHttpRequest): Headers {
   const headers = new Headers();
   for (const line of request.getAllResponseHeaders().trim().split('\r\n')) {

@@ -5,10 +5,10 @@ import type { ClientOptions } from './options.ts';
 import { Tokens } from './tokens.ts';
 import { sleep, unlessAborted, waitMsAfter } from './waiting.ts';
 
-/** Sends a request until it succeeds or may not be tried again. Throws ApiError for what is no success. */
+/** Sends a request until it succeeds or must not be repeated. Throws ApiError if it does not succeed. */
 export type Send = (request: ApiRequest) => Promise<Success>;
 
-/** Makes the function that sends a client's requests, with its tokens, and again if that may help. */
+/** Makes the function that sends a client's requests with its tokens, and repeats them if that may help. */
 export function createSend(client: ClientOptions): Send {
   const { retries: retriesOfGet = 2, maxRetryWaitMs = 10_000 } = client;
   const tokens = new Tokens(client.token, client.refresh);

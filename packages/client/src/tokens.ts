@@ -1,15 +1,15 @@
-/** A token, or a function that is asked for one before every request; undefined or null: none. */
+/** A token, or a function that returns one for every request; undefined or null means none. */
 export type TokenSource = string | (() => MaybeToken | Promise<MaybeToken>) | undefined;
 /** A token, or none. */
 export type MaybeToken = string | null | undefined;
 
-/** The token of a client's requests, and its renewal, which is asked for once by all requests that wait. */
+/** The token of a client's requests. All waiting requests share one renewal. */
 export class Tokens {
   readonly #source: TokenSource;
   readonly #refresh: (() => Promise<string>) | undefined;
-  /** The token that the source gave when it was renewed, and the one in its place. */
+  /** The source's token at the last renewal, and the token that replaced it. */
   #renewed: { readonly stale: MaybeToken; readonly fresh: string } | undefined;
-  /** The renewal that is under way, and the token of the source that it is for. */
+  /** The running renewal, and the source's token that it replaces. */
   #renewal: { readonly stale: MaybeToken; readonly fresh: Promise<string> } | undefined;
 
   constructor(source: TokenSource, refresh: (() => Promise<string>) | undefined) {
@@ -17,14 +17,14 @@ export class Tokens {
     this.#refresh = refresh;
   }
 
-  /** The token for a request: the source's, or what a renewal has put in its place. */
+  /** Returns the token for a request: the source's, or its replacement from a renewal. */
   async current(): Promise<MaybeToken> {
     return this.#inPlaceOf(await this.#given());
   }
 
   /**
-   * True if an answer asks for another token: it is a 401, and the request had no token or one that is no longer good. A
-   * page of another origin may not see the header that says so, and then any 401 counts.
+   * True if a response asks for another token: a 401 to a request without a token, or with one that is no longer valid.
+   * A page of another origin may not be able to read the `WWW-Authenticate` header; then every 401 counts.
    */
   isRefused({ status, headers }: Pick<Response, 'status' | 'headers'>, token: MaybeToken): boolean {
     if (status !== 401 || this.#refresh === undefined) return false;
@@ -33,8 +33,8 @@ export class Tokens {
   }
 
   /**
-   * Renews the token in the place of the one that was refused, unless another request has done so already. A renewal that is under way
-   * for another token, of a user who has gone, is waited for and not shared.
+   * Renews a rejected token, unless another request has already done so. If a renewal for another token is running, of
+   * a user who has left, waits for it to end and then starts a new one.
    */
   async renew(refused: MaybeToken): Promise<string> {
     const given = await this.#given();
@@ -55,8 +55,8 @@ export class Tokens {
   }
 
   /**
-   * A source that gives anything else than it gave at the renewal has noticed it. Its word counts from then on, even if it gives the
-   * same again: after a logout it has no token, as before the login.
+   * Once the source returns another token than at the renewal, it knows about the change. From then on its token
+   * counts, even if it returns the old value again: after a logout it has no token, as before the login.
    */
   #inPlaceOf(given: MaybeToken): MaybeToken {
     if (this.#renewed === undefined) return given;

@@ -2,20 +2,20 @@ import { errorOfAnswer, unanswered } from './api-error.ts';
 import type { Fetch } from './fetch.ts';
 import type { CallOptions } from './options.ts';
 
-/** A file in a body that has been uploaded to the store of the server. */
+/** A file that has been uploaded to the server's store, as a value in a body. */
 export interface NamedUpload {
   readonly upload: string;
 }
 
 /** The options of `upload`; every one has a default. */
 export interface UploadOptions extends Pick<CallOptions, 'token'> {
-  /** Ends the upload, which then rejects with the reason of the signal. */
+  /** Ends the upload. It then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
   /** Sends the bytes instead of the platform's `fetch`: `fetchWithProgress(…)`. */
   readonly fetch?: Fetch | undefined;
 }
 
-/** The fields of a view that take an upload: those of the body of create or of update, in an envelope or without. */
+/** The fields of a view that accept an upload, from the bodies of create and update, with or without an envelope. */
 type UploadField<View> = FieldIn<BodyOf<View, 'create', 0> | BodyOf<View, 'update', 0 | 1>>;
 
 type BodyOf<View, Name, Index extends number> = View extends { readonly [Each in Name & string]: infer Call }
@@ -32,7 +32,7 @@ type FieldOf<Body> = Body extends readonly unknown[] | Blob | Date
   ? never
   : { [Name in keyof Body]-?: NamedUpload extends Body[Name] ? Name : never }[keyof Body] & string;
 
-/** The part of a client that asks for an upload. */
+/** The action that begins an upload. */
 interface UploadingView {
   readonly '/uploads': { post(asked: object, options: CallOptions): Promise<Begun> };
 }
@@ -44,12 +44,12 @@ interface Begun extends NamedUpload {
 }
 
 /**
- * Uploads a file to the store of the server, past the server itself: asks the view for a signed URL, and sends the bytes there. The result is
- * the value of the field in a body of create or update, for a day. It is for fields with `file({ direct: true })`.
+ * Uploads a file directly to the server's store: asks the view for a signed URL, and sends the bytes there. Use the
+ * result as the field's value in a create or update within a day. It works for fields with `file({ direct: true })`.
  *
- * Rejects with the ApiError of the server or of the store, and with a TypeError for what is no file.
+ * Rejects with the ApiError of the server or the store, and with a TypeError if `file` is not a file.
  *
- * @param field the name of the field in a body
+ * @param field the name of the field in the body
  * @example
  * const attachment = await upload(api.tickets, 'attachment', new File(['…'], 'screen.png', { type: 'image/png' }));
  * await api.tickets.create({ title: 'Broken', attachment });
@@ -60,14 +60,14 @@ export async function upload<View extends object>(
   file: Blob,
   { signal, token, fetch = globalThis.fetch }: UploadOptions = {},
 ): Promise<NamedUpload> {
-  // JavaScript may pass the `files` of an input, or a path.
+  // JavaScript callers may pass `input.files` or a path.
   if (typeof (file as Partial<Blob>).size !== 'number') {
     throw new TypeError('upload(): the file must be a Blob or a File, such as input.files[0]');
   }
   const { name } = file as Blob & { readonly name?: string };
   const asked = { field, name: name === undefined || name === '' ? 'file' : name, size: file.size, type: file.type };
   const begun = await (view as UploadingView)['/uploads'].post(asked, { signal, token });
-  // The signature is nothing for a log.
+  // Without the query, because the signature must not appear in logs.
   const request = `${begun.method} ${begun.url.split('?')[0]}`;
   const init = { method: begun.method, headers: begun.headers, body: file, signal: signal ?? null };
   let answer: Response;

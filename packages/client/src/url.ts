@@ -1,15 +1,15 @@
-/** A key of a record. */
+/** The key of a record. */
 export type Key = string | number | bigint;
 
-/** Tells the key of a record from a query or a body. */
+/** Tells a record's key from a query or a body. */
 export function isKey(value: unknown): value is Key {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint';
 }
 
 /**
- * Writes a key as a segment of a path.
+ * Encodes a key as a path segment.
  *
- * @throws TypeError for a key that would lead to another path: nothing, a dot, two dots
+ * @throws TypeError for a key that would lead to another path: an empty one, `.` or `..`
  */
 export function keySegment(key: unknown): string {
   if (!isKey(key) || /^\.{0,2}$/.test(String(key))) {
@@ -18,7 +18,9 @@ export function keySegment(key: unknown): string {
   return encodeURIComponent(String(key));
 }
 
-/** Makes the path of an action of its name, as the server does: `mostPopular` → `most-popular`, `HTMLPage` → `html-page`. */
+/**
+ * Converts an action's name to its path, as the server does: `mostPopular` → `most-popular`, `HTMLPage` → `html-page`.
+ */
 export function kebabCase(name: string): string {
   return name
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2')
@@ -27,14 +29,14 @@ export function kebabCase(name: string): string {
     .toLowerCase();
 }
 
-/** The pairs of names and texts of a query string. */
+/** The name and value pairs of a query string. */
 export type QueryEntries = [name: string, text: string][];
 
 /**
- * Lists what a query string says of parameters; those that are undefined or null are left out.
+ * Converts parameters to the pairs of a query string, without those that are undefined or null.
  *
- * @param commas true: a list is one text, its items separated by commas; false: the parameter comes once for each item
- * @throws TypeError for a list that no text can say: an empty one, or one whose items have commas
+ * @param commas true: a list becomes one value, separated by commas; false: the parameter is repeated for each item
+ * @throws TypeError for an empty list, and with `commas` for a list whose items contain commas
  */
 export function queryEntries(parameters: object, commas: boolean): QueryEntries {
   return Object.entries(parameters).flatMap(([name, value]: [string, unknown]): QueryEntries => {
@@ -49,13 +51,13 @@ export function queryEntries(parameters: object, commas: boolean): QueryEntries 
   });
 }
 
-/** Writes a value as a text: what is no text itself as JSON. */
+/** Converts a value to text. Values that are not strings, dates or bigints become JSON. */
 export function textOf(value: unknown): string {
   if (value instanceof Date) return value.toISOString();
   return typeof value === 'string' || typeof value === 'bigint' ? String(value) : toJson(value);
 }
 
-/** Writes JSON, in which bigints are texts. */
+/** Writes JSON with bigints as strings. */
 export function toJson(value: unknown): string {
   return JSON.stringify(value, (_name, part: unknown) => (typeof part === 'bigint' ? String(part) : part));
 }

@@ -10,9 +10,9 @@ export interface Terminal {
 }
 
 /**
- * Asks for the choices that the command line has not made.
+ * Asks for the choices that the command line leaves open.
  *
- * @throws Mistake if the person gives up
+ * @throws Mistake if the user cancels
  */
 export async function askChoices(given: GivenChoices, terminal: Terminal): Promise<Choices> {
   const defaults = withDefaults(given);
@@ -57,7 +57,7 @@ export async function askChoices(given: GivenChoices, terminal: Terminal): Promi
       },
     },
   );
-  // A question that is not asked has no answer, which the types of clack do not know.
+  // Questions that were not asked have no answer, but clack's types do not say so.
   const { folder, database, parts: wanted = [] } = answers as Partial<Pick<Choices, 'folder' | 'database' | 'parts'>>;
   return {
     ...defaults,

@@ -2,11 +2,11 @@
 export const DATABASES = ['sqlite', 'postgresql', 'mongodb'] as const;
 export type Database = (typeof DATABASES)[number];
 
-/** The programs that can install its packages. */
+/** The programs that can install the application's packages. */
 export const PACKAGE_MANAGERS = ['npm', 'pnpm', 'bun'] as const;
 export type PackageManager = (typeof PACKAGE_MANAGERS)[number];
 
-/** The parts that an application has or does not have, with the words about them. */
+/** The optional parts of an application, with their descriptions. */
 export const PARTS = {
   accounts: 'Accounts: registration, login, permissions',
   explorer: 'Explorer: a page to look at the API in a browser',
@@ -17,26 +17,26 @@ export const PARTS = {
 export type Part = keyof typeof PARTS;
 export const PART_NAMES = Object.keys(PARTS) as Part[];
 
-/** Everything that is decided about a new application. */
+/** All decisions about a new application. */
 export interface Choices {
-  /** The folder to make. */
+  /** The folder to create. */
   readonly folder: string;
   readonly database: Database;
   readonly parts: readonly Part[];
   readonly packageManager: PackageManager;
   /** True to install the packages at once. */
   readonly install: boolean;
-  /** A folder with the tarballs of the packages of Viewset; undefined: they come from the registry. */
+  /** A folder with tarballs of Viewset's packages; undefined: install them from the registry. */
   readonly packages: string | undefined;
 }
 
-/** The choices that the command line has made. */
+/** The choices from the command line. */
 export type GivenChoices = { readonly [Name in keyof Choices]?: Choices[Name] | undefined } & {
-  /** The parts that the command line has chosen, or has left out. */
+  /** The parts that the command line includes or excludes. */
   readonly chosen: Partial<Readonly<Record<Part, boolean>>>;
 };
 
-/** Makes the choices that nobody made by their defaults. */
+/** Fills in defaults for missing choices. */
 export function withDefaults(given: GivenChoices): Choices {
   return {
     folder: given.folder ?? 'library',

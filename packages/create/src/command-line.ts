@@ -32,14 +32,14 @@ ${PART_NAMES.map((part) => `  ${`--${part}, --no-${part}`.padEnd(25)}  ${PARTS[p
 It asks for what the options do not say.
 `;
 
-/** What the command line says. */
+/** The parsed command line. */
 export interface CommandLine {
   readonly given: GivenChoices;
   readonly asksNothing: boolean;
   readonly wantsHelp: boolean;
 }
 
-/** @throws Mistake for an option that is not known, or a value that is none */
+/** @throws Mistake for an unknown option or an invalid value */
 export function readCommandLine(args: readonly string[], userAgent = ''): CommandLine {
   const { values, positionals } = parse(args);
   if (positionals.length > 1) throw new Mistake(`Only one folder can be made, not ${positionals.join(', ')}`);
@@ -72,7 +72,7 @@ function oneOf<Value extends string>(values: readonly Value[], option: string, g
   return found;
 }
 
-/** Reads the program that runs this one, of a text like `pnpm/12.0.0 npm/? node/v24.1.0`. */
+/** Finds the package manager that runs this program, from a text such as `pnpm/12.0.0 npm/? node/v24.1.0`. */
 function packageManagerOf(userAgent: string): PackageManager | undefined {
   return PACKAGE_MANAGERS.find((name) => userAgent.startsWith(`${name}/`));
 }

@@ -7,14 +7,14 @@ import { Mistake } from './mistake.ts';
 import { packageFolder } from './package-folder.ts';
 import { fillIn, placeOf } from './template.ts';
 
-/** The folder of an application that has the tarballs of packages which are not in the registry. */
+/** The application's folder for tarballs of packages that are not in the registry. */
 const TARBALLS = 'tarballs';
 
 /**
  * Writes the files of an application into a new or empty folder.
  *
  * @returns the files, relative to the folder
- * @throws Mistake if the folder has files already, or its name cannot be a package's
+ * @throws Mistake if the folder already has files, or its name is not a valid package name
  */
 export function createApplication(choices: Choices): string[] {
   const folder = resolve(choices.folder);
@@ -57,7 +57,7 @@ function applicationFiles(choices: Choices, name: string): (readonly [file: stri
   });
 }
 
-/** Finds the tarballs of a folder by the names of their packages. */
+/** Finds the tarballs in a folder, by package name. */
 function findTarballs(folder: string): Map<string, string> {
   const found = globSync('viewset-*.tgz', { cwd: folder }).map((file) => {
     const [, name] = /^viewset-(.+?)-\d+\./.exec(file) ?? [];
@@ -71,7 +71,10 @@ function inApplication(tarball: string | undefined): string | undefined {
   return tarball === undefined ? undefined : `${TARBALLS}/${basename(tarball)}`;
 }
 
-/** pnpm asks before it runs the scripts of packages, and looks for peers by their versions alone. */
+/**
+ * Without these settings, pnpm asks before it runs package scripts, and resolves peers from the registry instead of the
+ * tarballs.
+ */
 function pnpmSettings(tarballs: ReadonlyMap<string, string>): string {
   const overrides = [...tarballs].map(([name, tarball]) => `  '${name}': file:${inApplication(tarball)}`);
   return ['allowBuilds:', '  bcrypt: false', ...(overrides.length > 0 ? ['overrides:', ...overrides] : []), ''].join(

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Choices } from './choices.ts';
 import { packageFolder } from './package-folder.ts';
 
-/** The versions that the template was made for: those that this package itself is checked with. */
+/** The versions that the template was written for, which are the ones this package is tested with. */
 function versions(): Readonly<Record<string, string>> {
   const { devDependencies } = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8')) as {
     devDependencies: Record<string, string>;
@@ -11,7 +11,7 @@ function versions(): Readonly<Record<string, string>> {
   return devDependencies;
 }
 
-/** The drivers of a database. */
+/** The driver packages of each database. */
 const DRIVERS = {
   sqlite: ['@mikro-orm/sqlite'],
   postgresql: ['@mikro-orm/postgresql'],
@@ -21,7 +21,7 @@ const DRIVERS = {
 /**
  * Makes the package.json of an application.
  *
- * @param tarballOf finds the tarball of a package, relative to the application; undefined: it comes from the registry
+ * @param tarballOf returns a package's tarball, relative to the application; undefined: install it from the registry
  */
 export function makeManifest(
   { database, parts }: Choices,

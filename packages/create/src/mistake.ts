@@ -1,2 +1,2 @@
-/** A mistake of the person at the terminal: its message is shown without a stack. */
+/** A user's mistake on the command line. Its message is shown without a stack. */
 export class Mistake extends Error {}

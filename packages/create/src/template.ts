@@ -1,7 +1,7 @@
 import type { Choices, Part } from './choices.ts';
 import { DATABASES } from './choices.ts';
 
-/** The files of the template that belong to a part. */
+/** The template files of each part. */
 const FILES_OF_PARTS: Readonly<Record<Part, RegExp>> = {
   accounts: /^accounts\.ts$/,
   explorer: /^$/,
@@ -11,11 +11,11 @@ const FILES_OF_PARTS: Readonly<Record<Part, RegExp>> = {
 };
 
 /**
- * Returns the place that a file of the template gets in the application; undefined if the application does not have the file.
+ * Returns a template file's path in the application; undefined if the application does not get the file.
  *
- * - A file of a part is there if the part is.
- * - `database.mongodb.ts` is `database.ts` on MongoDB, in place of the usual file.
- * - A first underscore becomes a dot: npm packs no `.gitignore`.
+ * - A file of a part is included only with that part.
+ * - On MongoDB, `database.mongodb.ts` becomes `database.ts` and replaces the usual file.
+ * - A leading underscore becomes a dot, because npm does not pack `.gitignore`.
  */
 export function placeOf(file: string, files: readonly string[], { database, parts }: Choices): string | undefined {
   const isLeftOut = Object.entries(FILES_OF_PARTS).some(
@@ -31,7 +31,7 @@ export function placeOf(file: string, files: readonly string[], { database, part
 const BEGIN = /^\s*(?:\/\/|#|<!--) if (\w+)(?: -->)?$/;
 const END = /^\s*(?:\/\/|#|<!--) end(?: -->)?$/;
 
-/** Fills in a file of the template: keeps the lines that the choices ask for, and puts the name of the application in. */
+/** Fills in a template file: keeps the lines that fit the choices, and inserts the application's name. */
 export function fillIn(text: string, choices: Choices, words: Readonly<Record<string, string>>): string {
   const facts = new Set<string>([choices.database, choices.packageManager, ...choices.parts]);
   const kept = text.replaceAll(/__([a-z]+)__/g, (_all, word: string) => words[word] ?? '').split('\n');
@@ -50,7 +50,7 @@ export function fillIn(text: string, choices: Choices, words: Readonly<Record<st
 
 const IMPORT = /^import (type )?\{ (.+) \} from (.+);\n/gm;
 
-/** Takes out the names that only lines used which are gone. */
+/** Removes imported names that only removed lines used. */
 function withoutUnusedImports(text: string): string {
   const rest = text.replaceAll(IMPORT, '');
   return text.replaceAll(IMPORT, (_all, type: string | undefined, names: string, from: string) => {

@@ -16,7 +16,7 @@ import { prefersHtml } from './prefers-html.ts';
 import { texts } from './texts.ts';
 import { readTranslation } from './translation.ts';
 
-/** Allows the page scripts and styles of this server, questions to this server, and pictures that it has in its hands. */
+/** Allows scripts and styles from this server, requests to this server, and images from it or made by the page. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -31,13 +31,15 @@ const CONTENT_SECURITY_POLICY = [
 ].join('; ');
 
 /**
- * Serves a page for people at the API's own URLs: tables, forms and actions, and the requests behind them. A GET of a router's root,
- * of a collection or of a record gets the page if its `Accept` prefers `text/html` to `application/json`. All other requests
- * are unchanged. The page needs no token and contains no data: it reads the OpenAPI document, and calls the API as the logged-in user.
+ * Serves a page for people at the API's own URLs, with tables, forms and actions, and the requests behind them. A GET
+ * of a router's root, a collection or a record returns the page if its `Accept` prefers `text/html` to
+ * `application/json`. All other requests are unchanged. The page needs no token and contains no data: it reads the
+ * OpenAPI document, and calls the API as the logged-in user.
  *
  * Register it after `viewset` and `openapi`, and before `auth` and the routers.
  *
- * Throws ImproperlyConfigured for a wrong option, and if it is registered after `auth`, which would require a token for the page.
+ * Throws ImproperlyConfigured if an option is wrong, or if it is registered after `auth`, which would require a token
+ * for the page.
  *
  * @example
  * await app.register(openapi, { info: { title: 'Shop', version: '1.0.0' } });
@@ -68,7 +70,7 @@ export const explorer = fp(
   { name: '@viewset/explorer', fastify: '5.x', dependencies: ['@viewset/core'] },
 );
 
-/** Tells if a request is one for a router's root, a collection or a record, by the plan of its route. */
+/** Tells from its route's plan if a request is for a router's root, a collection or a record. */
 function hasPage(request: FastifyRequest): boolean {
   const plan: OperationPlan | undefined = request.routeOptions.config.viewset;
   return plan?.method === 'GET' && plan.variant === undefined && (plan.action === 'list' || plan.action === 'retrieve');
@@ -81,10 +83,10 @@ function secure(reply: FastifyReply): void {
     .header('x-content-type-options', 'nosniff');
 }
 
-/** Without a schema, a route is not in the document. */
+/** Routes without a schema do not appear in the document. */
 const ASSET_ROUTE: RouteShorthandOptions = { config: { public: true } };
 
-/** Serves the files of the page under names that change with their bytes, so that browsers may keep them for good. */
+/** Serves the page's files under names that change with their content, so that browsers can cache them forever. */
 function addAssets(
   app: FastifyInstance,
   path: string,

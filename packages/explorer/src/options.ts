@@ -2,17 +2,17 @@ import { checkOptionNames, wrongOption } from '@viewset/core';
 
 /** The options of the `explorer` plugin; none is required. */
 export interface ExplorerOptions {
-  /** The title of the page until it has read the document. Then it shows the document's title. Default: `API`. */
+  /** The title of the page until it has loaded the document. Then it shows the document's title. Default: `API`. */
   readonly title?: string;
-  /** The path of the OpenAPI document in JSON, as browsers see it. Default: `/openapi.json`, below the prefix of the scope. */
+  /** The path of the JSON document, as browsers see it. Default: `/openapi.json`, below the scope's prefix. */
   readonly documentPath?: string;
-  /** The path below which the page's script and style are served. Default: `/explorer`. */
+  /** The path prefix of the page's script and style. Default: `/explorer`. */
   readonly assetsPath?: string;
-  /** The language of the texts, a value for HTML's `lang`. Default: `en`. */
+  /** The language of the texts, as in HTML's `lang` attribute. Default: `en`. */
   readonly language?: string;
   /**
-   * The file of a JavaScript module whose default export replaces texts of the page by their names (`ExplorerTexts`). It is
-   * read once, and runs in browsers. Default: none, the texts are English.
+   * The file of a JavaScript module. Its default export replaces texts of the page by name (`ExplorerTexts`). It is
+   * read once, and also runs in browsers. Default: none, so the texts are English.
    */
   readonly texts?: URL;
 }
@@ -25,7 +25,7 @@ const OPTION_NAMES: readonly (keyof ExplorerOptions)[] = ['title', 'documentPath
 /**
  * Fills in the defaults.
  *
- * @throws ImproperlyConfigured for an unknown or a wrong option
+ * @throws ImproperlyConfigured if an option is unknown or wrong
  */
 export function resolveOptions(options: ExplorerOptions, prefix: string): ResolvedOptions {
   checkOptionNames('explorer', options, OPTION_NAMES);

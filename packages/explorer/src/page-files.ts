@@ -2,7 +2,7 @@ import { ImproperlyConfigured } from '@viewset/core';
 import { readFileSync } from 'node:fs';
 import { eachLater, type LaterScript } from './later-scripts.ts';
 
-/** The text of the page's scripts and of its style. */
+/** The contents of the page's scripts and style. */
 export interface PageFiles {
   readonly script: string;
   readonly style: string;
@@ -10,8 +10,8 @@ export interface PageFiles {
 }
 
 /**
- * Reads the page as it was bundled when the package was built. The package's own sources bundle it anew at each start, so
- * that nobody looks at an old one; without esbuild, which only development has, they take the one that was built.
+ * Reads the page that was bundled when the package was built. In the repository, bundles the sources again at each
+ * start, so that nobody sees an old page. Without esbuild, a development dependency, falls back to the built one.
  */
 export async function readPageFiles(): Promise<PageFiles> {
   if (import.meta.url.endsWith('.js')) return builtFiles(new URL('./page/', import.meta.url));

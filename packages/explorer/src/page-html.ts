@@ -1,21 +1,21 @@
 import type { LaterScript } from './later-scripts.ts';
 
-/** The facts that the page is told from outside. */
+/** The values that the server puts into the page. */
 export interface PageFacts {
   readonly title: string;
   readonly documentPath: string;
   readonly scriptUrl: string;
   readonly styleUrl: string;
-  /** The URLs of the scripts that the page loads later, by their names; `texts` has those that take the place of the page's own. */
+  /** The URLs of the scripts that the page loads later, by name. `texts` replaces the page's own texts. */
   readonly laterUrls: Readonly<Partial<Record<LaterScript | 'texts', string>>>;
   readonly language: string;
-  /** The sentence that is shown where scripts do not run. */
+  /** The sentence to show if scripts are disabled. */
   readonly noScript: string;
 }
 
 /**
- * Writes the page: no script or style of its own, which a policy would have to allow, and no data. Its title is there to be painted before
- * the script runs.
+ * Writes the page. It has no inline script or style, which a policy would have to allow, and no data. The title is
+ * included, so that the browser can paint it before the script runs.
  */
 export function htmlOf(facts: PageFacts): string {
   const { title, documentPath, scriptUrl, styleUrl, laterUrls, language, noScript } = facts;

@@ -2,8 +2,8 @@ import { acceptedType } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 
 /**
- * Returns true if the client of a request prefers `text/html` to `application/json`, as browsers do. Returns false if both are
- * equally welcome, or if there is no `Accept`.
+ * Returns true if a request prefers `text/html` to `application/json`, as browsers do. Returns false if both are
+ * equally welcome, or if there is no `Accept` header.
  *
  * @example
  * app.get('/', (request, reply) => (prefersHtml(request) ? reply.redirect('/api') : { name: 'Shop' }));

@@ -1,4 +1,4 @@
-/** Every text of the page. The option `texts` replaces them by their names. */
+/** All texts of the page. The option `texts` replaces them by name. */
 export const texts = {
   noScript: 'This page needs JavaScript. The API itself does not: ask it for application/json.',
   skip: 'Skip to the content',
@@ -328,7 +328,7 @@ export const texts = {
   milliseconds: (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`,
 };
 
-/** The texts of the page by their names: sentences, and functions that make some. */
+/** The texts of the page by name: strings, and functions that return strings. */
 export type ExplorerTexts = typeof texts;
 
 function countOf(count: number): string {
@@ -338,7 +338,7 @@ function countOf(count: number): string {
 
 function bytesText(count: number): string {
   if (count < 1000) return count === 1 ? '1 byte' : `${count} bytes`;
-  // Limits are often set in powers of two.
+  // Limits are often powers of two.
   const base = count % 1024 === 0 ? 1024 : 1000;
   const [size, unit] = count < base ** 2 ? [count / base, 'kB'] : [count / base ** 2, 'MB'];
   const places = size < 10 && !Number.isInteger(size) ? 1 : 0;

@@ -2,16 +2,16 @@ import { checkOptionNames, ImproperlyConfigured } from '@viewset/core';
 import { readFile } from 'node:fs/promises';
 import { type ExplorerTexts, texts } from './texts.ts';
 
-/** Texts in another language, and the module that has them, as browsers get it. */
+/** The texts of another language, and the module for browsers that contains them. */
 export interface Translation {
   readonly script: string;
   readonly texts: Partial<ExplorerTexts>;
 }
 
 /**
- * Reads the module of a translation.
+ * Reads a translation module.
  *
- * @throws ImproperlyConfigured for a name that no text has, or another kind of value than the text of that name
+ * @throws ImproperlyConfigured for an unknown text, or a value of another type than the original
  */
 export async function readTranslation(file: URL): Promise<Translation> {
   const { default: given } = (await import(file.href)) as { default?: Partial<ExplorerTexts> };

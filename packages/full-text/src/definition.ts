@@ -2,20 +2,20 @@ import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/c
 import { fieldPath, ImproperlyConfigured, type TextSearch } from '@viewset/core';
 import type { FullTextLanguage } from './languages.ts';
 
-/** A field to search, as it was declared. */
+/** A declared field to search. */
 export interface WeightedField {
   readonly name: string;
   readonly weight: number;
 }
 
-/** What `fullText()` was told, checked. */
+/** The checked arguments of `fullText()`. */
 export interface Declaration {
   readonly fields: readonly WeightedField[];
   readonly language: FullTextLanguage;
   readonly name: string;
 }
 
-/** A search that `fullText()` has made. */
+/** A search made by `fullText()`. */
 export interface FullTextSearch<Entity = unknown> extends TextSearch<Entity> {
   /** @internal */
   readonly declaration: Declaration;
@@ -26,10 +26,10 @@ export interface SearchedColumn extends WeightedField {
   readonly column: string;
 }
 
-/** A search of one entity: everything that decides its index. */
+/** The search of one entity, with everything that determines its index. */
 export interface Definition {
   readonly meta: EntityMetadata;
-  /** The schema of the table; undefined for the default one of the database. */
+  /** The schema of the table; undefined for the database's default schema. */
   readonly schema: string | undefined;
   readonly columns: readonly SearchedColumn[];
   readonly language: FullTextLanguage;
@@ -37,9 +37,9 @@ export interface Definition {
 }
 
 /**
- * Finds the columns of a declaration.
+ * Resolves the columns of a declaration.
  *
- * @throws ImproperlyConfigured for a field that is no text column of the entity's own
+ * @throws ImproperlyConfigured for a field that is not a text column of the entity itself
  */
 export function defineSearch(
   em: EntityManager,
@@ -53,7 +53,7 @@ export function defineSearch(
   return Object.freeze({ meta, schema: schemaOf(em, meta), columns, language, name });
 }
 
-/** An entity that names no schema is in that of the ORM. */
+/** An entity without a schema uses the ORM's. */
 function schemaOf(em: EntityManager, { schema }: EntityMetadata): string | undefined {
   const named = schema !== undefined && schema !== '*' ? schema : (em.schema ?? em.config.getSchema());
   return named === em.getPlatform().getDefaultSchemaName() ? undefined : named;
@@ -75,19 +75,19 @@ function columnOf(meta: EntityMetadata, name: string): string {
   return column;
 }
 
-/** A text that a type of the application makes may be anything in the database. */
+/** A custom type may store anything in the database. */
 function isConverted({ customType }: EntityProperty): boolean {
   if (customType === undefined) return false;
   return !['StringType', 'TextType', 'CharacterType'].includes(customType.constructor.name);
 }
 
-/** Writes down what decides an index. It is kept with the index, so that another one is noticed. */
+/** Describes what determines an index. It is stored with the index, so that a changed definition is noticed. */
 export function definitionText({ columns, language }: Definition): string {
   const fields = columns.map(({ column, weight }) => `${column}^${weight}`).join(', ');
   return `fullText(${fields}; ${language})`;
 }
 
-/** The name of an index or a table that belongs to the table of an entity. */
+/** The name of an index or table, prefixed with the entity's table. */
 export function ownName({ meta, name }: Definition): string {
   return `${meta.tableName}_${name}`;
 }

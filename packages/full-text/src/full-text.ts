@@ -24,36 +24,37 @@ import { readTerms } from './terms.ts';
 
 type TextName<Entity> = Exclude<PathOf<Entity, '__', 1, 'text'>, `${string}__${string}`>;
 
-/** A text column of the entity itself, `title`, or `title^2` with a weight. */
+/** A text column of the entity itself: `title`, or `title^2` with a weight. */
 export type FullTextField<Entity> = TextName<Entity> | `${TextName<Entity>}^${number}`;
 
 /** The options of `fullText()`. */
 export interface FullTextOptions {
-  /** The language whose forms of words are found by one another. Default: `none`, words are found as they are written. */
+  /** The language for matching different forms of a word. Default: `none`, which matches words as written. */
   readonly language?: FullTextLanguage;
   /**
-   * Part of the name of what the database keeps: the column of PostgreSQL, the end of the name of SQLite's table, the index of MongoDB.
-   * Default: `full_text`.
+   * Part of the names in the database: PostgreSQL's column, the suffix of SQLite's table, MongoDB's index. Default:
+   * `full_text`.
    */
   readonly name?: string;
 }
 
-/** Longer words are in no index. */
+/** Indexes do not contain longer words. */
 const MAX_WORD_LENGTH = 255;
 const MAX_WEIGHT = 1000;
 
 /**
- * Makes a search for the option `searchFields` of a view: `?search=` finds whole words by the full-text index of the database, and orders the
- * list by rank, the best first. `?sort=` replaces the order.
+ * Makes a search for a view's option `searchFields`. `?search=` finds whole words with the database's full-text index,
+ * and orders the list by rank, best first. `?sort=` overrides this order.
  *
- * Every word must be found in one of the fields. `"words in quotes"` must stand side by side, and `-word` must not be found. A text without a
- * word to look for finds nothing. More than 20 words give 400. A word in a field of weight 2 counts twice as much as in one of weight 1, the
- * default. Weights are whole numbers from 1 to 1000.
+ * Every word must occur in one of the fields. `"words in quotes"` must be next to each other, and `-word` must not
+ * occur. A text without words to find returns nothing. More than 20 words give 400. A word in a field of weight 2
+ * counts twice as much as in a field of weight 1, the default. Weights are whole numbers from 1 to 1000.
  *
- * The index has to be there when the application starts: `fullTextSchema()` returns the statements for a migration.
+ * The index must exist when the application starts: `fullTextSchema()` returns the statements for a migration.
  *
- * @throws ImproperlyConfigured for wrong fields and options. The registration of the view throws it for fields that are no text columns of
- * the entity, and the start of the application for an index that is missing, with the statements that make it.
+ * @throws ImproperlyConfigured if fields or options are wrong. Registering the view throws it for fields that are not
+ * text columns of the entity. The start of the application throws it for a missing index, with the statements that make
+ * it.
  * @example
  * class BookViewSet extends ModelViewSet(Book, {
  *   read: readShape(Book, ['id', 'title']),

@@ -4,18 +4,18 @@ import { defineSearch, type Definition, type FullTextSearch } from './definition
 import type { Form, IndexState } from './forms/form.ts';
 import { formOf } from './forms/form-of.ts';
 
-/** An application starts without its database too, and a hook of Fastify must not take ten seconds. */
+/** An application also starts if its database is down, and a Fastify hook must finish within ten seconds. */
 const MAX_WAIT_MS = 5000;
 
-/** Other instances may make the index meanwhile. On MongoDB, each of them may end the work of the others once. */
+/** Other instances may create the index at the same time. On MongoDB, each of them may abort the others once. */
 const MAX_ATTEMPTS = 5;
 
 /**
- * Returns the statements that make the index of a search, in their order, for a migration: SQL, or commands of `mongosh`. It asks the
- * database for nothing.
+ * Returns the statements that make a search's index, in order, for a migration: SQL, or `mongosh` commands. It does not
+ * contact the database.
  *
- * @param orm decides the database
- * @throws ImproperlyConfigured for fields that are no text columns of the entity
+ * @param orm determines the kind of database
+ * @throws ImproperlyConfigured for fields that are not text columns of the entity
  * @example
  * const search = fullText<Book>(['title^2'], { language: 'english' });
  * for (const sql of fullTextSchema(orm, Book, search)) console.log(`${sql};`);
@@ -32,12 +32,12 @@ export function fullTextSchema<Entity extends object>(
 }
 
 /**
- * Makes the index of a search in the database of the ORM, or replaces one of another definition, for tests and programs that call
- * `orm.schema.update()`. It does nothing if the index is there. Call it after the table was made. Several instances
- * of an application may call it at once.
+ * Creates a search's index in the ORM's database, or replaces one with another definition. It is for tests, and for
+ * programs that call `orm.schema.update()`. It does nothing if the index is up to date. Call it after the table exists.
+ * Several instances of an application may call it at the same time.
  *
- * @throws ImproperlyConfigured if something else has the name or the place of the index, and on SQLite if the schema generator of the ORM
- * would not leave the index alone
+ * @throws ImproperlyConfigured if something else uses the name or place of the index, or on SQLite if the ORM's schema
+ * generator would change the index
  * @example
  * await orm.schema.update();
  * await updateFullText(orm, Book, fullText<Book>(['title^2'], { language: 'english' }));
@@ -81,9 +81,9 @@ function bind<Entity extends object>(
 }
 
 /**
- * Checks that the index of a view is there. A table that is not there yet, and a database that does not answer, are no faults of the index.
+ * Checks that a view's index exists. Ignores a table that does not exist yet, and a database that does not answer.
  *
- * @throws ImproperlyConfigured with the statements that make it
+ * @throws ImproperlyConfigured with the statements that create the index
  */
 export async function checkIndex(view: string, em: EntityManager, definition: Definition, form: Form): Promise<void> {
   form.checkGenerator(em);
@@ -97,7 +97,7 @@ export async function checkIndex(view: string, em: EntityManager, definition: De
   const problem = isOutdated
     ? `the full-text index of ${className} is not the one that the view declares`
     : `the full-text index of ${className} is missing`;
-  // Otherwise, each of two views would ask for the index of its own.
+  // Otherwise two views could each ask to replace the other's index.
   const hint = isOutdated ? `If it belongs to the search of another view, ${form.another}. ` : '';
   const statements = form.statements(isOutdated).map((statement) => `${statement};`);
   throw new ImproperlyConfigured(

@@ -1,4 +1,4 @@
-/** The languages that both PostgreSQL and MongoDB have rules for. */
+/** The languages with rules in both PostgreSQL and MongoDB. */
 export const LANGUAGES = [
   'danish',
   'dutch',
@@ -17,5 +17,5 @@ export const LANGUAGES = [
   'turkish',
 ] as const;
 
-/** A language whose forms of words are found by one another; `none`: words are found as they are written. */
+/** A language for matching different forms of a word. `none` matches words as written. */
 export type FullTextLanguage = (typeof LANGUAGES)[number] | 'none';

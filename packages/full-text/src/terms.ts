@@ -1,29 +1,29 @@
-/** Words that stand one behind the other: one word, or a phrase. */
+/** Consecutive words: one word, or a phrase. */
 export type Phrase = readonly string[];
 
-/** Writes a phrase in quotes, as PostgreSQL and FTS5 read it. */
+/** Writes a phrase in quotes, as PostgreSQL and FTS5 parse it. */
 export function quotedPhrase(phrase: Phrase): string {
   return `"${phrase.join(' ')}"`;
 }
 
-/** What a text asks for. */
+/** A parsed search text. */
 export interface SearchTerms {
-  /** Each must be found. */
+  /** Each must occur. */
   readonly required: readonly Phrase[];
-  /** None may be found. */
+  /** None may occur. */
   readonly excluded: readonly Phrase[];
-  /** The number of words; reading stops behind the maximum. */
+  /** The number of words. Reading stops after the maximum. */
   readonly words: number;
 }
 
-/** A phrase in quotes, or anything up to the next white space; either with a minus in front. */
+/** A phrase in quotes, or anything up to the next white space; both may start with a minus. */
 const TERM = /(?<!\S)(-?)["“”„]([^"“”„]*)["“”„]|\S+/gu;
-/** A word begins with a letter or a digit. Accents may be characters of their own. */
+/** A word begins with a letter or a digit. Accents may be separate characters. */
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 
 /**
- * Reads a search: words, "phrases" in quotes, `-word` and `-"a phrase"` to exclude. Anything but letters and digits separates words, so that
- * `well-known` is the phrase "well known". A quote without its other one separates words too.
+ * Parses a search: words, "phrases" in quotes, and `-word` or `-"a phrase"` to exclude. All characters except letters
+ * and digits separate words, so `well-known` is the phrase "well known". An unpaired quote also separates words.
  *
  * @example
  * readTerms('Tea "green leaf" -black', 20);

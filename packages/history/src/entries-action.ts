@@ -58,7 +58,7 @@ function shownEntry(
   };
 }
 
-/** Makes an object of the values that a request may see, by the names of its read shape. */
+/** Picks the values that a request may see, by their names in its read shape. */
 function fieldsOf(
   values: KeptValues,
   shown: readonly KeptField[],

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** The place of an entry in the order of all: milliseconds, and a count within them. */
+/** The position of an entry in the order of all entries: milliseconds, and a counter within them. */
 interface Place {
   readonly ms: number;
   readonly count: number;
@@ -11,24 +11,25 @@ const MAX_COUNT = 0xfff;
 let last: Place = { ms: 0, count: 0 };
 
 /**
- * Makes a UUID of version 7 (RFC 9562) that is behind those that this process has made, and behind a given one.
+ * Makes a UUID of version 7 (RFC 9562) that sorts after the ids that this process has made by its own clock, and after
+ * `behind`.
  *
- * @param behind an id that another process has made, whose clock may be ahead
+ * @param behind an id from another process, whose clock may be ahead
  */
 export function newEntryId(behind?: string): string {
   const now = { ms: Date.now(), count: 0 };
   last = later(now, next(last));
-  // A clock that is ahead is that of this entry alone.
+  // Only this entry follows the other clock; later ids of this process do not.
   const place = behind === undefined ? last : later(last, next(placeOf(behind)));
   return idOf(place, randomBytes(8));
 }
 
-/** The least id of the entries that are not before those that this process makes next. */
+/** Returns the smallest id that the next entry of this process can have. */
 export function leastEntryId(): string {
   return idOf(later({ ms: Date.now(), count: 0 }, next(last)), Buffer.alloc(8));
 }
 
-/** The time of an entry, in its id. */
+/** Reads the time of an entry from its id. */
 export function timeOf(id: string): Date {
   return new Date(placeOf(id).ms);
 }

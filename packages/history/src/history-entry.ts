@@ -17,13 +17,14 @@ const HistoryEntrySchema = defineEntity({
 });
 
 /**
- * The entity of the writes that the history keeps. Give it to your ORM, and make a migration of it.
+ * The entity of the writes in the history. Add it to your ORM and create a migration for it.
  *
- * - `id` is a UUID of version 7, by which the entries of a record are in the order of its writes. `written_at` is the time in it.
- * - `entity` and `record` are the name of the entity and the primary key, as a text.
- * - `user` and `request` are the ids of the user and the request that wrote.
- * - `values` are those of the record after the write, or of a deleted one before it, by properties. `values_before` are those that an update has
- *   changed, as they were before.
+ * - `id` is a UUID of version 7, which sorts the entries of a record in the order of its writes. `written_at` is the
+ *   time in `id`.
+ * - `entity` is the name of the entity, `record` the primary key as a string.
+ * - `user` and `request` are the ids of the user and the request that made the write.
+ * - `values` holds the record's values by property: after the write, or before a delete. `values_before` holds the
+ *   previous values of the properties that an update has changed.
  *
  * @example
  * const orm = await MikroORM.init({ dbName: 'shop.sqlite', entities: [Product, HistoryEntry] });
@@ -31,5 +32,5 @@ const HistoryEntrySchema = defineEntity({
 export class HistoryEntry extends HistoryEntrySchema.class {}
 HistoryEntrySchema.setClass(HistoryEntry);
 
-/** Options of MikroORM: rows as they are, whatever filters are on, and apart from the entities of the request. */
+/** MikroORM options that read rows without any filters, and apart from the request's entities. */
 export const AS_STORED = { filters: false, disableIdentityMap: true } as const;

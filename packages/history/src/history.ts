@@ -6,7 +6,7 @@ import { AS_STORED, HistoryEntry } from './history-entry.ts';
 import { entriesOf } from './record-key.ts';
 import { storeWrites } from './store-writes.ts';
 
-/** Stores the histories of all views in the table of `HistoryEntry`. */
+/** Stores the history of all views in the table of `HistoryEntry`. */
 const IN_ONE_TABLE: HistoryPlugin = {
   keep: (view) => ({
     listener: (writes) => storeWrites(view, writes),
@@ -24,13 +24,14 @@ const IN_ONE_TABLE: HistoryPlugin = {
 };
 
 /**
- * The Fastify plugin that keeps the history of views with the option `history`, in the transaction of each write. Register it after `viewset` and before
- * the routers. The ORM needs the entity `HistoryEntry`. It has no options.
+ * The Fastify plugin that keeps the history of views with the option `history`, in the transaction of each write.
+ * Register it after `viewset` and before the routers. The ORM needs the entity `HistoryEntry`. It has no options.
  *
- * It keeps the values that the read shape of `retrieve` shows as they are stored: columns, and keys of related records. So a password is never part of
- * it. `GET …/:pk/history` lists the entries of a record to those who may retrieve it, with the fields that they may see.
+ * It keeps the stored values behind the read shape of `retrieve`: columns, and keys of related records. A password is
+ * never among them. `GET …/:pk/history` lists the entries of a record. It needs the permission to retrieve the record,
+ * and shows only fields that the request may see.
  *
- * @throws ImproperlyConfigured if the ORM has no transactions, or no `HistoryEntry`
+ * @throws ImproperlyConfigured if the ORM has no transactions or no `HistoryEntry`
  * @example
  * class ProductViewSet extends ModelViewSet(Product, { read, write, history: true }) {}
  *

@@ -2,16 +2,16 @@ import type { EntityManager } from '@mikro-orm/core';
 import { HistoryEntry } from './history-entry.ts';
 
 /**
- * Deletes the entries of the history that are older than a point in time. Call it in a job. `GET …?at=` then knows nothing of earlier times, nor of records
- * that were not written since. Throws a TypeError if `before` is no valid `Date`.
+ * Deletes history entries that are older than a point in time. Call it from a job. Afterwards `GET …?at=` does not know
+ * earlier times, nor records that were not written since. Throws a TypeError if `before` is not a valid `Date`.
  *
- * @returns the number of entries that were deleted
+ * @returns the number of deleted entries
  * @example
  * const YEAR_MS = 365 * 86_400_000;
  * await pruneHistory(em, new Date(Date.now() - YEAR_MS));
  */
 export async function pruneHistory(em: EntityManager, before: Date): Promise<number> {
-  // A database compares a text or a number with times in a way of its own, and would delete entries that are to stay.
+  // Databases compare strings and numbers with times in unexpected ways, which could delete too much.
   if (!(before instanceof Date) || Number.isNaN(before.getTime())) {
     throw new TypeError(`pruneHistory(): "before" must be a valid Date, but ${String(before)} came`);
   }

@@ -5,19 +5,22 @@ import { AS_STORED, HistoryEntry } from './history-entry.ts';
 
 const MAX_LENGTH = 255;
 
-/** The name of the entity of a view's records. Entities in one table have their keys in common. */
+/**
+ * Returns the entity name for a view's records. Entities that share a table also share their keys, so all use the
+ * root's name.
+ */
 export function entityName({ meta }: HistoryView): string {
   return meta.root.className;
 }
 
-/** The columns that name a record. */
+/** The columns that identify a record. */
 export function recordKey(view: HistoryView, key: unknown): { readonly entity: string; readonly record: string } {
   return { entity: entityName(view), record: bounded(key) };
 }
 
 /**
- * Finds the condition of the entries of a record, as long as it exists: a key may have belonged to another record, which was deleted, and whose
- * values are not for those who see the new one.
+ * Returns the condition for the entries of the record that exists now. A deleted record may have had the same key, and
+ * its values must stay hidden from users of the new record.
  */
 export async function entriesOf(
   em: EntityManager,
@@ -35,8 +38,8 @@ export async function entriesOf(
 }
 
 /**
- * A value as a text that the column can hold: a long one as its beginning and its hash. These fill the column and no short text does, so nobody
- * can choose a key that is that of another record.
+ * Fits a value into the column. A long one becomes its beginning and its hash. That text fills the column, which a
+ * short text never does, so nobody can choose a key that equals another record's.
  */
 export function bounded(value: unknown): string {
   const text = String(value).toWellFormed();

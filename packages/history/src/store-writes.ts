@@ -5,10 +5,13 @@ import { leastEntryId, newEntryId, timeOf } from './entry-id.ts';
 import { AS_STORED, HistoryEntry } from './history-entry.ts';
 import { bounded, entityName, recordKey } from './record-key.ts';
 
-/** So many entries are inserted by one statement, whose values a database counts. */
+/** The most entries that one statement inserts, because databases limit the values of a statement. */
 const MAX_ROWS = 500;
 
-/** Stores an entry of each write. It passes the unit of work by: a savepoint that is rolled back leaves none to be written later. */
+/**
+ * Stores an entry for each write. Bypasses the unit of work: after a savepoint is rolled back, no entry is left to be
+ * flushed later.
+ */
 export async function storeWrites(view: HistoryView, writes: readonly RecordWrite[]): Promise<void> {
   const [first] = writes;
   if (first === undefined) return;
@@ -38,8 +41,8 @@ export async function storeWrites(view: HistoryView, writes: readonly RecordWrit
 }
 
 /**
- * Finds the last entries of records that are not before those that this process makes next: the clock of another process is ahead. A record is
- * locked by its write, so nobody adds to its entries until this transaction ends.
+ * Finds the last entries of records whose ids are ahead of this process, because another process's clock is ahead. The
+ * write has locked the record, so nobody can add entries until this transaction ends.
  */
 async function idsAhead(
   em: EntityManager,
@@ -52,7 +55,7 @@ async function idsAhead(
   return new Map(found.map(({ record, id }) => [record, id]));
 }
 
-/** The values that are kept of a record, by properties and in JSON. */
+/** The kept values of a record, by property and as JSON. */
 function valuesOf({ kept }: HistoryView, record: object): KeptValues {
   const values = kept.map(({ name, property }) => [property, record[name as never] ?? null] as const);
   const text = JSON.stringify(Object.fromEntries(values), (_name, value: unknown) =>
@@ -61,7 +64,7 @@ function valuesOf({ kept }: HistoryView, record: object): KeptValues {
   return JSON.parse(text) as KeptValues;
 }
 
-/** Returns those of the values before that are not the same after. */
+/** Returns the earlier values that differ afterwards. */
 function changed(before: KeptValues, after: KeptValues): KeptValues {
   return Object.fromEntries(Object.entries(before).filter(([name, value]) => !isDeepStrictEqual(value, after[name])));
 }

@@ -21,13 +21,13 @@ import { fingerprintOf, recordId, seal, unseal } from './sealed-answer.ts';
 
 /** The options of `IdempotencyKeys`; every one has a default. */
 export interface IdempotencyKeysOptions {
-  /** How routes take a key whose views and actions do not say: `required`, `optional` or `off`. Default: `optional`. */
+  /** The mode of routes whose view and action set none: `required`, `optional` or `off`. Default: `optional`. */
   readonly mode?: IdempotencyMode;
-  /** Seconds for which an answer is kept. Default: 86,400, which is a day. */
+  /** How long an answer is kept, in seconds. Default: 86,400, which is a day. */
   readonly ttlSeconds?: number;
   /**
-   * Names the account that a key belongs to; undefined refuses the key with 400. Default: the `id` of the user who is logged in, so that
-   * nobody can send a key without logging in.
+   * Returns the account that a key belongs to; undefined rejects the key with 400. Default: the `id` of the logged-in
+   * user, so keys need a login.
    */
   readonly account?: (request: FastifyRequest) => string | undefined;
 }
@@ -35,14 +35,14 @@ export interface IdempotencyKeysOptions {
 const DAY_SECONDS = 86_400;
 const PRUNING_INTERVAL_MS = 60_000;
 
-/** MongoDB's code of a write that another transaction is in the way of. */
+/** MongoDB's error code if another transaction has written the same record. */
 const WRITE_CONFLICT = 112;
 
 /**
- * Stores the answers of POST and PATCH by `Idempotency-Key`, in the transaction of the write: either both are stored or neither. A request that
- * is sent again gets the first answer, and writes nothing. Give it to the plugin's option `idempotency`.
+ * Stores the answers of POST and PATCH by `Idempotency-Key`, in the transaction of the write: either both are stored or
+ * neither. A repeated request gets the first answer and writes nothing. Pass it to the plugin's option `idempotency`.
  *
- * Throws ImproperlyConfigured for a wrong option, and at start if the ORM lacks `IdempotencyRecord` or transactions.
+ * Throws ImproperlyConfigured if an option is wrong, and at start if the ORM lacks `IdempotencyRecord` or transactions.
  *
  * @example
  * await app.register(viewset, { orm, idempotency: new IdempotencyKeys({ ttlSeconds: 3600 }) });
@@ -52,7 +52,10 @@ export class IdempotencyKeys implements Idempotency {
   readonly mode: IdempotencyMode;
   readonly #ttlMs: number;
   readonly #account: (request: FastifyRequest) => string | undefined;
-  /** The requests that this process runs, by their ids: others need not ask the database, nor wait for its only connection. */
+  /**
+   * The requests that this process runs, by record id. A repeat fails without using the database, which may have only
+   * one connection.
+   */
   readonly #running = new Set<string>();
   #prunedAtMs = 0;
 
@@ -112,8 +115,8 @@ export class IdempotencyKeys implements Idempotency {
   }
 
   /**
-   * Deletes the answers that have expired. Each process does it by itself, at most once a minute, after a write with a key; call it for an
-   * application whose writes have ended.
+   * Deletes expired answers. Each process does this itself after a write with a key, at most once a minute. Call it
+   * only if an application no longer gets writes.
    *
    * @example
    * const keys = new IdempotencyKeys();
@@ -123,7 +126,10 @@ export class IdempotencyKeys implements Idempotency {
     await em.nativeDelete(IdempotencyRecord, { expiresAt: { $lt: new Date() } }, { filters: false });
   }
 
-  /** Names the account. A promise or an object would be the same text for all accounts, which would get each other's answers. */
+  /**
+   * Returns the account of a request. Rejects promises and objects: they would become the same string for all accounts,
+   * which would then share answers.
+   */
   #accountOf(request: FastifyRequest): string | undefined {
     const account: unknown = this.#account(request) ?? undefined;
     if (account === undefined || typeof account === 'string') return account;
@@ -131,7 +137,7 @@ export class IdempotencyKeys implements Idempotency {
     throw wrongOption('IdempotencyKeys', 'account', 'a function that returns a string or undefined', account);
   }
 
-  /** Answers a request within its transaction. */
+  /** Answers a request inside its transaction. */
   async #answerOnce(
     id: string,
     { request, key, content }: KeyedRequest,
@@ -169,8 +175,9 @@ function userOf(request: FastifyRequest): string | undefined {
 }
 
 /**
- * Takes the lock of a key until the transaction ends; false if another transaction has it. On PostgreSQL an insert would wait for that one, and
- * hold a connection. SQLite has one writer at a time, and MongoDB refuses the second write of a record at once.
+ * Takes the lock of a key until the transaction ends; false if another transaction has it. On PostgreSQL, an insert
+ * would wait for that transaction and hold a connection meanwhile. SQLite allows one writer at a time, and MongoDB
+ * rejects a second write of a record at once.
  */
 async function tryLock(em: EntityManager, id: string): Promise<boolean> {
   if (!em.getDriver().getDependencies().includes('pg')) return true;
@@ -187,10 +194,10 @@ interface Claim {
   readonly expiresAt: Date;
 }
 
-/** Writes the record of a key, of which there can be one, in the place of one that has expired. */
+/** Inserts the record of a key, or replaces an expired one. Only one transaction can succeed. */
 async function claim(em: EntityManager, record: Claim, isReplacing: boolean): Promise<void> {
   try {
-    // On MongoDB, another transaction that replaces it is in the way of this one already.
+    // On MongoDB, this already conflicts with another transaction that replaces the record.
     if (isReplacing) await em.nativeDelete(IdempotencyRecord, { id: record.id }, { filters: false });
     await em.insert(IdempotencyRecord, record);
   } catch (error) {

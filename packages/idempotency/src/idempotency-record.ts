@@ -1,8 +1,9 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
 /**
- * The table of the answers that `IdempotencyKeys` stores. Add it to the entities of the ORM, and to your migrations. No column tells a key, a
- * request or an answer to those who read the table: they are hashes, and the answer is encrypted by the client's key.
+ * The table of answers that `IdempotencyKeys` stores. Add it to the ORM's entities and to your migrations. Its columns
+ * do not reveal keys, requests or answers: keys and requests are hashes, and answers are encrypted with the client's
+ * key.
  *
  * @example
  * const orm = await MikroORM.init({ dbName: 'shop.db', entities: [Order, IdempotencyRecord] });
@@ -13,9 +14,9 @@ export const IdempotencyRecord = defineEntity({
   properties: {
     /** The hash of the account, the route and the key. */
     id: p.string().length(64).primary(),
-    /** The hash of the request, keyed by its key. */
+    /** The HMAC of the request, with the idempotency key as its key. */
     fingerprint: p.string().length(64),
-    /** Null while the first request runs, which no other transaction sees. */
+    /** Null while the first request runs, which other transactions cannot see. */
     answer: p.text().nullable(),
     expiresAt: p.datetime().index(),
   },

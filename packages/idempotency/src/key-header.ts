@@ -6,9 +6,9 @@ const STRING = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/;
 const MAX_LENGTH = 255;
 
 /**
- * Reads the header `Idempotency-Key` of a request; undefined if it has none.
+ * Reads a request's `Idempotency-Key` header; undefined if there is none.
  *
- * @throws InvalidUsage that says what came
+ * @throws InvalidUsage that quotes the wrong value
  */
 export function readKey({ headers }: FastifyRequest): string | undefined {
   const text = headers['idempotency-key'];

@@ -5,17 +5,17 @@ const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Makes the id of the record of a key, which tells nothing of the key. */
+/** Makes the id of a key's record. It does not reveal the key. */
 export function recordId(account: string, route: string, key: string): string {
   return hash('sha256', JSON.stringify([account, route, key]), 'hex');
 }
 
-/** Makes the hash of a request, which only those can compare with a guess who have the key. */
+/** Hashes a request. Only somebody who has the key can check a guess against the hash. */
 export function fingerprintOf(key: string, content: string): string {
   return createHmac('sha256', key).update(content).digest('hex');
 }
 
-/** Encrypts an answer by the key of its request. */
+/** Encrypts an answer with the key of its request. */
 export function seal(key: string, id: string, { status, headers, body }: SentAnswer): string {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(CIPHER, secretOf(key, id), iv);
@@ -25,7 +25,7 @@ export function seal(key: string, id: string, { status, headers, body }: SentAns
   return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64');
 }
 
-/** Decrypts an answer. Throws if it is not one that `seal` made for this key. */
+/** Decrypts an answer. Throws if `seal` did not make it with this key and record id. */
 export function unseal(key: string, id: string, text: string): SentAnswer {
   const bytes = Buffer.from(text, 'base64');
   const decipher = createDecipheriv(CIPHER, secretOf(key, id), bytes.subarray(0, IV_BYTES));

@@ -7,27 +7,31 @@ import { ListChange, ListVersion, STORED } from './list-change.ts';
 /** The most notes that one transaction takes. */
 const BATCH_SIZE = 1000;
 
-/** The version of each entity, by its name. An entity that was never written has none. */
+/** The version of each entity, by name. An entity that was never written has none. */
 export type Versions = ReadonlyMap<string, string>;
 
-/** Notes that records of entities are changed, in the transaction of an entity manager. It is there if the transaction is committed. */
+/**
+ * Notes that records of entities have changed, in an entity manager's transaction. The note only exists if the
+ * transaction commits.
+ */
 export async function noteChanges(em: EntityManager, entities: Iterable<string>): Promise<void> {
   const notes = [...new Set(entities)].map((entity) => ({ id: randomUUID(), entity }));
-  // Whatever schema the entity manager is in, such as that of a tenant: all processes look into one table.
+  // Ignores the entity manager's own schema, such as a tenant's: all processes use one table.
   const schema = em.config.getSchema();
   if (notes.length > 0) await em.insertMany(ListChange, notes, schema === undefined ? {} : { schema });
 }
 
 /**
- * The changes of all processes, by way of the database. A write adds a note, which becomes visible with its commit. Any process takes the notes that
- * it sees, and gives their entities new versions in the same transaction. So whoever reads the versions after that knows of the change, however late
- * the write was committed: no order of notes is asked for, in which one that comes late would be overlooked. Two processes that take the same note
- * give two versions, which costs one look too many.
+ * The changes of all processes, shared through the database. A write adds a note, which becomes visible with its
+ * commit. A process takes the notes that it sees, and gives their entities new versions in the same transaction.
+ * Anybody who reads the versions afterwards sees the change, however late its write was committed. Notes need no order,
+ * in which a late one could be missed. If two processes take the same note, it gets two versions, which only costs one
+ * unnecessary look.
  */
 export class ChangeLog {
   readonly #orm: MikroORM;
   readonly #log: FastifyBaseLogger;
-  /** PostgreSQL alone: a process does not wait for the notes that another one is about to take. */
+  /** PostgreSQL only: skips notes that another process has locked instead of waiting for them. */
   readonly #skipsLocked: boolean;
 
   constructor(orm: MikroORM, log: FastifyBaseLogger) {
@@ -37,9 +41,9 @@ export class ChangeLog {
   }
 
   /**
-   * Takes the notes that there are. Then returns the versions. An entity whose notes could not be taken has a new version each time, as its records
-   * are changed already. On PostgreSQL another process may be taking the notes, and its versions come later. On MongoDB a process that was killed keeps
-   * its locks for a minute.
+   * Takes the existing notes. Then returns the versions. If an entity's notes could not be taken, it gets a new version
+   * on every call, because its records have already changed. On PostgreSQL, another process may be taking the notes,
+   * and its versions come later. On MongoDB, a killed process keeps its locks for a minute.
    */
   async read(): Promise<Versions> {
     const left = await this.take().catch((error: unknown) => this.#untaken(error));
@@ -49,7 +53,7 @@ export class ChangeLog {
     return versions;
   }
 
-  /** Takes the notes that there are. Returns those that it has left to another process. */
+  /** Takes the existing notes. Returns the notes that were left to another process. */
   async take(): Promise<ListChange[]> {
     const left: ListChange[] = [];
     for (let taken = BATCH_SIZE; taken === BATCH_SIZE;) taken = await this.#takeSome(left);
@@ -70,9 +74,9 @@ export class ChangeLog {
       const ids = new Set(notes.map(({ id }) => id));
       left.push(...seen.filter(({ id }) => !ids.has(id)));
       if (notes.length === 0) return 0;
-      // First of all a write, so that SQLite need not make a writer of a reader.
+      // The write comes first, so that SQLite does not have to turn a reader into a writer.
       await within.nativeDelete(ListChange, { id: { $in: [...ids] } }, STORED);
-      // In one order, so that no two processes wait for each other.
+      // Sorted, so that two processes cannot wait for each other.
       const entities = [...new Set(notes.map(({ entity }) => entity))].toSorted();
       for (const id of entities) {
         const version = randomUUID();

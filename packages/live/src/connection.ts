@@ -4,30 +4,33 @@ import { Readable } from 'node:stream';
 import { eventsBetween, eventText } from './list-events.ts';
 import { ListState } from './list-state.ts';
 
-/** Text that has not gone out, in bytes, above which a connection is told nothing more until its client has read it. */
+/** If more unsent text than this waits, in bytes, the connection gets no more events until its client has read it. */
 const MAX_WAITING_BYTES = 64 * 1024;
-/** The shortest time after which a client should connect again, in milliseconds. It is up to twice as long, so that not all come at once. */
+/**
+ * The shortest time before a client reconnects, in milliseconds. It is randomly up to twice as long, so that clients do
+ * not all come at once.
+ */
 const RETRY_MS = 1000;
 
 /** One client that follows one list. */
 export class Connection {
   readonly list: LiveList;
   readonly body: Readable;
-  /** True if the list may not be as the client knows it. */
+  /** True if the client's list may be outdated. */
   isDirty = false;
-  /** True while its list is asked for. */
+  /** True while its list is being read. */
   isAsked = false;
-  /** True if its list could not be asked for the last time. */
+  /** True if the last read of its list failed. */
   isFailing = false;
-  /** The time when the list was asked for last, in milliseconds. */
+  /** When the list was last requested, in milliseconds. */
   askedAt = 0;
   isClosed = false;
-  /** What the client knows; undefined before it was told anything. */
+  /** The state that the client has; undefined before the first event. */
   #known: ListState | undefined;
   readonly #reply: FastifyReply;
   #saidAt = 0;
 
-  /** @param onDrained called when the client has read what waited for it */
+  /** @param onDrained called when the client has read all waiting text */
   constructor(reply: FastifyReply, list: LiveList, onDrained: () => void) {
     this.#reply = reply;
     this.list = list;
@@ -35,24 +38,24 @@ export class Connection {
       if (this.isDirty) onDrained();
     };
     this.body = new Readable({ read: drained });
-    // The last of what waited is no longer in the body when it is sent.
+    // The last waiting text leaves the body before it is sent, so the response's `drain` is needed too.
     reply.raw.on('drain', drained);
   }
 
-  /** True if the client was told the list, and knows what it was told. */
+  /** True if the client has received the list. */
   get hasBegun(): boolean {
     return this.#known !== undefined;
   }
 
-  /** True if the client has yet to read what it was sent. */
+  /** True if the client has not yet read all it was sent. */
   get isSlow(): boolean {
     return this.body.readableLength + this.#reply.raw.writableLength > MAX_WAITING_BYTES;
   }
 
   /**
-   * Begins with the whole list, or goes on from what the client knows.
+   * Begins with the whole list, or continues from the client's state.
    *
-   * @param lastEventId of an earlier connection
+   * @param lastEventId the last event of an earlier connection
    */
   begin(page: LivePage, lastEventId: string | undefined): void {
     const state = ListState.of(page);
@@ -65,7 +68,7 @@ export class Connection {
     this.#known = state;
   }
 
-  /** Tells the client how the list has changed. */
+  /** Sends the client the changes of the list. */
   tell(state: ListState, eventsFrom: (known: ListState) => string): void {
     const known = this.#known;
     if (known === undefined) return;
@@ -73,18 +76,18 @@ export class Connection {
     this.#known = state;
   }
 
-  /** Sends a comment if nothing was sent since a time, so that nobody takes the connection for dead. */
+  /** Sends a comment if nothing was sent since a time, so that the connection does not look dead. */
   beat(since: number): void {
     if (this.#saidAt < since && !this.isSlow) this.#say(':\n\n');
   }
 
-  /** Ends the connection, and tells the client not to come again. */
+  /** Ends the connection, and tells the client not to reconnect. */
   refuse(reason: { readonly status: number; readonly code: string; readonly message: string }): void {
     this.#say(eventText('end', JSON.stringify(reason)));
     this.end();
   }
 
-  /** Ends the connection. The client may come again, and goes on from what it knows. */
+  /** Ends the connection. The client may reconnect, and continues from its state. */
   end(): void {
     if (this.isClosed) return;
     this.isClosed = true;

@@ -9,8 +9,8 @@ const ListChangeSchema = defineEntity({
 });
 
 /**
- * The entity of the notes that records of an entity have changed. The transaction of each write adds one, and it is gone a moment after. Give it to
- * your ORM together with `ListVersion`, and make a migration of both.
+ * The entity of notes that records of an entity have changed. Each write's transaction adds one, which is removed a
+ * moment later. Add it to your ORM together with `ListVersion`, and create a migration for both.
  *
  * @example
  * const orm = await MikroORM.init({ dbName: 'shop.sqlite', entities: [Product, ListChange, ListVersion] });
@@ -26,9 +26,12 @@ const ListVersionSchema = defineEntity({
   },
 });
 
-/** The entity of the versions of the entities that have live lists: `id` is the name of one, and `version` another text after each change. */
+/**
+ * The entity of versions, one for each entity with live lists. `id` is the entity's name, and `version` a new text
+ * after each change.
+ */
 export class ListVersion extends ListVersionSchema.class {}
 ListVersionSchema.setClass(ListVersion);
 
-/** Options of MikroORM: rows as the database that is written to has them, not a replica, whatever filters are on. */
+/** MikroORM options that read from the primary, never a replica, and ignore all filters. */
 export const STORED = { connectionType: 'write', filters: false } as const;

@@ -1,17 +1,18 @@
 import type { LivePage, LiveRecord } from '@viewset/core';
 import { ListState } from './list-state.ts';
 
-/** Writes an event, as the specification of Server-Sent Events has it (HTML, section 9.2). JSON has no line breaks. */
+/** Writes an event in the format of Server-Sent Events (HTML, section 9.2). JSON contains no line breaks. */
 export function eventText(event: string, data: string, id?: string): string {
   return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`;
 }
 
 /**
- * Writes the events that make the list that a client knows the list as it is: records leave, then enter or change in the order of the list, then the
- * rest. `index` is the place where a record is put, or out of which it leaves; `from` is the place that one that changes had.
+ * Writes the events that turn the client's list into the current one: first records leave, then others enter or change
+ * in the list's order, then the rest changes. `index` is the place where a record is inserted or removed; `from` is the
+ * previous place of a changed record.
  *
- * Each event has the id of the state that it leads to, so that a client that has got some of them goes on behind the last. Of a list that is too long
- * for that, the last event alone has one: a client that has got fewer is told the whole list.
+ * Each event has the id of the state it leads to, so a client that missed some events can continue after its last one.
+ * In lists too long for such ids, only the last event has one. A client that missed it gets the whole list.
  */
 export function eventsBetween(known: ListState, state: ListState, page: LivePage): string {
   const change = new Change(known, known.isLong || state.isLong);
@@ -32,10 +33,10 @@ export function eventsBetween(known: ListState, state: ListState, page: LivePage
   return change.textTo(state);
 }
 
-/** The id of an event after which a client of a long list knows something between two states: it is no state's. */
+/** The id of all but the last event of a long list. It is not the id of any state. */
 const UNFINISHED = 'unfinished';
 
-/** The events of a change, and the state that they lead to. */
+/** The events of a change, and the state they lead to. */
 class Change {
   readonly #events: { readonly event: string; readonly data: string; readonly id: string }[] = [];
   readonly #isLong: boolean;
@@ -54,7 +55,7 @@ class Change {
     return this.#keys.indexOf(key);
   }
 
-  /** Returns the place behind one record that another one has once it is taken out of where it is. */
+  /** Returns the place after the record `before`, once the record `key` is removed from its current place. */
   placeBehind(before: string | undefined, key: string): number {
     if (before === undefined) return 0;
     const place = this.placeOf(before) + 1;
@@ -68,7 +69,7 @@ class Change {
     this.#write('leave', `{"key":${JSON.stringify(key)},"index":${index}}`);
   }
 
-  /** Puts a record in a place, out of the one that it may have. */
+  /** Inserts a record at a place, after removing it from its current one. */
   put({ key, json }: LiveRecord, digest: string, place: number): void {
     const from = this.#take(key);
     this.#keys.splice(place, 0, key);
@@ -89,7 +90,7 @@ class Change {
     return place;
   }
 
-  /** The text of all events. The last of them leads to a state. */
+  /** Returns the text of all events. The last one leads to the given state. */
   textTo({ id }: ListState): string {
     const last = this.#events.length - 1;
     return this.#events.map((each, index) => eventText(each.event, each.data, index === last ? id : each.id)).join('');
@@ -107,7 +108,10 @@ class Change {
   }
 }
 
-/** Returns the most records that can stay where they are while the others move: a longest increasing subsequence of their new places. */
+/**
+ * Returns as many records as possible that can stay while the others move: a longest increasing subsequence of their
+ * new places.
+ */
 export function keptInOrder(known: readonly string[], wanted: readonly string[]): ReadonlySet<string> {
   const places = new Map(wanted.map((key, index) => [key, index]));
   const tails: string[] = [];

@@ -1,12 +1,17 @@
 import type { LivePage } from '@viewset/core';
 import { hash } from 'node:crypto';
 
-/** The longest id of an event, in characters. It comes back in a header, which servers and proxies limit to some thousand. */
+/**
+ * The longest event id, in characters. Clients send it back in a header, which servers and proxies limit to a few
+ * thousand.
+ */
 const MAX_ID_LENGTH = 3000;
 const DIGEST_LENGTH = 12;
 const DIGEST = /^[\w-]{12}$/;
 
-/** What a client knows of a list: the keys of its records in their order, each with a digest of the record, and a digest of the rest. */
+/**
+ * A client's state of a list: the keys of its records in order, with a digest of each record, and a digest of the rest.
+ */
 export class ListState {
   readonly keys: readonly string[];
   readonly mark: string;
@@ -27,8 +32,8 @@ export class ListState {
   }
 
   /**
-   * Reads the state that an id tells. Undefined if it tells none: it is no id of ours, or that of a list that is too long. A client may make one up,
-   * and is then told the difference from that.
+   * Parses the state in an id. Undefined if the id was not made here, or the list is too long for ids with a state. A
+   * client may invent a state, and then gets the difference from it.
    */
   static parse(id: string): ListState | undefined {
     if (id.length > MAX_ID_LENGTH) return undefined;
@@ -51,12 +56,12 @@ export class ListState {
     return this.#digests.get(key);
   }
 
-  /** The id of the event after which a client knows this: the state itself, or a digest of it if it is long. */
+  /** The id of the event that leads to this state: the state itself, or a digest of it if it is too long. */
   get id(): string {
     return (this.#id ??= this.#makeId());
   }
 
-  /** True if the id is only a digest, as the keys are too many for a header. */
+  /** True if the id is only a digest, because the keys are too long for a header. */
   get isLong(): boolean {
     return this.id.length === DIGEST_LENGTH;
   }

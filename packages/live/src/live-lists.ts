@@ -13,20 +13,20 @@ import { Connection } from './connection.ts';
 import type { ResolvedLiveOptions } from './live-options.ts';
 import { inTime, MAX_ASKING_MS, ReadSlots, settledOrLate, SharedReads, tellAll } from './round.ts';
 
-/** Without a connection, notes are only taken so that they do not pile up, in milliseconds. */
+/** How often notes are removed while there are no connections, so that they do not accumulate, in milliseconds. */
 const IDLE_MS = 10_000;
 const RETRY_AFTER_SECONDS = 5;
-/** The time after which a look that has failed is tried again, in milliseconds. */
+/** The wait after a failed look, in milliseconds. */
 const RETRY_MS = 200;
 
-/** Connections that are opened at once. Those with the same question share one answer. */
+/** Connections that are opened together. Equal questions share one answer. */
 interface Opening {
   readonly begun: Promise<void>;
   readonly pending: Promise<unknown>[];
   readonly reads: SharedReads;
 }
 
-/** The connections of one process, and the loop that looks for changes and tells of them. */
+/** The connections of one process, and the loop that looks for changes and sends them. */
 export class LiveLists {
   readonly #log: ChangeLog;
   readonly #options: ResolvedLiveOptions;
@@ -35,21 +35,21 @@ export class LiveLists {
   readonly #perSender = new Map<string, number>();
   readonly #slots: ReadSlots;
   readonly #stop = new AbortController();
-  /** The versions that the connections have heard of; undefined while there are none. */
+  /** The latest versions that connections know; undefined without connections. */
   #versions: Versions | undefined;
   #wake: () => void = () => {};
   #isWoken = false;
-  /** True if the last look has failed. */
+  /** True if the last look failed. */
   #isFailing = false;
-  /** True if it is worth looking again soon: another look may do what the last one could not. */
+  /** True if another look may soon succeed where the last one could not. */
   #isHopeful = false;
-  /** The errors of lists that could be read before. */
+  /** The new errors of lists that could be read before. */
   readonly #errors: unknown[] = [];
   #run: Promise<void> = Promise.resolve();
   #heart: NodeJS.Timeout | undefined;
-  /** The connections that are opened next, together. */
+  /** The next connections to open together. */
   #opening: Opening | undefined;
-  /** Settles when those before them have their lists, or have waited for some time. */
+  /** Settles when the previous ones have their lists, or have waited for some time. */
   #lastOpening: Promise<unknown> = Promise.resolve();
 
   constructor(log: ChangeLog, options: ResolvedLiveOptions, appLog: FastifyBaseLogger) {
@@ -68,7 +68,7 @@ export class LiveLists {
     this.#run = this.#loop();
   }
 
-  /** Ends all connections. Their clients may go on with another process. */
+  /** Ends all connections. Their clients may continue with another process. */
   async stop(): Promise<void> {
     this.#stop.abort();
     clearInterval(this.#heart);
@@ -77,16 +77,16 @@ export class LiveLists {
     await this.#run;
   }
 
-  /** Has the loop look at once. */
+  /** Makes the loop look at once. */
   wake(): void {
     this.#isWoken = true;
     this.#wake();
   }
 
   /**
-   * Opens a connection. The versions are read before the list is, so that whatever is committed after that is told of.
+   * Opens a connection. It reads the versions before the list, so that it notices every later commit.
    *
-   * @throws ServiceUnavailable or TooManyRequests if there are too many, and what `ask()` throws
+   * @throws ServiceUnavailable or TooManyRequests if there are too many, and errors of `ask()`
    */
   async open(request: FastifyRequest, reply: FastifyReply, list: LiveList): Promise<Connection> {
     const leave = this.#enter(request);
@@ -98,7 +98,7 @@ export class LiveLists {
       if (this.#connections.size === 0) this.#versions = undefined;
     };
     this.#connections.add(connection);
-    // It may sleep longer while there are none.
+    // The loop may sleep longer while there are no connections.
     if (this.#connections.size === 1) this.wake();
     reply.raw.once('close', close);
     if (reply.raw.destroyed) close();
@@ -119,10 +119,13 @@ export class LiveLists {
     }
   }
 
-  /** Reads the first list of a connection, together with others that are opened while those before them are read. */
+  /**
+   * Reads a connection's first list, together with the lists of other connections that opened while earlier ones were
+   * being read.
+   */
   async #readFirst(list: LiveList): Promise<LivePage> {
     const opening = (this.#opening ??= this.#openNext());
-    // All of them are among the connections by then, so nothing that is written after their lists are read is missed.
+    // By now all of them are registered as connections, so no write after their lists are read is missed.
     await opening.begun;
     const read = inTime(
       list.ask().then((question) => opening.reads.of(question)),
@@ -139,7 +142,7 @@ export class LiveLists {
     const begun = before.then(() => {
       this.#opening = undefined;
       this.#lastOpening = new Promise((resolve) => {
-        // Once all have asked, which they do right after this. One that takes long does not hold up those who come later.
+        // By the next turn of the event loop, all have asked. A slow one does not delay later connections.
         setImmediate(() => resolve(settledOrLate(Promise.allSettled(pending), windowMs)));
       });
     });
@@ -185,12 +188,12 @@ export class LiveLists {
     }
   }
 
-  /** Asks for all lists that may have changed. */
+  /** Reads all lists that may have changed, and sends the changes. */
   async #tell(): Promise<void> {
     const { refreshMs, windowMs } = this.#options;
     const known = this.#versions;
     const versions = await this.#log.read();
-    // Without these, no connection has been begun yet, and the first of them reads them anew.
+    // Without versions no connection has begun, and the first one reads them.
     if (known !== undefined && this.#versions !== undefined) {
       this.#versions = versions;
       for (const connection of this.#connections) {
@@ -214,27 +217,27 @@ export class LiveLists {
     );
   }
 
-  /** Ends a connection whose sender may not have the list any more. After any other error, its list is asked for again. */
+  /** Ends a connection if its user may no longer see the list. After any other error, its list is read again. */
   #fail(connection: Connection, error: unknown): void {
     const { statusCode: status, code, message } = toHttpError(error);
     if (status >= 400 && status < 500) return connection.refuse({ status, code, message });
     connection.isDirty = true;
-    // One that goes on failing waits for the next look, and is no news.
+    // If it keeps failing, it waits for the next look and is not logged again.
     if (!connection.isFailing) this.#errors.push(error);
     connection.isFailing = true;
   }
 
-  /** Waits until it is time to look again, or somebody wakes the loop after a least time. */
+  /** Waits until the next look is due, or the loop is woken after at least `leastMs`. */
   async #sleep(leastMs: number): Promise<void> {
     const { signal } = this.#stop;
     if (leastMs > 0) await sleep(leastMs, undefined, { signal }).catch(() => {});
     if (this.#isWoken || signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
-    // Several processes that start at once do not look at once.
+    // A random wait keeps processes that start together from looking at the same time.
     const { pollMs } = this.#options;
     const usualMs = this.#connections.size === 0 ? Math.max(IDLE_MS, pollMs) : pollMs;
-    // Two processes may have taken the same notes, and one of them has lost.
+    // Two processes may have taken the same notes, so that one of them lost.
     const restMs = (this.#isHopeful ? Math.min(RETRY_MS, usualMs) : usualMs) * (0.9 + 0.2 * Math.random());
     const timer = setTimeout(resolve, restMs);
     await promise;

@@ -1,22 +1,25 @@
 import { checkOptionNames, wrongOption } from '@viewset/core';
 import type { WakeUps } from './wake-ups.ts';
 
-/** The options of the plugin `live`. All may be left out. */
+/** The options of the plugin `live`. All are optional. */
 export interface LiveOptions {
-  /** Wakes other processes after a write: `redisWakeUps`, `postgresWakeUps`, `mongoWakeUps`, or your own. Default: none, so others look after `pollMs`. */
+  /**
+   * Wakes other processes after a write: `redisWakeUps`, `postgresWakeUps`, `mongoWakeUps`, or your own. Default: none,
+   * so other processes notice writes after `pollMs`.
+   */
   readonly wakeUps?: WakeUps;
-  /** The time between two looks for what other processes have written, in milliseconds. Default: 1000. */
+  /** How often this process looks for writes of other processes, in milliseconds. Default: 1000. */
   readonly pollMs?: number;
-  /** The shortest time between two looks, in milliseconds. Writes within it are told of together. Default: 100. */
+  /** The shortest time between two looks, in milliseconds. Writes within it are sent together. Default: 100. */
   readonly windowMs?: number;
   /**
-   * Each list is asked for after this time at the latest, whether or not something was written, in milliseconds. So a token that has expired ends its
-   * stream, and records show that were written past the views. Default: 60,000.
+   * Each list is read again after this time at the latest, even without a write, in milliseconds. This ends streams
+   * with an expired token, and shows records that were written without a view. Default: 60,000.
    */
   readonly refreshMs?: number;
-  /** The time after which a comment is sent on a connection where nothing else was, in milliseconds. Default: 15,000. */
+  /** If a connection sends nothing for this time, it sends a comment, in milliseconds. Default: 15,000. */
   readonly heartbeatMs?: number;
-  /** The most lists that are read at once. Default: 4. */
+  /** The most lists that are read at the same time. Default: 4. */
   readonly concurrency?: number;
   /** The most connections of this process. Further ones get 503. Default: 10,000. */
   readonly maxConnections?: number;
@@ -37,7 +40,7 @@ const DEFAULTS = {
 /** The options with their defaults. */
 export type ResolvedLiveOptions = typeof DEFAULTS & Pick<LiveOptions, 'wakeUps'>;
 
-/** Checks the options, and fills in the defaults. Throws ImproperlyConfigured. */
+/** Checks the options and fills in the defaults. Throws ImproperlyConfigured. */
 export function resolveLiveOptions(given: LiveOptions): ResolvedLiveOptions {
   checkOptionNames('live', given, ['wakeUps', ...Object.keys(DEFAULTS)]);
   const chosen = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
@@ -59,5 +62,5 @@ export function resolveLiveOptions(given: LiveOptions): ResolvedLiveOptions {
   return Object.freeze(options);
 }
 
-/** The longest time of a timer. */
+/** The longest time that a timer supports. */
 const MAX_NUMBER = 2_147_483_647;

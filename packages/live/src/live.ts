@@ -12,19 +12,19 @@ import type { WakeUps } from './wake-ups.ts';
 
 const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
 
-/** The time in which writes tell other processes once, in milliseconds. */
+/** Within this time, writes wake other processes only once, in milliseconds. */
 const TELL_EVERY_MS = 10;
-/** The time that the last hint may take when the application closes, in milliseconds. */
+/** How long the last wake-up may take when the application closes, in milliseconds. */
 const LAST_HINT_MS = 1000;
 
-/** The loops of this process that writes wake, by the configurations of their ORMs, which all entity managers of an ORM share. */
+/** The loops in this process that writes wake, by ORM configuration, which all entity managers of an ORM share. */
 const loops = new WeakMap<object, Set<() => void>>();
 
 /**
- * The Fastify plugin that sends the lists of views with `live: true` as streams of their changes. Register it after `viewset` and before the routers.
- * The ORM needs the entities `ListChange` and `ListVersion`.
+ * The Fastify plugin that streams the changes of lists of views with `live: true`. Register it after `viewset` and
+ * before the routers. The ORM needs the entities `ListChange` and `ListVersion`.
  *
- * @throws ImproperlyConfigured for a wrong option, and for an ORM that has no transactions or lacks one of the entities
+ * @throws ImproperlyConfigured if an option is wrong, or if the ORM has no transactions or lacks one of the entities
  * @example
  * class ProductViewSet extends ModelViewSet(Product, { read, write, live: true }) {}
  *
@@ -47,9 +47,9 @@ export const live = fp(
       await woken.start();
       lists.start();
     });
-    // Before the server waits for its connections to end.
+    // Streams must end before the server waits for its connections.
     app.addHook('preClose', () => lists.stop());
-    // After its last requests, whose writes other processes hear of too.
+    // Runs after the last requests, so that other processes notice their writes.
     app.addHook('onClose', async () => {
       all.delete(woken.written);
       await woken.stop();
@@ -59,10 +59,10 @@ export const live = fp(
 );
 
 /**
- * Tells live lists that records of an entity were changed by something other than a view with `live`: an action, a job, a statement. It is told if
- * the current transaction of `em` is committed; without a transaction at once.
+ * Notifies live lists that records of an entity were changed without a view with `live`, such as by an action, a job or
+ * a statement. Takes effect when the current transaction of `em` commits; without a transaction, at once.
  *
- * @param request a request, or `{ em }` of a job
+ * @param request a request, or `{ em }` in a job
  * @throws ImproperlyConfigured if the ORM lacks the entity `ListChange`
  * @example
  * await em.transactional(async (em) => {
@@ -94,7 +94,7 @@ async function noteWrites(writes: readonly RecordWrite[]): Promise<void> {
 async function note(request: { readonly em: EntityManager }, entities: readonly string[]): Promise<void> {
   const { em } = request;
   await noteChanges(em, entities);
-  // Of a request, only the entity manager is asked: waking does not fail.
+  // `afterCommit` only uses the request's entity manager, because waking cannot fail.
   await afterCommit(request as FastifyRequest, () => {
     for (const written of loops.get(em.config) ?? []) written();
   });
@@ -108,13 +108,13 @@ function senderTo(lists: LiveLists, freeSlot: (request: FastifyRequest) => void)
     }
     const { body } = await lists.open(request, reply, list);
     freeSlot(request);
-    // Kept alive, it would hold up a server that closes. HTTP/2 has no such header.
+    // A connection that is kept alive would delay a server that closes. HTTP/2 has no such header.
     if (request.raw.httpVersionMajor === 1) void reply.header('connection', 'close');
     return reply.headers(HEADERS).send(body);
   };
 }
 
-/** Wakes the loop of this process and those of others. */
+/** Wakes the loops of this process and of others. */
 class Waking {
   readonly #wakeUps: WakeUps | undefined;
   readonly #wake: () => void;
@@ -127,7 +127,7 @@ class Waking {
     this.#wake = wake;
   }
 
-  /** Called after something was written in this process. */
+  /** Call it after a write in this process. */
   readonly written = (): void => {
     this.#wake();
     if (this.#wakeUps?.tell === undefined || this.#timer !== undefined) return;
@@ -150,7 +150,7 @@ class Waking {
     this.#told = this.#tell();
   }
 
-  /** A hint that cannot be given is none: others look by themselves. */
+  /** A failed wake-up does no harm: other processes look by themselves. */
   async #tell(): Promise<void> {
     try {
       await this.#wakeUps!.tell!();

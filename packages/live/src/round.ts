@@ -4,12 +4,12 @@ import type { Connection } from './connection.ts';
 import { eventsBetween } from './list-events.ts';
 import { ListState } from './list-state.ts';
 
-/** The connections that are asked for at once. */
+/** The most connections whose lists are requested at the same time. */
 const ASKED_AT_ONCE = 64;
-/** The time that one list may take, in milliseconds. */
+/** How long one list may take, in milliseconds. */
 export const MAX_ASKING_MS = 30_000;
 
-/** A list that some connections have asked for, as it is in this round. */
+/** A list that several connections asked for in this round. */
 interface Read {
   readonly question: LiveQuestion;
   readonly answer: Promise<Answer>;
@@ -18,25 +18,25 @@ interface Read {
 interface Answer {
   readonly page: LivePage;
   readonly state: ListState;
-  /** The events from what some connections know, which many have in common. */
+  /** The events from each known state, which many connections share. */
   readonly events: Map<ListState, string>;
 }
 
-/** The part of a process that hears how its connections fare. */
+/** Receives the results of connections in a round. */
 export interface RoundListener {
-  /** Hears of a connection whose list could not be asked for. */
+  /** Called if a connection's list could not be read. */
   onFailed(connection: Connection, error: unknown): void;
-  /** Hears of a connection whose list has changed again while it was asked for. */
+  /** Called if a connection's list changed again while it was being read. */
   onOutdated(): void;
 }
 
 /**
- * Asks for the lists of connections once, and tells each what is new. Each connection is asked for by itself: who may see what is decided for its
- * request alone. Those that come to the same question share one answer of the database.
+ * Reads the lists of connections once, and sends each its changes. Each connection makes its own request, because
+ * permissions are decided for it alone. Equal questions share one answer from the database.
  *
- * Settles when all have been asked for. Some whose lists take longer than the others are told later: they hold nobody up.
+ * Settles when all lists were requested. Slow lists are sent later, and do not delay the others.
  *
- * @param patienceMs the time that the last of them have, in milliseconds
+ * @param patienceMs how long the last lists may take, in milliseconds
  */
 export async function tellAll(
   connections: Iterable<Connection>,
@@ -80,13 +80,13 @@ async function tell(connection: Connection, reads: SharedReads, listener: RoundL
   }
 }
 
-/** The lists that are read at once, whoever asks for them. */
+/** Limits how many lists are read at the same time. */
 export class ReadSlots {
   readonly #waiting: (() => void)[] = [];
   readonly #limitMs: number;
   #free: number;
 
-  /** @param limitMs the time after which a read that a database never answers gives its slot back, in milliseconds */
+  /** @param limitMs after this time a read that gets no answer releases its slot, in milliseconds */
   constructor(count: number, limitMs = MAX_ASKING_MS) {
     this.#free = count;
     this.#limitMs = limitMs;
@@ -105,7 +105,7 @@ export class ReadSlots {
   }
 }
 
-/** Lists that are read once for all that come to the same question. */
+/** Reads a list once for all equal questions. */
 export class SharedReads {
   readonly #byHint = new Map<string, Read[]>();
   readonly #slots: ReadSlots;
@@ -130,7 +130,7 @@ export class SharedReads {
   }
 }
 
-/** Waits for an answer that a database may never give. */
+/** Waits for an answer that a database may never send. */
 export async function inTime<Value>(answer: Promise<Value>, limitMs: number): Promise<Value> {
   const abort = new AbortController();
   const late = sleep(limitMs, undefined, { signal: abort.signal }).then(() => {
@@ -144,7 +144,7 @@ export async function inTime<Value>(answer: Promise<Value>, limitMs: number): Pr
   }
 }
 
-/** Waits until something has ended well or not, but no longer than for some time. */
+/** Waits until a promise settles, but at most for a given time. */
 export async function settledOrLate(ended: Promise<unknown>, limitMs: number): Promise<void> {
   await inTime(ended, limitMs).catch(() => {});
 }

@@ -1,11 +1,11 @@
 /**
- * Tells other processes that something was written, so that they look sooner than after `pollMs`. It is a hint and no more: one that is lost, doubled
- * or made up changes nothing but the time.
+ * Wakes other processes after a write, so that they look sooner than after `pollMs`. It is only a hint: if it is lost,
+ * doubled or invented, only the time changes.
  */
 export interface WakeUps {
-  /** Starts to listen. Returns, or resolves to, the function that ends it. */
+  /** Starts listening. Returns, or resolves to, the function that stops it. */
   listen(wake: () => void): (() => unknown) | Promise<() => unknown>;
-  /** Tells the others. Left out if the database does it. */
+  /** Wakes the others. Omit it if the database does that. */
   tell?(): unknown;
 }
 
@@ -21,9 +21,9 @@ interface RedisLike {
 }
 
 /**
- * Wakes other processes by Redis. It publishes by your connection of `ioredis`, and listens by a copy of it.
+ * Wakes other processes through Redis. It publishes on your `ioredis` connection, and listens on a duplicate of it.
  *
- * @param channel shared by the processes of one application. Default: `viewset:live`
+ * @param channel the name that all processes of one application share. Default: `viewset:live`
  * @example
  * await app.register(live, { wakeUps: redisWakeUps(new Redis('redis://localhost')) });
  */
@@ -38,9 +38,10 @@ export function redisWakeUps(redis: RedisLike, channel = 'viewset:live'): WakeUp
       const listening = redis.duplicate();
       listening.on('error', () => {});
       listening.on('message', wake);
-      // Something may have been written before it has subscribed.
+      // There may have been writes before it subscribed.
       const subscribe = (): void => void listening.subscribe(channel).then(wake, () => {});
-      // With each connection: it makes a new one by itself when one is lost. If Redis is down for long, it gives the first attempt up.
+      // Subscribes after each connect, because `ioredis` reconnects by itself. If Redis is down for long, the first
+      // attempt fails.
       listening.on('ready', subscribe);
       subscribe();
       return () => listening.disconnect();
@@ -57,14 +58,15 @@ interface PostgresClient {
   end(): Promise<unknown>;
 }
 
-/** The time after which a lost connection is made again, in milliseconds. */
+/** The wait before a lost connection is opened again, in milliseconds. */
 const RECONNECT_MS = 2000;
 
 /**
- * Wakes other processes by LISTEN and NOTIFY of PostgreSQL, on a connection of its own. It must not go through PgBouncer in transaction mode.
+ * Wakes other processes with PostgreSQL's LISTEN and NOTIFY, on a separate connection. The connection must not use
+ * PgBouncer in transaction mode.
  *
- * @param connect makes a client of `pg`, which is not connected yet. It is called again when the connection is lost
- * @param channel a name without quotes, shared by the processes of one application. Default: `viewset_live`
+ * @param connect makes an unconnected client of `pg`. It is called again when the connection is lost
+ * @param channel a name without quotes that all processes of one application share. Default: `viewset_live`
  * @example
  * import { Client } from 'pg';
  * await app.register(live, { wakeUps: postgresWakeUps(() => new Client(process.env.DATABASE_URL)) });
@@ -84,20 +86,21 @@ export function postgresWakeUps(connect: () => PostgresClient, channel = 'viewse
         own.on('error', lost);
         own.on('end', lost);
         const listening = own.connect().then(async (): Promise<unknown> => {
-          // Nobody wants to hear any more.
+          // Listening was stopped meanwhile.
           if (isClosed) return own.end();
           isConnected = true;
           await own.query(`listen ${channel}`);
           if (isClosed) return undefined;
           client = own;
-          // Something may have been written while nobody listened, here or in another process: this wakes all of them, and itself.
+          // There may have been writes while this process was not listening, or another one. This wakes all processes,
+          // itself included.
           return own.query(`notify ${channel}`);
         });
         listening.catch(lost);
         return async () => {
           isClosed = true;
           if (client === own) client = undefined;
-          // One that is on its way would keep its caller waiting; it ends once it is there.
+          // A client that is still connecting would delay the caller; it ends itself once connected.
           if (isConnected) await own.end();
         };
       });
@@ -119,9 +122,9 @@ interface WatchedCollection {
 }
 
 /**
- * Wakes a process by a change stream of MongoDB, which needs a replica set.
+ * Wakes a process with a MongoDB change stream, which needs a replica set.
  *
- * @param collection gives the collection of `ListChange`
+ * @param collection returns the collection of `ListChange`
  * @example
  * import { MikroORM } from '@mikro-orm/mongodb';
  * const orm = await MikroORM.init({ dbName: 'shop', entities: [ListChange, ListVersion] });
@@ -135,7 +138,7 @@ export function mongoWakeUps(collection: () => WatchedCollection): WakeUps {
         own.on('change', wake);
         own.on('error', lost);
         own.on('close', lost);
-        // The stream has begun. Something may have been written before that.
+        // The stream has begun. There may have been writes before.
         own.once('resumeTokenChanged', wake);
         return () => own.close();
       });
@@ -144,9 +147,9 @@ export function mongoWakeUps(collection: () => WatchedCollection): WakeUps {
 }
 
 /**
- * Opens a connection, and opens it again some time after it is lost. Returns the function that closes it for good.
+ * Opens a connection, and opens it again some time after each loss. Returns the function that closes it for good.
  *
- * @param open is given what to call when the connection is lost, and returns what closes it
+ * @param open gets a function to call when the connection is lost, and returns the one that closes it
  */
 function keepOpen(open: (lost: () => void) => () => Promise<unknown>): () => Promise<void> {
   let isEnded = false;
@@ -155,7 +158,7 @@ function keepOpen(open: (lost: () => void) => () => Promise<unknown>): () => Pro
   const start = (): void => {
     let isLost = false;
     const own = open(() => {
-      // A connection says so more than once, the last time perhaps when there is a new one.
+      // A connection may report its loss several times, even after a new one is open.
       if (isLost) return;
       isLost = true;
       own().catch(() => {});

@@ -18,10 +18,11 @@ export interface ToolArguments {
 }
 
 /**
- * Checks the arguments of a call: an unknown one must never be dropped, because it was meant to change what is done.
+ * Checks the arguments of a call. Unknown arguments are never dropped, because they were meant to change the result.
  *
- * @param unused the arguments that no operation takes. The errors of the operations tell of them, but no list of arguments does
- * @throws ToolProblem that names every fault
+ * @param unused arguments that no operation takes. Their names are not listed, but the operations' own errors mention
+ * them
+ * @throws ToolProblem that lists every fault
  */
 export function readArguments(
   given: unknown,
@@ -43,15 +44,15 @@ export function readArguments(
     const faults = (error.details ?? []).map(({ path, message }) => `${path.slice(1).replaceAll('/', '.')} ${message}`);
     throw new ToolProblem(`Wrong arguments: ${faults.join('; ')}`);
   }
-  // The values themselves are judged by the route, and must come to it as they were sent.
+  // Returns the original values, because the route validates them as they were sent.
   return sent;
 }
 
-/** Writes at most so many names that a client has chosen. */
+/** The most client-chosen names that a message lists. */
 const MOST_LISTED = 10;
 const LONGEST_NAME = 60;
 
-/** Quotes a name that a client has chosen, for a message. */
+/** Quotes a client-chosen name for a message. */
 export function quoted(name: string): string {
   return JSON.stringify(name.slice(0, LONGEST_NAME).toWellFormed());
 }
@@ -62,9 +63,9 @@ function listed(names: readonly string[]): string {
 }
 
 /**
- * Makes the values of an operation's path of `id` and `parents`.
+ * Takes the values of an operation's path from `id` and `parents`.
  *
- * @throws ToolProblem if one is missing, is not part of the path, or cannot be one
+ * @throws ToolProblem if a value is missing, is not part of the path, or is invalid there
  */
 export function pathValues(
   plan: OperationPlan,
@@ -88,7 +89,7 @@ export function pathValues(
   return Object.fromEntries(values.map(([each, value]) => [each, pathValue(each === 'pk' ? 'id' : each, value)]));
 }
 
-/** A URL with a dot segment, or with an empty one, has another path. */
+/** An empty or dot segment would change the path. */
 function pathValue(name: string, value: string | number): string {
   const text = String(value).toWellFormed();
   if (text === '' || text === '.' || text === '..') {
@@ -98,9 +99,9 @@ function pathValue(name: string, value: string | number): string {
 }
 
 /**
- * Writes the parameters of a query string.
+ * Builds the query string.
  *
- * @throws ToolProblem for null, which no query string can say
+ * @throws ToolProblem for null, which a query string cannot express
  */
 export function queryString({ queryParameters }: OperationPlan, query: JsonObject = {}): URLSearchParams {
   const written = new URLSearchParams();
@@ -118,8 +119,8 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Finds names that the schema of a body does not have. The route itself drops them, and a model would take a value for stored that is
- * not.
+ * Finds names that a body's schema does not have. The route drops them, and a model would believe that the value was
+ * stored.
  *
  * @returns the problem, which lists the known names; undefined if all are known
  */
@@ -132,9 +133,9 @@ export function unknownNames(schema: unknown, values: unknown, argument: string)
 }
 
 /**
- * Makes the headers of the conditions of a write.
+ * Makes the headers for a write's conditions.
  *
- * @throws ToolProblem if the operation does not have one of them, because the model would rely on it
+ * @throws ToolProblem if the operation does not support a condition, because the model would rely on it
  */
 export function conditionHeaders(
   { headerParameters, idempotency }: OperationPlan,

@@ -9,7 +9,7 @@ import { missingBody, problemOf } from './problem-of.ts';
 import { OPERATIONS, type OperationName, type Resource, valuesSchema } from './resource.ts';
 import { ToolProblem } from './tool-problem.ts';
 
-/** More names than these are not listed in an error. */
+/** An error lists at most this many names. */
 const MOST_NAMES = 100;
 
 /** The parts of the application that calls use. */
@@ -20,10 +20,10 @@ export interface CallTools {
 
 /** The result of a request: its value, without an envelope. */
 export interface Returned {
-  /** Undefined: the response has no body, or none that is shown. */
+  /** Undefined if the response has no body, or one that is not shown. */
   readonly value: unknown;
   readonly etag: string | undefined;
-  /** Why the response of a write that was done is not shown; undefined if it is. */
+  /** Why the response of a successful write is not shown; undefined if it is. */
   readonly note: string | undefined;
 }
 
@@ -51,9 +51,9 @@ export class Call {
   }
 
   /**
-   * Finds the resource that the call names.
+   * Finds the resource in the call.
    *
-   * @throws ToolProblem that lists those that the caller may use
+   * @throws ToolProblem that lists the resources that the caller may use
    */
   async resource(): Promise<Resource> {
     const { resource: name = '' } = this.args;
@@ -66,7 +66,7 @@ export class Call {
   }
 
   /**
-   * Finds the operation of the resource that the call names.
+   * Finds the operation in the call.
    *
    * @throws ToolProblem that lists what the resource has
    */
@@ -77,7 +77,9 @@ export class Call {
     throw await this.missing(`${resource.name} has no ${name}`, resource.name);
   }
 
-  /** Makes the problem of an operation that a resource does not have. It lists those that the caller may use. */
+  /**
+   * Makes the error for an operation that a resource does not have. It lists the operations that the caller may use.
+   */
   async missing(message: string, resource: string): Promise<ToolProblem> {
     const { operations, actions, leftOut } = (await this.catalog.resource(resource)) ?? {};
     return new ToolProblem(message, {
@@ -91,7 +93,7 @@ export class Call {
    * Sends the request of an operation.
    *
    * @param bodyName the argument that holds the body, for errors
-   * @throws ToolProblem for a missing body, for an error, for a redirect, and for a response to a GET that is too large or not JSON
+   * @throws ToolProblem for a missing body, an error, a redirect, and a GET response that is too large or not JSON
    */
   async send(plan: OperationPlan, body: unknown, bodyName = 'values'): Promise<Returned> {
     const { args } = this;
@@ -114,12 +116,12 @@ export class Call {
     return { ...this.#valueOf(response, plan), etag: typeof etag === 'string' ? etag : undefined };
   }
 
-  /** @throws ToolProblem for a missing body, and for names that the operation does not take from the caller */
+  /** @throws ToolProblem for a missing body, and for names that the operation does not accept from the caller */
   async #checkBody(plan: OperationPlan, body: unknown, bodyName: string): Promise<void> {
     const mayDiffer = plan.writeShapes.length > 1;
     const isMissing = body === undefined && plan.body?.required === true;
     if (!isMissing && !mayDiffer && unknownNames(valuesSchema(plan), body, bodyName) === undefined) return;
-    // The problem lists fields. The route itself refuses an account that may not know them.
+    // The error lists fields. If the account may not know them, the route rejects the request itself.
     if (!(await this.catalog.may(plan))) return;
     const accepted = await this.catalog.valuesOf(plan);
     const problem = isMissing ? missingBody(accepted, bodyName) : unknownNames(accepted, body, bodyName);
@@ -159,7 +161,7 @@ export class Call {
   }
 }
 
-/** Parses a text; undefined if it is none, or no JSON. */
+/** Parses JSON; undefined if there is no text or it is not JSON. */
 function parsedJson(text: string | undefined): unknown {
   try {
     return text === undefined ? undefined : (JSON.parse(text) as unknown);

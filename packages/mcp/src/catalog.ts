@@ -3,12 +3,12 @@ import type { FastifyRequest } from 'fastify';
 import { isObject } from './json-schema.ts';
 import { type LeftOut, type OperationName, type Resource, valuesSchema } from './resource.ts';
 
-/** The questions of a catalog about the sender of a request. */
+/** What a catalog needs to know about the sender of a request. */
 export type Rights = Pick<ViewsetInstance, 'admitsSender' | 'writeShapeOf'>;
 
-/** The resources as one caller sees them: without the operations that refuse this caller before a record is known. */
+/** The resources that one caller sees, without operations that reject the caller before a record is known. */
 export class Catalog {
-  /** All that the tools reach, whoever asks. */
+  /** All resources that the tools reach, for any caller. */
   readonly all: ReadonlyMap<string, Resource>;
   readonly #request: FastifyRequest;
   readonly #rights: Rights;
@@ -20,10 +20,10 @@ export class Catalog {
     this.#rights = rights;
   }
 
-  /** The resources of which the caller may use something. */
+  /** The resources with at least one operation that the caller may use. */
   async shown(): Promise<ReadonlyMap<string, Resource>> {
     const shown = new Map<string, Resource>();
-    // One after another: permissions may ask the database.
+    // One after another, because permissions may query the database.
     for (const name of this.all.keys()) {
       const resource = await this.resource(name);
       if (resource !== undefined) shown.set(name, resource);
@@ -31,7 +31,7 @@ export class Catalog {
     return shown;
   }
 
-  /** A resource as the caller sees it; undefined if the caller may use nothing of it. */
+  /** Returns a resource as the caller sees it; undefined if the caller may use nothing of it. */
   resource(name: string): Promise<Resource | undefined> {
     const known = this.#shown.get(name) ?? this.#find(this.all.get(name));
     this.#shown.set(name, known);
@@ -50,8 +50,8 @@ export class Catalog {
   }
 
   /**
-   * Tells if the caller may use an operation, as far as that is known before its record. A permission that fails does not say yes, and keeps
-   * nobody from the other operations.
+   * Tells if the caller may use an operation, as far as that is known without its record. A permission that throws
+   * counts as no, but does not affect other operations.
    */
   async may(plan: OperationPlan): Promise<boolean> {
     try {
@@ -66,8 +66,8 @@ export class Catalog {
   }
 
   /**
-   * Returns the schema of the values that an operation takes from the caller, who may use it. A view may choose among several by a record that is
-   * not known yet: the schema is then that of them all.
+   * Returns the schema of the values that an operation accepts from a caller who may use it. If the view chooses the
+   * schema by a record that is not known yet, returns a schema for all of them.
    */
   async valuesOf(plan: OperationPlan): Promise<unknown> {
     const schema = valuesSchema(plan);

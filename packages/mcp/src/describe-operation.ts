@@ -3,10 +3,10 @@ import { isObject, type JsonObject, plainSchema } from './json-schema.ts';
 import { namesRecord, parentsOf } from './resource.ts';
 
 /**
- * Describes what an operation takes: the schemas of its parameters and values, and its conditions.
+ * Describes an operation's input: the schemas of its parameters and values, and its conditions.
  *
- * @param values the schema of the values that it takes from the caller
- * @param isAlone true: with the schemas of texts that have a language of their own, such as JSON Logic, which are long
+ * @param values the schema of the values that it accepts from the caller
+ * @param isAlone true: includes the long schemas of texts in another language, such as JSON Logic
  */
 export function describeOperation(plan: OperationPlan, values: unknown, isAlone: boolean): JsonObject {
   const { queryParameters, headerParameters, idempotency, method, view, detail } = plan;
@@ -35,7 +35,7 @@ export function describeAction(plan: OperationPlan, values: unknown, isAlone: bo
   };
 }
 
-/** Describes the ids that are in the path of some operation. */
+/** Describes the ids in the operations' paths. */
 export function describePath(plans: readonly OperationPlan[]): JsonObject {
   const parameters = plans.flatMap(({ pathParameters }) => pathParameters);
   const schemas = new Map(parameters.map(({ name, schema }) => [name, plainSchema(schema)]));
@@ -81,7 +81,7 @@ function itemsOf(list: unknown, { pageMembers }: OperationPlan): unknown {
   return isObject(results) ? results['items'] : undefined;
 }
 
-/** Puts the words of a view about its fields into the schema of a record, or of one of several kinds. */
+/** Adds a view's descriptions of its fields to the schema of a record or its variants. */
 function withWords(schema: unknown, words: OperationPlan['view']['fieldWords']): unknown {
   if (!isObject(schema)) return schema;
   const { properties, anyOf } = schema;

@@ -5,10 +5,13 @@ import { randomUUID } from 'node:crypto';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { ToolProblem } from './tool-problem.ts';
 
-/** The header that tells the request of a tool from those that a hook sends on its way. No hook after the guard sees it. */
+/**
+ * The header that distinguishes a tool's request from requests that a hook sends meanwhile. Hooks after the guard do
+ * not see it.
+ */
 const MARK = 'x-viewset-mcp';
 
-/** The headers that a request behind a tool has from the request of the client: who asks, for whom a proxy speaks, and in which language. */
+/** Headers of the client's request that a tool's request also gets: credentials, proxies and language. */
 const PASSED_ON = [
   'authorization',
   'host',
@@ -26,40 +29,40 @@ const PASSED_ON = [
   'tracestate',
 ];
 
-/** The media type of a stream of events, which may have no end: its body is not read. */
+/** The media type of event streams. They may never end, so their bodies are not read. */
 export const EVENTS = 'text/event-stream';
 
 /** A request that a tool sends. */
 export interface InnerRequest {
   readonly plan: OperationPlan;
-  /** The values of the path. */
+  /** The values in the path. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** Undefined: no body. */
+  /** Undefined for no body. */
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The response to it. */
+/** The response to a tool's request. */
 export interface InnerResponse {
   readonly status: number;
   readonly headers: Readonly<OutgoingHttpHeaders>;
   /** The media type without parameters; empty if there is no body. */
   readonly type: string;
-  /** Undefined if the body has not been read to its end: it is larger than a result may be, or a stream of events. */
+  /** Undefined if the body was not read completely: it is too large for a result, or an event stream. */
   readonly body: Buffer | undefined;
 }
 
-/** The plan of the route that a request is for, and the request once it has come to it. */
+/** The plan of the intended route, and the request once it has reached that route. */
 interface Expected {
   readonly plan: OperationPlan;
   readonly mark: string;
   reached: FastifyRequest | undefined;
 }
 
-/** The facts of an application that the requests of tools go by. */
+/** The application's settings for requests of tools. */
 interface InnerRequestsOptions {
-  /** Further headers to pass on. */
+  /** Additional headers to pass on. */
   readonly headers: readonly string[];
   /** The largest body that is read. */
   readonly maxBytes: number;
@@ -68,8 +71,8 @@ interface InnerRequestsOptions {
 }
 
 /**
- * Sends the requests of tools through the application, as if their client had sent them: authentication, throttles, permissions, validation
- * and hooks apply to them as to any other.
+ * Sends requests of tools through the application, as if the client had sent them. Authentication, throttles,
+ * permissions, validation and hooks apply as usual.
  */
 export class InnerRequests {
   readonly #app: FastifyInstance;
@@ -81,7 +84,7 @@ export class InnerRequests {
     this.#app = app;
     this.#passedOn = [...PASSED_ON, ...headers];
     this.#maxBytes = maxBytes;
-    // A key may be the path of another route, of a view or not. No other route must be reached.
+    // A key may happen to be the path of another route. No other route must be reached.
     scopeOfViewset(app).addHook('onRequest', (request, _reply, done) => {
       const expected = this.#expected.getStore();
       if (expected === undefined) return done();
@@ -91,14 +94,14 @@ export class InnerRequests {
         if (plan !== expected.plan) return done(new NotFound());
         expected.reached = request;
       } else if (isPartOf(request, expected.reached) && !(plan && reaches(plan))) {
-        // The body of a batch names routes too.
+        // The body of a batch also names routes.
         return done(new Forbidden('The tools do not reach this operation'));
       }
       done();
     });
   }
 
-  /** @param signal ends the request with that of the client */
+  /** @param signal aborts when the client's request ends */
   async send(client: FastifyRequest, sent: InnerRequest, signal: AbortSignal): Promise<InnerResponse> {
     const { plan, params, query, body } = sent;
     const mark = randomUUID();
@@ -108,13 +111,13 @@ export class InnerRequests {
       if (value !== undefined) headers[name] = String(value);
     }
     const { [':authority']: authority } = client.headers;
-    // The Host of HTTP/2.
+    // HTTP/2 sends the host as `:authority`.
     if (headers['host'] === undefined && typeof authority === 'string') headers['host'] = authority;
     headers[MARK] = mark;
     const path = plan.path.replaceAll(/:(\w+)/g, (_all, name: string) => encodeURIComponent(params[name]!));
     const search = query.toString();
     const expected: Expected = { plan, mark, reached: undefined };
-    // What inject returns begins when it is awaited, which has to be inside.
+    // `inject` starts only when it is awaited, so await it inside.
     const response = await this.#expected.run(
       expected,
       async () =>
@@ -129,7 +132,7 @@ export class InnerRequests {
         }),
     );
     const { statusCode: status, raw } = response;
-    // Not reached either if a hook of the application has answered before.
+    // A hook may also have answered before the route was reached.
     const isOther = status < 400 && expected.reached === undefined;
     const type = (response.headers['content-type'] ?? '').split(';')[0]!.trim();
     const isSkipped = isOther || type === EVENTS;
@@ -140,20 +143,20 @@ export class InnerRequests {
   }
 }
 
-/** The instance that has the plugin of core: its hooks see the requests to all views, wherever `mcp` is registered. */
+/** The instance with core's plugin. Its hooks see the requests to all views, wherever `mcp` is registered. */
 function scopeOfViewset(app: FastifyInstance): FastifyInstance {
   let scope = app;
   while (!Object.hasOwn(scope, 'viewset')) scope = Object.getPrototypeOf(scope) as FastifyInstance;
   return scope;
 }
 
-/** Tells if a request is a part of another one, or a part of its parts. */
+/** Tells if a request is part of another one, directly or through its parts. */
 function isPartOf(request: FastifyRequest, whole: FastifyRequest | undefined): boolean {
   const part = partOf(request);
   return part !== undefined && (part.whole === whole || isPartOf(part.whole, whole));
 }
 
-/** Reads a body; undefined if it has more bytes. */
+/** Reads a body; undefined if it is larger than `maxBytes`. */
 async function readBody(stream: AsyncIterable<unknown>, maxBytes: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;

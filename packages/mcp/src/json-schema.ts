@@ -1,4 +1,4 @@
-/** A value of JSON that is an object. */
+/** A JSON object. */
 export interface JsonObject {
   readonly [name: string]: unknown;
 }
@@ -7,10 +7,10 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Keywords whose values are data and no schemas. */
+/** Keywords whose values are data, not schemas. */
 const DATA_KEYWORDS: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples']);
 
-/** Writes a schema as JSON Schema: without what TypeBox keeps in it for itself, and without identifiers. */
+/** Converts a schema to plain JSON Schema, without TypeBox's internal properties and without identifiers. */
 export function plainSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(plainSchema);
   if (schema instanceof RegExp) return schema.source;
@@ -29,7 +29,7 @@ function plainKeyword(keyword: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, plainSchema(each)]));
 }
 
-/** Writes a value as JSON has it: Dates as texts, BigInts as numbers. */
+/** Converts a value to JSON: dates become strings, bigints become numbers. */
 function plainValue(value: unknown): unknown {
   const text = JSON.stringify(value, (_key, each: unknown) => (typeof each === 'bigint' ? Number(each) : each)) as
     | string
@@ -37,7 +37,7 @@ function plainValue(value: unknown): unknown {
   return text === undefined ? null : JSON.parse(text);
 }
 
-/** Returns the schema of the value that a JSON pointer leads to; undefined if none declares it. */
+/** Returns the schema of the value at a JSON pointer; undefined if none is declared. */
 export function schemaAt(schema: unknown, pointer: string): unknown {
   let at: unknown = schema;
   for (const step of pointer.split('/').slice(1)) at = stepInto(at, step.replaceAll('~1', '/').replaceAll('~0', '~'));
@@ -54,12 +54,12 @@ function stepInto(schema: unknown, step: string): unknown {
     .find((found) => found !== undefined);
 }
 
-/** Lists the schemas of which a value may fit one. */
+/** Lists the alternative schemas of a value. */
 export function alternatives({ anyOf, oneOf, allOf }: JsonObject): readonly unknown[] {
   return [anyOf, oneOf, allOf].flatMap((each) => (Array.isArray(each) ? (each as unknown[]) : []));
 }
 
-/** Lists the names of the properties that a schema declares; undefined if it takes others too, or is of no object. */
+/** Lists the property names in a schema; undefined if it accepts others too, or is not an object. */
 export function propertyNames(schema: unknown): readonly string[] | undefined {
   if (!isObject(schema)) return undefined;
   const { properties, additionalProperties, patternProperties } = schema;

@@ -8,13 +8,14 @@ import { plansOf, resourcesOf } from './resource.ts';
 import { ToolServer } from './tool-server.ts';
 
 /**
- * Serves the Model Context Protocol at `POST /mcp`, over the streamable HTTP transport and without sessions: seven tools (`describe`, `search`,
- * `get`, `create`, `update`, `delete`, `act`) over the resources that the options name. Each call is a request to the resource's own route, with
- * the `Authorization` of the client. So the rights, limits and rules of that route apply.
+ * Serves the Model Context Protocol at `POST /mcp`, over the streamable HTTP transport and without sessions. It has
+ * seven tools (`describe`, `search`, `get`, `create`, `update`, `delete`, `act`) for the resources in the options. Each
+ * call is a request to the resource's own route, with the client's `Authorization`. The permissions, limits and rules
+ * of that route therefore apply.
  *
  * Register it after `viewset`.
  *
- * Throws ImproperlyConfigured for a wrong option, and at start for a name that no view has.
+ * Throws ImproperlyConfigured if an option is wrong, and at start for a name that no view has.
  *
  * @example
  * await app.register(viewset, { orm });
@@ -48,7 +49,7 @@ function addRoute(app: FastifyInstance, options: ResolvedOptions, server: () => 
   app.post(
     options.path,
     {
-      // No operation of documents.
+      // Hides the route from documents.
       schema: { hide: true } as FastifySchema,
       config: options.anonymous ? { public: true, identifies: true } : {},
       onRequest: async (request) => checkClient(request, options),
@@ -61,7 +62,7 @@ function addRoute(app: FastifyInstance, options: ResolvedOptions, server: () => 
         if (!reply.raw.writableFinished) abort.abort();
       });
       const handler = createMcpHandler(() => server().serverFor(request, abort.signal), {
-        // Nothing changes that a client could subscribe to.
+        // Clients cannot subscribe to anything.
         maxSubscriptions: 0,
         onerror: (error) => request.log.debug({ err: error }, 'a message of a client of MCP was refused'),
       });
@@ -76,7 +77,7 @@ const BATCH = {
   error: { code: -32_600, message: 'Batches are not part of the protocol any more; send one message' },
 };
 
-/** Refuses pages of other origins, tokens that are not good, and requests without one unless they are allowed. */
+/** Rejects pages of other origins, invalid tokens, and requests without a token unless they are allowed. */
 function checkClient(request: FastifyRequest, { allowedOrigins, anonymous }: ResolvedOptions): void {
   const { origin } = request.headers;
   if (origin !== undefined && !allowedOrigins.includes(origin)) {
@@ -86,7 +87,7 @@ function checkClient(request: FastifyRequest, { allowedOrigins, anonymous }: Res
   if (isBadToken || (!anonymous && getCurrentUser(request) === null)) throw new Unauthorized();
 }
 
-/** Makes the request that the SDK reads, whose body has been parsed. */
+/** Makes the request for the SDK. Its body is already parsed. */
 function webRequest({ headers, url }: FastifyRequest, signal: AbortSignal): Request {
   const own = Object.entries(headers).filter(([name]) => /^(?:accept|content-type|mcp-[\w-]+)$/.test(name));
   const sent = own.map(([name, value]) => [name, String(value)] as [string, string]);

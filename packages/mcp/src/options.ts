@@ -3,35 +3,44 @@ import { checkOptionNames, wrongOption } from '@viewset/core';
 /** The options of the `mcp` plugin. Only `resources` is required. */
 export interface McpOptions {
   /**
-   * The resources that the tools reach, by the basenames of their routes: `['products', 'orders']`. `'all'`: every view of the application,
-   * later ones included. No other route is ever reached, so none of `@viewset/auth` is.
+   * The resources that the tools reach, by the basename of their routes: `['products', 'orders']`. `'all'` means every
+   * view of the application, including later ones. The tools never reach other routes, such as those of
+   * `@viewset/auth`.
    */
   readonly resources: readonly string[] | 'all';
-  /** The basenames of resources and the operationIds of operations that the tools do not reach, such as `destroyProduct`. Default: none. */
+  /**
+   * Resources (by basename) and operations (by operationId, such as `destroyProduct`) that the tools must not reach.
+   * Default: none.
+   */
   readonly exclude?: readonly string[];
   /** True: the tools only reach GET requests. Default: false. */
   readonly readOnly?: boolean;
-  /** True: a request may come without a token, and does what anonymous requests may do. Default: false, it gets 401. */
+  /**
+   * True: allows requests without a token, with the permissions of anonymous requests. Default: false, which gives 401.
+   */
   readonly anonymous?: boolean;
   /**
-   * The origins of pages whose requests are answered: `['https://app.example.com']`. All others get 403, so that no page that a browser shows
-   * can use the server of its user (DNS rebinding). Programs send no origin. Default: none.
+   * The origins of pages that may send requests: `['https://app.example.com']`. Other pages get 403, so that a page in
+   * a browser cannot use its user's server (DNS rebinding). Programs send no origin. Default: none.
    */
   readonly allowedOrigins?: readonly string[];
   /**
-   * Further headers that a request behind a tool has from the request of the client, in any case: `['x-tenant']`. `Authorization`, the
-   * language and those of proxies and traces are passed on anyway, and `Cookie` never is. Default: none.
+   * Additional headers to copy from the client's request to a tool's request, in any case: `['x-tenant']`.
+   * `Authorization`, the language and the headers of proxies and traces are always copied, `Cookie` never. Default:
+   * none.
    */
   readonly headers?: readonly string[];
   /** The largest response that a tool returns, in bytes. The error for a larger one says how to ask for less. Default: 65,536. */
   readonly maxResultBytes?: number;
-  /** The path of the route. Default: `/mcp`, below the prefix of the scope. */
+  /** The path of the route. Default: `/mcp`, below the scope's prefix. */
   readonly path?: string;
   /** The name of the server, for clients. Default: `viewset`. */
   readonly name?: string;
   /** The version of the server, for clients. Default: `1.0.0`. */
   readonly version?: string;
-  /** What a model should know of the API beforehand; a few sentences. They follow the plugin's own. Default: none. */
+  /**
+   * What a model should know about the API in advance, in a few sentences. They follow the plugin's own. Default: none.
+   */
   readonly instructions?: string;
 }
 
@@ -52,7 +61,7 @@ const OPTION_NAMES: readonly (keyof McpOptions)[] = [
   'instructions',
 ];
 
-/** Headers of the message itself: a request behind a tool has other ones, or none. */
+/** Headers about the message itself. A tool's request has its own, or none. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'accept',
   'connection',
@@ -63,13 +72,13 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'transfer-encoding',
 ]);
 
-/** A smaller result could not hold an error that says how to mend a request. */
+/** A smaller result could not hold an error that explains how to fix a request. */
 const LEAST_RESULT_BYTES = 1024;
 
 /**
  * Fills in the defaults.
  *
- * @throws ImproperlyConfigured for an unknown or a wrong option
+ * @throws ImproperlyConfigured if an option is unknown or wrong
  */
 export function resolveOptions(options: McpOptions): ResolvedOptions {
   checkOptionNames('mcp', options, OPTION_NAMES);
@@ -138,7 +147,7 @@ function isHeader(value: unknown): boolean {
   return typeof value === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(value);
 }
 
-/** True for an origin as browsers write it: no path, no default port, in lower case. */
+/** True for an origin in the form that browsers send: no path, no default port, in lower case. */
 function isOrigin(value: unknown): boolean {
   return typeof value === 'string' && URL.canParse(value) && new URL(value).origin === value;
 }

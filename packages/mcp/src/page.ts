@@ -1,20 +1,20 @@
 import type { OperationPlan } from '@viewset/core';
 import { isObject, type JsonObject } from './json-schema.ts';
 
-/** A page of a list, the same for every kind of pages. */
+/** A page of a list, in the same form for all paginators. */
 export interface RecordPage {
   readonly records: readonly unknown[];
   /** The number of all records, if the list counts them. */
   readonly count?: number;
-  /** The `query` of the next page; null: there is none. */
+  /** The `query` of the next page; null on the last one. */
   readonly next: JsonObject | null;
 }
 
 /**
  * Reads the response of a list.
  *
- * @param query that of the request
- * @returns undefined for a response that is of another kind than the built-in ones
+ * @param query the query of the request
+ * @returns undefined for a response that is not from a built-in paginator
  */
 export function readPage(plan: OperationPlan, query: JsonObject, value: unknown): RecordPage | undefined {
   const { pageMembers, queryParameters } = plan;

@@ -4,14 +4,13 @@ import { isObject, type JsonObject, plainSchema, schemaAt } from './json-schema.
 import { valuesSchema } from './resource.ts';
 import { ToolProblem } from './tool-problem.ts';
 
-/** The most schemas of wrong values that one error has. */
+/** The most schemas of wrong values in one error. */
 const MOST_SCHEMAS = 5;
-/** The most characters that they have together. */
+/** The most characters of these schemas together. */
 const MOST_CHARACTERS = 4_000;
 
 /**
- * Makes the problem of a response that is an error: its message, the argument that each of its details is about, and what would be accepted
- * there.
+ * Makes the error for an error response: its message, the argument that each detail concerns, and the accepted values.
  *
  * @param bodyName the argument that holds the body of the request
  */
@@ -25,7 +24,7 @@ export function problemOf(
   const { 'retry-after': retryAfter = '' } = headers;
   const hint = hintFor(status, retryAfter);
   const common = { status, ...(hint === undefined ? {} : { hint }) };
-  // An error in a format of the application's own is returned as it is.
+  // An error in the application's own format is returned unchanged.
   if (typeof error !== 'string') return new ToolProblem(`The API answered ${status}`, { ...common, answer: told });
   const known = Array.isArray(details) ? (details as unknown[]).filter(isDetail) : [];
   const named = known.map((detail) => placed(detail, plan, bodyName));
@@ -39,9 +38,9 @@ export function problemOf(
 }
 
 /**
- * Makes the problem of a call without the body that its operation requires.
+ * Makes the error for a call without a required body.
  *
- * @param schema what the operation would accept
+ * @param schema the schema of the body
  */
 export function missingBody(schema: unknown, bodyName: string): ToolProblem {
   const message = 'is required';
@@ -58,7 +57,7 @@ function parsed(body: Buffer | undefined): JsonObject {
   }
 }
 
-/** False for a detail in a format of the application's own. */
+/** False for a detail in the application's own format. */
 function isDetail(detail: unknown): detail is ErrorDetail {
   return isObject(detail) && typeof detail['path'] === 'string' && typeof detail['message'] === 'string';
 }
@@ -69,7 +68,7 @@ interface Placed {
   readonly schema: unknown;
 }
 
-/** Finds the argument that a detail is about, and its schema. */
+/** Finds the argument that a detail concerns, and its schema. */
 function placed({ in: part, path, message }: ErrorDetail, plan: OperationPlan, bodyName: string): Placed {
   const steps = path.split('/').slice(1);
   if (part === 'params') {
@@ -86,7 +85,7 @@ function placed({ in: part, path, message }: ErrorDetail, plan: OperationPlan, b
   return { argument: [bodyName, ...inside].join('.'), message, schema };
 }
 
-/** The schemas of the wrong arguments, as many as fit. */
+/** Returns the schemas of the wrong arguments, as many as fit. */
 function acceptedAt(named: readonly Placed[]): JsonObject {
   const accepted: Record<string, unknown> = {};
   let left = MOST_CHARACTERS;
@@ -100,7 +99,7 @@ function acceptedAt(named: readonly Placed[]): JsonObject {
   return accepted;
 }
 
-/** Says what to do about an error of a status; undefined if its message says it. */
+/** Says what to do about an error status; undefined if the message already does. */
 function hintFor(status: number, retryAfter: string): string | undefined {
   if (status === 401) return 'Nobody is logged in: the connection needs a valid token';
   if (status === 403) return 'The account has no right to do this; describe lists what it may do';

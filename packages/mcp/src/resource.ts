@@ -2,11 +2,11 @@ import { ImproperlyConfigured, type OperationPlan } from '@viewset/core';
 import { isObject } from './json-schema.ts';
 import type { ResolvedOptions } from './options.ts';
 
-/** The operations of a resource beside its actions, by the names of their tools. */
+/** The operations of a resource, without actions, by tool name. */
 export const OPERATIONS = ['search', 'get', 'create', 'update', 'delete'] as const;
 export type OperationName = (typeof OPERATIONS)[number];
 
-/** An operation that no tool can run. */
+/** An operation that tools cannot run. */
 export interface LeftOut {
   readonly plan: OperationPlan;
   /** The operation and the reason, in one sentence. */
@@ -19,12 +19,12 @@ export interface Resource {
   readonly name: string;
   readonly operations: ReadonlyMap<OperationName, OperationPlan>;
   readonly actions: ReadonlyMap<string, OperationPlan>;
-  /** The operations that no tool can run, with the reason. */
+  /** The operations that tools cannot run, with reasons. */
   readonly leftOut: readonly LeftOut[];
 }
 
 /**
- * Makes the resources of the plans that the options name.
+ * Makes the resources that the options name from the plans.
  *
  * @throws ImproperlyConfigured for a name that no view has
  */
@@ -40,7 +40,7 @@ export function resourcesOf(plans: readonly OperationPlan[], options: ResolvedOp
     new Set([...basenames, ...ids]),
     'no view has this basename, and no operation this id',
   );
-  // Whoever may not change a record by PATCH may not by PUT.
+  // Excluding one update of a view excludes them all: without PATCH, PUT must not change a record either.
   const unchanged = new Set(
     plans
       .filter((plan) => plan.action === 'update' && exclude.includes(plan.operationId))
@@ -67,12 +67,15 @@ function checkNames(option: string, names: readonly string[], known: ReadonlySet
   );
 }
 
-/** True for the root of a router, which lists paths. */
+/** True for a router's root, which lists paths. */
 function isDirectory({ view, action }: OperationPlan): boolean {
   return view.name === 'RouterRoot' && view.entity === undefined && action === 'list';
 }
 
-/** True for another form of an operation that a tool has: a list as a file, a list by QUERY, several records in one body. */
+/**
+ * True for a variant of an operation that already has a tool: an export, a list with QUERY, or several records in one
+ * body.
+ */
 function isVariant({ variant, method, action, detail }: OperationPlan): boolean {
   return variant !== undefined || method === 'QUERY' || ((action === 'update' || action === 'destroy') && !detail);
 }
@@ -87,10 +90,10 @@ function resourceOf(name: string, plans: readonly OperationPlan[]): Resource {
     const tool = operation ?? actionName(plan, plans);
     if (reason !== undefined) obstacles.set(tool, { plan, text: `${tool} ${reason}` });
     else if (operation === undefined) actions.set(tool, plan);
-    // A partial update needs fewer values than one by PUT.
+    // PATCH is preferred, because it needs fewer values than PUT.
     else if (plan.method === 'PATCH' || !operations.has(operation)) operations.set(operation, plan);
   }
-  // A PATCH may do without the file that a PUT needs.
+  // PATCH may work without the file that PUT requires.
   const leftOut = [...obstacles].filter(([each]) => !operations.has(each as OperationName));
   return { name, operations, actions, leftOut: leftOut.map(([, each]) => each) };
 }
@@ -103,18 +106,18 @@ const NAMES: Readonly<Record<string, OperationName>> = {
   destroy: 'delete',
 };
 
-/** The tool of an operation; undefined for an action. */
+/** Returns an operation's tool; undefined for an action. */
 function operationName({ action }: OperationPlan): OperationName | undefined {
   return Object.hasOwn(NAMES, action) ? NAMES[action] : undefined;
 }
 
-/** An action of several methods is several. */
+/** An action with several methods becomes several actions. */
 function actionName({ action, method }: OperationPlan, plans: readonly OperationPlan[]): string {
   const isOne = plans.filter((plan) => plan.action === action).length === 1;
   return isOne ? action : `${action}:${method.toLowerCase()}`;
 }
 
-/** Says why no tool can run an operation; undefined if one can. */
+/** Says why tools cannot run an operation; undefined if they can. */
 function obstacle({ body, responses }: OperationPlan): string | undefined {
   if (body !== undefined && !body.contentTypes.includes('application/json')) {
     return `takes ${body.contentTypes.join(' or ')}, which no tool sends`;
@@ -134,7 +137,7 @@ interface Fields {
   readonly anyOf?: readonly Fields[];
 }
 
-/** Tells if every kind of a form requires a part that JSON does not have: a file. */
+/** Tells if every variant of a form requires a part that JSON does not have, which is a file. */
 function needsFile(form: Fields, json: Fields | undefined): boolean {
   const kinds = json?.anyOf ?? [json];
   return (form.anyOf ?? [form]).every(({ required = [] }, index) => {
@@ -148,7 +151,7 @@ export function plansOf({ operations, actions }: Resource): readonly OperationPl
   return [...operations.values(), ...actions.values()];
 }
 
-/** True if the path of an operation names the record itself, and not only its parents. */
+/** True if the path contains the record's own key, not only its parents'. */
 export function namesRecord({ pathParameters }: OperationPlan): boolean {
   return pathParameters.some(({ name }) => name === 'pk');
 }
@@ -158,7 +161,7 @@ export function parentsOf({ pathParameters }: OperationPlan): readonly string[] 
   return pathParameters.map(({ name }) => name).filter((name) => name !== 'pk');
 }
 
-/** The schema of the values that an operation takes, without the envelope, of one record alone. */
+/** Returns the schema of an operation's values, for one record and without the envelope. */
 export function valuesSchema({ body, envelope }: OperationPlan): unknown {
   const { schema } = body ?? {};
   const inside =

@@ -1,8 +1,8 @@
 import type { JsonObject } from './json-schema.ts';
 
-/** A call that cannot be done: an error of the tool, which the model reads, and no fault of the server. */
+/** A call that cannot be done. The model sees it as the tool's error; it is not a server error. */
 export class ToolProblem extends Error {
-  /** Further members of the result, which say how to mend the call. */
+  /** Additional members of the result that explain how to fix the call. */
   readonly more: JsonObject;
 
   constructor(message: string, more: JsonObject = {}) {

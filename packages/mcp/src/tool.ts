@@ -5,25 +5,25 @@ import type { Call } from './call.ts';
 import { type JsonObject, plainSchema } from './json-schema.ts';
 import type { Resource } from './resource.ts';
 
-/** What a tool does to records, for clients that ask their user beforehand. */
+/** What a tool does to records. Clients may ask their user before they use it. */
 export interface Annotations {
   readonly readOnlyHint: boolean;
-  /** True if something that is stored may be lost. */
+  /** True if stored data may be lost. */
   readonly destructiveHint: boolean;
   /** True if a repeated call with the same arguments changes nothing more. */
   readonly idempotentHint: boolean;
-  /** Tools reach the application and nothing else. */
+  /** Always false, because tools only reach the application. */
   readonly openWorldHint: boolean;
 }
 
-/** A tool, the same for every caller. */
+/** A tool, which is the same for every caller. */
 export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly annotations: Annotations;
   readonly arguments: readonly (keyof ToolArguments)[];
   readonly required: readonly (keyof ToolArguments)[];
-  /** Tells if a resource, as a caller sees it, has something for the tool to do. */
+  /** Tells if the tool can do something with a resource, as a caller sees it. */
   serves(resource: Resource): boolean;
   run(call: Call): Promise<JsonObject>;
 }
@@ -31,7 +31,7 @@ export interface Tool {
 const KEY = Type.Unsafe({ type: ['string', 'integer'], maxLength: 500 });
 const ANY_OBJECT = { type: 'object' } as const;
 
-/** Every argument, which means the same wherever a tool has it. */
+/** All arguments. Each means the same in every tool. */
 const ARGUMENTS: Readonly<Record<keyof ToolArguments, TSchema>> = {
   resource: Type.String({ description: 'A name that describe lists' }),
   id: Type.Unsafe({ ...KEY, description: 'The id of the record; left out if the resource has one record' }),
@@ -61,7 +61,7 @@ const ARGUMENTS: Readonly<Record<keyof ToolArguments, TSchema>> = {
   }),
 };
 
-/** Writes the schema of the arguments of a tool. */
+/** Makes the schema of a tool's arguments. */
 export function inputSchema(tool: Tool, left: ReadonlySet<keyof ToolArguments>): JsonObject {
   const names = tool.arguments.filter((name) => !left.has(name));
   return {
@@ -72,7 +72,7 @@ export function inputSchema(tool: Tool, left: ReadonlySet<keyof ToolArguments>):
   };
 }
 
-/** Compiles the check of the arguments of a tool. */
+/** Compiles the check of a tool's arguments. */
 export function argumentsCheck(tool: Tool): (value: unknown) => unknown {
   const properties = tool.arguments.map((name) => {
     return [name, tool.required.includes(name) ? ARGUMENTS[name] : Type.Optional(ARGUMENTS[name])] as const;

@@ -12,16 +12,16 @@ import { convertLostConnections } from './mikro/mongo-errors.ts';
 const extended = new WeakSet<object>();
 
 /**
- * Lets views read and write MongoDB. It also enforces the rules of entities that SQL databases enforce by their schema. Give it to
- * every ORM on MongoDB; on other databases it does nothing.
+ * Lets views read and write MongoDB. It also enforces rules of entities that SQL databases enforce with their schema.
+ * Add it to every ORM on MongoDB; on other databases it does nothing.
  *
  * - Keys: the column of a primary key is `_id`, whatever the property is called. Integer keys are counted outside of transactions,
  *   so a rollback leaves a gap.
- * - References: a referenced record must exist. If it is deleted, the `deleteRule` applies in the same transaction: the deletion is
- *   refused, or the reference is set to NULL, or the referring record is deleted too. References with
- *   `createForeignKeyConstraint: false` are not checked. An ORM without transactions (`disableTransactions`) throws
- *   ImproperlyConfigured if it writes a checked reference.
- * - Unique fields may be NULL any number of times.
+ * - References: a referenced record must exist. Deleting it applies the `deleteRule` in the same transaction: the
+ *   deletion is rejected, or the reference becomes NULL, or the referring record is deleted too. References with
+ *   `createForeignKeyConstraint: false` are not checked. Without transactions (`disableTransactions`), writing a
+ *   checked reference throws ImproperlyConfigured.
+ * - Unique fields may be NULL in any number of documents.
  * - A flush is a transaction (`implicitTransactions`).
  *
  * @example

@@ -3,27 +3,28 @@ import { isObject, type JsonObject } from './json-schema.ts';
 
 interface HoistedDocument {
   readonly document: JsonObject;
-  /** The definitions, by their names as components. */
+  /** The definitions by component name. */
   readonly definitions: JsonObject;
-  /** The copy of an object of the document before. */
+  /** Returns the copy of an object in the original document. */
   readonly copyOf: (original: JsonObject) => JsonObject;
 }
 
 /**
- * Takes the definitions (`$defs`) out of the schemas of a document, where nothing could refer to them, and makes components
- * of them. Those of one name that differ are told apart by a number.
+ * Moves definitions (`$defs`) from the document's schemas to components, because references inside a document cannot
+ * reach them. Different definitions with the same name get numbers.
  *
- * @param taken the schemas that are components already, whose names are taken
+ * @param taken existing component schemas, whose names are taken
  */
 export function hoistDefinitions(document: JsonObject, taken: JsonObject): HoistedDocument {
   const definitions: Record<string, JsonObject> = {};
-  /** The names of the definitions of one schema, which may stand in a document many times, by its text. */
+  /** The component names for a set of definitions, by its JSON. The same schema may appear many times. */
   const known = new Map<string, ReadonlyMap<string, string>>();
   const copies = new Map<JsonObject, JsonObject>();
   const hoist = (value: unknown, names: ReadonlyMap<string, string>): unknown => {
     if (Array.isArray(value)) return value.map((item) => hoist(item, names));
     if (!isObject(value)) return value;
-    // Many answers have one schema. Without definitions around it, its copy is one too.
+    // Many responses share one schema object. Outside of definitions they can share one copy. Without definitions
+    // around it, its copy is one too.
     const copied = names.size === 0 ? copies.get(value) : undefined;
     if (copied !== undefined) return copied;
     const { $defs: own, ...rest } = value;
@@ -54,7 +55,7 @@ export function hoistDefinitions(document: JsonObject, taken: JsonObject): Hoist
   return { document: hoisted, definitions, copyOf: (original) => copies.get(original)! };
 }
 
-/** The component that a `$ref` to a definition becomes. */
+/** Returns the component for a `$ref` to a definition. */
 function referredTo(key: string, value: unknown, names: ReadonlyMap<string, string>): string | undefined {
   if (key !== '$ref' || typeof value !== 'string') return undefined;
   const name = names.get(value.replace(/^#\/\$defs\//, ''));

@@ -11,7 +11,7 @@ import { shareComponents } from './shared-components.ts';
 
 export type { JsonObject } from './json-schema.ts';
 
-/** The title and the version of an API, and other fields of OpenAPI's Info Object. */
+/** The title and version of an API, and other fields of OpenAPI's Info Object. */
 export interface DocumentInfo {
   readonly title: string;
   readonly version: string;
@@ -22,20 +22,20 @@ export interface DocumentInfo {
   readonly license?: { readonly name: string; readonly url?: string; readonly identifier?: string };
 }
 
-/** A route of the application: its plan, or, if no view declares it, its place and the answers of the library. */
+/** A route of the application: its plan, or, without a view, its path and the library's responses. */
 export interface DocumentedRoute {
-  /** As OpenAPI has it, `/api/products/{pk}`. */
+  /** In OpenAPI's form, `/api/products/{pk}`. */
   readonly path: string;
   readonly methods: readonly string[];
   readonly plan: OperationPlan | undefined;
-  /** Undefined if nobody says so, which is never of a plan. */
+  /** Undefined if nothing says so; a plan always does. */
   readonly needsToken: boolean | undefined;
   readonly responses: OperationPlan['responses'];
 }
 
 /**
- * Completes a document of `@fastify/swagger`, which has the application's own routes: the operations of plans take their
- * place, the other ones get what the library answers on them, and what stands there more than once becomes a component.
+ * Completes a document of `@fastify/swagger`, which contains the application's own routes. It adds the operations of
+ * plans, adds the library's responses to the other operations, and makes repeated parts components.
  */
 export function completeDocument(
   base: JsonObject,
@@ -71,7 +71,7 @@ function assemble(
   options: ResolvedOptions,
 ): JsonObject {
   const taken = (base['components'] ?? {}) as JsonObject;
-  // Definitions first: the schemas that refer to them say by then what they will say in the document.
+  // Definitions come first, so that schemas already contain their final references when they are compared.
   const hoisted = hoistDefinitions(paths, (taken['schemas'] ?? {}) as JsonObject);
   const operations = described.map(({ plan, operation }) => ({ plan, operation: hoisted.copyOf(operation) }));
   const names = schemaNames(hoisted.document, operations);
@@ -89,10 +89,13 @@ function assemble(
 
 type Paths = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** The methods that OpenAPI 3.1 has a place for. */
+/** The methods that OpenAPI 3.1 supports. */
 const METHODS: ReadonlySet<string> = new Set(['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']);
 
-/** Copies the paths without the operations of plans and of methods that OpenAPI does not know, and those that differ from another by a slash at the end alone. */
+/**
+ * Copies the paths. Leaves out operations of plans, methods that OpenAPI does not know, and duplicates that differ only
+ * by a trailing slash.
+ */
 function ownPaths(paths: Paths, routes: readonly DocumentedRoute[]): Paths {
   const planned = new Set(
     routes.flatMap(({ path, plan }) => (plan === undefined ? [] : [`${plan.method.toLowerCase()} ${path}`])),
@@ -118,7 +121,7 @@ function mergeComponents(taken: JsonObject, components: JsonObject): JsonObject 
   return Object.fromEntries(merged.filter(([, entries]) => Object.keys(entries).length > 0));
 }
 
-/** Tells if the document or an operation of it refers to the scheme. */
+/** Tells if the document or one of its operations refers to the security scheme. */
 function asksForScheme(base: JsonObject, paths: JsonObject): boolean {
   return [base, ...operationsOf(paths)].some(
     ({ security }) => Array.isArray(security) && security.some((each: object) => Object.hasOwn(each, SECURITY_SCHEME)),
@@ -130,7 +133,7 @@ function withScheme(components: JsonObject, scheme: JsonObject): JsonObject {
   return { ...components, securitySchemes: { [SECURITY_SCHEME]: scheme, ...schemes } };
 }
 
-/** Every tag that an operation has, with a description: of the options, the view, or the document before. */
+/** Lists all tags with descriptions. A description comes from the options, else the base document, else the view. */
 function tagsOf(
   paths: JsonObject,
   plans: readonly OperationPlan[],
@@ -159,7 +162,7 @@ function operationsOf(paths: JsonObject): JsonObject[] {
 }
 
 /**
- * Writes a document of OpenAPI 3.0 as 3.1 has it, and the schemas of either as those of plans are written.
+ * Converts an OpenAPI 3.0 document to 3.1, and the schemas of both versions to the form of plans.
  *
  * @throws ImproperlyConfigured for a document of Swagger 2
  */

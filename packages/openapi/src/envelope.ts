@@ -1,12 +1,12 @@
 import { isObject } from './json-schema.ts';
 
-/** Returns the schema of what stands in the envelope of a body or an answer; of one without an envelope the schema itself. */
+/** Returns the schema inside the envelope of a body or response; without an envelope, the schema itself. */
 export function insideOf(schema: unknown, envelope: string | undefined): unknown {
   if (envelope === undefined || !isObject(schema) || !isObject(schema['properties'])) return schema;
   return schema['properties'][envelope] ?? schema;
 }
 
-/** Changes the schema of what stands in the envelope of a body or an answer. */
+/** Changes the schema inside the envelope of a body or response. */
 export function changeInside(
   schema: unknown,
   envelope: string | undefined,

@@ -1,4 +1,4 @@
-/** A value of JSON that is an object. */
+/** A JSON object. */
 export interface JsonObject {
   readonly [name: string]: unknown;
 }
@@ -7,7 +7,10 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Writes a value as JSON has it: Dates as text, BigInts as numbers; undefined for what JSON has no place for. */
+/**
+ * Converts a value to JSON: dates become strings, bigints become numbers. Returns undefined for values that JSON cannot
+ * hold.
+ */
 export function jsonValue(value: unknown): unknown {
   const text = JSON.stringify(value, (_key, each: unknown) => (typeof each === 'bigint' ? Number(each) : each)) as
     | string
@@ -15,12 +18,12 @@ export function jsonValue(value: unknown): unknown {
   return text === undefined ? undefined : JSON.parse(text);
 }
 
-/** Keywords whose values are data and no schemas. */
+/** Keywords whose values are data, not schemas. */
 export const DATA_KEYWORDS: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples']);
 
 /**
- * Writes a schema of TypeBox, or of the application's own, as OpenAPI 3.1 has it, which is JSON Schema 2020-12: without
- * what TypeBox keeps in it for itself, OpenAPI 3.0's `nullable` as a type, tuples as `prefixItems`.
+ * Converts a schema, from TypeBox or the application, to OpenAPI 3.1, which uses JSON Schema 2020-12. Removes TypeBox's
+ * internal properties, and converts `nullable` of OpenAPI 3.0 to a type and tuples to `prefixItems`.
  */
 export function documentSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(documentSchema);
@@ -35,21 +38,21 @@ export function documentSchema(schema: unknown): unknown {
   return withTuple(withNull(withEnumType(Object.fromEntries(entries) as JsonObject)));
 }
 
-/** Changes the schemas that a keyword has. The names of properties are no keywords. */
+/** Changes the schemas inside a keyword. Property names are not keywords. */
 function changeInside(keyword: string, value: unknown, change: (schema: unknown) => unknown): unknown {
   if (DATA_KEYWORDS.has(keyword)) return jsonValue(value);
   if (!isObject(value) || !(keyword === 'properties' || keyword === 'patternProperties')) return change(value);
   return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, change(schema)]));
 }
 
-/** Writes OpenAPI 3.0's `nullable` as a type. */
+/** Converts `nullable` of OpenAPI 3.0 to a type. */
 function withNull(schema: JsonObject): JsonObject {
   const { nullable, ...rest } = schema;
   if (typeof nullable !== 'boolean') return schema;
   return nullable && rest['type'] !== undefined ? { ...rest, type: [rest['type'], 'null'].flat() } : rest;
 }
 
-/** Writes the type that the values of an enum have, which generators of clients go by. */
+/** Adds the type of an enum's values, which client generators need. */
 function withEnumType(schema: JsonObject): JsonObject {
   const { enum: values } = schema;
   if (!Array.isArray(values) || schema['type'] !== undefined) return schema;
@@ -58,17 +61,17 @@ function withEnumType(schema: JsonObject): JsonObject {
   return { type: types.length === 1 ? types[0] : types, ...schema };
 }
 
-/** Many readers ask for `items` in every schema of an array. */
+/** Adds `items` to every array schema, because many readers require it. */
 function withTuple(schema: JsonObject): JsonObject {
   const { items, additionalItems, ...rest } = schema;
   if (Array.isArray(items)) return { ...rest, prefixItems: items, items: additionalItems ?? {} };
   return schema['type'] === 'array' && items === undefined ? { ...schema, items: {} } : schema;
 }
 
-/** Text without the NUL character, which no database keeps and every route refuses. */
+/** Text without the NUL character, which databases cannot store and every route rejects. */
 const NO_NUL = '^[^\\u0000]*$';
 
-/** Keywords below which no default is filled in. */
+/** Keywords whose schemas get no defaults filled in. */
 const UNFILLED: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else', '$defs']);
 
 function withoutDefaultedNames(schema: JsonObject): JsonObject {
@@ -81,8 +84,8 @@ function withoutDefaultedNames(schema: JsonObject): JsonObject {
 }
 
 /**
- * Says of a schema of something that is sent what holds for every text, that it has no NUL character, and requires no
- * property that has a default, which the server fills in.
+ * Converts a schema to a request's: strings cannot contain NUL, and properties with a default are not required, because
+ * the server fills them in.
  */
 export function requestSchema(schema: unknown, isFilled = true): unknown {
   if (Array.isArray(schema)) return schema.map((item) => requestSchema(item, isFilled));

@@ -2,19 +2,19 @@ import type { OperationPlan } from '@viewset/core';
 import { insideOf } from './envelope.ts';
 import { isObject, type JsonObject } from './json-schema.ts';
 
-/** The plans of a document by the paths of the records that they stand at or below, without the parameter of the key: `/api/books`. */
+/** Plans by the path of the collection that contains the records, without the key parameter: `/api/books`. */
 export type PlansByPath = ReadonlyMap<string, readonly OperationPlan[]>;
 
-/** Finds the plans of each path once, for all answers that lead to them. */
+/** Groups the plans by path once, for the links of all responses. */
 export function plansByPath(plans: readonly OperationPlan[]): PlansByPath {
   return Map.groupBy(plans, ({ path }) => path.slice(0, Math.max(0, path.lastIndexOf('/:'))));
 }
 
 /**
- * Says where the key of a record leads that a list or a create has answered: to the operations on that record, and on the
- * collections below it. A program that follows links reaches by them what no key of its own making finds.
+ * Links the record's key in the response of a list or create to the operations on that record, and on the collections
+ * below it. Programs that follow the links reach operations whose keys they could not guess.
  *
- * @returns OpenAPI's links of an answer, by the operationIds that they lead to; undefined if there are none
+ * @returns OpenAPI's links of a response, by target operationId; undefined if there are none
  */
 export function linksOf(
   { action, path, view, envelope }: OperationPlan,
@@ -35,7 +35,10 @@ export function linksOf(
   return links.length === 0 ? undefined : Object.fromEntries(links);
 }
 
-/** Points to the key of a record in an answer: of the record itself, or of the first one of a list or of a page. */
+/**
+ * Returns the JSON pointer to a record's key in a response: of the record itself, or of the first record in a list or
+ * page.
+ */
 function keyPointer(schema: unknown, key: string | undefined): string | undefined {
   if (!isObject(schema) || key === undefined) return undefined;
   const { properties, items, anyOf, oneOf } = schema;

@@ -18,13 +18,14 @@ import { referenceNames } from './references.ts';
 
 /**
  * Serves the OpenAPI 3.1 document of an application (`GET /openapi.json`, `GET /openapi.yaml`) and a page that shows it
- * (`GET /docs`). The document describes the views, and the application's own routes by their schemas. None of these routes needs a
- * token, and none contacts another server.
+ * (`GET /docs`). The document describes all views, and the application's own routes by their schemas. These routes need
+ * no token and contact no other server.
  *
- * Register it before all routes that it should describe, best before all other plugins. If the application uses `@fastify/swagger`,
- * register that first. This plugin then completes its document, and `app.swagger()` returns the complete one.
+ * Register it before all routes that it should describe, ideally before all other plugins. If the application uses
+ * `@fastify/swagger`, register that first. This plugin then completes its document, and `app.swagger()` returns the
+ * complete one.
  *
- * Throws ImproperlyConfigured for a wrong option.
+ * Throws ImproperlyConfigured if an option is wrong.
  *
  * @example
  * const app = fastify(serverOptions());
@@ -47,7 +48,7 @@ export const openapi = fp(
         documentedRoutes(routes),
         options,
       ));
-    // Pages that the application has of the document, such as @fastify/swagger-ui, show the complete one.
+    // Other pages that use `app.swagger()`, such as @fastify/swagger-ui, then show the complete document.
     app.swagger = ((asked?: { yaml?: boolean }) =>
       asked?.yaml === true ? yamlOf(complete()) : complete()) as unknown as FastifyInstance['swagger'];
     if (options.path !== null) addDocument(app, options.path, complete);
@@ -58,13 +59,13 @@ export const openapi = fp(
   { name: '@viewset/openapi', fastify: '5.x' },
 );
 
-/** A route, and the scope that it stands in. */
+/** A route and its scope. */
 interface ScopedRoute {
   readonly scope: FastifyInstance;
   readonly route: RouteOptions;
 }
 
-/** Remembers the routes that are registered from now on. */
+/** Collects the routes that are registered from now on. */
 function rememberRoutes(app: FastifyInstance): readonly ScopedRoute[] {
   const routes: ScopedRoute[] = [];
   app.addHook('onRoute', function (route) {
@@ -73,7 +74,10 @@ function rememberRoutes(app: FastifyInstance): readonly ScopedRoute[] {
   return routes;
 }
 
-/** Warns at start of a document that no route of a view is in, though the application has views: it was registered after them. */
+/**
+ * Warns at start if the application has views but the document has none of their routes, because the plugin was
+ * registered after them.
+ */
 function warnOfEarlierViews(app: FastifyInstance, routes: readonly ScopedRoute[]): void {
   app.addHook('onReady', async () => {
     if (!app.hasDecorator('viewset') || app.viewset.operations.length === 0) return;
@@ -83,8 +87,8 @@ function warnOfEarlierViews(app: FastifyInstance, routes: readonly ScopedRoute[]
 }
 
 /**
- * The routes that are documented: those of plans once each, without HEAD, without QUERY, for which OpenAPI 3.1 has no place, and
- * without a slash at the end.
+ * The routes to document. Each plan appears once, under its path without a trailing slash. HEAD is left out, and so is
+ * QUERY, which OpenAPI 3.1 does not support.
  */
 function documentedRoutes(routes: readonly ScopedRoute[]): DocumentedRoute[] {
   const seen = new Set<OperationPlan>();
@@ -101,8 +105,8 @@ function documentedRoutes(routes: readonly ScopedRoute[]): DocumentedRoute[] {
 }
 
 /**
- * Tells if a route needs a token: if the authentication says so or, of a view, its permissions. Without either nobody can be asked for
- * one. Undefined if nobody says anything of a route of the application's own, which may say it itself.
+ * Tells if a route needs a token, according to the authentication or, for a view, its permissions. Without either, no
+ * token is needed. Undefined for a route of the application if nothing says so; its own `security` then applies.
  */
 function needsToken({ viewset: plan, needsToken: isTold, public: isOpen }: FastifyContextConfig = {}):
   | boolean
@@ -111,7 +115,7 @@ function needsToken({ viewset: plan, needsToken: isTold, public: isOpen }: Fasti
   return isTold ?? (isOpen === true ? false : undefined);
 }
 
-/** Routes of plans are left out here, and so are those without a schema. */
+/** Leaves out routes of plans, which are added later, and routes without a schema. */
 function swaggerOptions({ info, servers }: ResolvedOptions): swagger.FastifyDynamicSwaggerOptions {
   return {
     openapi: { openapi: OPENAPI_VERSION, info: { ...info! }, servers: servers.map((server) => ({ ...server })) },
@@ -128,7 +132,7 @@ function swaggerOptions({ info, servers }: ResolvedOptions): swagger.FastifyDyna
   };
 }
 
-/** Leaves out what is no JSON Schema: a validator of another library, which a compiler of the application understands. */
+/** Removes schemas that are not JSON Schema, such as another library's validators for a custom compiler. */
 function withoutForeignSchemas(schema: FastifySchema): FastifySchema {
   const entries = Object.entries(schema).map(([part, value]: [string, unknown]) => [
     part,

@@ -3,8 +3,8 @@ import { isObject, type JsonObject } from './json-schema.ts';
 import { pascalCase } from './words.ts';
 
 /**
- * Gives every operation an `operationId` of its own: those of plans stay, a missing one is made of method and path,
- * `getHoursDay`, and one that is taken gets a number.
+ * Gives every operation a unique `operationId`. Plans keep theirs; a missing one is made from the method and path,
+ * `getHoursDay`; one that is taken gets a number.
  *
  * @param planned the operationIds of plans
  */

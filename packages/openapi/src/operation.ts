@@ -10,9 +10,9 @@ import { capitalized } from './words.ts';
 export const SECURITY_SCHEME = 'bearerAuth';
 
 /**
- * Writes the operation of a plan as OpenAPI has it, everything in its place.
+ * Writes a plan as an OpenAPI operation.
  *
- * @param plans those of the whole document, to which answers lead
+ * @param plans all plans of the document, for links
  */
 export function describeOperation(plan: OperationPlan, needsToken: boolean, plans: PlansByPath): JsonObject {
   const { documentation, pathParameters, queryParameters, headerParameters } = plan;
@@ -35,7 +35,7 @@ export function describeOperation(plan: OperationPlan, needsToken: boolean, plan
   };
 }
 
-/** Says what no keyword of OpenAPI does, for programs that make pages or clients of the document. */
+/** Describes what OpenAPI has no keyword for, for programs that generate pages or clients. */
 function describeView(plan: OperationPlan): JsonObject {
   const { view, action, variant, detail, permissions, envelope, pageMembers, writeShapes, isLive } = plan;
   const { basename, entity, key } = view;
@@ -69,15 +69,15 @@ function mapResponses(plan: OperationPlan, plans: PlansByPath): JsonObject {
 }
 
 /**
- * Tells of the stream of a list that clients can follow. As a media type of its own, it would make the answer of a list a text or a list to generated
- * clients, which all ask for JSON.
+ * Mentions the event stream of a live list in its description. As a separate media type, it would change the list's
+ * response type in generated clients to a string or a list, although they all request JSON.
  */
 function tellingOfStream(answer: JsonObject): JsonObject {
   const description = `${String(answer['description'])}. With "Accept: text/event-stream", the list and its changes as Server-Sent Events`;
   return { ...answer, description };
 }
 
-/** Adds to an operation of the application's own what the library answers on its route, and if it needs a token. */
+/** Adds the library's responses, and the need for a token, to an operation of the application. */
 export function completeOperation(
   operation: JsonObject,
   responses: OperationPlan['responses'],
@@ -99,7 +99,7 @@ export function completeOperation(
   };
 }
 
-/** Says nothing twice: `@fastify/swagger` leaves the description of an answer in the schema too. */
+/** Replaces the placeholder description of `@fastify/swagger` with the status text. */
 function asDeclared(response: JsonObject, status: string): JsonObject {
   const isDefault = response['description'] === 'Default Response';
   return { ...response, ...(isDefault ? { description: STATUS_CODES[status] ?? status } : {}) };
@@ -119,7 +119,7 @@ function defaultDescription({ documentation: { summary } }: OperationPlan, needs
   return `${summary}. ${needsToken ? 'Needs a token.' : 'Needs no token.'}`;
 }
 
-/** Keywords of a parameter's schema that OpenAPI has beside the schema. */
+/** Moves some keywords of a parameter's schema to the parameter, where OpenAPI has them. */
 function describeParameter(
   { name, required, schema, isCommaSeparated = false, pages }: OperationParameter,
   place: 'path' | 'query' | 'header',
@@ -140,7 +140,7 @@ function describeParameter(
   };
 }
 
-/** Puts the words of a view about its fields into the schema of a record, of one of several kinds, or of a list of records. */
+/** Adds a view's descriptions of its fields to the schema of a record, of its variants, or of a list of records. */
 function withWords(schema: unknown, words: OperationPlan['view']['fieldWords']): unknown {
   if (!isObject(schema) || Object.keys(words).length === 0) return schema;
   const { items, properties, anyOf, oneOf } = schema;
@@ -155,7 +155,7 @@ function withWords(schema: unknown, words: OperationPlan['view']['fieldWords']):
   return { ...schema, properties: Object.fromEntries(entries) };
 }
 
-/** Writes the examples of a JSON Schema, which are a list, as OpenAPI has them beside a schema. */
+/** Converts JSON Schema's list of examples to OpenAPI's form beside the schema. */
 function examplesOf(examples: unknown): JsonObject {
   if (!Array.isArray(examples) || examples.length === 0) return {};
   if (examples.length === 1) return { example: examples[0] as unknown };
@@ -168,7 +168,7 @@ function describeBody({ body, documentation, view, envelope, writeShapes }: Oper
   const worded = (schema: unknown): unknown => withWords(schema, view.fieldWords);
   const { schema: json, form, required, contentTypes } = body!;
   const example = jsonValue(documentation.examples.body);
-  // No JSON has a file: where one is required, a form alone can be right.
+  // JSON cannot contain files. If every variant requires one, only the form can be valid.
   const kinds = kindsOf(insideOf(json, envelope));
   const isFormAlone = form !== undefined && kindsOf(form).every((kind, index) => needsFile(kind, kinds[index]));
   const sent = isFormAlone ? contentTypes.filter((type) => type !== 'application/json') : contentTypes;
@@ -189,7 +189,7 @@ function describeBody({ body, documentation, view, envelope, writeShapes }: Oper
   return { ...(required ? { required } : {}), content: Object.fromEntries(content) as JsonObject };
 }
 
-/** Changes the schema of a body, or of each item of an array, or of each of the kinds of which it may be. */
+/** Changes the schema of a body, or of each array item, or of each variant. */
 function eachKind(schema: unknown, change: (kind: unknown) => unknown): unknown {
   if (!isObject(schema)) return schema;
   const { items, anyOf } = schema;
@@ -197,7 +197,7 @@ function eachKind(schema: unknown, change: (kind: unknown) => unknown): unknown 
   return Array.isArray(anyOf) ? { ...schema, anyOf: anyOf.map(change) } : change(schema);
 }
 
-/** Lists the kinds of which a body may be. */
+/** Lists the variants of a body. */
 function kindsOf(schema: unknown): readonly unknown[] {
   const { anyOf } = (schema ?? {}) as { readonly anyOf?: readonly unknown[] };
   return anyOf ?? [schema];
@@ -207,10 +207,10 @@ function sentSchema(schema: unknown): unknown {
   return requestSchema(withBytes(schema));
 }
 
-/** The schema of bytes as generators of clients know it; their media type stands beside it. */
+/** The schema of binary data that client generators know. The media type is given separately. */
 const BYTES = { type: 'string', format: 'binary' };
 
-/** Describes the parts of a form that are files. */
+/** Describes the file parts of a form. */
 function withBytes(form: unknown): unknown {
   if (!isObject(form) || !isObject(form['properties'])) return form;
   const properties = Object.entries(form['properties']).map(([name, part]) => {
@@ -224,14 +224,14 @@ interface Fields {
   readonly required?: readonly string[];
 }
 
-/** Tells if a form has a part that it requires and no JSON can have: a file. */
+/** Tells if a form requires a part that JSON cannot contain, which is a file. */
 function needsFile(form: unknown, json: unknown): boolean {
   const { required = [] } = form as Fields;
   const { properties = {} } = (json ?? {}) as Fields;
   return required.some((name) => !Object.hasOwn(properties, name));
 }
 
-/** Names the media types of the files of a form. */
+/** Names the media types of a form's files. */
 function encodingOf(form: unknown): JsonObject {
   const parts = kindsOf(form).flatMap((kind) => Object.entries((kind as Fields).properties ?? {}));
   const files = parts.filter(([, { contentMediaType }]) => contentMediaType !== undefined);
@@ -242,7 +242,7 @@ function encodingOf(form: unknown): JsonObject {
   };
 }
 
-/** The schemas of answers as documents have them: most answers are errors, whose schema is one. */
+/** The converted schemas of responses. Most responses are errors, which share one schema. */
 const answerSchemas = new WeakMap<TSchema, unknown>();
 
 function answerSchema({ schema }: OperationResponse): unknown {
@@ -252,7 +252,7 @@ function answerSchema({ schema }: OperationResponse): unknown {
   return written;
 }
 
-/** @param schema the one of the answer as documents have it */
+/** @param schema the converted schema of the response */
 function describeResponse(response: OperationResponse, schema: unknown, example: unknown): JsonObject {
   const headers = Object.entries(response.headers).map(([name, header]) => [headerName(name), describeHeader(header)]);
   return {
@@ -262,7 +262,7 @@ function describeResponse(response: OperationResponse, schema: unknown, example:
   };
 }
 
-/** Writes the body of an answer by its media types: those that its schema names, or JSON. */
+/** Writes the body of a response by media type: the types in its schema, or JSON. */
 function contentOf(schema: unknown, example: unknown): JsonObject {
   const { contentMediaType, ...text } = isObject(schema) ? schema : {};
   const isJson = typeof contentMediaType !== 'string';
@@ -278,7 +278,7 @@ function describeHeader(header: unknown): JsonObject {
 
 const SPELLINGS: Readonly<Record<string, string>> = { ratelimit: 'RateLimit', www: 'WWW', etag: 'ETag' };
 
-/** `retry-after` is `Retry-After`. */
+/** Converts `retry-after` to `Retry-After`. */
 function headerName(name: string): string {
   const words = name.split('-').map((word) => SPELLINGS[word] ?? capitalized(word));
   return words.join('-');

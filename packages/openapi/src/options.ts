@@ -1,25 +1,30 @@
 import { checkOptionNames, wrongOption } from '@viewset/core';
 import type { DocumentInfo, JsonObject } from './document.ts';
 
-/** The options of the `openapi` plugin. Only `info` is required, unless the application has `@fastify/swagger` already. */
+/**
+ * The options of the `openapi` plugin. Only `info` is required, unless the application already has `@fastify/swagger`.
+ */
 export interface OpenapiOptions {
-  /** The title and the version of the API, and other fields of OpenAPI's Info Object. */
+  /** The title and version of the API, and other fields of OpenAPI's Info Object. */
   readonly info?: DocumentInfo;
-  /** The servers of the API. Default: the one that the document comes from. */
+  /** The servers of the API. Default: the server that sends the document. */
   readonly servers?: readonly { readonly url: string; readonly description?: string }[];
-  /** Descriptions by name, for tags that no view describes. */
+  /** Descriptions by tag name, for tags that no view describes. */
   readonly tags?: Readonly<Record<string, string>>;
-  /** The security scheme of routes that need a token. Default: HTTP's Bearer, of a JWT. */
+  /** The security scheme of routes that need a token. Default: HTTP Bearer with a JWT. */
   readonly securityScheme?: JsonObject;
-  /** The path of the document without its ending; null: no such routes. Default: `/openapi`, for `.json` and `.yaml`. */
+  /**
+   * The path of the document without its extension. With null the routes do not exist. Default: `/openapi`, for `.json`
+   * and `.yaml`.
+   */
   readonly path?: string | null;
-  /** The path of the reference page; null: no such page. Default: `/docs`. */
+  /** The path of the reference page. With null there is no page. Default: `/docs`. */
   readonly docsPath?: string | null;
 }
 
 /** The options with their defaults. */
 export interface ResolvedOptions extends Required<Omit<OpenapiOptions, 'info'>> {
-  /** Undefined if the application's own document has one. */
+  /** Undefined if the application's own document has it. */
   readonly info: DocumentInfo | undefined;
 }
 
@@ -42,7 +47,7 @@ const BEARER: JsonObject = {
 /**
  * Fills in the defaults.
  *
- * @throws ImproperlyConfigured for an unknown or a wrong option
+ * @throws ImproperlyConfigured if an option is unknown or wrong
  */
 export function resolveOptions(options: OpenapiOptions, needsInfo: boolean): ResolvedOptions {
   checkOptionNames('openapi', options, OPTION_NAMES);

@@ -2,7 +2,7 @@ import { sendStaticFile, type StaticFile, staticFile } from '@viewset/core';
 import { fastify, type FastifyInstance } from 'fastify';
 import scalar from '@scalar/fastify-api-reference';
 
-/** Allows the page to run scripts of this server and to ask this server; no other ones. */
+/** Allows scripts from this server and requests to this server, and nothing else. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -15,7 +15,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Switches off everything for which the page would ask another server than ours. */
+/** Disables all features that would contact another server. */
 const CONFIGURATION = {
   withDefaultFonts: false,
   telemetry: false,
@@ -28,7 +28,10 @@ const CONFIGURATION = {
 
 const ROUTE = { schema: { hide: true }, config: { public: true } };
 
-/** Adds the page that shows a document, and its one script. The page has no script of its own, which a policy would have to allow. */
+/**
+ * Adds the page that shows a document, and its one script. The page has no inline script, which a policy would have to
+ * allow.
+ */
 export function addReferencePage(app: FastifyInstance, path: string, documentUrl: string, title = 'API'): void {
   const scriptPath = `${path}/reference.js`;
   const page = staticFile('text/html; charset=utf-8', pageOf(title, documentUrl, app.prefix + scriptPath));
@@ -62,7 +65,7 @@ function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }
 
-/** Takes the script out of Scalar's plugin, whose own page has an inline script and begins with a redirection. */
+/** Reads the script from Scalar's package. Scalar's own page has an inline script and starts with a redirect. */
 async function readScript(): Promise<StaticFile> {
   const shelf = fastify();
   await shelf.register(scalar, { routePrefix: '/reference', configuration: { url: '/' } });

@@ -5,7 +5,7 @@ import { pascalCase } from './words.ts';
 
 type RefResolver = NonNullable<swagger.FastifyDynamicSwaggerOptions['refResolver']>;
 
-/** Names the components that become of the schemas which the application shares: after the `$id`, `Address`, or its last part. */
+/** Names the components for the application's shared schemas by their `$id`, `Address`, or the last part of it. */
 export function referenceNames(): RefResolver {
   const names = new Map<unknown, string>();
   return {
@@ -26,8 +26,8 @@ export function referenceNames(): RefResolver {
 }
 
 /**
- * Takes the references out of a document that lead nowhere in it. Within a schema of the application's own they may lead
- * to the schema itself, which has no name in a document: any value fits there.
+ * Removes references that lead nowhere in the document. In the application's own schemas they may refer to the schema
+ * itself, which has no name in the document. Any value is then allowed.
  */
 export function withoutLostReferences(document: JsonObject): JsonObject {
   const mend = (value: unknown): unknown => {

@@ -4,22 +4,27 @@ import { isObject, type JsonObject } from './json-schema.ts';
 import type { NamedSchema } from './shared-components.ts';
 import { pascalCase } from './words.ts';
 
-/** An operation as the document has it, and the plan that it describes. */
+/** An operation of the document, and its plan. */
 export interface DescribedOperation {
   readonly plan: OperationPlan;
   readonly operation: JsonObject;
 }
 
-/** The verbs before the name of one record in the operationIds of a view. */
+/** The verbs that operationIds put before the name of one record. */
 const ONE = /^(?:retrieve|create|replace|update|destroy)(?=[A-Z])/;
 
 /**
- * Names the schemas of views: `Product` (read), `ProductInput` (created and replaced; `ProductReplacement` if a PUT takes
- * something else), `ProductPatch` (updated; `ProductBulkPatch` if by an array), `ProductPage` (listed), after the entity of a view, or, if two views of it differ,
- * after its path. Further read shapes are `ProductListItem`, `ProductDetail`, `ProductCreated` and `ProductUpdated` by their
- * operation, or have the name that the view gives them, `ProductStaff`; further write shapes are `ProductStaffInput`. The envelopes of a view are `ProductEnvelope`, `ProductInputEnvelope` and
- * `ProductPatchEnvelope`. A schema that has a `title` like the name of a type has
- * that name: `Error`.
+ * Names the schemas of views, after the view's entity, or after its path if two views of the entity differ:
+ *
+ * - `Product`: read. Other read shapes are `ProductListItem`, `ProductDetail`, `ProductCreated` and `ProductUpdated` by
+ *   operation, or have the view's name for them, `ProductStaff`.
+ * - `ProductInput`: created and replaced; `ProductReplacement` if a PUT takes something else. Other write shapes are
+ *   `ProductStaffInput`.
+ * - `ProductPatch`: updated; `ProductBulkPatch` if by an array.
+ * - `ProductPage`: listed.
+ * - `ProductEnvelope`, `ProductInputEnvelope` and `ProductPatchEnvelope`: the view's envelopes.
+ *
+ * A schema whose `title` looks like a type name keeps it: `Error`.
  */
 export function schemaNames(paths: JsonObject, operations: readonly DescribedOperation[]): NamedSchema[] {
   const taken = new Map<string, string>();
@@ -49,7 +54,7 @@ function ownSchemas({ plan, operation }: DescribedOperation): Wanted[] {
   const responses = operation['responses'] as JsonObject;
   const answer = schemaOf(responses[action === 'create' ? 201 : 200]);
   const record = action === 'list' ? itemOf(answer) : oneOf(insideOf(answer, envelope));
-  // An envelope of several records is that of its operation.
+  // Only operations on one record use this envelope; an envelope of several records stays with its operation.
   const enveloped = (whole: unknown, ...names: readonly string[]): Wanted[] =>
     envelope === undefined || !isOne(plan) ? [] : named(whole, ...names.map((name) => `${name}Envelope`));
   const records = kindsIn(record, plan.readShapes).flatMap(([shape, schema]) => named(schema, suffixOf(shape)));
@@ -78,21 +83,21 @@ function bodySuffixes({ method, detail }: OperationPlan): readonly string[] {
   return ['Input'];
 }
 
-/** The schema of one record in that of a body or an answer: its own, or that of the items if there may be several. */
+/** Returns the schema of one record: the schema itself, or its items if a body or response may contain several. */
 function oneOf(schema: unknown): unknown {
   if (!isObject(schema)) return schema;
   const [one] = Array.isArray(schema['oneOf']) ? (schema['oneOf'] as unknown[]) : [];
   return one ?? (schema['type'] === 'array' ? schema['items'] : schema);
 }
 
-/** Lists the shapes that a record can have with their schemas. */
+/** Lists the possible shapes of a record with their schemas. */
 function kindsIn(record: unknown, shapes: readonly string[]): (readonly [shape: string, schema: unknown])[] {
   if (shapes.length < 2) return [[shapes[0] ?? 'default', record]];
   const schemas = isObject(record) && Array.isArray(record['anyOf']) ? record['anyOf'] : [];
   return shapes.map((shape, index) => [shape, schemas[index]] as const);
 }
 
-/** The ends of the names of read shapes that a view has for single operations. */
+/** The name suffixes for read shapes of single operations. */
 const SHAPE_SUFFIXES: Readonly<Record<string, string>> = {
   default: '',
   list: 'ListItem',
@@ -105,19 +110,19 @@ function suffixOf(shape: string): string {
   return SHAPE_SUFFIXES[shape] ?? pascalCase(shape);
 }
 
-/** The beginnings of the names of bodies by write shapes that a view chooses. */
+/** The name prefixes for bodies of alternative write shapes. */
 function prefixOf(shape: string): string {
   return shape in SHAPE_SUFFIXES ? '' : pascalCase(shape);
 }
 
-/** The schema of what an answer or a body is, as JSON unless another media type is named. */
+/** Returns the schema of a response or body for a media type. */
 function schemaOf(part: unknown, type = 'application/json'): unknown {
   const content = isObject(part) ? part['content'] : undefined;
   const media = isObject(content) ? content[type] : undefined;
   return isObject(media) ? media['schema'] : undefined;
 }
 
-/** The schema of one record in that of a list: the items of the array, or of the one array in the page. */
+/** Returns the schema of a list's records: the items of the array, or of the page's only array. */
 function itemOf(list: unknown): unknown {
   if (!isObject(list)) return undefined;
   if (list['type'] === 'array') return list['items'];
@@ -127,7 +132,7 @@ function itemOf(list: unknown): unknown {
   return arrays.length === 1 ? (arrays[0] as JsonObject)['items'] : undefined;
 }
 
-/** The names that one record may have: of its entity, of its path, of its view. */
+/** The candidate names for one record, after its entity, its path and its view. */
 function subjectsOf({ view, operationId }: OperationPlan): string[] {
   const own = operationId.replace(ONE, '');
   const names = [view.entity, own === operationId ? view.basename : own, view.name.replace(/View(?:[Ss]et)?$/, '')];

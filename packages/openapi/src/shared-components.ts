@@ -3,23 +3,23 @@ import { componentName } from './component-name.ts';
 import { DATA_KEYWORDS, isObject, type JsonObject } from './json-schema.ts';
 import { pascalCase } from './words.ts';
 
-/** The kinds of parts that a document writes once and refers to. */
+/** The kinds of parts that a document can share as components. */
 const KINDS = ['schemas', 'responses', 'parameters', 'headers'] as const;
 type Kind = (typeof KINDS)[number];
 
 /** The components of a document, by kind and name. */
 export type ComponentMap = Readonly<Record<Kind, JsonObject>>;
 
-/** A schema, and the name that it has among the components. */
+/** A schema and its component name. */
 export interface NamedSchema {
   readonly name: string;
   readonly schema: JsonObject;
 }
 
-/** A part of a document that may be a component. */
+/** A part of a document that can become a component. */
 interface Part {
   readonly kind: Kind;
-  /** The name that the component would have. */
+  /** The component's name, if it is free. */
   readonly name: string;
   readonly value: JsonObject;
 }
@@ -27,13 +27,13 @@ interface Part {
 type Replace = (part: Part) => JsonObject | undefined;
 
 /**
- * Writes as components the schemas of objects, which generators of clients make types of, and what else stands in operations
- * more than once: answers, headers and parameters.
+ * Makes components of object schemas, which client generators turn into types, and of other parts that occur several
+ * times: responses, headers and parameters.
  *
  * @param paths the operations by path and method
- * @param definitions schemas that the paths refer to as components already, by their names
- * @param named schemas with their names; of two that say the same the first
- * @param taken components that the application has already, whose names are taken
+ * @param definitions component schemas that the paths already refer to, by name
+ * @param named schemas with their names; the first of several equal ones wins
+ * @param taken the application's existing components, whose names are taken
  */
 export function shareComponents(
   paths: JsonObject,
@@ -44,7 +44,7 @@ export function shareComponents(
   const names = new ComponentNames(definitions, taken);
   for (const { name, schema } of named) names.add({ kind: 'schemas', name, value: schema });
   const seen = new Set<string>();
-  // A part that is a component already has been looked into.
+  // A part that already is a component has been searched already.
   const nameParts: Replace = (part) => {
     const known = names.referenceTo(part);
     if (known !== undefined) return known;
@@ -65,7 +65,7 @@ export function shareComponents(
   return { paths: replaceInPaths(paths, refer), components: Object.fromEntries(components) as unknown as ComponentMap };
 }
 
-/** The components by what they say. */
+/** The components by content. */
 class ComponentNames {
   readonly #taken: JsonObject;
   readonly #names = new Map<string, string>();
@@ -79,7 +79,7 @@ class ComponentNames {
     }
   }
 
-  /** Adds a component, unless there is one that says the same. If its name is taken, a number is put behind it. */
+  /** Adds a component, unless an equal one exists. If its name is taken, adds a number. */
   add(part: Part): void {
     const key = keyOf(part);
     if (this.#names.has(key)) return;
@@ -132,19 +132,19 @@ function replaceInOperation(operation: unknown, replace: Replace): unknown {
   };
 }
 
-/** Errors are the same for many operations; another answer is that of its operation. */
+/** Many operations share the same errors; other responses are named after their operation. */
 function responseName(operation: string, status: string): string {
   return Number(status) >= 400 ? pascalCase(STATUS_CODES[status] ?? `Status ${status}`) : `${operation}Response`;
 }
 
-/** Replaces a part, or what stands in it. Answers are shared if they are errors: any other is that of its operation. */
+/** Replaces a part, or the parts inside it. Only error responses are shared; others stay in their operation. */
 function replacePart(kind: Kind, name: string, value: unknown, replace: Replace): unknown {
   if (!isObject(value)) return value;
   const isShared = kind !== 'responses' || !name.endsWith('Response');
   return (isShared ? replace({ kind, name, value }) : undefined) ?? replaceInside(kind, name, value, replace);
 }
 
-/** Looks into a parameter, an answer, a header or a body of a request. */
+/** Replaces the parts inside a parameter, response, header or request body. */
 function replaceInside(kind: Kind, name: string, value: JsonObject, replace: Replace): JsonObject {
   const { schema, headers, content } = value;
   const inner = kind === 'responses' ? name : `${name}Value`;
@@ -166,7 +166,7 @@ function replaceInside(kind: Kind, name: string, value: JsonObject, replace: Rep
   };
 }
 
-/** Replaces a schema, or what stands in it. An object that may be null is what it is replaced by, or null. */
+/** Replaces a schema, or the schemas inside it. A nullable object becomes its replacement or null. */
 function replaceSchema(schema: unknown, name: string, replace: Replace): unknown {
   if (Array.isArray(schema)) return schema.map((each) => replaceSchema(each, name, replace));
   if (!isObject(schema)) return schema;
@@ -178,7 +178,7 @@ function replaceSchema(schema: unknown, name: string, replace: Replace): unknown
   return replaceInSchema(schema, name, replace);
 }
 
-/** Replaces what stands in a schema, and not the schema itself. */
+/** Replaces the schemas inside a schema, but not the schema itself. */
 function replaceInSchema(schema: JsonObject, name: string, replace: Replace): JsonObject {
   return mapObject(schema, (value, keyword) => {
     if (DATA_KEYWORDS.has(keyword)) return value;

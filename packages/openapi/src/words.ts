@@ -1,9 +1,9 @@
-/** The words of a name in any spelling: `page_size`, `recountProduct`, `Retry-After`. */
+/** Splits a name in any notation into words: `page_size`, `recountProduct`, `Retry-After`. */
 export function wordsOf(name: string): string[] {
   return name.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{N}+/gu) ?? [];
 }
 
-/** `PageSize`, `RecountProduct`, `RetryAfter`. */
+/** Joins them as `PageSize`, `RecountProduct`, `RetryAfter`. */
 export function pascalCase(name: string): string {
   return wordsOf(name).map(capitalized).join('');
 }

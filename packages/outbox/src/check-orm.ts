@@ -6,13 +6,13 @@ import type { EventHandler } from './worker/handlers.ts';
 /** The entities that handlers need, besides `OutboxEvent`. */
 const needed = new WeakMap<EventHandler, EntityClass<object>>();
 
-/** Has an ORM refused that has handlers and lacks the entity that one of them needs. */
+/** Registers an entity that a handler needs. `checkOrm` then rejects an ORM without it. */
 export function needsEntity(handler: EventHandler, entity: EntityClass<object>): EventHandler {
   needed.set(handler, entity);
   return handler;
 }
 
-/** Throws ImproperlyConfigured for an ORM that cannot store events, or lacks an entity that a handler needs. */
+/** Throws ImproperlyConfigured if the ORM cannot store events or lacks an entity that a handler needs. */
 export function checkOrm(owner: string, orm: MikroORM, handlers: readonly EventHandler[] = []): void {
   requireTransactions(orm, owner);
   const own = handlers.flatMap((handler) => needed.get(handler) ?? []);

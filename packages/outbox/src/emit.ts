@@ -6,7 +6,7 @@ import { newEventId } from './event-id.ts';
 import { OutboxEvent } from './outbox-event.ts';
 import { wakeWorkers } from './worker/wake.ts';
 
-/** An event that is to be stored. */
+/** An event to store. */
 export interface NewEvent {
   /** Default: a new one. */
   readonly id?: string;
@@ -20,14 +20,14 @@ const TYPE = /^(?=.{1,255}$)\w+(\.\w+)*$/;
 const MAX_SUBJECT_LENGTH = 255;
 
 /**
- * Stores an event of your own in the current transaction of `request.em`, to be delivered once that is committed. If it is rolled back, there is no
- * event. Without a transaction the event is stored at once.
+ * Stores an event of your own in the current transaction of `request.em`. Workers deliver it after the commit. A
+ * rollback removes the event as well. Without a transaction the event is stored at once.
  *
- * @param request a request, or `{ em }` of a job
- * @param type words with full stops in between, such as `order.paid`; else a TypeError is thrown
- * @param payload anything that JSON can say, but not null
- * @param options `subject`: what the event is about. Events of one subject are delivered in the order in which they were stored. A
- * longer one than 255 characters is stored as its SHA-256. Default: none
+ * @param request a request, or `{ em }` in a job
+ * @param type words separated by full stops, such as `order.paid`; otherwise a TypeError is thrown
+ * @param payload any value that JSON can hold, except null
+ * @param options `subject`: what the event is about. Events of one subject are delivered in the order they were stored.
+ * A subject over 255 characters is stored as its SHA-256. Default: none
  * @returns the id of the event
  * @example
  * class ProductViewSet extends ModelViewSet(Product, { read, write }) {
@@ -65,7 +65,10 @@ function checkEvent(request: { readonly em: EntityManager }, type: string, paylo
   if (subject !== undefined && typeof subject !== 'string') throw wrongOption('emit()', 'subject', 'a string', subject);
 }
 
-/** Stores events by one statement. It passes the unit of work by, so that a savepoint that is rolled back leaves none to be written later. */
+/**
+ * Stores events with one statement. Bypasses the unit of work: after a savepoint is rolled back, no event is left to be
+ * flushed later.
+ */
 export async function storeEvents(
   request: { readonly em: EntityManager },
   events: readonly NewEvent[],
@@ -83,17 +86,17 @@ export async function storeEvents(
     attempts: 0,
   }));
   await em.insertMany(OutboxEvent, rows);
-  // Of a request, only the entity manager is asked: waking a worker does not fail.
+  // `afterCommit` only uses the request's entity manager, because `wakeWorkers` cannot fail.
   await afterCommit(request as FastifyRequest, () => wakeWorkers(em.config));
   return rows.map(({ id }) => id);
 }
 
-/** A subject that the column can hold: a long one as its hash, which is as good to tell it from others. */
+/** Fits a subject into the column: a long one becomes its hash, which is still unique. */
 function bounded(subject: string): string {
   return subject.length <= MAX_SUBJECT_LENGTH ? subject : createHash('sha256').update(subject).digest('hex');
 }
 
-/** The payload as JSON has it: a date is a text, and a bigint too. */
+/** Converts the payload to plain JSON: dates and bigints become strings. */
 function plainJson(payload: unknown): unknown {
   const text = JSON.stringify(payload, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
   return text === undefined ? null : (JSON.parse(text) as unknown);

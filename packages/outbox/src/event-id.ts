@@ -4,7 +4,8 @@ let lastMs = 0;
 let counter = 0;
 
 /**
- * Makes a UUID of version 7 (RFC 9562). Those of one process ascend as texts, within a millisecond too: twelve bits behind the time count.
+ * Makes a UUID of version 7 (RFC 9562). The ids of one process ascend as texts, even within a millisecond: the twelve
+ * bits after the time are a counter.
  */
 export function newEventId(): string {
   const now = Date.now();
@@ -18,7 +19,7 @@ export function newEventId(): string {
   return uuid(lastMs.toString(16).padStart(12, '0'), counter.toString(16).padStart(3, '0'), randomBytes(8));
 }
 
-/** Writes a UUID of version 7: the time, twelve bits behind it, and 62 of the further ones. */
+/** Formats a UUID of version 7: `time`, the twelve bits `next`, and 62 bits of `rest`. */
 export function uuid(time: string, next: string, rest: Buffer): string {
   const variant = ((rest[0]! & 0x3f) | 0x80).toString(16);
   const hex = `${time}7${next}${variant}${rest.subarray(1, 8).toString('hex')}`;

@@ -24,11 +24,12 @@ const OutboxEventSchema = defineEntity({
 });
 
 /**
- * The entity of the events that wait for their delivery, were delivered, or are dead letters. Give it to your ORM, and make a migration of it.
+ * The entity of events: waiting, delivered, or dead letters. Add it to your ORM and create a migration for it.
  *
- * - `id` is a UUID of version 7, by which events are in the order of time.
- * - `type` is such as `product.created`, `subject` such as `Product/7`. Events of one subject are delivered in order.
- * - `due_at` is the time of the next delivery. While a worker has the event, it is the end of its lease.
+ * - `id` is a UUID of version 7, so ids sort by time.
+ * - `type` is a name such as `product.created`, `subject` one such as `Product/7`. Events of one subject are delivered
+ *   in order.
+ * - `due_at` is the time of the next delivery. While a worker holds the event, `due_at` is the end of its lease.
  *
  * @example
  * const orm = await MikroORM.init({ dbName: 'shop.sqlite', entities: [Product, OutboxEvent] });
@@ -36,5 +37,5 @@ const OutboxEventSchema = defineEntity({
 export class OutboxEvent extends OutboxEventSchema.class {}
 OutboxEventSchema.setClass(OutboxEvent);
 
-/** Options of MikroORM: rows as the database that is written to has them, not a replica, whatever filters are on. */
+/** MikroORM options that read from the primary, never a replica, and ignore all filters. */
 export const STORED = { connectionType: 'write', filters: false } as const;

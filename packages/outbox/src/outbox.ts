@@ -7,19 +7,23 @@ import { WORKER_OPTIONS, type WorkerOptions } from './worker/options.ts';
 import type { OutboxWorker } from './worker/start-outbox.ts';
 import { workerOf } from './worker/worker.ts';
 
-/** The options of the plugin `outbox`: those of a worker. Without `handlers` this process delivers nothing: `startOutbox()` of another one does. */
+/**
+ * The options of the plugin `outbox`, which are those of its worker. Without `handlers` this process only stores
+ * events; another process delivers them with `startOutbox()`.
+ */
 export type OutboxOptions = Partial<WorkerOptions>;
 
 /**
- * The Fastify plugin that stores the events of the views with the option `emits`, in the transaction of each write. Register it after `viewset` and
- * before the routers. The ORM needs the entity `OutboxEvent`.
+ * The Fastify plugin that stores the events of views with the option `emits`, in the transaction of each write.
+ * Register it after `viewset` and before the routers. The ORM needs the entity `OutboxEvent`.
  *
- * The event of a record has the type `product.created`, `product.updated` or `product.deleted`: the name of the entity in snake case, and the kind
- * of write. Its payload is the record as `retrieve` of the view shows it by itself, so that fields that no read shape has are never part of it.
+ * An event's type is `product.created`, `product.updated` or `product.deleted`: the entity's name in snake case and the
+ * kind of write. Its payload is the record as the view's `retrieve` shows it by default. Fields outside the read shape
+ * are never included.
  *
- * With `handlers`, a worker runs in this process, from the start of the application to its end. See `startOutbox()`.
+ * With `handlers`, a worker runs in this process while the application runs. See `startOutbox()`.
  *
- * @throws ImproperlyConfigured if the ORM has no transactions, or no `OutboxEvent`
+ * @throws ImproperlyConfigured if the ORM has no transactions or no `OutboxEvent`
  * @example
  * class ProductViewSet extends ModelViewSet(Product, { read, write, emits: ['created', 'deleted'] }) {}
  *
@@ -44,7 +48,7 @@ export const outbox = fp(
   { name: '@viewset/outbox', fastify: '5.x', dependencies: ['@viewset/core'] },
 );
 
-/** Refuses options of a worker if there is none, as they would have no effect. */
+/** Rejects worker options without `handlers`, because they would have no effect. */
 function checkStoringOnly(options: OutboxOptions): void {
   checkOptionNames('outbox', options, WORKER_OPTIONS);
   const given = Object.entries(options).find(([, value]) => value !== undefined);

@@ -1,21 +1,21 @@
 import type { LogContext, Logger, LoggerNamespace, MikroORM } from '@mikro-orm/core';
 
-/** A statement that has run. */
+/** A finished statement. */
 export interface RanStatement {
   readonly text: string;
-  /** In milliseconds, as whole ones. */
+  /** In whole milliseconds. */
   readonly tookMs: number;
   readonly isFailed: boolean;
 }
 
 export type StatementListener = (statement: RanStatement) => void;
 
-/** The listeners of a log. Several applications may share an ORM. */
+/** The listeners of each logger. Several applications may share an ORM. */
 const heard = new WeakMap<Logger, Set<StatementListener>>();
 
 /**
- * Hears every statement of an ORM from now on: MikroORM tells its log of each, and core does the same. What the log itself writes stays
- * as it was. Returns the function that ends it.
+ * Calls a listener for each statement of an ORM, which MikroORM and core report to the ORM's logger. The logger's own
+ * output does not change. Returns the function that removes the listener.
  */
 export function hearStatements(orm: MikroORM, listener: StatementListener): () => void {
   const logger = orm.config.getLogger();
@@ -34,13 +34,13 @@ function listenTo(logger: Logger): Set<StatementListener> {
   };
   logger.isEnabled = (namespace, context) =>
     (namespace === 'query' && listeners.size > 0) || own.isEnabled(namespace, context);
-  // The log asks isEnabled itself before it writes.
+  // The original `log` would ask the replaced `isEnabled`, so ask the original one here.
   logger.log = (namespace, message, context) => {
     if (own.isEnabled(namespace as LoggerNamespace, context)) own.log(namespace, message, context);
   };
   logger.logQuery = (context) => {
     const { namespace = 'query' } = context;
-    // MikroORM tells of a slow statement once more.
+    // MikroORM reports slow statements a second time, in another namespace.
     if (namespace === 'query') for (const listener of listeners) listener(statementOf(context));
     if (own.isEnabled(namespace, context)) own.logQuery(context);
   };

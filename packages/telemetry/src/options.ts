@@ -3,11 +3,14 @@ import { checkOptionNames, wrongOption } from '@viewset/core';
 /** The options of the `telemetry` plugin; none is required. */
 export interface TelemetryOptions {
   /**
-   * True: each response has the header `Server-Timing` with the time of the request and of its statements, which browsers show. It tells every
-   * client how long the database takes. Default: false.
+   * True: each response gets the header `Server-Timing` with the times of the request and its statements. Browsers show
+   * it. Every client then sees how long the database takes. Default: false.
    */
   readonly serverTiming?: boolean;
-  /** A statement that takes so many milliseconds or longer is logged as a warning, with the view and the action. null: none is. Default: 500. */
+  /**
+   * Statements that take this many milliseconds or longer are logged as warnings, with the view and the action. With
+   * null none are. Default: 500.
+   */
   readonly slowStatementMs?: number | null;
 }
 
@@ -17,7 +20,7 @@ export type ResolvedOptions = Readonly<Required<TelemetryOptions>>;
 /**
  * Fills in the defaults.
  *
- * @throws ImproperlyConfigured for an unknown or a wrong option
+ * @throws ImproperlyConfigured if an option is unknown or wrong
  */
 export function resolveOptions(options: TelemetryOptions): ResolvedOptions {
   checkOptionNames('telemetry', options, ['serverTiming', 'slowStatementMs']);

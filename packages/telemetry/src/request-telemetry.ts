@@ -13,24 +13,27 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RanStatement } from './hear-statements.ts';
 import type { StatementName } from './statement-names.ts';
 
-/** The telemetry of one request, from its first hook to the end of its response. */
+/** The telemetry of one request, from its first hook until its response ends. */
 export class RequestTelemetry {
   readonly context: Context;
   readonly startedMs: number;
-  /** The number of its statements, without the begin and end of transactions. */
+  /** The number of statements, without the begin and end of transactions. */
   statements = 0;
-  /** The time that they took together, in milliseconds. */
+  /** The total time of all statements, including the begin and end of transactions, in milliseconds. */
   databaseMs = 0;
   readonly #span: Span;
   readonly #request: FastifyRequest;
   #fault: string | undefined;
 
-  /** @param elapsedMs the time since the request came in, if that is known late; the SDK is exact only from now on */
+  /**
+   * @param elapsedMs milliseconds since the request came in, if this is created late; with 0 the SDK measures the start
+   * itself, more exactly
+   */
   constructor(tracer: Tracer, request: FastifyRequest, elapsedMs = 0) {
     this.#request = request;
     this.startedMs = performance.now() - elapsedMs;
     const active = context.active();
-    // With the instrumentation of node:http, the span of the server is there already.
+    // The instrumentation of node:http has already started the server's span.
     const isInner = trace.getSpan(active) !== undefined;
     const parent = isInner ? active : propagation.extract(active, request.headers);
     this.#span = tracer.startSpan(
@@ -45,12 +48,12 @@ export class RequestTelemetry {
     this.context = trace.setSpan(parent, this.#span);
   }
 
-  /** Notes the kind of an error, whose message may hold values. */
+  /** Stores the name of an error, but not its message, which may contain values. */
   fail(error: Error): void {
     this.#fault = error.name;
   }
 
-  /** Adds the span of a statement, which has run. */
+  /** Adds the span of a finished statement. */
   addStatement(
     tracer: Tracer,
     database: string,
@@ -77,7 +80,7 @@ export class RequestTelemetry {
     span.end(end);
   }
 
-  /** Tells how the response has ended, for the span and the metrics. */
+  /** Returns how the response ended, for the span and the metrics. */
   outcomeOf({ raw, statusCode }: FastifyReply): Attributes {
     if (!raw.writableEnded) return { 'error.type': 'aborted' };
     return {
@@ -86,7 +89,7 @@ export class RequestTelemetry {
     };
   }
 
-  /** The attributes of the duration. */
+  /** The attributes of the duration metric. */
   metricAttributes(outcome: Attributes): Attributes {
     const { viewset: plan } = this.#request.routeOptions.config;
     const operation = plan === undefined ? {} : { 'viewset.operation': plan.operationId };
@@ -107,7 +110,7 @@ function spanName(request: FastifyRequest): string {
   return route === undefined ? request.method : `${request.method} ${route}`;
 }
 
-/** The path of the route, whose parameters have no values; undefined if there is no route. */
+/** Returns the path of the route, with parameter names instead of values; undefined if there is no route. */
 function routeOf({ routeOptions }: FastifyRequest): string | undefined {
   return routeOptions.config.viewset?.path ?? routeOptions.url;
 }
@@ -123,12 +126,12 @@ function requestAttributes(request: FastifyRequest): Attributes {
   };
 }
 
-/** The attributes of a request that is in flight. */
+/** The attributes of a running request. */
 export function commonAttributes(request: FastifyRequest): Attributes {
   const route = routeOf(request);
   return {
     'http.request.method': request.method,
-    // A proxy, or a client that poses as one, may send any text as the protocol.
+    // A proxy, or a client that pretends to be one, may send any text as the protocol.
     'url.scheme': request.protocol === 'https' ? 'https' : 'http',
     ...(route === undefined ? {} : { 'http.route': route }),
   };

@@ -1,12 +1,12 @@
 import { diag } from '@opentelemetry/api';
 import type { FastifyBaseLogger } from 'fastify';
 
-/** Returns the result of a work; undefined if it throws. */
+/** Returns the result of `work`; undefined if it throws. */
 export type Safely = <T>(work: () => T) => T | undefined;
 
 /**
- * Makes the function that calls the SDK, whose samplers, processors and exporters may throw. Their fault fails no request and no statement. The
- * log tells of the first one, and the diagnostics of OpenTelemetry of all.
+ * Makes the function that calls the SDK, whose samplers, processors and exporters may throw. Their errors fail neither
+ * requests nor statements. The first error is logged; OpenTelemetry's diagnostics get all of them.
  */
 export function makeSafe(log: FastifyBaseLogger): Safely {
   let isTold = false;

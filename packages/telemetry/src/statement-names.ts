@@ -1,16 +1,16 @@
 import type { MikroORM } from '@mikro-orm/core';
 
-/** What is told of a statement: its kind and its table, which the program has chosen, and no value. */
+/** The reported part of a statement: its kind and its table, but no values. */
 export interface StatementName {
-  /** `SELECT`, or `find` of MongoDB. */
+  /** `SELECT`, or `find` for MongoDB. */
   readonly operation: string;
-  /** Undefined if the statement is about no table of the entities. */
+  /** Undefined if the statement does not use an entity's table. */
   readonly collection: string | undefined;
 }
 
 const SQL = /^\s*(select|insert|update|delete|with|begin|commit|rollback|savepoint|release)\b/i;
 const SQL_TABLE = /\b(?:from|into|update)\s+(?:["`]?\w+["`]?\.)?["`]?(\w+)["`]?/gi;
-/** As MikroORM writes commands, and as `@viewset/mongodb` does. */
+/** Commands as MikroORM and `@viewset/mongodb` write them. */
 const MONGO = /^(?:db\.getCollection\('([^']+)'\)|db|([\w.-]+))\.(\w+)\(/;
 const MONGO_OPERATIONS: ReadonlySet<string> = new Set([
   'find',
@@ -32,7 +32,9 @@ const MONGO_OPERATIONS: ReadonlySet<string> = new Set([
   'rollback',
 ]);
 
-/** Names statements by the tables of an ORM. A name in a text counts only if a table has it, so that no value can become one. */
+/**
+ * Names statements by the tables of an ORM. Only names of known tables count, so a value in the text is never reported.
+ */
 export class StatementNames {
   readonly #tables: ReadonlySet<string>;
 
@@ -61,7 +63,7 @@ export class StatementNames {
   }
 }
 
-/** The name of a database as OpenTelemetry has it. */
+/** Returns OpenTelemetry's name for the database. */
 export function databaseOf(orm: MikroORM): string {
   const needed = orm.em.getDriver().getDependencies();
   if (needed.includes('pg')) return 'postgresql';

@@ -11,13 +11,13 @@ import { databaseOf, StatementNames } from './statement-names.ts';
 
 const NAME = '@viewset/telemetry';
 
-/** Decorates the scopes that the plugin has. */
+/** Marks the scopes that already have the plugin. */
 const REGISTERED = Symbol(NAME);
 
-/** The bounds that the conventions of OpenTelemetry recommend for durations of requests, in seconds. */
+/** The bucket bounds that OpenTelemetry's conventions recommend for request durations, in seconds. */
 const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
-/** Begins and ends of transactions. */
+/** The operations that begin and end transactions and savepoints. */
 const BRACKETS: ReadonlySet<string> = new Set([
   'BEGIN',
   'COMMIT',
@@ -34,18 +34,19 @@ interface InFlight {
   readonly telemetry: RequestTelemetry;
 }
 
-/** The innermost request of any application: a handler may send a request to another one, which shares the ORM. */
+/** The innermost running request. A handler may send a request to another application that shares the ORM. */
 const inFlight = new AsyncLocalStorage<InFlight>();
 
 /**
- * Tells OpenTelemetry of requests and their statements: a span for each request with its route, view and action, a span for each statement
- * with its kind and table, and the metrics `http.server.request.duration` and `http.server.active_requests`. It never tells values: no
- * URL, no parameter, no text of a statement, no message of an error. Slow statements appear in the log of the request.
+ * Reports requests and their statements to OpenTelemetry. Each request gets a span with its route, view and action, and
+ * each statement a span with its kind and table. The metrics are `http.server.request.duration` and
+ * `http.server.active_requests`. It never reports values: no URL, parameter, statement text or error message. Slow
+ * statements appear in the request's log.
  *
- * The application sets up the SDK of OpenTelemetry and its exporters. Without an SDK, spans and metrics go nowhere. Register the plugin right
- * after `viewset`.
+ * The application sets up the SDK of OpenTelemetry and its exporters. Without an SDK, spans and metrics go nowhere.
+ * Register the plugin right after `viewset`.
  *
- * Throws ImproperlyConfigured for a wrong option, and if the scope or an outer one already has the plugin.
+ * Throws ImproperlyConfigured if an option is wrong, or if this scope or an outer one already has the plugin.
  *
  * @example
  * await app.register(viewset, { orm });
@@ -81,13 +82,13 @@ function hearRequests(app: FastifyInstance, states: WeakMap<FastifyRequest, InFl
   const begin = (request: FastifyRequest, reply: FastifyReply): InFlight => {
     const state = { request, telemetry: new RequestTelemetry(tracer, request) };
     states.set(request, state);
-    // An earlier hook may have waited for longer than the client. Its response tells nothing more.
+    // The client may have gone away during an earlier hook. No `close` event would follow.
     if (isClosed(reply)) {
       end(state.telemetry, reply);
       return state;
     }
     const common = commonAttributes(request);
-    // Not onResponse, which Fastify does not call for a client that went away.
+    // Fastify does not call onResponse if the client went away.
     reply.raw.once('close', () => {
       safely(() => active.add(-1, common));
       end(state.telemetry, reply);
@@ -105,12 +106,12 @@ function hearRequests(app: FastifyInstance, states: WeakMap<FastifyRequest, InFl
       done,
     );
   });
-  // Of a request that core refuses before this plugin hears of it, because it has too many or they come too fast.
+  // Covers requests that core rejects before this plugin sees them, because there are too many or they come too fast.
   app.addHook('onResponse', (request, reply, done) => {
     if (!states.has(request)) safely(() => end(new RequestTelemetry(tracer, request, reply.elapsedTime), reply));
     done();
   });
-  // A body comes in by events of the socket, which know nothing of the request.
+  // Body parsing runs in events of the socket, which lose the async context.
   app.addHook('preValidation', (request, _reply, done) => {
     enter(states.get(request), done);
   });
@@ -134,7 +135,7 @@ function makeMetrics() {
   return { duration, active };
 }
 
-/** True if the response has emitted `close`. That of HTTP/2 does not say so itself. */
+/** Tells if the response has emitted `close`. Over HTTP/2 only its stream knows. */
 function isClosed({ raw }: FastifyReply): boolean {
   const { stream } = raw as { readonly stream?: { readonly closed: boolean } };
   return stream?.closed ?? raw.closed;
@@ -152,12 +153,12 @@ function hearDatabase(
   const names = new StatementNames(orm);
   const hear = (statement: RanStatement): void => {
     const state = inFlight.getStore();
-    // The request may be that of another application.
+    // The request may belong to another application.
     if (state === undefined || states.get(state.request) !== state) return;
     const name = names.of(statement.text);
     const { telemetry: told, request } = state;
     const statements = BRACKETS.has(name.operation) ? 0 : 1;
-    // A part of a request sends no header: the statements of a batch are told by that of the batch.
+    // Parts of a batch send no headers, so the batch's request counts their statements too.
     for (let each: InFlight | undefined = state; each !== undefined; each = wholeOf(each, states)) {
       each.telemetry.statements += statements;
       each.telemetry.databaseMs += statement.tookMs;
@@ -174,7 +175,7 @@ function hearDatabase(
   app.addHook('onClose', async () => stop());
 }
 
-/** Returns the request that a request is a part of; undefined for a request from outside. */
+/** Returns the request that contains this part; undefined for a request from outside. */
 function wholeOf({ request }: InFlight, states: WeakMap<FastifyRequest, InFlight>): InFlight | undefined {
   const part = partOf(request);
   return part && states.get(part.whole);

@@ -5,7 +5,7 @@ import type { Factories } from './factories.ts';
 import { Factory } from './factory.ts';
 import { uniqueDay, uniqueMoment, uniqueText, uniqueTime } from './unique-value.ts';
 
-/** The keywords of JSON Schema that decide the value of a field. */
+/** The JSON Schema keywords that determine a field's value. */
 export interface FieldSchema {
   readonly type?: string | readonly string[];
   readonly const?: unknown;
@@ -30,12 +30,12 @@ export interface FieldSchema {
 /** A body by the names of its fields. */
 export type Body = Readonly<Record<string, unknown>>;
 
-/** Returns the schemas of the fields of a plan's body; none if it takes none. */
+/** Returns the schemas of the fields in a plan's body; empty without a body. */
 export function bodyFields(plan: OperationPlan): Readonly<Record<string, FieldSchema>> {
   return ((plan.body?.schema ?? {}) as FieldSchema).properties ?? {};
 }
 
-/** Makes bodies that a schema takes. Values differ from body to body; references lead to new records. */
+/** Makes bodies that fit a schema. Values differ between bodies; references point to new records. */
 export class Bodies {
   readonly #factories: Factories;
 
@@ -43,7 +43,7 @@ export class Bodies {
     this.#factories = factories;
   }
 
-  /** Makes a value of a schema. @param given stands in for values of the fields of an object */
+  /** Makes a value that fits a schema. @param given values for fields of an object */
   async make(schema: TSchema, given: Body = {}): Promise<Body> {
     return (await this.#value(schema, 'body', this.#factories.next(), given)) as Body;
   }
@@ -53,7 +53,7 @@ export class Bodies {
     if (reference !== undefined) return this.#reference(reference);
     const values = 'const' in schema ? [schema.const] : (schema.enum ?? []).filter((value) => value !== null);
     if (values.length > 0) return values[number % values.length];
-    // Of the children of a record, new ones come behind those that are there.
+    // In unions for child records, new records come after existing ones.
     const member = anyOf?.findLast(({ type }) => type !== 'null');
     if (member !== undefined) return this.#value(member, name, number, given);
     if (properties !== undefined) return this.#object(properties, number, given);
@@ -74,7 +74,7 @@ export class Bodies {
     return made;
   }
 
-  /** Stores a record and returns the field of it that a body refers to it by. */
+  /** Stores a record and returns the field that refers to it in bodies. */
   async #reference({ entity, field }: NonNullable<FieldSchema['x-reference']>): Promise<unknown> {
     const meta = this.#factories.orm.getMetadata().getByClassName(entity);
     const record = (await new Factory<object>(this.#factories, meta.class, {}).create()) as Body;
@@ -82,7 +82,7 @@ export class Bodies {
   }
 }
 
-/** Turns a value of an entity into the one that JSON has for it. */
+/** Converts an entity's value to its JSON form. */
 export function onWire(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   return JSON.parse(JSON.stringify(value ?? null)) as unknown;
@@ -114,7 +114,7 @@ const FORMATS: Readonly<Record<string, (number: number) => string>> = {
   url: (number) => `https://example.com/${number}`,
 };
 
-/** Texts that patterns often ask for, the first one first. */
+/** Texts that fit common patterns, tried in this order. */
 const PATTERNED: readonly ((number: number, name: string) => string)[] = [
   (number, name) => `${name.toLowerCase().replaceAll(/[^a-z]/g, '')}-${number}`,
   (number) => `a${number}`,

@@ -1,4 +1,4 @@
-/** A time span; its parts are added up. */
+/** A time span. Its parts are added up. */
 export interface Duration {
   readonly days?: number;
   readonly hours?: number;
@@ -14,7 +14,7 @@ const realNow = performance.now.bind(performance);
 /** Milliseconds by which all clocks of the process have been moved. */
 let movedMs = 0;
 
-/** `Date`, whose present is later. */
+/** `Date` with a later present. */
 const MovedDate: DateConstructor = new Proxy(RealDate, {
   construct: (target, args: unknown[], newTarget) =>
     Reflect.construct(target, args.length === 0 ? [target.now() + movedMs] : args, newTarget) as Date,
@@ -24,9 +24,9 @@ const MovedDate: DateConstructor = new Proxy(RealDate, {
 });
 
 /**
- * Moves the time of the process: `Date` and `performance.now`. Codes, tokens, sessions, throttles in memory, cached users and everything
- * else that the application measures by `Date` grow older. Timers do not fire earlier. Redis and `now()` of a database have clocks of their
- * own.
+ * Moves the time of the process, as seen by `Date` and `performance.now`. Codes, tokens, sessions, throttles in memory,
+ * cached users and everything else that uses these clocks grow older. Timers do not fire earlier. Redis and the
+ * database's `now()` have their own clocks.
  *
  * @example
  * const clock = new Clock();
@@ -46,7 +46,7 @@ export class Clock {
     this.#move(ms);
   }
 
-  /** Undoes the moves of this clock. `close()` of a test application calls it. */
+  /** Undoes the moves of this clock. A test application's `close()` calls it. */
   reset(): void {
     this.#move(-this.#ownMs);
   }

@@ -19,25 +19,25 @@ export const TEST_DATABASES = ['sqlite', 'postgresql', 'mongodb'] as const;
 /** A database that tests can run on. */
 export type TestDatabase = (typeof TEST_DATABASES)[number];
 
-/** The variables that name the servers on which tests may create databases. */
+/** The environment variables for the servers on which tests may create databases. */
 const VARIABLES = { postgresql: 'TEST_POSTGRES_URL', mongodb: 'TEST_MONGODB_URL' } as const;
 
-/** The parts of an ORM that an application decides. */
+/** The parts of an ORM that the application chooses. */
 export interface OrmOptions {
   readonly entities: readonly (EntityClass<AnyEntity> | EntitySchema)[];
   readonly orm: Partial<Options>;
 }
 
-/** An ORM on an empty database of its own. */
+/** An ORM on its own empty database. */
 export interface OpenDatabase {
   readonly orm: MikroORM;
   /** Closes the ORM and drops the database. */
   drop(): Promise<void>;
 }
 
-/** An empty database that an application opens by itself. */
+/** An empty database that the application opens itself. */
 export interface EmptyDatabase {
-  /** `sqlite:` and the path of a file, or the URL of a database of the server. */
+  /** `sqlite:` and a file path, or the URL of a database on the server. */
   readonly url: string;
   /** Removes the database. */
   readonly drop: () => Promise<void>;
@@ -49,7 +49,7 @@ const OPENERS: Readonly<Record<TestDatabase, (options: OrmOptions) => Promise<Op
   mongodb: openMongo,
 };
 
-/** Opens an empty database with the schema of the entities. */
+/** Opens an empty database that has the entities' schema. */
 export function openDatabase(database: TestDatabase, options: OrmOptions): Promise<OpenDatabase> {
   return entryOf(OPENERS, database, 'testApp')(options);
 }
@@ -61,8 +61,8 @@ const CREATORS: Readonly<Record<TestDatabase, () => Promise<EmptyDatabase>>> = {
 };
 
 /**
- * Creates an empty database, without tables, for an application that opens its database by a URL: in a process of its own, or to
- * test its migrations. `testApp` needs none.
+ * Creates an empty database without tables, for an application that opens its database by URL: in its own process, or
+ * to test its migrations. `testApp` does not need it.
  *
  * @example
  * const database = await emptyDatabase('postgresql');
@@ -75,8 +75,8 @@ export function emptyDatabase(database: TestDatabase): Promise<EmptyDatabase> {
 }
 
 /**
- * Says why tests cannot run on a database: the variable of its server is not set. False if they can. Under CI (`CI=true`) it is always
- * false, so that a test without its server fails there. Pass the result as the option `skip` of a test.
+ * Says why tests cannot run on a database: its server's variable is not set. False if they can. Under CI (`CI=true`) it
+ * is always false, so that a test without its server fails there. Pass the result to a test's option `skip`.
  *
  * @example
  * const skip = missingServer('postgresql');   // false, or 'TEST_POSTGRES_URL is not set: nothing was tried on postgresql'
@@ -170,7 +170,10 @@ async function dropPostgreSql(server: string, name: string): Promise<void> {
 
 type Execute = (sql: string) => Promise<unknown>;
 
-/** Makes a database to copy, unless it is there already. Processes wait for each other; a draft has its name when it is complete. */
+/**
+ * Creates the template database, unless it exists. Processes wait for each other. A draft gets the final name only when
+ * it is complete.
+ */
 async function makeTemplate(
   execute: Execute,
   template: string,
@@ -193,7 +196,7 @@ async function makeTemplate(
   }
 }
 
-/** Runs statements on the server's own database, over one connection. */
+/** Runs statements on the server's default database, over one connection. */
 async function onServer<Result>(clientUrl: string, work: (execute: Execute) => Promise<Result>): Promise<Result> {
   const { MikroORM } = await import('@mikro-orm/postgresql');
   const discovery = { warnWhenNoEntities: false };

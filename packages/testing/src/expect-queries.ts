@@ -1,12 +1,12 @@
 import { AssertionError } from 'node:assert';
 import type { MikroORM } from '@mikro-orm/core';
 
-/** Begins and ends of transactions, which databases have or have not. */
+/** The begin and end of transactions, which not every database sends. */
 const BRACKETS = /^(?:begin|commit|rollback|savepoint|release savepoint)\b|^db\.(?:begin|commit|rollback)/i;
 
 /**
- * Runs some work and counts the SQL statements or MongoDB commands that the ORM runs during it, by views and by the unit of work. The begin
- * and end of transactions do not count. Run nothing else on the ORM at the same time.
+ * Runs some work, and counts the SQL statements or MongoDB commands that the ORM runs meanwhile, from views and from
+ * the unit of work. The begin and end of transactions do not count. Run nothing else on the ORM at the same time.
  *
  * @throws AssertionError if another number of queries ran; its message lists them
  * @example

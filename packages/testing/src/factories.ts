@@ -1,6 +1,9 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/core';
 
-/** The factories of one application: they share an entity manager, so that the records of one refer to another's, and count together. */
+/**
+ * The factories of one application. They share an entity manager, so that records can refer to each other, and one
+ * counter.
+ */
 export class Factories {
   readonly orm: MikroORM;
   readonly em: EntityManager;
@@ -11,7 +14,7 @@ export class Factories {
     this.em = orm.em.fork();
   }
 
-  /** Returns a number that no record has had, from 1. */
+  /** Returns a number that no record has used yet, from 1. */
   next(): number {
     return (this.#made += 1);
   }

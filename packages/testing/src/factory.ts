@@ -8,12 +8,13 @@ import {
 import type { Factories } from './factories.ts';
 import { uniqueValue } from './unique-value.ts';
 
-/** Values that replace generated ones, or a function that returns them for the number of a record, from 1. */
+/** Values that replace generated ones, or a function that returns them for a record's number, from 1. */
 export type FactoryOverrides<Entity> = Partial<EntityData<Entity>> | ((number: number) => Partial<EntityData<Entity>>);
 
 /**
- * Makes valid records of an entity. Each required column gets a value of its type and length that differs from record to record. Each
- * required relation gets a new record. Columns that may be null or have a default are left out. Get one by `factory` of a test application.
+ * Makes valid records of an entity. Each required column gets a value of its type and length, different for each
+ * record. Each required relation gets a new record. Columns that are nullable or have a default are left out. Use a
+ * test application's `factory` to get one.
  *
  * @example
  * const shop = await testApp(async () => fastify(), { entities: [Author, Book] });
@@ -31,12 +32,12 @@ export class Factory<Entity extends object> {
     this.#overrides = overrides;
   }
 
-  /** Makes an entity that is not stored. */
+  /** Makes an entity without storing it. */
   make(overrides: FactoryOverrides<Entity> = {}): Entity {
     return this.#make(overrides, []);
   }
 
-  /** Makes and stores a record, with the records that it needs. */
+  /** Makes and stores a record and the records that it needs. */
   async create(overrides: FactoryOverrides<Entity> = {}): Promise<Entity> {
     const made = this.make(overrides);
     await this.#factories.em.persist(made).flush();

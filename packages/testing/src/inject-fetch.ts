@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 /** Statuses whose responses have no body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** Makes a `fetch` that hands requests to an application, without a network. */
+/** Makes a `fetch` that passes requests to an application without a network. */
 export function injectFetch(app: FastifyInstance): (url: string, init: RequestInit) => Promise<Response> {
   return async (url, init) => {
     const request = new Request(url, init);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A mail that a `MailBox` has kept. */
+/** A mail in a `MailBox`. */
 export interface CaughtMail {
   readonly recipient: string;
   readonly subject: string;
@@ -12,8 +12,8 @@ const WAIT_MS = 2000;
 const STEP_MS = 5;
 
 /**
- * Keeps mails instead of sending them. Give it to `@viewset/auth` as `mailer`. Some mails are sent after the response, so `last` and `code`
- * wait up to two seconds for a mail that they have not returned yet.
+ * Keeps mails instead of sending them. Use it as the `mailer` of `@viewset/auth`. Some mails are sent after the
+ * response, so `last` and `code` wait up to two seconds for a mail that they have not returned yet.
  *
  * @example
  * const mails = new MailBox();
@@ -25,7 +25,7 @@ export class MailBox {
   readonly all: CaughtMail[] = [];
   #unread: CaughtMail[] = [];
 
-  /** Keeps a mail, as an `EmailSender`. */
+  /** Keeps a mail. Implements `EmailSender`. */
   send(recipient: string, subject: string, content: string, isHtml = false): Promise<void> {
     const mail = { recipient, subject, content, isHtml };
     this.all.push(mail);
@@ -33,7 +33,10 @@ export class MailBox {
     return Promise.resolve();
   }
 
-  /** Returns the newest mail to an address, only once: the next call waits for another mail. Throws if none comes. */
+  /**
+   * Returns the newest mail to an address. Each mail is returned once: the next call waits for another one. Throws if
+   * no mail comes.
+   */
   async last(recipient: string): Promise<CaughtMail> {
     for (let waitedMs = 0; ; waitedMs += STEP_MS) {
       const found = this.#unread.findLast((mail) => mail.recipient === recipient);
@@ -46,7 +49,7 @@ export class MailBox {
     }
   }
 
-  /** Returns the code of six digits in the newest mail to an address, as `last` finds it. */
+  /** Returns the six-digit code in the newest mail to an address, with `last`. */
   async code(recipient: string): Promise<string> {
     const { subject, content } = await this.last(recipient);
     const code = /(?<!\d)\d{6}(?!\d)/.exec(content)?.[0];

@@ -13,26 +13,26 @@ import { type ViewClass, ViewPlans } from './view-plans.ts';
 
 /** The options of `testApp`. */
 export interface TestAppOptions {
-  /** The entities of the application, as its own ORM has them. */
+  /** The application's entities, as in its own ORM. */
   readonly entities: OrmOptions['entities'];
   /** The database. Default: the variable `TEST_DATABASE`, else `sqlite`. */
   readonly database?: TestDatabase;
-  /** Further options of MikroORM, the same for every database. Default: none. */
+  /** More MikroORM options, the same for every database. Default: none. */
   readonly orm?: OrmOptions['orm'];
-  /** The path of the router that clients call. Default: `/api`. */
+  /** The path of the router that clients use. Default: `/api`. */
   readonly prefix?: string;
 }
 
-/** The options of a client of `as`: those of `@viewset/client` without the URL, the token and `fetch`. */
+/** The client options of `as`: those of `@viewset/client` without the URL, the token and `fetch`. */
 export type ClientOfUserOptions = Omit<ClientOptions, 'url' | 'token' | 'fetch'>;
 
 /**
- * Builds an application on a new, empty database: SQLite in memory, or a database on the server of `TEST_POSTGRES_URL` or
- * `TEST_MONGODB_URL`. `build` is your application's own function. It must not call `ready` or `listen`. Close the result when the test
- * ends, or declare it by `await using`.
+ * Builds an application on a new, empty database: SQLite in memory, or one on the server of `TEST_POSTGRES_URL` or
+ * `TEST_MONGODB_URL`. `build` is your application's own function. It must not call `ready` or `listen`. Close the
+ * result when the test ends, or declare it with `await using`.
  *
- * On PostgreSQL the schema is created once, in a template database, which later databases are copied from. The template stays on the server
- * until you drop it.
+ * On PostgreSQL the schema is created once, in a template database. Later databases are copies of it. The template
+ * stays on the server until you drop it.
  *
  * @example
  * const build = async (orm: MikroORM) => {
@@ -67,14 +67,14 @@ function databaseOfEnvironment(): TestDatabase {
   return name === '' ? 'sqlite' : (name as TestDatabase);
 }
 
-/** Gives the headers that make a request one of a user. */
+/** Returns the headers that identify a request's user. */
 type Identify = (user: object) => Readonly<Record<string, string>>;
 
 interface AppWithAuth {
   readonly auth: { readonly tokenScheme: string; issueToken(account: object): string };
 }
 
-/** Finds how requests say whose they are: by a token of `@viewset/auth`, else by a header that a hook reads. */
+/** Finds how requests identify their user: by a token of `@viewset/auth`, else by a header that a hook reads. */
 function identifyUsers(app: FastifyInstance): Identify {
   if (app.hasDecorator('auth')) {
     const { auth } = app as unknown as AppWithAuth;
@@ -93,7 +93,7 @@ function identifyUsers(app: FastifyInstance): Identify {
   };
 }
 
-/** The body of an operation of a view; of an action, any. */
+/** The body of a view's operation; for actions, any body. */
 export type BodyFor<View, Name> = View extends { readonly '~declared'?: infer Declared }
   ? Name extends 'create'
     ? Member<Declared, 'input'>
@@ -105,7 +105,7 @@ export type BodyFor<View, Name> = View extends { readonly '~declared'?: infer De
 type Member<Declared, Name extends string> =
   NonNullable<Declared> extends Readonly<Record<Name, infer Value>> ? Value : Body;
 
-/** An application under test, on a database of its own; `testApp` makes it. */
+/** An application under test with its own database, made by `testApp`. */
 export class TestApp<Orm extends MikroORM = MikroORM, App extends FastifyInstance = FastifyInstance> {
   readonly app: App;
   readonly orm: Orm;
@@ -133,8 +133,9 @@ export class TestApp<Orm extends MikroORM = MikroORM, App extends FastifyInstanc
   }
 
   /**
-   * Makes a client of the API, typed like the real one, that sends requests as a user; with null, anonymous ones. With `@viewset/auth`,
-   * give an account whose role is loaded; it gets a token. Without, the object becomes `request.user`.
+   * Makes a client, typed like the real one, that sends requests as a user. With null, requests are anonymous. With
+   * `@viewset/auth`, pass an account whose role is loaded; it gets a token. Otherwise the object becomes
+   * `request.user`.
    *
    * The client does not repeat requests, unless the options say so.
    */
@@ -144,17 +145,20 @@ export class TestApp<Orm extends MikroORM = MikroORM, App extends FastifyInstanc
     return createClient<Api>({ retries: 0, ...options, headers, url, fetch: injectFetch(this.app) });
   }
 
-  /** Sends a request as a user, or an anonymous one, by `app.inject`. For what the client of `as` does not show: headers, malformed bodies. */
+  /**
+   * Sends a request with `app.inject`, as a user or anonymously. Use it for headers, malformed bodies, and whatever
+   * else the client of `as` does not show.
+   */
   inject(user: object | null, request: InjectOptions): Promise<LightMyRequestResponse> {
     return this.app.inject({ ...request, headers: { ...this.headersOf(user), ...request.headers } });
   }
 
-  /** Returns the headers that a request needs to be a user's; none for null. */
+  /** Returns the headers for a user's requests; none for null. */
   headersOf(user: object | null): Readonly<Record<string, string>> {
     return user === null ? {} : this.#identify(user);
   }
 
-  /** Runs some work and throws if the number of queries differs, as `expectQueries` does. */
+  /** Runs some work, and throws if the number of queries differs. Works like the function `expectQueries`. */
   expectQueries<Result>(expected: number, work: () => Result | Promise<Result>): Promise<Result> {
     return expectQueries(this.#opened.orm, expected, work);
   }
@@ -168,10 +172,10 @@ export class TestApp<Orm extends MikroORM = MikroORM, App extends FastifyInstanc
   }
 
   /**
-   * Makes a valid body of a view's operation or action. Every field of its write shape has a value that fits its schema and differs from
-   * body to body. References refer to new records, made by `factory`. `given` has values of some fields.
+   * Makes a valid body for an operation or action of a view. Every field of the write shape gets a value that fits its
+   * schema and differs between bodies. References point to new records, made by `factory`. `given` sets some fields.
    *
-   * Throws for a field whose pattern the kit does not know, and for a file, if `given` does not have it.
+   * Throws for files, and for fields whose pattern the kit does not know, unless `given` has them.
    *
    * @example
    * const build = async (orm: MikroORM) => {

@@ -5,19 +5,19 @@ import { type FieldKind, fieldPath, type FieldType } from '@viewset/core';
 const START_MS = Date.UTC(2020, 0, 1);
 const DAY_MS = 86_400_000;
 
-/** Makes a value that a column can hold, another one for another number as far as there are so many. */
+/** Makes a value that fits a column. Different numbers give different values, as far as the type allows. */
 export function uniqueValue(meta: EntityMetadata, name: string, number: number): unknown {
   const { type } = fieldPath(meta, name, '.');
   return VALUES[type.kind](number, type, name);
 }
 
-/** Makes a text of a field, an address of e-mail if the field is named so. */
+/** Makes a text for a field; an e-mail address if the field's name asks for one. */
 export function uniqueText(number: number, name: string, maxLength = Infinity): string {
   const text = /e_?mail/i.test(name) ? `user${number}@example.com` : `${name} ${number}`;
   return text.length <= maxLength ? text : String(number).slice(-maxLength);
 }
 
-/** Makes a moment for a number, a second later for the next one. */
+/** Makes a moment for a number, one second later for each next number. */
 export function uniqueMoment(number: number): Date {
   return new Date(START_MS + number * 1000);
 }
@@ -27,7 +27,7 @@ export function uniqueDay(number: number): string {
   return new Date(START_MS + number * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** Makes a time of the day for a number, such as `00:00:07`. */
+/** Makes a time of day for a number, such as `00:00:07`. */
 export function uniqueTime(number: number): string {
   return uniqueMoment(number % 86_400)
     .toISOString()

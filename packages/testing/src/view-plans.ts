@@ -1,10 +1,10 @@
 import type { OperationPlan } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 
-/** A view class. Its routes are found by its name. */
+/** A view class. Its routes are found by the class's name. */
 export type ViewClass = abstract new () => object;
 
-/** The operations and actions of a view at one place, the first one that it was registered at. */
+/** The operations and actions of a view, at the first place where it is registered. */
 export class ViewPlans {
   readonly View: ViewClass;
   readonly all: readonly OperationPlan[];
@@ -17,7 +17,7 @@ export class ViewPlans {
     this.all = plans.filter((plan) => plan.view.basename === basename && isUsual(plan));
   }
 
-  /** Finds the plan of an operation or action; of `update`, that of a method. */
+  /** Finds the plan of an operation or action. For `update`, `method` chooses one. */
   find(action: string, method?: OperationPlan['method']): OperationPlan | undefined {
     return this.all.find((plan) => plan.action === action && (method === undefined || plan.method === method));
   }
@@ -31,7 +31,7 @@ export class ViewPlans {
   }
 }
 
-/** False for what does an operation in another way: exports, QUERY, and writes of several records. */
+/** False for variants of an operation: exports, QUERY, and bulk writes. */
 function isUsual({ action, method, variant, detail }: OperationPlan): boolean {
   const isOfOne = action === 'update' || action === 'destroy';
   return variant === undefined && method !== 'QUERY' && (detail || !isOfOne);

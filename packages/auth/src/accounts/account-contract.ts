@@ -9,8 +9,9 @@ import { checkOptionNames, wrongOption } from '@viewset/core';
 import { EntityContract, isJson, type Properties } from './entity-contract.ts';
 
 /**
- * The properties that the entity of accounts needs, under these names or those of the option `fields`. The entity may have others, if an
- * account can be created without them (nullable, `default` or `onCreate`), or `registrationFields` has them.
+ * The properties that the account entity needs, under these names or the names in the option `fields`. It may have more
+ * properties, if an account can be created without them (nullable, `default` or `onCreate`) or they are in
+ * `registrationFields`.
  *
  * | property | |
  * |---|---|
@@ -23,7 +24,7 @@ import { EntityContract, isJson, type Properties } from './entity-contract.ts';
  * | `role` | nullable reference to an entity with a `name` |
  * | `roles` | optional, under this name: further roles, many-to-many with the entity of `role` |
  *
- * The entity of roles may have `permissions`, a JSON column with a list of names.
+ * The role entity may have `permissions`, a JSON column with a list of names.
  */
 export interface AccountFields {
   id: number;
@@ -34,15 +35,15 @@ export interface AccountFields {
   last_login?: Date | null | undefined;
 }
 
-/** Any entity that has at least these fields, as the ORM takes it: of `defineEntity`, an EntitySchema or a class. */
+/** Any entity with at least these fields, from `defineEntity`, an EntitySchema or a class. */
 export type AccountSchema = { readonly '~entity': AccountFields } | (abstract new (...args: never[]) => AccountFields);
 
-/** The properties that may have names of your own: `{ name: 'username', is_active: 'isActive' }`. */
+/** The properties that may have other names: `{ name: 'username', is_active: 'isActive' }`. */
 export type AccountNames<Entity = never> = {
   readonly [Field in Exclude<AccountProperty, 'id'>]?: [Entity] extends [never] ? string : keyof Entity & string;
 };
 
-/** Any entity with an integer `id`, whose other properties the option `fields` names. */
+/** Any entity with an integer `id`. The option `fields` names its other properties. */
 export type NamedAccountSchema =
   | { readonly '~entity': { id: number } }
   | (abstract new (...args: never[]) => { id: number });
@@ -57,7 +58,7 @@ export interface RoleFields {
   name: string;
 }
 
-/** The account entity and its roles, known to satisfy the contract. */
+/** The account entity and its roles, after the check of the contract. */
 export interface AccountModel {
   readonly account: EntityName<AccountEntity>;
   readonly role: EntityName<RoleFields>;
@@ -66,14 +67,14 @@ export interface AccountModel {
   readonly hasRoles: boolean;
   /** True if roles carry permissions. */
   readonly hasPermissions: boolean;
-  /** The name that the entity has for each property. */
+  /** The entity's name for each property. */
   readonly names: Readonly<Record<AccountProperty, string>>;
 }
 
 const PROPERTIES = ['id', 'email', 'password', 'name', 'is_active', 'last_login', 'role'] as const;
 type AccountProperty = (typeof PROPERTIES)[number];
 
-/** Throws ImproperlyConfigured, naming the property, for an entity that does not satisfy the contract. */
+/** Throws ImproperlyConfigured, naming the property, if an entity does not satisfy the contract. */
 export function checkAccount(
   orm: MikroORM,
   entity: AccountSchema | NamedAccountSchema,
@@ -99,7 +100,7 @@ export function checkAccount(
   };
 }
 
-/** Returns the entity of a reference as it was declared, which a read shape takes. */
+/** Returns a reference's entity as it was declared, for read shapes. */
 function declaredEntity(property: EntityProperty): EntityName<RoleFields> | undefined {
   const { entity } = property as { entity?: unknown };
   const named: unknown = typeof entity === 'function' ? (entity as () => unknown)() : undefined;
@@ -123,14 +124,14 @@ function hasPermissions(contract: EntityContract<AccountEntity>, { className, pr
   );
 }
 
-/** Returns the account with the names of the contract. An entity that has them is returned as it is. */
+/** Returns the account with the contract's names. An entity that already has them is returned unchanged. */
 export function knownAccount({ names }: AccountModel, entity: object): AccountEntity {
   if (PROPERTIES.every((property) => names[property] === property)) return entity as AccountEntity;
   const values = entity as Readonly<Record<string, unknown>>;
   return Object.fromEntries(PROPERTIES.map((property) => [property, values[names[property]]])) as never;
 }
 
-/** Returns values of an account with the names of the entity. */
+/** Renames values of an account to the entity's names. */
 export function ownFields({ names }: AccountModel, values: Partial<AccountEntity>): object {
   const given = Object.entries(values) as [AccountProperty, unknown][];
   return Object.fromEntries(given.map(([property, value]) => [names[property], value]));

@@ -15,15 +15,16 @@ export type WrittenFields = Pick<WriteShape<object, object>, 'bind'>;
 
 type BoundShape = ReturnType<WrittenFields['bind']>;
 
-/** What an application lets people write of their accounts. */
+/** The fields that users may write of their own accounts. */
 export class AccountInput {
   readonly #shape: BoundShape;
   readonly #meta: EntityMetadata;
 
   /**
    * @param option the plugin's option that has the shape, for messages
-   * @param taken the fields that the body has by itself
-   * @throws ImproperlyConfigured for a property that is the package's own, and for files and children, which need a view
+   * @param taken the fields that the body already has
+   * @throws ImproperlyConfigured for properties that this package manages, and for files and children, which need a
+   * view
    */
   constructor(
     option: string,
@@ -55,13 +56,13 @@ export class AccountInput {
     return this.#shape.documented(mode).json;
   }
 
-  /** Throws InvalidUsage with a detail for every offending field, and ParseError if there is no body. */
+  /** Throws InvalidUsage with a detail for every wrong field, and ParseError without a body. */
   read(body: unknown, mode: 'create' | 'change'): object {
     if (body === undefined) throw new ParseError('A JSON body is required');
     return this.#shape.validate(body, mode);
   }
 
-  /** Puts entities in the place of references. Throws InvalidUsage for those that lead nowhere. */
+  /** Replaces references with entities. Throws InvalidUsage if a referenced record does not exist. */
   async resolve(em: EntityManager, data: object): Promise<object> {
     const [resolved] = await this.#shape.resolveReferences(em, [{ data, path: '' }], ({ target }, condition) =>
       QuerySet.of(em, target.class as EntityName<object>)
@@ -71,7 +72,7 @@ export class AccountInput {
     return resolved!;
   }
 
-  /** Makes the 409 of a value that another account has, and returns any other error as it is. */
+  /** Makes the 409 for a value that another account has; returns other errors unchanged. */
   conflictOf(error: unknown, data: object): unknown {
     if (error instanceof ForeignKeyConstraintViolationException) {
       return new TargetObjectAlreadyExist('The account refers to a record that is gone', { cause: error });

@@ -19,10 +19,10 @@ import { normalizeEmail } from './email-address.ts';
 import { TOO_MANY_BYTES } from '../passwords/password-field.ts';
 import { PasswordHasher } from '../passwords/password-hasher.ts';
 
-/** The hash that stands in an account's `password`, put there by us: whatever else stands there is a password. */
+/** The hashes that we stored in accounts' `password`. Any other value there is a plain password. */
 const hashes = new WeakMap<object, string>();
 
-/** Says that the password of an account is the hash of one already, which is not to be hashed again. */
+/** Marks an account's password as already hashed, so that it is not hashed again. */
 export function markHashed(account: object, hash: string): void {
   hashes.set(account, hash);
 }
@@ -30,9 +30,10 @@ export function markHashed(account: object, hash: string): void {
 type SubscribedNames = Pick<AccountNames, 'email' | 'password'>;
 
 /**
- * Prepares every account that is saved through the unit of work. The password is stored as a bcrypt hash, and the address trimmed and in
- * lower case. A new password that looks like a hash is hashed like any other; a stored hash is left alone. A password over 72 bytes of
- * UTF-8 throws InvalidUsage, a 400 at `/password`. `em.nativeInsert`, `em.nativeUpdate` and `em.upsert` bypass it.
+ * Prepares every account that is saved through the unit of work. The password is stored as a bcrypt hash, and the
+ * address trimmed and in lower case. A new password that looks like a hash is hashed like any other; a stored hash is
+ * not changed. A password over 72 bytes of UTF-8 throws InvalidUsage, a 400 at `/password`. `em.nativeInsert`,
+ * `em.nativeUpdate` and `em.upsert` bypass it.
  *
  * The plugin registers one with its ORM, and only one if several applications share the ORM. If you create accounts without the plugin, for
  * example in a seeder, give one to `MikroORM.init` yourself. Both together do no harm.
@@ -65,14 +66,14 @@ export class AccountSubscriber implements EventSubscriber<AccountFields> {
     this.#names = { email: 'email', password: 'password', ...fields };
   }
 
-  /** Tells @viewset/core that writes of other entities need no flush because of this subscriber. */
+  /** Tells @viewset/core that this subscriber needs no flush for writes of other entities. */
   readonly flushesOfOthers = false;
 
   getSubscribedEntities(): EntityName<AccountFields>[] {
     return [this.#account];
   }
 
-  /** Runs when the changes are known, and before their transaction begins, so that no lock is held while bcrypt works. */
+  /** Runs once the changes are known but before their transaction begins, so that no lock is held during bcrypt. */
   async onFlush({ uow }: FlushEventArgs): Promise<void> {
     const saves = uow
       .getChangeSets()
@@ -92,7 +93,7 @@ export class AccountSubscriber implements EventSubscriber<AccountFields> {
     );
   }
 
-  /** A flush that failed may be tried again: the hash that it left in the account is not hashed once more. */
+  /** A failed flush may be repeated: the hash it left in the account must not be hashed again. */
   async #hashOf(account: object, password: string): Promise<string> {
     const known = hashes.get(account);
     if (known !== undefined && known === password) return known;
@@ -102,7 +103,7 @@ export class AccountSubscriber implements EventSubscriber<AccountFields> {
   }
 }
 
-/** A password came from a client, whatever write shape took it in. */
+/** Reports the password to the client, whatever write shape contained it. */
 function refuse(error: unknown, field: string): never {
   if (!(error instanceof RangeError)) throw error;
   const details = [{ in: 'body', path: `/${field}`, message: TOO_MANY_BYTES }] as const;
@@ -113,8 +114,8 @@ function refuse(error: unknown, field: string): never {
 const hashers = new WeakMap<EventManager, WeakMap<object, PasswordHasher>>();
 
 /**
- * Registers an AccountSubscriber with the ORM, once, and answers its hasher: that of the first application. The others
- * are to compare with the same, since a decoy of another cost would tell unknown accounts from known ones.
+ * Registers one AccountSubscriber with the ORM, and returns its hasher, which is the first application's. Other
+ * applications must use the same one: a decoy of another cost would reveal which accounts exist.
  */
 export function sharedHasher(orm: MikroORM, { meta, names }: AccountModel, hasher: PasswordHasher): PasswordHasher {
   const events = orm.em.getEventManager();

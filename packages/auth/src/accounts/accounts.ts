@@ -55,7 +55,7 @@ export class AccountUser {
   }
 }
 
-/** The user of an application that also has the fields of a read shape. If a name is in both, it is that of AccountUser. */
+/** The user of an application that also has the fields of a read shape. Fields of AccountUser take precedence. */
 export type UserOf<Shape extends { readonly output?: object }> = AccountUser &
   Omit<NonNullable<Shape['output']>, keyof AccountUser>;
 
@@ -71,7 +71,7 @@ export interface NewAccount {
   readonly own?: object;
 }
 
-/** What is known of the account whose password changes. */
+/** The expected state of an account whose password changes. */
 interface KnownPassword {
   readonly id: number;
   readonly email: string;
@@ -79,7 +79,7 @@ interface KnownPassword {
   readonly password?: string;
 }
 
-/** An account that logs in, and the hash of its password if a password was asked for. */
+/** An account that logs in, with its password hash if the login used a password. */
 export interface LoginAccount extends TokenAccount {
   readonly password?: string | undefined;
 }
@@ -96,7 +96,7 @@ export interface RoleRow extends RoleFields {
   readonly permissions?: unknown;
 }
 
-/** @param shown what the application shows of its users beside */
+/** @param shown additional fields that the application shows for its users */
 export function userOf(row: AccountRow, shown?: object): AccountUser {
   const { id, email, name, is_active, role_id, role_name, role_permissions, further_roles } = row;
   const role = role_id === null || role_name === null ? null : { id: role_id, name: role_name };
@@ -120,7 +120,10 @@ function namesIn(permissions: unknown): string[] {
   return Array.isArray(permissions) ? permissions.filter((name) => typeof name === 'string') : [];
 }
 
-/** Where a read shape finds the fields of an AccountRow. `prefix`: `account.` for the shape of a record that refers to the account. */
+/**
+ * The paths of an AccountRow's fields, for read shapes. Use the `prefix` `account.` for records that refer to an
+ * account.
+ */
 export function userFields({ names, hasPermissions }: AccountModel, prefix = ''): Readonly<Record<string, string>> {
   const role = prefix + names.role;
   return {
@@ -147,9 +150,9 @@ type AnyShape = ReadShape<object, object>;
 
 /** Read shapes of the account. */
 export interface AccountShapes {
-  /** What users show beside the fields of AccountUser. */
+  /** Additional fields of users, beside those of AccountUser. */
   readonly users?: ShownFields | undefined;
-  /** What `/me` shows. */
+  /** The fields of `/me`. */
   readonly me?: ShownFields | undefined;
 }
 
@@ -188,7 +191,7 @@ export class Accounts {
     this.#shown = me && new RecordFinder<AccountEntity, object>(active, me.bind(meta, platform));
   }
 
-  /** Finds the account of a token, in one query; null if there is none, or it is disabled. */
+  /** Finds the account of a token in one query; null if it does not exist or is disabled. */
   async user(request: FastifyRequest, id: unknown): Promise<AccountUser | null> {
     return this.#isId(id) ? ((await this.#active.find(request, id)) ?? null) : null;
   }
@@ -203,7 +206,7 @@ export class Accounts {
     return this.#isId(id) ? this.#one(this.#all(em).filter({ id })) : undefined;
   }
 
-  /** Finds the id of the active account of a normalized address, by a statement that costs the same if there is none. */
+  /** Finds the id of a normalized address's active account. The query costs the same if there is none. */
   async activeId(em: EntityManager, email: string): Promise<number | undefined> {
     const found = await this.#all(em)
       .filter(this.#named({ email, is_active: true }))
@@ -211,7 +214,9 @@ export class Accounts {
     return found?.id;
   }
 
-  /** Finds the account of whoever is logged in. Throws Unauthorized if nobody is, or the account is gone or disabled by now. */
+  /**
+   * Finds the logged-in user's account. Throws Unauthorized without a login, or if the account was deleted or disabled.
+   */
   async ofRequest(request: FastifyRequest): Promise<AccountEntity> {
     const { id } = requireUser(request);
     const active = this.#all(request.em).filter(this.#named({ is_active: true }));
@@ -225,10 +230,7 @@ export class Accounts {
     if (await this.#all(em).filter(this.#named({ email })).exists()) throw taken('email');
   }
 
-  /**
-   * Sets `last_login` and nothing else. False if the account is gone or disabled by now, or has another password than the one that is
-   * known.
-   */
+  /** Sets only `last_login`. Returns false if the account was deleted or disabled, or its password has changed. */
   recordLogin(em: EntityManager, { id, password }: LoginAccount): Promise<boolean> {
     const known = password === undefined ? { id } : { id, password };
     return this.#update(em, { ...known, is_active: true }, { last_login: new Date() });
@@ -240,16 +242,16 @@ export class Accounts {
   }
 
   /**
-   * Stores the hash of a new password. False if the account is not as it is known any more, or is disabled by now: of many changes of a
-   * known password at once, one is made.
+   * Stores the hash of a new password. Returns false if the account has changed or was disabled. Of several
+   * simultaneous changes of one password, only one succeeds.
    */
   changePassword(em: EntityManager, known: KnownPassword, hash: string): Promise<boolean> {
     return this.#update(em, { ...known, is_active: true }, { password: hash });
   }
 
   /**
-   * Gives the account another address, unless it has got one meanwhile. Throws InvalidUsage if the address has an account, and
-   * Unauthorized if the account is gone or disabled by now.
+   * Changes the account's address, unless it has changed meanwhile. Throws InvalidUsage if another account has the
+   * address, and Unauthorized if the account was deleted or disabled.
    */
   async changeEmail(em: EntityManager, { id, email }: AccountEntity, address: string): Promise<void> {
     try {
@@ -260,7 +262,7 @@ export class Accounts {
     throw new Unauthorized();
   }
 
-  /** Returns what `/me` shows of the account of whoever is logged in. Throws Unauthorized if it is gone or disabled by now. */
+  /** Returns the `/me` fields of the logged-in user's account. Throws Unauthorized if it was deleted or disabled. */
   async shown(request: FastifyRequest): Promise<object> {
     const { id } = requireUser(request);
     const record = this.#isId(id) ? await this.#shown?.find(request, id) : undefined;
@@ -268,7 +270,10 @@ export class Accounts {
     return record;
   }
 
-  /** Stores what the owner of the account sent of it. Throws TargetObjectAlreadyExist for a value that another account has. */
+  /**
+   * Stores the changes that users make to their own account. Throws TargetObjectAlreadyExist for a value that another
+   * account has.
+   */
   async change(request: FastifyRequest, input: AccountInput, data: object): Promise<void> {
     try {
       await inTransaction(request, async () => {
@@ -283,10 +288,10 @@ export class Accounts {
   }
 
   /**
-   * Deletes the account of whoever is logged in. Throws Unauthorized if it is gone by now, or has another password, and
+   * Deletes the logged-in user's account. Throws Unauthorized if it was deleted or its password has changed, and
    * TargetObjectAlreadyExist if records refer to it.
    *
-   * @param around a step of the same transaction, which has to call the function that it gets
+   * @param around a step in the same transaction, which must call the function that it gets
    */
   async delete(
     request: FastifyRequest,
@@ -305,7 +310,7 @@ export class Accounts {
     }
   }
 
-  /** Throws InvalidUsage if somebody else was faster with the address. */
+  /** Throws InvalidUsage if the address was registered meanwhile. */
   async create(
     request: FastifyRequest,
     { email, password, name, own = {} }: NewAccount,
@@ -335,7 +340,7 @@ export class Accounts {
     return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= this.#maxId;
   }
 
-  /** Finds the account of whoever is logged in as an entity, which nobody else changes until the transaction ends. */
+  /** Finds the logged-in user's account as an entity, and locks it until the transaction ends. */
   async #locked(request: FastifyRequest): Promise<AccountEntity> {
     const { id } = requireUser(request);
     const active = this.#all(request.em).filter(this.#named({ is_active: true }));
@@ -367,7 +372,7 @@ export class Accounts {
   }
 }
 
-/** Makes users of rows that hold an account, its roles, and what the application shows of it. */
+/** Makes users from rows with an account, its roles, and the application's additional fields. */
 function userProjection(account: Projection<AccountRow>, shown?: Projection<object>): Projection<AccountUser> {
   const width = account.paths.length;
   const related = [...(account.related ?? []), ...(shown?.related ?? [])];

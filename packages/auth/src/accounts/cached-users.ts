@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { AccountUser } from './accounts.ts';
 
-/** Finds the user that a token names; null if there is none, or it is disabled. */
+/** Finds the user of a token; null if there is none or it is disabled. */
 export interface UserSource {
   user(request: FastifyRequest, id: unknown): AccountUser | null | Promise<AccountUser | null>;
 }
@@ -13,9 +13,9 @@ export interface UserCacheOptions {
   readonly clock: () => number;
 }
 
-/** A disabled account may come in for so long: minutes, never hours. */
+/** For this time a disabled account may still be accepted: minutes, never hours. */
 export const MAX_USER_CACHE_SECONDS = 300;
-/** About 3 MB of users. Whoever is pushed out costs a query, so there is nothing to tune. */
+/** About 3 MB of users. An evicted user only costs a query, so this needs no option. */
 export const MAX_CACHED_USERS = 10_000;
 
 interface Kept {
@@ -24,12 +24,12 @@ interface Kept {
 }
 
 /**
- * Users that were found, for a time: a change of an account or of its role is noticed when the time is over, in every
- * process, the one that made it included. The time counts from before the question, so that an answer which is slow to
- * come is not kept longer. That there is no such user is never kept.
+ * Caches users for some time. All processes notice a changed account or role only when it is over, even the one that
+ * made the change. The time starts before the query, so a slow answer is not kept longer. A missing user is never
+ * cached.
  *
- * A request that has asked for its entity manager has its own answer, neither taken from here nor kept: a transaction,
- * or filters with its parameters, may have it see other accounts than others do.
+ * Requests that have used `request.em` neither use nor fill the cache: in a transaction, or with filter parameters,
+ * they may see other accounts.
  */
 export class CachedUsers implements UserSource {
   readonly #source: UserSource;
@@ -46,7 +46,7 @@ export class CachedUsers implements UserSource {
     this.#clock = clock;
   }
 
-  /** The number of users that are kept now, including those whose time is over. */
+  /** The number of cached users, including expired ones. */
   get size(): number {
     return this.#kept.size;
   }
@@ -74,7 +74,7 @@ export class CachedUsers implements UserSource {
   }
 }
 
-/** Requests share it: none may change it for the others. */
+/** Frozen, because several requests share the user. */
 function frozen(user: AccountUser): AccountUser {
   for (const role of [user.role, ...(user.roles ?? [])]) Object.freeze(role);
   Object.freeze(user.roles);

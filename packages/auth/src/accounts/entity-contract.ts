@@ -9,10 +9,13 @@ import {
 } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '@viewset/core';
 
-/** The properties of an entity by name, of which any may be missing. */
+/** The properties of an entity by name; any may be missing. */
 export type Properties = Readonly<Record<string, EntityProperty | undefined>>;
 
-/** What an entity that an option names has to have; every method throws ImproperlyConfigured that names option and property. */
+/**
+ * The requirements for an entity in an option. Every method throws ImproperlyConfigured that names the option and the
+ * property.
+ */
 export class EntityContract<Entity extends object> {
   readonly meta: EntityMetadata<Entity>;
   readonly #option: string;
@@ -47,7 +50,7 @@ export class EntityContract<Entity extends object> {
     }
   }
 
-  /** A text without a length has room for anything. */
+  /** Requires a minimum length. A text without a length is long enough. */
   requireRoom(name: string, characters: number, content: string): void {
     if ((this.#property(name).length ?? characters) < characters) {
       throw this.wrong(`must have room for ${content}, ${characters} characters, in "${name}"`);
@@ -70,7 +73,7 @@ export class EntityContract<Entity extends object> {
     if (!isJson(this.#property(name))) throw this.wrong(`must have "${name}" as a JSON column`);
   }
 
-  /** For numbers that do not fit 32 bits with a sign. */
+  /** Requires a type for numbers beyond signed 32 bits. */
   requireBigInteger(name: string): void {
     const { customType } = this.#property(name) as { customType: unknown };
     if (customType instanceof BigIntType && customType.mode === 'number') return;
@@ -83,7 +86,7 @@ export class EntityContract<Entity extends object> {
     }
   }
 
-  /** For records that belong to an account, and are nothing without it. */
+  /** Requires a reference to the account that deletes the record with it. */
   requireOwner(name: string, account: EntityMetadata): void {
     if (this.requireReference(name, ['id']).root !== account.root) {
       throw this.wrong(`must refer by "${name}" to ${account.className}`);
@@ -91,7 +94,7 @@ export class EntityContract<Entity extends object> {
     this.requireDeletionWith(name);
   }
 
-  /** The entity that a property refers to, which has the properties. */
+  /** Requires a reference, and returns its entity, which must have the properties. */
   requireReference(name: string, properties: readonly string[]): EntityMetadata {
     const { kind, targetMeta } = this.#property(name);
     const isReference = kind === ReferenceKind.MANY_TO_ONE || kind === ReferenceKind.ONE_TO_ONE;
@@ -106,7 +109,7 @@ export class EntityContract<Entity extends object> {
     return targetMeta;
   }
 
-  /** For records that are nothing without the one that they refer to. */
+  /** Requires that the record is deleted with the one it refers to. */
   requireDeletionWith(name: string): void {
     if (this.#property(name).deleteRule !== 'cascade') {
       throw this.wrong(

@@ -1,7 +1,7 @@
 import { checkOptionNames, wrongOption } from '@viewset/core';
 
 /**
- * Returns an option that is an entity, or an object with it and further options, as that object.
+ * Resolves an option that is either an entity, or an object with an entity and further options.
  *
  * @param content what the entity holds, for the message
  * @throws ImproperlyConfigured for an unknown name, and without an entity

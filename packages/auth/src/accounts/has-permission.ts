@@ -7,12 +7,12 @@ import {
 } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 
-/** The lists of the option `permissions` of the applications that are open. */
+/** The lists in the option `permissions` of all open applications. */
 const declaredLists = new Set<ReadonlySet<string>>();
 
 /**
- * Declares the names that `HasPermission` may ask for, until the returned function is called. Views that are registered
- * while any list is declared may only name permissions of such lists.
+ * Declares the names that `HasPermission` accepts, until the returned function is called. While any list is declared,
+ * registered views may only use permissions from such lists.
  */
 export function declarePermissions(names: readonly string[]): () => void {
   const list = new Set(names);
@@ -26,8 +26,8 @@ export function declaredPermissions(): readonly string[] | undefined {
 }
 
 /**
- * Allows users who have a permission: one of the names in the `permissions` of their roles. Other users get 403, anonymous requests 401. A
- * request by an API key with scopes needs that scope too.
+ * Allows users with a permission: a name in the `permissions` of one of their roles. Other users get 403, anonymous
+ * requests 401. An API key with scopes also needs that scope.
  *
  * A view that names a permission outside the option `permissions` of `auth` fails at startup, if the option is set.
  *
@@ -51,7 +51,7 @@ export function HasPermission(name: string): UserPermissionClass {
     }
 
     override hasPermission(request: FastifyRequest): boolean {
-      // The application declares what its users are.
+      // The application declares the type of its users.
       const user: unknown = getCurrentUser(request);
       const { permissions } = (user ?? {}) as { readonly permissions?: unknown };
       return Array.isArray(permissions) && permissions.includes(name);

@@ -13,7 +13,7 @@ import {
 
 /** A record of an account, such as a session, together with the account and its role, as one row; times as ISO texts. */
 export interface OwnedRow extends AccountRow {
-  /** What the application shows of the account, and its further roles. */
+  /** The application's fields of the account, and its further roles. */
   readonly account?: { readonly further_roles?: readonly RoleRow[] };
 }
 
@@ -23,7 +23,7 @@ export interface OwnedModel<Entity extends object> {
   readonly meta: EntityMetadata<Entity>;
 }
 
-/** Reads records of accounts that may come in, each together with its account by one query. */
+/** Reads records of active accounts, each with its account, in one query. */
 export class OwnedRecords<Entity extends object> {
   /** The records of active accounts. */
   readonly ofActiveAccounts: QuerySet<Entity>;
@@ -34,7 +34,7 @@ export class OwnedRecords<Entity extends object> {
 
   /**
    * @param em the ORM's global entity manager
-   * @param shown what users show of their accounts, besides what every AccountUser does
+   * @param shown additional fields of users, beside those of AccountUser
    */
   constructor(model: OwnedModel<Entity>, account: AccountModel, em: EntityManager, shown: ShownFields | undefined) {
     this.#model = model;

@@ -7,8 +7,8 @@ import type { UserSource } from './cached-users.ts';
 type Payload = AuthPayload | null | undefined;
 
 /**
- * Finds the users of payloads. A token that names a session is as good as the session: one query then reads the session
- * together with its account.
+ * Finds the users of token payloads. A token with a session is only valid while the session lives, so one query reads
+ * the session with its account.
  */
 export class TokenUsers {
   readonly #accounts: UserSource;
@@ -27,12 +27,12 @@ export class TokenUsers {
     return this.#ofSession(request, session, payload?.user_id);
   }
 
-  /** The user of an id, whatever the session. */
+  /** Returns the user with an id, whatever the session. */
   byId(request: FastifyRequest, id: unknown): AccountUser | null | Promise<AccountUser | null> {
     return this.#accounts.user(request, id);
   }
 
-  /** Has users whom the application finds come in only as long as the session of their token lives. */
+  /** Accepts the application's users only while their token's session lives. */
   whileSessionLives(retrieveUser: RetrieveUser): RetrieveUser {
     return async (request, payload) => {
       const hasEnded = this.#sessionOf(payload) !== undefined && (await this.find(request, payload)) === null;
@@ -40,7 +40,7 @@ export class TokenUsers {
     };
   }
 
-  /** The session of the token that a request came with; undefined if the application authenticates by something else. */
+  /** Returns the session of a request's token; undefined if the application authenticates in another way. */
   readonly currentSession = (request: FastifyRequest): string | undefined => this.#current.get(request);
 
   #sessionOf(payload: Payload): string | undefined {

@@ -3,8 +3,8 @@ import type { AccountModel } from '../accounts/account-contract.ts';
 import { EntityContract } from '../accounts/entity-contract.ts';
 
 /**
- * The properties that the entity of API keys needs, under these names. The entity may have others, if a key can be created without them
- * (nullable, `default` or `onCreate`).
+ * The properties that the entity of API keys needs, under these names. It may have more properties, if a key can be
+ * created without them (nullable, `default` or `onCreate`).
  *
  * | property | |
  * |---|---|
@@ -26,7 +26,7 @@ export interface ApiKeyFields {
   last_used_at?: Date | null | undefined;
 }
 
-/** Any entity that has at least these fields, as the ORM takes it. */
+/** Any entity with at least these fields. */
 export type ApiKeySchema = { readonly '~entity': ApiKeyFields } | (abstract new (...args: never[]) => ApiKeyFields);
 
 export interface ApiKeyEntity extends ApiKeyFields {
@@ -34,20 +34,20 @@ export interface ApiKeyEntity extends ApiKeyFields {
   account: { id: number; is_active: boolean };
 }
 
-/** The entity of API keys, known to satisfy the contract. */
+/** The entity of API keys, after the check of the contract. */
 export interface ApiKeyModel {
   readonly entity: EntityName<ApiKeyEntity>;
   readonly meta: EntityMetadata<ApiKeyEntity>;
 }
 
-/** The characters of an `id`. */
+/** The number of characters in an `id`. */
 export const API_KEY_ID_LENGTH = 16;
 export const MAX_API_KEY_NAME_LENGTH = 100;
 
 const PROPERTIES = ['id', 'account', 'name', 'hash', 'scopes', 'expires_at', 'last_used_at', 'created_at'] as const;
 const HASH_LENGTH = 43;
 
-/** Throws ImproperlyConfigured, naming the property, for an entity that does not satisfy the contract. */
+/** Throws ImproperlyConfigured, naming the property, if an entity does not satisfy the contract. */
 export function checkApiKey(orm: MikroORM, schema: ApiKeySchema, { meta: account }: AccountModel): ApiKeyModel {
   const entity = schema as EntityName<ApiKeyEntity>;
   const contract = new EntityContract(orm, 'apiKeys', entity, PROPERTIES);

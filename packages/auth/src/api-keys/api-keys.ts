@@ -20,13 +20,13 @@ export interface UsedApiKey {
 }
 
 /**
- * The user of a request that was sent with an API key. With scopes, `permissions` are those that both the account and the key
- * have, and there are no roles.
+ * The user of a request that was sent with an API key. With scopes, `permissions` are those that both the account and
+ * the key have, and the user has no roles.
  */
 export class ApiKeyUser extends AccountUser {
   readonly api_key: UsedApiKey;
 
-  /** Keeps all other fields of the user, those of the application's read shape included. */
+  /** Keeps all other fields of the user, including the application's read shape. */
   constructor(user: AccountUser, key: UsedApiKey) {
     super(user);
     const { scopes } = key;
@@ -81,8 +81,8 @@ interface ApiKeyParts {
 }
 
 /**
- * Every query about API keys. A key is `<prefix>_<id>_<secret>`. Its row is found by the id, and stores the SHA-256 of the secret,
- * which is 256 random bits, so that nothing slower is needed.
+ * All queries about API keys. A key is `<prefix>_<id>_<secret>`. Its row is found by the id, and stores the SHA-256 of
+ * the secret. The secret has 256 random bits, so no slower hash is needed.
  */
 export class ApiKeys {
   readonly #model: ApiKeyModel;
@@ -99,13 +99,13 @@ export class ApiKeys {
     this.#keys = owned.finder(owned.projection<ApiKeyRow>(['hash', 'expires_at', 'last_used_at', 'scopes']));
   }
 
-  /** Reads a bearer token as an API key; undefined if it is none. */
+  /** Parses a bearer token as an API key; undefined if it is not one. */
   payload(token: string): ApiKeyPayload | undefined {
     const [, id, secret] = this.#pattern.exec(token) ?? [];
     return id === undefined || secret === undefined ? undefined : new ApiKeyPayload(id, secret);
   }
 
-  /** Finds the user of a key in one query; null if it was revoked or has expired, or its account may not come in. */
+  /** Finds the user of a key in one query; null if it was revoked or has expired, or its account is not active. */
   async user(request: FastifyRequest, { id, hash }: ApiKeyPayload): Promise<ApiKeyUser | null> {
     const row = await this.#keys.find(request, id);
     if (row === undefined || !isSameText(hash, row.hash)) return null;
@@ -179,7 +179,7 @@ function hashOf(secret: string): string {
   return hashText('sha256', secret, 'base64url');
 }
 
-/** A key whose scopes cannot be read may do nothing. */
+/** A key with unreadable scopes has no permissions. */
 function scopesIn(scopes: unknown): readonly string[] | null {
   if (scopes === null || scopes === undefined) return null;
   return Array.isArray(scopes) ? scopes.filter((name) => typeof name === 'string') : [];

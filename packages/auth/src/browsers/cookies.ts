@@ -4,11 +4,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 export interface Cookie {
   readonly name: string;
   readonly path: string;
-  /** `Lax`: it also comes with a navigation that another site begins. Default: `Strict`. */
+  /** `Lax`: browsers also send it when another site navigates here. Default: `Strict`. */
   readonly sameSite?: 'Strict' | 'Lax';
 }
 
-/** Every value that came under a name: a page of a neighbouring domain may have planted one beside ours. */
+/** Returns all values with a name, because a page of a neighbouring domain may have added one. */
 export function readCookies(request: FastifyRequest, name: string): string[] {
   const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim());
   return pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));
@@ -28,7 +28,7 @@ export function setCookie(
 }
 
 /**
- * Names a cookie of the path `/`. The prefix has browsers refuse one that a neighbouring domain, or plain HTTP, has set.
+ * Names a cookie with the path `/`. With the prefix, browsers reject it from a neighbouring domain or over plain HTTP.
  */
 export function hostCookie(request: FastifyRequest, name: string): Cookie {
   return { name: isSecure(request) ? `__Host-${name}` : name, path: '/' };
@@ -39,8 +39,8 @@ const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\])$/i;
 const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-real-ip', 'via'];
 
 /**
- * True unless the browser speaks plain HTTP with this machine. A proxy on this machine that hands everything on by HTTP is told
- * by its headers.
+ * True unless the browser itself uses plain HTTP to this machine. Headers reveal a proxy on this machine that forwards
+ * everything over HTTP.
  */
 function isSecure(request: FastifyRequest): boolean {
   if (request.protocol === 'https') return true;

@@ -4,7 +4,7 @@ import { hostCookie, readCookies, setCookie } from './cookies.ts';
 import { isSameText, keyedHash } from '../secrets/keyed-hash.ts';
 
 const NAME = 'device';
-/** So many accounts a browser is known to, the last ones. */
+/** A browser remembers at most this many accounts, the latest ones. */
 const MAX_ACCOUNTS = 5;
 /** Browsers keep no cookie for longer. */
 const LIFETIME_SECONDS = 400 * 86_400;
@@ -17,8 +17,9 @@ interface Device {
 }
 
 /**
- * Device cookies (OWASP): a browser that has logged into an account keeps a proof of that. Wrong passwords of it are counted
- * by themselves, so that strangers cannot have it held. Nothing is stored; the proofs are keyed hashes of device and address.
+ * Device cookies (OWASP): a browser that has logged into an account keeps a proof of it. Its wrong passwords are
+ * counted separately, so strangers cannot block it. The server stores nothing; proofs are keyed hashes of device and
+ * address.
  *
  * @see https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies
  */
@@ -29,12 +30,12 @@ export class DeviceCookies {
     this.#key = key;
   }
 
-  /** The device that a request comes from if it has logged into the account of the address; undefined for strangers. */
+  /** Returns the device of a request if it has logged into the address's account; undefined for strangers. */
   knownDevice(request: FastifyRequest, address: string): string | undefined {
     return this.#devices(request).find((device) => this.#hasProof(device, address))?.id;
   }
 
-  /** Has the browser keep that it has logged into the account of the address. */
+  /** Makes the browser remember a login to the address's account. */
   remember(request: FastifyRequest, reply: FastifyReply, address: string): void {
     const devices = this.#devices(request);
     const { id, proofs } = devices[0] ?? { id: randomBytes(16).toString('base64url'), proofs: [] };

@@ -2,11 +2,11 @@ import { Forbidden } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 
 /**
- * Throws Forbidden unless a page of our own sent the request: a browser adds the cookie to requests that other sites' pages
- * make. `Sec-Fetch-Site` is the browser's own word on that, whatever proxies do to the host. Where it is missing, `Origin` has to name
- * the host that was asked for.
+ * Throws Forbidden unless one of our own pages sent the request, because browsers also send the cookie with requests of
+ * other sites' pages. `Sec-Fetch-Site` comes from the browser, whatever proxies do to the host. Without it, `Origin`
+ * must name the requested host.
  *
- * @param others further origins that count as our own
+ * @param others additional origins that count as our own
  */
 export function requireOwnOrigin(request: FastifyRequest, others: ReadonlySet<string>): void {
   const { origin, 'sec-fetch-site': site } = request.headers;

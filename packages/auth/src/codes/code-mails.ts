@@ -3,13 +3,13 @@ import type { VerificationEmail } from './email-sender.ts';
 import type { Mails } from './mails.ts';
 import { CODE_LIFETIME_SECONDS, type VerificationCodes } from './verification-codes.ts';
 
-/** What a code is for, beside its purpose. */
+/** The recipient and use of a code. */
 export interface CodeSubject {
   /** The address that the code goes to. */
   readonly email: string;
-  /** What the code is kept by. Default: the address. */
+  /** The key under which the code is stored. Default: the address. */
   readonly key?: string;
-  /** What the code is to confirm. */
+  /** The value that the code confirms. */
   readonly note?: string;
 }
 
@@ -32,8 +32,8 @@ export class CodeMails {
   }
 
   /**
-   * Makes a code, and returns the function that sends it. A code that was not sent, for whatever reason, is taken back, and the
-   * send does not count.
+   * Makes a code, and returns the function that sends it. If the mail is not sent, for whatever reason, revokes the
+   * code and does not count the send.
    */
   async prepare(request: FastifyRequest, { email, key = email, note }: CodeSubject): Promise<() => Promise<void>> {
     const codes = this.#codes;

@@ -4,7 +4,7 @@ import { ServiceUnavailable } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { EmailSender, EmailText } from './email-sender.ts';
 
-/** The client has its answer within ten seconds, whatever the sender does. */
+/** The client gets an answer within ten seconds, whatever the sender does. */
 const SEND_TIMEOUT_MS = 9_000;
 
 /** The time that a mail waits after the answer: from, and below. */
@@ -19,7 +19,7 @@ export class Mails {
     this.#mailer = mailer;
   }
 
-  /** Throws ServiceUnavailable for whatever the mailer throws, and if it takes too long. */
+  /** Throws ServiceUnavailable if the mailer throws or takes too long. */
   async send(recipient: string, { subject, content, isHtml }: EmailText): Promise<void> {
     try {
       await withinTime(this.#mailer.send(recipient, subject, content, isHtml ?? false));
@@ -28,12 +28,15 @@ export class Mails {
     }
   }
 
-  /** Runs a step that sends a mail once the answer has gone out, so that the answer tells nothing of it. A failure is logged. */
+  /**
+   * Runs a step that sends a mail after the answer was sent, so that the answer reveals nothing about it. Failures are
+   * logged.
+   */
   afterwards(request: FastifyRequest, step: () => Promise<void>): void {
     this.#run(request, new Promise<void>((resolve) => void setImmediate(resolve)).then(step));
   }
 
-  /** Does the same at a random moment, so that the time of the next answer tells nothing of it either. */
+  /** Does the same after a random wait, so that the next answer's time reveals nothing either. */
   sometimeAfterwards(request: FastifyRequest, step: () => Promise<void>): void {
     this.#run(request, sleep(randomInt(...DELAY_MS)).then(step));
   }

@@ -53,7 +53,7 @@ export class SmtpEmailSender implements EmailSender {
       greetingTimeout: timeoutMs,
       socketTimeout: timeoutMs,
       dnsTimeout: timeoutMs,
-      // Content comes from code, never from a file or a URL that a value names.
+      // Content always comes from code, never from a file or URL in a value.
       disableFileAccess: true,
       disableUrlAccess: true,
     });
@@ -65,7 +65,7 @@ export class SmtpEmailSender implements EmailSender {
     if (hasLineBreak(recipient) || hasLineBreak(subject)) throw new TypeError('A mail header must be a single line');
     await this.#transport.sendMail({
       from: this.#from,
-      // An object's address is taken whole; text would be parsed, and a comma would make two addresses of it.
+      // An address in an object is used whole; text would be parsed, and a comma would make two addresses.
       to: { name: '', address: recipient },
       subject,
       [isHtml ? 'html' : 'text']: content,
@@ -81,7 +81,7 @@ export class SmtpEmailSender implements EmailSender {
 function parseSmtpUrl(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !/^smtps?:$/.test(parsed.protocol) || parsed.hostname === '') {
-    // The URL may hold a password, so it is not repeated.
+    // Does not repeat the URL, which may contain a password.
     throw new ImproperlyConfigured(
       'SmtpEmailSender: option "url" must be smtp://host:port or smtps://host:port (SMTP_URL)',
     );

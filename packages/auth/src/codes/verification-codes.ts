@@ -36,7 +36,7 @@ export class VerificationCodes {
   readonly #store: Store;
   readonly #secret: Uint8Array;
   readonly #notes: SecretBox;
-  /** In front of what is hashed; registrations have none. */
+  /** The prefix of hashed texts; empty for registrations. */
   readonly #prefix: string;
 
   /**

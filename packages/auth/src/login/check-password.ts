@@ -13,10 +13,10 @@ export interface CheckPasswordParts {
 }
 
 /**
- * Throws InvalidUsage unless the password is that of the account, which counts as one of its wrong passwords, and
+ * Throws InvalidUsage if the password is not the account's, which counts as a wrong password of the account, and
  * TooManyRequests while the account is held.
  *
- * @param field the field of the body that the password came in
+ * @param field the body's field that contained the password
  */
 export type CheckPassword = (
   request: FastifyRequest,

@@ -8,15 +8,18 @@ import type { DeviceCookies } from '../browsers/device-cookies.ts';
 import { refuseDisabled, refuseWrong } from './login-failures.ts';
 import type { SessionParts } from '../routes/sessions.ts';
 
-/** What a login answers without sessions. */
+/** The response of a login without sessions. */
 export const ACCESS_TOKEN = Type.Object({ access_token: Type.String() });
-/** What a login and a refresh answer. The refresh token is there if the client asked for it in the body, and not in a cookie. */
+/**
+ * The response of a login and a refresh. It contains the refresh token if the client asked for it in the body instead
+ * of a cookie.
+ */
 export const LOGGED_IN = Type.Object({
   ...ACCESS_TOKEN.properties,
   refresh_token: Type.Optional(Type.String()),
 });
 export type LoggedIn = Static<typeof LOGGED_IN>;
-/** What a login answers if the account has two factors: the token by which the second one is sent. */
+/** The response of a login to an account with two factors: the token for sending the second one. */
 export const SECOND_FACTOR = Type.Object({ two_factor_token: Type.String() });
 
 /** The response to a login: tokens, or the request for a second factor. */
@@ -58,7 +61,7 @@ export function loginCompletion({ accounts, tokens, devices, sessions }: Complet
       // The account was deleted in this moment.
       throw error instanceof ForeignKeyConstraintViolationException ? refuseDisabled(request, account) : error;
     });
-    // In this order: whoever changes the password meanwhile ends the session, or has the login refused.
+    // The order matters: a simultaneous password change either ends the session or makes the login fail.
     if (!(await accounts.recordLogin(request.em, account))) {
       if (session !== undefined) await sessions!.sessions.end(request.em, account.id, session.id);
       const isActive = (await accounts.activeId(request.em, account.email)) === account.id;

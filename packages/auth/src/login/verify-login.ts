@@ -17,9 +17,10 @@ export interface VerifyLoginParts {
 }
 
 /**
- * Finds the account for an e-mail address and a password, with its role loaded. All wrong credentials give the same message and take the
- * same time. They count for the address, or for the browser if it has logged into the account before. Only a client with the right password
- * learns that the account is disabled. An outdated hash is renewed. Throws Unauthorized, and TooManyRequests while the address is held.
+ * Finds the account for an e-mail address and a password, with its role loaded. All wrong credentials give the same
+ * message and take the same time. They count for the address, or for the browser if it has logged into the account
+ * before. Only a client with the right password learns that the account is disabled. An outdated hash is renewed.
+ * Throws Unauthorized, and TooManyRequests while the address is held.
  */
 export type VerifyLogin = (
   request: FastifyRequest,
@@ -33,19 +34,19 @@ export function loginVerification(parts: VerifyLoginParts): VerifyLogin {
     if (!account.is_active) throw refuseDisabled(request, account);
     if (!isOutdated) return account;
     await renewHash(parts, request, account, password);
-    // Another login may have renewed it first, or somebody changed the password.
+    // Another login may have renewed the hash first, or the password was changed.
     return (await findAccount(parts, request, account.email, password)).account;
   };
 }
 
-/** Throws Unauthorized unless there is such an account with that password, and TooManyRequests while the address is held. */
+/** Throws Unauthorized if there is no account with that password, and TooManyRequests while the address is held. */
 async function findAccount(
   { accounts, hasher, wrongPasswords, devices }: VerifyLoginParts,
   request: FastifyRequest,
   email: string,
   password: string,
 ): Promise<{ account: AccountEntity; isOutdated: boolean }> {
-  // An address that is too long, or has a NUL, is nobody's; there is no need to ask the database.
+  // No account has an address that is too long or contains NUL, so no query is needed.
   const isAskable = email !== '' && password !== '' && email.length <= MAX_EMAIL_LENGTH && !email.includes('\0');
   const device = devices.knownDevice(request, email);
   if (isAskable) await limited(request, () => wrongPasswords.check(email, device));

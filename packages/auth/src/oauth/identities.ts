@@ -9,16 +9,16 @@ import type { IdentityModel } from './identity-contract.ts';
 import type { OAuthProfile } from './oauth-profile.ts';
 
 const MAX_NAME_LENGTH = 100;
-/** Another request of the same person may be faster with the account, and then with the identity. */
+/** Another request of the same user may create the account first, and then the identity. */
 const MAX_ATTEMPTS = 3;
 
-/** The account of a profile, and how it came to it. */
+/** The account of a profile, and how it was found. */
 export interface IdentifiedAccount {
   readonly account: AccountEntity;
   readonly how: 'known' | 'linked' | 'registered';
 }
 
-/** Finds and links the accounts of people who log in by other services. */
+/** Finds and links the accounts of users who log in with other services. */
 export class Identities {
   readonly #model: IdentityModel;
   readonly #accounts: Accounts;
@@ -31,8 +31,8 @@ export class Identities {
   }
 
   /**
-   * Finds the account that a profile is linked to; else links the account of its verified address, which is made if there is none.
-   * Undefined if there is no such account.
+   * Returns the account linked to a profile. Otherwise links the account of the profile's verified address, creating it
+   * if necessary. Undefined without a verified address, or if there is no account and none may be created.
    */
   async accountOf(
     request: FastifyRequest,
@@ -74,7 +74,7 @@ export class Identities {
     return { account, how: existing === undefined ? 'registered' : 'linked' };
   }
 
-  /** Nobody knows the password; its owner may set another one by the route for forgotten ones. */
+  /** The password is random and unknown; the owner can set another one with the forgotten-password route. */
   #register(request: FastifyRequest, email: string, name: string | undefined): Promise<AccountEntity> {
     const password = randomBytes(32).toString('base64url');
     const shown = (name ?? '').replaceAll('\0', '').trim() || email.slice(0, email.indexOf('@'));

@@ -3,8 +3,8 @@ import type { AccountModel } from '../accounts/account-contract.ts';
 import { EntityContract } from '../accounts/entity-contract.ts';
 
 /**
- * The properties that an entity needs to link accounts to logins by other services, under these names. The entity may have others, if a
- * record can be created without them (nullable, `default` or `onCreate`).
+ * The properties of the entity that links accounts to logins with other services, under these names. It may have more
+ * properties, if a record can be created without them (nullable, `default` or `onCreate`).
  *
  * | property | |
  * |---|---|
@@ -17,7 +17,7 @@ export interface IdentityFields {
   subject: string;
 }
 
-/** Any entity that has at least these fields, as the ORM takes it. */
+/** Any entity with at least these fields. */
 export type IdentitySchema =
   | { readonly '~entity': IdentityFields }
   | (abstract new (...args: never[]) => IdentityFields);
@@ -26,7 +26,7 @@ export interface IdentityEntity extends IdentityFields {
   account: { id: number };
 }
 
-/** The entity of identities, known to satisfy the contract. */
+/** The entity of identities, after the check of the contract. */
 export interface IdentityModel {
   readonly entity: EntityName<IdentityEntity>;
   readonly meta: EntityMetadata<IdentityEntity>;
@@ -35,7 +35,7 @@ export interface IdentityModel {
 export const MAX_PROVIDER_LENGTH = 50;
 export const MAX_SUBJECT_LENGTH = 255;
 
-/** Throws ImproperlyConfigured, naming the property, for an entity that does not satisfy the contract. */
+/** Throws ImproperlyConfigured, naming the property, if an entity does not satisfy the contract. */
 export function checkIdentity(orm: MikroORM, schema: IdentitySchema, { meta: account }: AccountModel): IdentityModel {
   const entity = schema as EntityName<IdentityEntity>;
   const contract = new EntityContract(orm, 'oauth.identity', entity, ['account', 'provider', 'subject']);

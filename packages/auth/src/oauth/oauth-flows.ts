@@ -6,13 +6,13 @@ import type { OAuthFlow } from './oauth-profile.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { keyedHash } from '../secrets/keyed-hash.ts';
 
-/** So long may a person take at the service. */
+/** How long a user may take at the service. */
 const LIFETIME_SECONDS = 600;
 const SUBJECT = 'oauth flow';
 
 /**
- * Logins by another service that have begun. A flow lies encrypted in a cookie, so that only the browser that began it can end it, and
- * the store has it end once.
+ * Logins with other services that have begun. A flow is stored encrypted in a cookie, so that only the browser that
+ * began it can end it. The store ensures that it ends only once.
  */
 export class OAuthFlows {
   readonly #store: Store;
@@ -25,7 +25,7 @@ export class OAuthFlows {
     this.#store = store;
     this.#box = box;
     this.#key = key;
-    // The callback is a navigation that another site begins: a strict cookie would not come with it.
+    // The callback is a navigation from another site, with which browsers do not send strict cookies.
     this.#cookie = { name: 'oauth_state', path, sameSite: 'Lax' };
   }
 
@@ -43,8 +43,8 @@ export class OAuthFlows {
   }
 
   /**
-   * Ends the flow that a callback answers to. Throws Unauthorized for a callback of another browser, another flow or another
-   * provider, and for one that comes late or again.
+   * Ends the flow of a callback. Throws Unauthorized if the callback belongs to another browser, flow or provider, is
+   * late, or comes again.
    */
   async end(request: FastifyRequest, reply: FastifyReply, provider: string): Promise<OAuthFlow> {
     const { state } = request.query as { readonly state?: unknown };

@@ -2,9 +2,9 @@ import { checkOptionNames, wrongOption } from '@viewset/core';
 import { type IdentitySchema, MAX_PROVIDER_LENGTH } from './identity-contract.ts';
 import { isOrigin } from '../browsers/own-origin.ts';
 
-/** A service that people log in by. */
+/** A service that users can log in with. */
 export interface OAuthProvider {
-  /** The issuer of OpenID Connect, whose metadata is found by discovery; `https://github.com` for GitHub. */
+  /** The issuer of OpenID Connect, whose metadata is found by discovery. For GitHub, `https://github.com`. */
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -14,18 +14,20 @@ export interface OAuthProvider {
   readonly scope?: string;
 }
 
-/** The option `oauth`: logins by other services. */
+/** The option `oauth`: logins with other services. */
 export interface OAuthOptions {
-  /** The entity that links accounts to their logins by other services; see IdentityFields for what it needs. */
+  /** The entity that links accounts to their logins with other services; see IdentityFields for what it needs. */
   readonly identity: IdentitySchema;
-  /** The services by name, which is a part of their paths: `google` has `/oauth/google`. */
+  /** The services by name. The name is part of their paths: `google` has `/oauth/google`. */
   readonly providers: Readonly<Record<string, OAuthProvider>>;
   /**
-   * The origin that browsers see, such as `https://shop.example.com`, if the server cannot tell by itself. Default: that of the
-   * request.
+   * The origin that browsers see, such as `https://shop.example.com`, if the server cannot know it. Default: the
+   * request's origin.
    */
   readonly origin?: string;
-  /** True: a verified address without an account gets one. Default: true, unless `registrationFields` is given. */
+  /**
+   * True: creates an account for a verified address without one. Default: true, unless `registrationFields` is given.
+   */
   readonly register?: boolean;
 }
 
@@ -43,7 +45,7 @@ export interface ResolvedOAuthOptions {
 const GITHUB = 'https://github.com';
 const SCOPES = { openid: 'openid email profile', github: 'read:user user:email' } as const;
 
-/** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
+/** Throws ImproperlyConfigured with the option, the expected value and the given one. */
 export function resolveOAuthOptions(options: OAuthOptions, registers: boolean): ResolvedOAuthOptions {
   checkOptionNames('auth: option "oauth"', options, ['identity', 'providers', 'origin', 'register']);
   const { identity, providers, origin, register = registers } = options;
@@ -69,7 +71,7 @@ function resolveProvider(name: string, provider: OAuthProvider): ResolvedProvide
   const names = ['issuer', 'clientId', 'clientSecret', 'kind', 'scope'] as const;
   checkOptionNames(`auth: option "oauth.${who}"`, provider, names);
   for (const key of ['issuer', 'clientId', 'clientSecret'] as const) {
-    // The value may be a secret, so that its type alone is told.
+    // The value may be a secret, so the error only shows its type.
     if (typeof provider[key] !== 'string' || provider[key] === '') {
       throw wrong(`${who}.${key}`, 'a text', typeof provider[key]);
     }
@@ -89,7 +91,7 @@ function isIssuer(issuer: string): boolean {
   return URL.canParse(issuer) && (new URL(issuer).protocol === 'https:' || isInsecure(issuer));
 }
 
-/** True of plain HTTP on this machine, which tests and development use. */
+/** True for plain HTTP on this machine, for tests and development. */
 export function isInsecure(issuer: string): boolean {
   const { protocol, hostname } = new URL(issuer);
   return protocol === 'http:' && /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);

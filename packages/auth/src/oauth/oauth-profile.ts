@@ -1,13 +1,13 @@
-/** What a service says of a person who has logged in there. */
+/** A service's data about a logged-in user. */
 export interface OAuthProfile {
   /** The service's id of the person, which never changes. */
   readonly subject: string;
-  /** An address that the service says is verified; undefined without one. */
+  /** An address that the service has verified; undefined without one. */
   readonly verifiedEmail: string | undefined;
   readonly name: string | undefined;
 }
 
-/** What a login by a service has to remember between its two requests. */
+/** The state of a login with a service between its two requests. */
 export interface OAuthFlow {
   readonly provider: string;
   readonly state: string;
@@ -25,10 +25,10 @@ export interface OAuthProtocol {
   /** The address of the service's page. */
   authorizationUrl(flow: OAuthFlow): Promise<URL>;
   /**
-   * Exchanges the code of a callback for the person's profile. Throws what openid-client does for a callback that is not the answer
-   * to the flow.
+   * Exchanges a callback's code for the user's profile. Throws the errors of openid-client if the callback does not
+   * belong to the flow.
    *
-   * @param url the callback as it came
+   * @param url the callback's URL as received
    */
   profile(flow: OAuthFlow, url: URL): Promise<OAuthProfile>;
 }

@@ -10,7 +10,7 @@ import type { OAuthParts } from '../routes/oauth.ts';
 import { SecretBox } from '../secrets/secret-box.ts';
 import type { Wiring } from '../wiring.ts';
 
-/** Undefined: logins by other services are off. Throws ImproperlyConfigured if `openid-client` is not installed. */
+/** Undefined if logins with other services are off. Throws ImproperlyConfigured if `openid-client` is not installed. */
 export async function oauthParts(
   { orm, model, accounts, store, options: { oauth, keyFor, urlPrefix } }: Wiring,
   scopePrefix: string,
@@ -30,7 +30,7 @@ export async function oauthParts(
   };
 }
 
-/** An optional peer, which only those need who use it. */
+/** An optional peer, needed only with the option `oauth`. */
 async function loadOpenidClient(): Promise<OpenidClient> {
   try {
     return await import('openid-client');

@@ -5,10 +5,12 @@ import type { OAuthFlow, OAuthProfile, OAuthProtocol } from './oauth-profile.ts'
 export type OpenidClient = typeof Client;
 
 const TIMEOUT_SECONDS = 5;
-/** Metadata is read again after so long. */
+/** Metadata is read again after this time. */
 const METADATA_LIFETIME_MS = 3_600_000;
 
-/** Makes the configuration of one exchange. Its keys are read anew each time, so that a service may change them at any moment. */
+/**
+ * Makes the configuration of one exchange. Keys are read again for each, because a service may change them at any time.
+ */
 export function configurationOf(
   client: OpenidClient,
   metadata: Client.ServerMetadata,
@@ -103,7 +105,7 @@ export class OpenidProtocol implements OAuthProtocol {
   }
 }
 
-/** Only true says that an address is verified. */
+/** An address is verified only if the claim is exactly true. */
 function profileOf(subject: string, claims: Readonly<Record<string, unknown>>): OAuthProfile {
   const { email, email_verified, name } = claims;
   return {

@@ -5,7 +5,7 @@ const MAX_LENGTH = 16_384;
 const Base64Url = Type.String({ pattern: '^[A-Za-z0-9_-]+$', maxLength: MAX_LENGTH });
 const credential = { id: Base64Url, rawId: Base64Url, type: Type.Literal('public-key') };
 
-/** What `navigator.credentials.create()` gives, as its `toJSON()` writes it. */
+/** The JSON of `navigator.credentials.create()`, as its `toJSON()` writes it. */
 export const NEW_CREDENTIAL = Type.Object(
   {
     ...credential,
@@ -19,7 +19,7 @@ export const NEW_CREDENTIAL = Type.Object(
 );
 export type NewCredential = Static<typeof NEW_CREDENTIAL>;
 
-/** What `navigator.credentials.get()` gives, as its `toJSON()` writes it. */
+/** The JSON of `navigator.credentials.get()`, as its `toJSON()` writes it. */
 export const ASSERTION = Type.Object(
   {
     ...credential,
@@ -34,7 +34,7 @@ export const ASSERTION = Type.Object(
 );
 export type Assertion = Static<typeof ASSERTION>;
 
-/** The challenge that an answer says it is for; undefined if it cannot be read, or comes of a frame within another site's page. */
+/** Returns the challenge in an answer; undefined if it cannot be read, or comes from a frame in another site's page. */
 export function challengeOf({ response }: NewCredential | Assertion): string | undefined {
   try {
     const text = Buffer.from(response.clientDataJSON, 'base64url').toString();

@@ -3,15 +3,15 @@ import { type Store, TooManyRequests } from '@viewset/core';
 import { keyedHash } from '../secrets/keyed-hash.ts';
 
 export const CHALLENGE_LIFETIME_MS = 300_000;
-/** So many challenges a client gets within that time. */
+/** The most challenges per client within that time. */
 const MAX_ISSUED = 300;
 
 /** Who asks for challenges. */
 export type ChallengeClient = { readonly account: number } | { readonly address: string };
 
 /**
- * Challenges of passkeys: random, good for five minutes, for one answer, and for nothing but the purpose that they were made for. The store
- * sees keyed hashes of challenges and purposes.
+ * Challenges for passkeys: random, valid for five minutes, for one answer and one purpose. The store only gets keyed
+ * hashes of challenges and purposes.
  */
 export class PasskeyChallenges {
   readonly #store: Store;

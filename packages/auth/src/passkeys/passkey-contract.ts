@@ -3,8 +3,8 @@ import type { AccountModel } from '../accounts/account-contract.ts';
 import { EntityContract } from '../accounts/entity-contract.ts';
 
 /**
- * The properties that the entity of passkeys needs, under these names. The entity may have others, if a passkey can be created without them
- * (nullable, `default` or `onCreate`).
+ * The properties that the entity of passkeys needs, under these names. It may have more properties, if a passkey can be
+ * created without them (nullable, `default` or `onCreate`).
  *
  * | property | |
  * |---|---|
@@ -28,7 +28,7 @@ export interface PasskeyFields {
   last_used_at?: Date | null | undefined;
 }
 
-/** Any entity that has at least these fields, as the ORM takes it. */
+/** Any entity with at least these fields. */
 export type PasskeySchema = { readonly '~entity': PasskeyFields } | (abstract new (...args: never[]) => PasskeyFields);
 
 export interface PasskeyEntity extends PasskeyFields {
@@ -36,7 +36,7 @@ export interface PasskeyEntity extends PasskeyFields {
   account: { id: number };
 }
 
-/** The entity of passkeys, known to satisfy the contract. */
+/** The entity of passkeys, after the check of the contract. */
 export interface PasskeyModel {
   readonly entity: EntityName<PasskeyEntity>;
   readonly meta: EntityMetadata<PasskeyEntity>;
@@ -55,12 +55,12 @@ const PROPERTIES = [
 ] as const;
 const UUID_LENGTH = 36;
 export const MAX_PASSKEY_NAME_LENGTH = 100;
-/** The specification has at most 1023 bytes; in base64url. */
+/** The base64url length of 1023 bytes, the specification's maximum. */
 export const MAX_CREDENTIAL_ID_LENGTH = 1364;
-/** An RSA key of 4096 bits takes some 720 in base64url. */
+/** An RSA key of 4096 bits takes about 720 characters in base64url. */
 export const MAX_PUBLIC_KEY_LENGTH = 1024;
 
-/** Throws ImproperlyConfigured, naming the property, for an entity that does not satisfy the contract. */
+/** Throws ImproperlyConfigured, naming the property, if an entity does not satisfy the contract. */
 export function checkPasskey(orm: MikroORM, schema: PasskeySchema, { meta: account }: AccountModel): PasskeyModel {
   const entity = schema as EntityName<PasskeyEntity>;
   const contract = new EntityContract(orm, 'passkeys', entity, PROPERTIES);

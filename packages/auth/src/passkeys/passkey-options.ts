@@ -4,15 +4,16 @@ import { isOrigin } from '../browsers/own-origin.ts';
 import type { PasskeySchema } from './passkey-contract.ts';
 import type { RelyingPartyOptions } from './relying-party.ts';
 
-/** The option `passkeys` in full. */
+/** The option `passkeys` as an object. */
 export interface PasskeyOptions {
   /** The entity of passkeys; see PasskeyFields for what it needs. */
   readonly entity: PasskeySchema;
-  /** The name of the application, which browsers show. Default: `rpId`. */
+  /** The application's name in browsers. Default: `rpId`. */
   readonly rpName?: string;
   /**
-   * The domain of the passkeys, such as `example.com`. Its pages and those of its subdomains can use them. If it changes, passkeys are
-   * lost. Set it in production. Default: the host of each request, whose own pages alone can use them.
+   * The domain of the passkeys, such as `example.com`. Its pages and those of its subdomains can use them. If it
+   * changes, passkeys are lost. Set it in production. Default: the host of each request. Then only pages of that host
+   * can use them.
    */
   readonly rpId?: string;
   /** The origins whose pages may use passkeys, with `rpId`. Default: `https://<rpId>`. */
@@ -27,7 +28,7 @@ export interface ResolvedPasskeyOptions {
 
 const OPTION_NAMES: readonly (keyof PasskeyOptions)[] = ['entity', 'rpName', 'rpId', 'origins'];
 
-/** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
+/** Throws ImproperlyConfigured with the option, the expected value and the given one. */
 export function resolvePasskeyOptions(given: PasskeySchema | PasskeyOptions): ResolvedPasskeyOptions {
   const options = resolveEntityOption<PasskeyOptions>('passkeys', given, OPTION_NAMES, 'passkeys');
   const { entity, rpName: name, rpId: id, origins } = options;
@@ -40,12 +41,12 @@ export function resolvePasskeyOptions(given: PasskeySchema | PasskeyOptions): Re
   return { entity, relyingParty: { name, site: { id, origins: resolveOrigins(id, origins) } } };
 }
 
-/** Browsers know domains in lower case, and no addresses. */
+/** Browsers use lower-case domains, and no IP addresses. */
 function isDomain(text: unknown): text is string {
   return typeof text === 'string' && /[a-z]/.test(text) && isOrigin(`https://${text}`) && !text.includes(':');
 }
 
-/** A browser uses the passkeys of a domain on its pages and on those of its subdomains. */
+/** Browsers use a domain's passkeys on its pages and on those of its subdomains. */
 function resolveOrigins(id: string, origins: readonly string[] = [`https://${id}`]): readonly string[] {
   const isUsable = (origin: unknown): origin is string =>
     isOrigin(origin) && `.${new URL(origin).hostname}`.endsWith(`.${id}`);

@@ -3,15 +3,15 @@ import { inTransaction, QuerySet, TargetObjectAlreadyExist } from '@viewset/core
 import type { FastifyRequest } from 'fastify';
 import type { PasskeyEntity, PasskeyFields, PasskeyModel } from './passkey-contract.ts';
 
-/** So many passkeys an account may have. */
+/** The most passkeys of one account. */
 const MAX_PASSKEYS = 50;
 
-/** A passkey as it is stored first. */
+/** A new passkey to store. */
 export interface NewPasskey extends Omit<PasskeyFields, 'created_at' | 'last_used_at'> {
   readonly transports: readonly string[] | null;
 }
 
-/** Every query that authentication makes of passkeys. */
+/** All queries about passkeys. */
 export class PasskeyRecords {
   readonly #model: PasskeyModel;
 
@@ -46,8 +46,8 @@ export class PasskeyRecords {
   }
 
   /**
-   * Notes a use. False if the counter has not gone on since the last one, or the passkey is gone: of many answers with one counter, one
-   * counts. Authenticators that do not count say 0 each time.
+   * Stores a use. Returns false if the counter has not increased since the last use, or the passkey was deleted. Of
+   * several answers with one counter, only one succeeds. Authenticators without a counter always send 0.
    */
   async use(em: EntityManager, id: string, counter: number): Promise<boolean> {
     const isLater = counter === 0 ? 0 : { $lt: counter };
@@ -56,8 +56,8 @@ export class PasskeyRecords {
   }
 
   /**
-   * Deletes a passkey. False if the account has no such passkey. Throws TargetObjectAlreadyExist for the last one, if the account needs it to
-   * log in; of two that are deleted at once, one stays.
+   * Deletes a passkey. Returns false if the account has no such passkey. Throws TargetObjectAlreadyExist for the last
+   * one, if the account needs it to log in. Of two simultaneous deletions, one fails.
    */
   async delete(request: FastifyRequest, account: number, id: string, isNeeded: boolean): Promise<boolean> {
     return inTransaction(request, async () => {

@@ -29,13 +29,15 @@ export interface ShownPasskey {
   readonly last_used_at: string | null;
 }
 
-/** What an answer is for: the challenge must have been made for it. */
+/** The purpose of an answer. The challenge must have the same purpose. */
 export type PasskeyPurpose =
-  /** Whoever has the passkey logs in, in the browser that asked for the challenge. The authenticator must verify the user. */
+  /**
+   * Logs the passkey's owner in, in the browser that asked for the challenge. The authenticator must verify the user.
+   */
   | { readonly to: 'login'; readonly browser: string }
   /** Ends an attempt to log in, which began with the password. The authenticator need not verify the user. */
   | { readonly to: 'end-login'; readonly account: number; readonly attempt: string }
-  /** The account that is logged in proves once more who it is. */
+  /** The logged-in user proves once more who they are. */
   | { readonly to: 'prove'; readonly account: number };
 
 export interface PasskeysParts {
@@ -43,7 +45,7 @@ export interface PasskeysParts {
   readonly records: PasskeyRecords;
   readonly challenges: PasskeyChallenges;
   readonly relyingParty: RelyingPartyOptions;
-  /** True if people can log in with a password. */
+  /** True if users can log in with a password. */
   readonly hasPasswordLogin: boolean;
 }
 
@@ -88,8 +90,8 @@ export class Passkeys {
   }
 
   /**
-   * Adds the passkey that a browser has made. Undefined if it is not good. Throws TargetObjectAlreadyExist for one that was added before, and
-   * beyond as many as an account may have.
+   * Adds a passkey that a browser has created. Undefined if it is invalid. Throws TargetObjectAlreadyExist if it was
+   * added before, or the account has the most passkeys allowed.
    */
   async add(
     request: FastifyRequest,
@@ -125,7 +127,10 @@ export class Passkeys {
     return this.#records.delete(request, account, id, isNeeded);
   }
 
-  /** Makes the options by which a browser asks for a passkey: any that it has for a login, or one of the account. */
+  /**
+   * Makes the options with which a browser asks for a passkey: any of its passkeys for a login, else one of the
+   * account's.
+   */
   async requestOptions(
     request: FastifyRequest,
     purpose: PasskeyPurpose,
@@ -142,8 +147,8 @@ export class Passkeys {
   }
 
   /**
-   * Finds the account of an assertion. Undefined if the passkey is unknown or another account's, the assertion is not for a challenge that
-   * was made for this purpose, or anything else is wrong with it.
+   * Finds the account of an assertion. Undefined if the passkey is unknown or belongs to another account, the challenge
+   * has another purpose, or anything else is wrong.
    */
   async check(request: FastifyRequest, purpose: PasskeyPurpose, assertion: Assertion): Promise<number | undefined> {
     const challenge = await this.#takeChallenge(assertion, JSON.stringify(purpose));
@@ -168,7 +173,7 @@ export class Passkeys {
     return handle === Buffer.from(userHandle(this.#partyOf(request), account)).toString('base64url');
   }
 
-  /** Returns the counter of a good assertion. */
+  /** Returns the counter of a valid assertion. */
   #verify(
     request: FastifyRequest,
     challenge: string,
@@ -189,14 +194,14 @@ export class Passkeys {
         expectedOrigin: [...origins],
         expectedRPID,
         requireUserVerification,
-        // Without a counter, so that it is compared where it is stored.
+        // The counter is 0 here, because it is compared in the database.
         credential: { id, publicKey: bytes(public_key), counter: 0 },
       });
       return verified ? authenticationInfo.newCounter : undefined;
     });
   }
 
-  /** Returns the passkey of a good answer. */
+  /** Returns the passkey of a valid answer. */
   async #verifyNew(
     request: FastifyRequest,
     account: number,
@@ -220,7 +225,9 @@ export class Passkeys {
     });
   }
 
-  /** Nobody has asked for certificates. Those that come all the same may have the library load addresses of a stranger's choice. */
+  /**
+   * We never ask for certificates. If some come anyway, the library might load addresses that a stranger has chosen.
+   */
   #hasCertificates(attestationObject: string): boolean {
     const decoded = this.#library.decodeAttestationObject(bytes(attestationObject));
     const format = decoded.get('fmt');
@@ -266,14 +273,14 @@ function mustVerifyUser({ to }: PasskeyPurpose): boolean {
 }
 
 /**
- * What an authenticator keeps of an account, and shows to anybody who holds it: no name and no address. It does not depend on a secret, so that
- * passkeys stay good when the secret changes.
+ * The account's handle, which an authenticator stores and shows to anybody who holds it. It contains no name or
+ * address. It does not depend on a secret, so passkeys remain valid when the secret changes.
  */
 function userHandle({ id }: RelyingParty, account: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(createHash('sha256').update(`viewset passkey\n${id}\n${account}`).digest());
 }
 
-/** Runs the library on what a client has sent: whatever it cannot read, it throws on, by errors of any kind. */
+/** Runs the library on client data. It throws all kinds of errors for data that it cannot read. */
 async function readable<Result>(
   request: FastifyRequest,
   verify: () => Promise<Result | undefined>,

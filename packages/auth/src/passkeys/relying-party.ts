@@ -8,7 +8,7 @@ export interface RelyingPartyOptions {
   readonly site: PasskeySite | undefined;
 }
 
-/** Where passkeys can be used. */
+/** The site where passkeys can be used. */
 export interface PasskeySite {
   /** The domain. */
   readonly id: string;
@@ -20,9 +20,9 @@ export interface RelyingParty extends PasskeySite {
   readonly name: string;
 }
 
-/** What WebAuthn calls the side that asks for passkeys: the application, as the browser that sends a request knows it. */
+/** Returns the application as WebAuthn's relying party, as the request's browser knows it. */
 export function relyingPartyOf(request: FastifyRequest, { name, site }: RelyingPartyOptions): RelyingParty {
-  // Both come from the host: a host of somebody else's choice goes with passkeys of that host alone, of which there are none.
+  // Both come from the host. A forged host only allows passkeys of that host, and there are none.
   const { id, origins } = site ?? { id: request.hostname, origins: ownOrigins(request) };
   return { id, origins, name: name ?? id };
 }

@@ -1,23 +1,23 @@
 import { checkOptionNames, wrongOption } from '@viewset/core';
 
-/** The part of `@node-rs/argon2` that hashes need. */
+/** The part of `@node-rs/argon2` that is used. */
 export interface Argon2Library {
   hash(password: string, options: { memoryCost: number; timeCost: number; parallelism: number }): Promise<string>;
   verify(hash: string, password: string): Promise<boolean>;
 }
 
-/** Argon2id for new hashes, by OWASP's parameters. */
+/** Argon2id for new hashes, with OWASP's parameters. */
 export interface Argon2Options {
   /** `import * as library from '@node-rs/argon2'`. */
   readonly library: Argon2Library;
-  /** The memory that one hash takes, in KiB. Default: 19456. */
+  /** The memory for one hash, in KiB. Default: 19456. */
   readonly memoryKiB?: number;
   /** The passes over the memory. Default: 2. */
   readonly passes?: number;
 }
 
 const HASH = /^\$argon2id\$v=19\$m=(\d{1,10}),t=(\d{1,10}),p=\d{1,3}\$[A-Za-z\d+/]{11,}\$[A-Za-z\d+/]{16,}$/;
-/** A salt and the hash of nothing: a comparison with it takes the time of any other. */
+/** A salt and the hash of no password. Comparing with it takes as long as with any other. */
 const DECOY = `${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 /** Hashes passwords with Argon2id and compares them. */
@@ -49,21 +49,21 @@ export class Argon2Hashing {
     return this.#library.hash(text, { memoryCost: this.#memoryKiB, timeCost: this.#passes, parallelism: 1 });
   }
 
-  /** Compares with a hash of Argon2id. Without one it takes the same time, and nothing matches. */
+  /** Compares with an Argon2id hash. Without one it takes the same time and returns false. */
   async matches(text: string, hash: string | undefined): Promise<boolean> {
     const decoy = `$argon2id$v=19$m=${this.#memoryKiB},t=${this.#passes},p=1$${DECOY}`;
     const isEqual = await this.#library.verify(hash ?? decoy, text);
     return isEqual && hash !== undefined;
   }
 
-  /** True of a hash that cost less than new ones do. */
+  /** True for a hash that costs less than new ones. */
   isOutdated(hash: string): boolean {
     const [, memoryKiB, passes] = HASH.exec(hash) ?? [];
     return Number(memoryKiB) < this.#memoryKiB || Number(passes) < this.#passes;
   }
 }
 
-/** True of a text that Argon2id may have made. */
+/** True for a text in Argon2id's format. */
 export function isArgon2Hash(text: string): boolean {
   return HASH.test(text);
 }

@@ -12,11 +12,11 @@ export interface PasswordLengths {
 
 /** The bounds of a password in the write shape of a view. */
 export interface PasswordFieldOptions extends PasswordLengths {
-  /** The most bytes of UTF-8. Default: 72, which is all that bcrypt reads; with `argon2` there is no need of a bound. */
+  /** The most bytes of UTF-8. Default: 72, because bcrypt reads no more; `argon2` needs no limit. */
   readonly maxBytes?: number;
 }
 
-/** Says why bcrypt does not take a password (it would cut it in silence). */
+/** Explains why bcrypt cannot take a password, instead of truncating it silently. */
 export const TOO_MANY_BYTES = tooManyBytes(MAX_PASSWORD_BYTES);
 
 function tooManyBytes(maxBytes: number): string {
@@ -44,7 +44,7 @@ export function passwordField(options: PasswordFieldOptions = {}): TString {
   if (typeof maxBytes !== 'number' || !(maxBytes >= 1)) {
     throw wrongOption('passwordField()', 'maxBytes', 'a number above 0', maxBytes);
   }
-  // A password that is too long in characters is told so, and not also that it is too long in bytes.
+  // A password that is too long in characters gets only that message, not the one about bytes.
   const fits = (text: unknown): boolean =>
     typeof text !== 'string' || Buffer.byteLength(text) <= maxBytes || Array.from(text).length > maxLength;
   return Type.Refine(Type.String({ minLength, maxLength }), fits, () => tooManyBytes(maxBytes));

@@ -26,7 +26,10 @@ export interface PasswordHasherOptions {
 /** The outcome of a comparison. */
 export interface PasswordCheck {
   readonly matches: boolean;
-  /** True if the hash is to be replaced: it costs less than new ones, is of another kind, or of a password that was not normalized. */
+  /**
+   * True if the hash should be replaced: it costs less than new ones, is of another kind, or was made from a password
+   * that was not normalized.
+   */
   readonly isOutdated: boolean;
 }
 
@@ -128,7 +131,7 @@ export class PasswordHasher {
     return { matches: false, isOutdated: false };
   }
 
-  /** Compares within one place of the queue. Where they differ, it took 2^cost key expansions. */
+  /** Compares in one slot of the queue. If the texts differ, it takes 2^cost key expansions. */
   #equals(text: string, known: { readonly hash: string; readonly rounds: number } | undefined): Promise<boolean> {
     const { hash, rounds } = known !== undefined && !isTooLong(text) ? known : { hash: undefined, rounds: this.#cost };
     const cost = this.#cost;

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { PasswordChangeNotice } from '../codes/email-sender.ts';
 import type { Mails } from '../codes/mails.ts';
 
-/** Tells the owners of accounts that their password is another one now, once the answer is out. */
+/** Tells owners of accounts that their password has changed, after the answer is sent. */
 export class PasswordNotices {
   readonly #mails: Mails;
   readonly #words: PasswordChangeNotice;

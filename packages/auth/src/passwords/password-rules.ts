@@ -9,18 +9,18 @@ export interface PasswordOwner {
   readonly name: string;
 }
 
-/** Tells if a password is refused because it is too common, or too easy to guess for its owner. */
+/** Returns true to reject a password because it is too common, or too easy to guess for its owner. */
 export type IsCommonPassword = (password: string, owner: PasswordOwner) => boolean | Promise<boolean>;
 
 /** The rules for new passwords, in all routes. */
 export interface PasswordOptions extends PasswordLengths {
-  /** Passwords that are refused: a list, which is compared ignoring case, or a function. Default: none. */
+  /** Passwords to reject: a list, compared ignoring case, or a function. Default: none. */
   readonly commonPasswords?: Iterable<string> | IsCommonPassword;
 }
 
 const DEFAULT_LENGTHS = { minLength: 6, maxLength: 50 };
 
-/** The rules of new passwords: their schema, and what a schema cannot say. */
+/** The rules for new passwords: their schema, and rules that a schema cannot express. */
 export class PasswordRules {
   /** Checks a password of a body. */
   readonly field: TString;
@@ -42,7 +42,7 @@ export class PasswordRules {
     this.#isCommon = resolveCommon(commonPasswords);
   }
 
-  /** Throws InvalidUsage for a common password, with the field of the body that it came in. */
+  /** Throws InvalidUsage for a common password, with the body's field that contained it. */
   async refuseCommon(password: string, owner: PasswordOwner, field: string): Promise<void> {
     if ((await this.#isCommon?.(password, owner)) !== true) return;
     const details = [{ in: 'body', path: `/${field}`, message: 'is too common' }] as const;

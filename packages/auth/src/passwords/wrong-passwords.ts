@@ -1,25 +1,25 @@
 import { type Store, TooManyRequests } from '@viewset/core';
 import { keyedHash } from '../secrets/keyed-hash.ts';
 
-/** This many wrong passwords for one address within the window hold it. */
+/** This many wrong passwords for an address within the window hold it. */
 const MAX_WRONG = 10;
 const WINDOW_MS = 600_000;
-/** The first hold; each further one is twice as long, up to the longest. */
+/** The first hold. Each further one is twice as long, up to the longest. */
 const FIRST_HOLD_MS = 120_000;
 const LONGEST_HOLD_MS = 3_600_000;
-/** Holds are counted for so long. */
+/** Holds are counted within this time. */
 const HOLDS_WINDOW_MS = 86_400_000;
 /** More holds than fit into that time. */
 const MAX_HOLDS = 100;
 
 /**
- * The limit of wrong passwords of each account: ten within ten minutes hold it for two minutes, ten more for four, and so
- * on up to an hour, counted over a day. The account is known by its address alone, whether or not there is such an
- * account, so that the limit tells nothing about it. A device that has logged into the account before has a limit of its own, so
- * that strangers cannot have it held. The store sees keyed hashes of addresses.
+ * Limits wrong passwords for each account: ten within ten minutes hold it for two minutes, ten more for four, and so
+ * on up to an hour, counted over a day. The limit uses only the address and not the account, so it does not reveal if
+ * an account exists. A device that has logged into the account before has its own limit, so strangers cannot block it.
+ * The store only gets keyed hashes of addresses.
  *
- * Logins of one address at once are judged one by one, as their passwords have been compared: no more than ten are told
- * that theirs was wrong, and none is told that it was right after that.
+ * Simultaneous logins to one address are counted one by one, after their passwords were compared. At most ten learn
+ * that their password was wrong, and after that none learns that it was right.
  */
 export class WrongPasswords {
   readonly #store: Store;
@@ -31,7 +31,7 @@ export class WrongPasswords {
   }
 
   /**
-   * Throws TooManyRequests if the address is held. Returns the number of its holds.
+   * Throws TooManyRequests if the address is held. Returns how often it was held.
    *
    * @param device a device that has logged into the account before
    */
@@ -43,20 +43,20 @@ export class WrongPasswords {
       this.#store.peek(this.#key(`wrong:${holds}`, subject), MAX_WRONG, WINDOW_MS),
       this.#store.peek(this.#key(`hold:${holds}`, subject), 1, holdMs(holds)),
     ]);
-    // Only true says yes: a store may be the application's own.
+    // Only true allows the request, because a store may be the application's own.
     const refusing = [hold, wrong].find(({ allowed }: { allowed: unknown }) => allowed !== true);
     if (refusing !== undefined) throw held(refusing.retryAfterMs);
     return holds;
   }
 
-  /** Counts a wrong password; the tenth holds the address. Throws TooManyRequests if it was held by then. */
+  /** Counts a wrong password; the tenth holds the address. Throws TooManyRequests if it was already held. */
   async count(address: string, device?: string): Promise<void> {
     const subject = subjectOf(address, device);
     const holds = await this.check(address, device);
     const wrong = await this.#store.hit(this.#key(`wrong:${holds}`, subject), MAX_WRONG, WINDOW_MS);
     if ((wrong.allowed as unknown) !== true) throw held(wrong.retryAfterMs);
     if (wrong.remaining > 0) return;
-    // In this order the address stays held in between: until its holds are counted, its wrong passwords hold it.
+    // In this order the address stays held in between: until `holds` increases, the wrong passwords hold it.
     await this.#store.hit(this.#key(`hold:${holds + 1}`, subject), 1, holdMs(holds + 1));
     await this.#store.hit(this.#key('holds', subject), MAX_HOLDS, HOLDS_WINDOW_MS);
   }

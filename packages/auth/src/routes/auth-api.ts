@@ -25,7 +25,7 @@ import type {
 
 type None = Record<never, never>;
 
-/** A route of the client that takes no query. */
+/** A client's route without a query. */
 interface Route<Detail extends boolean, Body, Data> {
   readonly detail: Detail;
   readonly query: None;
@@ -34,7 +34,7 @@ interface Route<Detail extends boolean, Body, Data> {
   readonly errors: None;
 }
 
-/** A POST of the client that is about no record. */
+/** A client's POST without a record. */
 interface Post<Body, Data> {
   readonly post: Route<false, Body, Data>;
 }
@@ -66,7 +66,7 @@ export interface AuthApi<Answer = LoggedIn> {
 }
 
 /**
- * The routes of the user's own account, for `createClient`. The types are those of its read shape and its write shape.
+ * The routes of the user's own account, for `createClient`. The types are those of its read and write shapes.
  *
  * @example
  * const api = createClient<ApiOf<Api> & { auth: AuthApi & MeApi<{ id: number; name: string }> }>({ token: () => session.token, url });

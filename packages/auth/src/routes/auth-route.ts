@@ -14,34 +14,34 @@ export interface AuthRoute {
   readonly description: string;
   readonly params?: TSchema;
   readonly querystring?: TSchema;
-  /** Undefined: the route takes none. */
+  /** Undefined: the route has no body. */
   readonly body?: TSchema;
   readonly status: 200 | 201 | 204 | 302;
   readonly answer: TSchema;
-  /** The cookies that the answer sets, for documents. Default: none. */
+  /** The cookies that the response sets, for documents. Default: none. */
   readonly cookies?: string | undefined;
-  /** The errors that the route answers, besides those that every route of its kind does. */
+  /** The route's error statuses, in addition to the usual ones for its kind. */
   readonly errors: readonly number[];
-  /** Who may call it: whoever has a token, anybody, or anybody as long as `nonAuthEndpoints` lists it. */
+  /** Who may call it: users with a token, anybody, or anybody while `nonAuthEndpoints` lists it. */
   readonly access: 'token' | 'anybody' | 'listed';
   /** True if an API key may call it too. Default: a key reaches no route that needs a token. */
   readonly takesApiKeys?: true;
   readonly handler: RouteHandlerMethod;
 }
 
-/** What the answers of logins set. */
+/** The cookies in login responses. */
 export const LOGIN_COOKIES =
   'A cookie that identifies the browser. With sessions, also one with the refresh token, unless the body asks for the token.';
-/** What an answer sets that ends the session of the browser. */
+/** The cookie in responses that end the browser's session. */
 export const ENDED_SESSION_COOKIE = 'Clears the cookie with the refresh token.';
 
 export const MESSAGE = Type.Object({ message: Type.String() });
-/** What a 204 answers. */
+/** The body of a 204. */
 export const NOTHING = Type.Null();
 
-/** The account of a request that is logged in. Throws Unauthorized if `nonAuthEndpoints` has let in somebody who is not. */
+/** Returns the logged-in user's account. Throws Unauthorized if `nonAuthEndpoints` admitted an anonymous request. */
 export function accountOf(request: FastifyRequest): number {
-  // The application declares what its users are; sessions are of accounts, whose ids are numbers.
+  // The application declares the type of its users; sessions belong to accounts, whose ids are numbers.
   const { id }: { readonly id: unknown } = requireUser(request);
   return id as number;
 }

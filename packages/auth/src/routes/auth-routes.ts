@@ -42,11 +42,11 @@ export type AuthRouteParts = Omit<LoginRouteParts, 'sessions'> &
     readonly finishLogin: CompleteLogin;
     /** Undefined: sessions are off. */
     readonly sessions: RefreshParts | undefined;
-    /** Undefined: people have no routes of their own account. */
+    /** Undefined: there are no routes for the user's own account. */
     readonly me: MeParts['me'] | undefined;
   };
 
-/** The longest body in bytes: a good one has some two thousand, however its characters are escaped. */
+/** The longest body in bytes. A valid one has about two thousand, however its characters are escaped. */
 const BODY_LIMIT = 16_384;
 
 /** The table of routes. */

@@ -38,7 +38,7 @@ export function changePasswordRoute(parts: ChangePasswordParts): AuthRoute {
   };
 }
 
-/** Another change of the password was faster. */
+/** The error if the password was changed meanwhile. */
 function changedMeanwhile(): InvalidUsage {
   const details = [{ in: 'body', path: '/current_password', message: 'is not the password any more' }] as const;
   return new InvalidUsage('The password has been changed meanwhile', { details });

@@ -31,8 +31,8 @@ export function forgotPasswordRoute(parts: ForgotPasswordParts): AuthRoute {
 }
 
 /**
- * Does the same for every address until the answer is out: counts the send, makes a code and asks for the account. Only then is
- * the mail sent, if there is an active account. So a mailer that fails is told to the log alone.
+ * Does the same for every address until the answer is sent: counts the send, makes a code and looks up the account.
+ * Only then sends the mail, if there is an active account. A failing mailer is therefore only logged.
  */
 function forgotPasswordHandler({ accounts, mails, resetMails }: ForgotPasswordParts) {
   return async (request: FastifyRequest): Promise<Static<typeof MESSAGE>> => {

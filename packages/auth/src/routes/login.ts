@@ -22,11 +22,11 @@ export interface LoginRouteParts {
   readonly twoFactor: TwoFactorParts | undefined;
 }
 
-/** The schema of what a login answers. */
+/** The schema of a login's response. */
 export function loginAnswer({ sessions, twoFactor }: Pick<LoginRouteParts, 'sessions' | 'twoFactor'>): TSchema {
   const answer = sessions === undefined ? ACCESS_TOKEN : LOGGED_IN;
   if (twoFactor === undefined) return answer;
-  // One object: clients that generators make of a union have no fields.
+  // One object, because generated clients have no fields for a union.
   return Type.Partial(Type.Object({ ...answer.properties, ...SECOND_FACTOR.properties }));
 }
 

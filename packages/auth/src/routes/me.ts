@@ -19,16 +19,16 @@ export interface MeParts {
   readonly sessions?: SessionParts | undefined;
   readonly me: {
     readonly read: ShownFields;
-    /** Undefined: people cannot change their accounts. */
+    /** Undefined: users cannot change their accounts. */
     readonly input: AccountInput | undefined;
-    /** Undefined: people cannot delete their accounts. */
+    /** Undefined: users cannot delete their accounts. */
     readonly deletion: AccountDeletion | undefined;
   };
 }
 
 const ROUTE = { name: 'me', path: 'me', access: 'token' } as const;
 
-/** The routes of one's own account: those that the option `me` switches on. */
+/** The routes for the user's own account that the option `me` enables. */
 export function meRoutes(parts: MeParts): readonly AuthRoute[] {
   const { read, input, deletion } = parts.me;
   const routes: AuthRoute[] = [

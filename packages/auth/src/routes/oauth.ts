@@ -8,14 +8,14 @@ import { type AuthRoute, LOGIN_COOKIES, NOTHING } from './auth-route.ts';
 import type { CompleteLogin } from '../login/complete-login.ts';
 import type { SessionParts } from './sessions.ts';
 
-/** The cookie has to hold it, too. */
+/** The path must also fit into the cookie. */
 const MAX_RETURN_LENGTH = 1000;
 
 export interface OAuthParts {
   readonly flows: OAuthFlows;
   readonly identities: Identities;
   readonly protocols: ReadonlyMap<string, OAuthProtocol>;
-  /** The origin that browsers see; undefined: that of the request. */
+  /** The origin that browsers see; undefined: the request's. */
   readonly origin: string | undefined;
   /** The path of the routes, from the root of the server. */
   readonly path: string;
@@ -110,13 +110,13 @@ function callbackHandler({ flows, identities, protocols, completeLogin }: OAuthR
     }
     const answer = await completeLogin(request, reply, account);
     if (flow.returnTo === undefined) return answer;
-    // The page gets an access token by its cookie: none stands in an address.
+    // The page gets an access token with its cookie, so that no address contains one.
     const half = 'two_factor_token' in answer ? `#two_factor_token=${answer.two_factor_token}` : '';
     return reply.redirect(flow.returnTo + half);
   };
 }
 
-/** Throws InvalidUsage for anything but a path of this server: nobody is led to another one. */
+/** Throws InvalidUsage unless the path is on this server, so that nobody is redirected to another one. */
 function readReturnTo(request: FastifyRequest, origin: string): string | undefined {
   const { return_to: given } = request.query as { readonly return_to?: unknown };
   if (given === undefined || given === '') return undefined;
@@ -152,7 +152,7 @@ async function reach<Result>(step: () => Promise<Result>): Promise<Result> {
 
 const UNREACHABLE = new Set(['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON']);
 
-/** `fetch` throws a TypeError with a cause if there is no connection. */
+/** `fetch` throws a TypeError with a cause if it cannot connect. */
 function isUnreachable(error: unknown): boolean {
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: { readonly code?: unknown } };
   return UNREACHABLE.has(String(code)) || (error instanceof TypeError && typeof cause?.code === 'string');

@@ -15,7 +15,7 @@ import { REQUEST_OPTIONS } from './webauthn-options.ts';
 export interface PasskeyLoginParts {
   readonly accounts: Accounts;
   readonly passkeys: Passkeys;
-  /** Ends a login without asking for a second factor: whoever has a passkey, and is known to it, has shown two. */
+  /** Completes a login without asking for a second factor: a passkey that verified its user counts as two factors. */
   readonly finishLogin: CompleteLogin;
   /** Undefined: sessions are off. */
   readonly sessions: SessionParts | undefined;
@@ -28,7 +28,7 @@ const readSessionLogin = bodyReader(SESSION_LOGIN, {});
 
 const ROUTE = { name: 'login-passkey', method: 'POST', access: 'anybody' } as const;
 
-/** The routes by which people log in with a passkey. Nobody says whose it is: the passkey does. */
+/** The routes for logging in with a passkey. The passkey identifies the account. */
 export function passkeyLoginRoutes({
   accounts,
   passkeys,

@@ -47,7 +47,7 @@ const readNew = bodyReader(NEW_PASSKEY, {});
 
 const ROUTE = { name: 'passkeys', access: 'token' } as const;
 
-/** The routes by which people keep their passkeys. */
+/** The routes with which users manage their passkeys. */
 export function passkeyRoutes(parts: PasskeyParts): readonly AuthRoute[] {
   return [
     {
@@ -121,7 +121,7 @@ function optionsRoutes(parts: PasskeyParts): readonly AuthRoute[] {
   ];
 }
 
-/** The account that is logged in, once it has proved who it is by what nobody has who got hold of a token. */
+/** Returns the logged-in user's account after a proof of identity that a stolen token cannot give. */
 async function provenAccount(
   { accounts, checkPassword, passkeys, twoFactor }: PasskeyParts,
   request: FastifyRequest,
@@ -131,7 +131,7 @@ async function provenAccount(
   if (passkey === undefined) {
     if (password === undefined) throw refused('/password', 'is required, or a passkey');
     await checkPassword(request, account, password, 'password');
-    // A passkey logs in without a code: whoever has the password alone must not get one.
+    // A passkey logs in without a code, so the password alone must not be enough to add one.
     if (await twoFactor?.twoFactors.isOn(request.em, account.id)) {
       if (code === undefined) throw refused('/code', 'is required with the password');
       await checkCode(twoFactor!, request, account.id, code);

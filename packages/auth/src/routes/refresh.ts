@@ -9,7 +9,7 @@ import type { SessionParts } from './sessions.ts';
 
 export interface RefreshParts extends SessionParts {
   readonly tokens: AccessTokens;
-  /** Further origins whose pages may refresh by the cookie. */
+  /** Additional origins whose pages may refresh with the cookie. */
   readonly origins: ReadonlySet<string>;
 }
 

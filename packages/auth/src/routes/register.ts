@@ -40,7 +40,7 @@ export function registerRoute(parts: RegisterParts): AuthRoute {
   };
 }
 
-/** Makes the input of the application's own fields, beside those that every registration has. */
+/** Makes the input for the application's own fields, beside those of every registration. */
 export function readRegistrationFields(fields: WrittenFields, model: AccountModel, rules: PasswordRules): AccountInput {
   return new AccountInput('registrationFields', fields, model, [], Object.keys(registerBody(rules).properties));
 }
@@ -52,7 +52,8 @@ function documentedBody({ passwordRules, registrationInput }: RegisterParts): TO
 }
 
 /**
- * Makes an account for whoever has the code that was sent to its address. Without the code nothing is learned of the account.
+ * Creates an account for a user with the code that was sent to the address. Without the code, the response reveals
+ * nothing about the account.
  */
 function registerHandler({ accounts, codes, passwordRules, registrationInput }: RegisterParts) {
   const readAccount = accountReader(passwordRules);

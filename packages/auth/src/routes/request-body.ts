@@ -35,7 +35,7 @@ export const RefreshChoice = Type.Optional(Type.Enum(['cookie', 'body'], choice)
 export const SESSION_LOGIN_BODY = Type.Object({ ...LOGIN_BODY.properties, refresh: RefreshChoice });
 export const REFRESH_BODY = Type.Object({ refresh_token: Type.Optional(Type.String()) });
 
-/** A refinement sees values of any type; what is no text is told so, and only so. */
+/** A refinement gets values of any type; one that is not a string must get only that message. */
 const Email = Type.Refine(
   Type.String(),
   (text: unknown) => typeof text !== 'string' || isEmail(text),
@@ -46,8 +46,8 @@ const Credential = Type.Optional(Type.Union([Type.String(), Type.Null()]));
 type Normalize = (text: string) => string;
 
 /**
- * The readers of the routes' bodies. Each throws InvalidUsage with every offending field in its details, and
- * ParseError if there is no body. Addresses come out trimmed and in lower case, the password of a new account normalized.
+ * The readers of the routes' bodies. Each throws InvalidUsage with every wrong field in its details, and ParseError
+ * without a body. They trim addresses, convert them to lower case, and normalize new passwords.
  */
 export const readCredentials = bodyReader(Type.Object({ email: Credential, password: Credential }), {
   email: normalizeEmail,
@@ -84,7 +84,7 @@ export function readRefresh(body: unknown): Static<typeof REFRESH_BODY> {
 
 const readCodeField = bodyReader(Type.Object({ code: Type.String({ minLength: 1 }) }), {});
 
-/** The verification code: asked for only after the rest of the body is in order. */
+/** Reads the verification code, after the rest of the body is valid. */
 export function readCode(body: unknown, event: string): string {
   if ((body as { code?: unknown } | null)?.code === null) throw wrongCode('is required', event);
   return readCodeField(body).code;
@@ -96,7 +96,9 @@ export function wrongCode(message: string, event: string): InvalidUsage {
   return new InvalidUsage(`The verification code ${message}`, { details, event });
 }
 
-/** Makes a reader that normalizes fields before it checks the body: their lengths are those of what is stored. */
+/**
+ * Makes a reader that normalizes fields before it checks the body, because length limits apply to the stored values.
+ */
 export function bodyReader<Schema extends TSchema>(
   schema: Schema,
   normal: Readonly<Record<string, Normalize>>,

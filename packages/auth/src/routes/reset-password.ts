@@ -47,7 +47,7 @@ function resetPasswordHandler(parts: ResetPasswordParts) {
     const code = readCode(request.body, EVENT);
     await useCode(request, resetCodes, { key: email, code, event: EVENT }, async () => {
       const account = await accounts.byEmail(request.em, email);
-      // The account may have gone, or been disabled, since the code was sent.
+      // The account may have been deleted or disabled since the code was sent.
       if (account?.is_active !== true) throw wrongCode('is wrong or has expired', EVENT);
       await passwordRules.refuseCommon(new_password, account, 'new_password');
       const hash = await hasher.hash(new_password);

@@ -1,4 +1,4 @@
-/** Each name of the option `routes`, and the option of the plugin that switches it on; null: the route needs none. */
+/** Each name of the option `routes`, and the plugin's option that enables it; null: always enabled. */
 export const ROUTE_OPTIONS = {
   login: null,
   register: null,

@@ -26,7 +26,7 @@ export function sendRoute(parts: SendParts): AuthRoute {
   };
 }
 
-/** Sends a new code to an address. Whether the address has an account is not looked up, so the answer cannot tell. */
+/** Sends a new code to an address. It does not look up the account, so the answer cannot reveal if there is one. */
 function sendHandler({ codeMails }: SendParts) {
   return async (request: FastifyRequest): Promise<Static<typeof MESSAGE>> => {
     const { email } = readAddress(request.body);

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-/** A code that stands for the second factor. */
+/** A code as the second factor. */
 export const SecondFactorCode = Type.String({
   minLength: 1,
   maxLength: 100,

@@ -25,7 +25,7 @@ import { REQUEST_OPTIONS } from './webauthn-options.ts';
 export interface TwoFactorParts {
   readonly twoFactors: TwoFactors;
   readonly attempts: LoginAttempts;
-  /** Holds accounts for which too many wrong codes came, whatever the attempt. */
+  /** Holds accounts with too many wrong codes, across all attempts. */
   readonly wrongCodes: WrongPasswords;
   /** The name that authenticator apps show; undefined: the host. */
   readonly issuer: string | undefined;
@@ -44,7 +44,7 @@ const readCode = bodyReader(TWO_FACTOR_BODY, {});
 const readRemoval = bodyReader(NO_TWO_FACTOR_BODY, {});
 const readSecondFactor = bodyReader(SECOND_FACTOR_BODY, {});
 
-/** With passkeys, one of which may come in the place of a code. */
+/** With passkeys, which can replace the code. */
 export const SECOND_FACTOR_OPTIONS_BODY = Type.Object({ two_factor_token: Type.String() });
 export const CODE_OR_PASSKEY_BODY = Type.Object({
   two_factor_token: Type.String(),
@@ -162,7 +162,10 @@ function confirmHandler({ accounts, twoFactors, wrongCodes }: TwoFactorRoutePart
   };
 }
 
-/** Throws InvalidUsage unless the code is one of the account, which it uses up, and TooManyRequests while the account is held. */
+/**
+ * Throws InvalidUsage unless the code is valid for the account, and uses it up. Throws TooManyRequests while the
+ * account is held.
+ */
 export async function checkCode(
   { twoFactors, wrongCodes }: TwoFactorParts,
   request: FastifyRequest,
@@ -190,7 +193,7 @@ function removeHandler(parts: TwoFactorRouteParts) {
   };
 }
 
-/** What proved the second factor; undefined if nothing did. */
+/** Returns the kind of second factor that was proven; undefined if none was. */
 async function usedFactor(
   { twoFactors, passkeys, wrongCodes }: TwoFactorRouteParts,
   request: FastifyRequest,

@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify';
 import { wrongCode } from './request-body.ts';
 import type { TakenCode, VerificationCodes } from '../codes/verification-codes.ts';
 
-/** A code that came with a request. */
+/** A code in a request. */
 export interface SentCode {
-  /** What the code is kept by: an address, or what `issue` was given in its place. */
+  /** The key under which the code is stored: an address, or the key that `issue` got instead. */
   readonly key: string;
   readonly code: string;
   /** True if the code has a note. */
@@ -14,10 +14,10 @@ export interface SentCode {
 }
 
 /**
- * Does what a code allows. The code is taken before anything else happens: of many requests with one code a single one goes
- * on, and without the code nothing is learned. If the work fails, the code is put back as it was.
+ * Does what a code confirms. Takes the code before anything else: of several requests with one code, only one
+ * continues, and without the code nothing is revealed. If the work fails, the code is restored.
  *
- * @param work gets the note of the code
+ * @param work gets the code's note
  * @throws InvalidUsage for a wrong code
  */
 export async function useCode<Result>(

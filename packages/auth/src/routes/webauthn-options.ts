@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-/** The options of WebAuthn, which a page hands on to the browser as they are. */
+/** The options of WebAuthn, which a page passes to the browser unchanged. */
 export const CREATION_OPTIONS = optionsFor('create', 'Creation');
 export const REQUEST_OPTIONS = optionsFor('get', 'Request');
 

@@ -10,7 +10,7 @@ export function keyedHash(key: Uint8Array, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64url');
 }
 
-/** Compares texts in a time that tells nothing of where they differ. */
+/** Compares texts in a time that does not depend on where they differ. */
 export function isSameText(one: string, other: string): boolean {
   const [left, right] = [Buffer.from(one), Buffer.from(other)];
   return left.length === right.length && timingSafeEqual(left, right);

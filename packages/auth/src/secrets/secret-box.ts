@@ -23,7 +23,7 @@ export class SecretBox {
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url');
   }
 
-  /** Undefined for what was not sealed with this key for this subject. */
+  /** Returns undefined for a text that was not sealed with this key for this subject. */
   open(sealed: string, subject: string): string | undefined {
     const bytes = Buffer.from(sealed, 'base64url');
     const [nonce, tag] = [bytes.subarray(0, NONCE_BYTES), bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)];

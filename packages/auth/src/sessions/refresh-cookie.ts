@@ -3,8 +3,8 @@ import { type Cookie, readCookies, setCookie } from '../browsers/cookies.ts';
 import type { OpenSession } from './sessions.ts';
 
 /**
- * The cookie with a refresh token. It is sent to the routes of authentication alone, so that its name cannot have the prefix
- * `__Host-`, which needs the path `/`.
+ * The cookie that contains a refresh token. Browsers send it only to the auth routes. Its name therefore cannot have
+ * the prefix `__Host-`, which requires the path `/`.
  */
 export class RefreshCookie {
   readonly #cookie: Cookie;

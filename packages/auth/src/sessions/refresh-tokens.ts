@@ -2,9 +2,9 @@ import { hash, randomBytes } from 'node:crypto';
 import { isSameText, keyedHash } from '../secrets/keyed-hash.ts';
 
 /**
- * Refresh tokens: `<session id>.<secret>.<proof>`. The first secret of a session is random. Each further one follows from the
- * token before it, so that whoever refreshes with one token at the same time gets the same successor, in every process and
- * with nothing kept but a hash. The proof tells tokens that were ours from guesses, which must not end a session.
+ * Refresh tokens: `<session id>.<secret>.<proof>`. A session's first secret is random. Each further secret is derived
+ * from the previous token. Simultaneous refreshes with one token therefore get the same successor, in every process,
+ * and only a hash is stored. The proof distinguishes our former tokens from guesses, which must not end a session.
  */
 export class RefreshTokens {
   readonly #key: Uint8Array;
@@ -17,20 +17,20 @@ export class RefreshTokens {
     return this.#withProof(sessionId, randomBytes(32).toString('base64url'));
   }
 
-  /** @param token one of ours */
+  /** @param token a token with a valid proof */
   successor(token: string): string {
     const [sessionId = ''] = token.split('.');
     return this.#withProof(sessionId, this.#hmac('successor', token));
   }
 
-  /** The session that a token of ours is for; undefined if the token is none. */
+  /** Returns the session of one of our tokens; undefined for any other text. */
   sessionOf(token: string): string | undefined {
     const [sessionId, secret, ...rest] = token.split('.');
     if (sessionId === undefined || secret === undefined || rest.length !== 1) return undefined;
     return isSameText(token, this.#withProof(sessionId, secret)) ? sessionId : undefined;
   }
 
-  /** What the database keeps of a token. */
+  /** Returns the hash of a token that the database stores. */
   hash(token: string): string {
     return hash('sha256', token, 'base64url');
   }

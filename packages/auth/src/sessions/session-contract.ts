@@ -3,8 +3,9 @@ import type { AccountEntity, AccountModel } from '../accounts/account-contract.t
 import { EntityContract } from '../accounts/entity-contract.ts';
 
 /**
- * The properties that the entity of sessions needs, under these names. The entity may have others, if a session can be created without them
- * (nullable, `default` or `onCreate`). An index on `expires_at` speeds up the removal of old sessions.
+ * The properties that the entity of sessions needs, under these names. It may have more properties, if a session can be
+ * created without them (nullable, `default` or `onCreate`). An index on `expires_at` speeds up the removal of old
+ * sessions.
  *
  * | property | |
  * |---|---|
@@ -26,7 +27,7 @@ export interface SessionFields {
   user_agent?: string | null | undefined;
 }
 
-/** Any entity that has at least these fields, as the ORM takes it. */
+/** Any entity with at least these fields. */
 export type SessionSchema = { readonly '~entity': SessionFields } | (abstract new (...args: never[]) => SessionFields);
 
 /** A session with its account. */
@@ -34,7 +35,7 @@ export interface SessionEntity extends SessionFields {
   account: AccountEntity;
 }
 
-/** The session entity, known to satisfy the contract. */
+/** The session entity, after the check of the contract. */
 export interface SessionModel {
   readonly entity: EntityName<SessionEntity>;
   readonly meta: EntityMetadata<SessionEntity>;
@@ -52,12 +53,12 @@ const PROPERTIES = [
 ] as const;
 const UUID_LENGTH = 36;
 const HASH_LENGTH = 43;
-/** Of an IPv6 address that ends in an IPv4 one. A proxy that is trusted may hand on any text. */
+/** The length of an IPv6 address that ends in an IPv4 one. A trusted proxy may pass on any text. */
 export const MAX_IP_LENGTH = 45;
-/** What of a browser's name for itself is kept. */
+/** The longest stored part of a browser's user agent. */
 export const MAX_USER_AGENT_LENGTH = 255;
 
-/** Throws ImproperlyConfigured, naming the property, for an entity that does not satisfy the contract. */
+/** Throws ImproperlyConfigured, naming the property, if an entity does not satisfy the contract. */
 export function checkSession(orm: MikroORM, schema: SessionSchema, { meta: account }: AccountModel): SessionModel {
   const entity = schema as EntityName<SessionEntity>;
   const contract = new EntityContract(orm, 'sessions', entity, PROPERTIES);

@@ -4,7 +4,7 @@ import { isOrigin } from '../browsers/own-origin.ts';
 import type { SessionSchema } from './session-contract.ts';
 import type { SessionTimes } from './sessions.ts';
 
-/** The option `sessions` in full. Times are whole seconds. */
+/** The option `sessions` as an object. Times are whole seconds. */
 export interface SessionOptions {
   /** The entity of sessions; see SessionFields for what it needs. */
   readonly entity: SessionSchema;
@@ -12,11 +12,14 @@ export interface SessionOptions {
   readonly lifetimeSeconds?: number;
   /** How long a session lives after its login, however often it is refreshed. Default: 31,536,000, a year. */
   readonly maxLifetimeSeconds?: number;
-  /** How long the last used refresh token still gives the same successor, from 0 to 60, so that two tabs may refresh at once. Default: 10. */
+  /**
+   * How long the last used refresh token still returns the same successor, from 0 to 60, so that two tabs can refresh
+   * at the same time. Default: 10.
+   */
   readonly graceSeconds?: number;
   /**
-   * Further origins whose pages may refresh by the cookie, such as `https://app.example.com` for an API on `https://api.example.com`. The
-   * server's own origin is always allowed. Default: none.
+   * Additional origins whose pages may refresh with the cookie, such as `https://app.example.com` for an API on
+   * `https://api.example.com`. The server's own origin is always allowed. Default: none.
    */
   readonly origins?: readonly string[];
 }
@@ -35,11 +38,11 @@ const OPTION_NAMES: readonly (keyof SessionOptions)[] = [
   'origins',
 ];
 const DAY = 86_400;
-/** Longer than any session is wanted, and within every column of dates. */
+/** Longer than any useful session, and within the range of every date column. */
 const LONGEST = 100 * 365 * DAY;
 const MAX_GRACE = 60;
 
-/** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
+/** Throws ImproperlyConfigured with the option, the expected value and the given one. */
 export function resolveSessionOptions(given: SessionSchema | SessionOptions): ResolvedSessionOptions {
   const options = resolveEntityOption<SessionOptions>('sessions', given, OPTION_NAMES, 'sessions');
   const { entity, origins = [] } = options;

@@ -11,7 +11,7 @@ interface LiveRow extends OwnedRow {
   readonly expires_at: string;
 }
 
-/** The same, with what a refresh needs to know. */
+/** A live session with the fields that a refresh needs. */
 export interface SessionRow extends LiveRow {
   readonly created_at: string;
   readonly last_used_at: string;
@@ -26,25 +26,22 @@ export interface ListedSession {
   readonly user_agent: string | null;
 }
 
-/** So many sessions of one account are listed, the last used ones. */
+/** The most sessions of one account that are listed, the last used ones. */
 const MAX_LISTED = 1000;
 
-/**
- * Every query that authentication makes of sessions. The primary answers them: a replica may not know of a login or a logout
- * yet.
- */
+/** All queries about sessions. They use the primary, because a replica may not know a login or logout yet. */
 export class SessionRecords implements UserSource {
   readonly #model: SessionModel;
   readonly #ofActiveAccounts: QuerySet<SessionEntity>;
   readonly #row: Projection<SessionRow>;
   readonly #finder: RecordFinder<SessionEntity, SessionRow>;
-  /** For a question that every request asks. */
+  /** For the query that every request makes. */
   readonly #users: RecordFinder<SessionEntity, LiveRow>;
   readonly #listed: Projection<ListedSession>;
 
   /**
    * @param em the ORM's global entity manager
-   * @param shown what users show of their accounts, besides what every AccountUser does
+   * @param shown additional fields of users, beside those of AccountUser
    */
   constructor(model: SessionModel, account: AccountModel, em: EntityManager, shown?: ShownFields) {
     this.#model = model;
@@ -110,7 +107,7 @@ export class SessionRecords implements UserSource {
     await em.nativeDelete(this.#model.entity, { account: { id: account }, expires_at: { $lt: new Date() } });
   }
 
-  /** Deletes at most so many sessions that have expired, of any account. */
+  /** Deletes up to `atMost` expired sessions of any account. */
   async deleteExpired(request: FastifyRequest, atMost: number): Promise<void> {
     const now = new Date();
     const expired = await QuerySet.of(request, this.#model.entity)
@@ -119,7 +116,7 @@ export class SessionRecords implements UserSource {
       .rows(this.#listed);
     if (expired.length === 0) return;
     const ids = expired.map(({ id }) => id);
-    // One that was refreshed meanwhile stays.
+    // Keeps sessions that were refreshed meanwhile.
     await request.em.nativeDelete(this.#model.entity, { id: { $in: ids }, expires_at: { $lt: now } });
   }
 }

@@ -10,11 +10,11 @@ import type { ListedSession, SessionRecords, SessionRow } from './session-record
 
 /** The times of sessions, in whole seconds. */
 export interface SessionTimes {
-  /** A session that is not refreshed for so long ends. */
+  /** A session ends after this time without a refresh. */
   readonly lifetimeSeconds: number;
-  /** A session ends so long after its login, however often it is refreshed. */
+  /** A session ends this long after its login, however often it is refreshed. */
   readonly maxLifetimeSeconds: number;
-  /** A used refresh token gives its successor once more for so long. */
+  /** How long a used refresh token still returns its successor. */
   readonly graceSeconds: number;
 }
 
@@ -25,7 +25,7 @@ export interface OpenSession {
   readonly expiresAt: Date;
 }
 
-/** So often a process removes sessions that have expired, whosoever they are, and so many at once. */
+/** How often a process removes expired sessions of all accounts, and how many at a time. */
 const SWEEP_INTERVAL_MS = 60_000;
 const SWEEP_SIZE = 100;
 
@@ -55,9 +55,9 @@ export class Sessions {
   }
 
   /**
-   * Uses a refresh token up and returns its successor. For a few seconds of grace the token that was used last gives the same
-   * successor again, since two tabs of a browser may refresh at once. Any other token that was used before ends the session.
-   * Throws Unauthorized for every token that is not good.
+   * Uses up a refresh token and returns its successor. During a few seconds of grace, the last used token returns the
+   * same successor again, because two tabs of a browser may refresh at the same time. Any earlier token ends the
+   * session. Throws Unauthorized for every invalid token.
    */
   async refresh(request: FastifyRequest, token: string): Promise<OpenSession & { readonly account: AccountUser }> {
     const id = this.#tokens.sessionOf(token);
@@ -70,7 +70,7 @@ export class Sessions {
       await this.#removeExpired(request);
       return { id, refreshToken, expiresAt: fields.expires_at, account: userOf(row) };
     }
-    // Another request was faster with the same token, the token was used before, or the session has ended meanwhile.
+    // Another request used the same token first, the token was used before, or the session has ended meanwhile.
     const refreshed = await this.#records.findByToken(request, id, fields.token_hash);
     if (refreshed !== undefined && this.#isInGrace(refreshed)) {
       return { id, refreshToken, expiresAt: new Date(refreshed.expires_at), account: userOf(refreshed) };
@@ -122,7 +122,10 @@ export class Sessions {
     return Date.now() - Date.parse(last_used_at) <= this.#times.graceSeconds * 1000;
   }
 
-  /** Removes sessions that have expired: those of the account, and now and then some of all accounts. Logins succeed without it. */
+  /**
+   * Removes expired sessions: all of the account's, and sometimes some of all accounts. If this fails, the login still
+   * succeeds.
+   */
   async #removeExpired(request: FastifyRequest, accountId?: number): Promise<void> {
     try {
       if (accountId !== undefined) await this.#records.deleteExpiredOf(request.em, accountId);

@@ -36,11 +36,11 @@ export interface TokenOptions {
   readonly lifetimeSeconds: number;
 }
 
-/** Throws for an `iat` that is no time, and for an `exp` further away than any token of ours can have. */
+/** Throws if `iat` is not a time, or `exp` is later than any of our tokens can have. */
 function checkTimes({ iat, exp }: TokenPayload): void {
   const isIssued = Number.isFinite(iat) && iat >= 0 && iat <= exp;
   const latest = Date.now() / 1000 + MAX_TOKEN_LIFETIME_SECONDS;
-  // fast-jwt refuses an `exp` that is no number, but not one that is endless.
+  // fast-jwt rejects an `exp` that is not a number, but not an infinite one.
   if (!isIssued || !(exp <= latest)) throw new Error('The times of the token are not valid');
 }
 
@@ -51,12 +51,12 @@ interface DecodedToken {
 
 const sessionIds = new WeakMap<object, string>();
 
-/** The session that a token names, by the claims that `read` has returned; undefined if it names none. */
+/** Returns the session of a token, from claims that `read` returned; undefined if it has none. */
 export function sessionOf(payload: object): string | undefined {
   return sessionIds.get(payload);
 }
 
-/** Signs access tokens and verifies them, by one algorithm: a token that names another, `none` included, is forged. */
+/** Signs and verifies access tokens with one algorithm. A token with another algorithm, including `none`, is forged. */
 export class AccessTokens {
   readonly #signer: (header: object) => (claims: TokenClaims) => string;
   readonly #sign: (claims: TokenClaims) => string;
@@ -71,15 +71,16 @@ export class AccessTokens {
     this.#verify = createVerifier({ algorithms: [algorithm], key: verifyingKey, requiredClaims, complete: true });
   }
 
-  /** @param sessionId goes into the header `sid`: the claims are those of the specification */
+  /** @param sessionId goes into the header `sid`, because the specification defines the claims */
   issue({ user_id, username, email, role }: TokenClaims, sessionId?: string): string {
     const sign = sessionId === undefined ? this.#sign : this.#signer({ sid: sessionId });
     return sign({ user_id, username, email, role });
   }
 
   /**
-   * Returns the claims of a token of ours. Its times are checked, every other claim is as it was signed: whoever has the
-   * key may have signed anything. Throws Unauthorized (`invalid_token`) for a token that is malformed, forged or expired.
+   * Returns the claims of one of our tokens. It checks the times. Other claims are returned as signed, because anybody
+   * with the key may have signed anything. Throws Unauthorized (`invalid_token`) for a token that is malformed, forged
+   * or expired.
    */
   read(token: string): TokenPayload {
     try {
@@ -102,13 +103,13 @@ export class AuthorizationHeader {
   readonly #pattern: RegExp;
 
   constructor(scheme: string) {
-    // Behind the scheme stands one token, and nothing else.
+    // Exactly one token follows the scheme.
     this.#pattern = new RegExp(`^(?:Bearer|${scheme})(?: +(.*))?$`, 'i');
   }
 
   /**
    * Returns the token of a header; undefined without a header, for another scheme, and for the scheme alone. Throws
-   * Unauthorized (`invalid_token`) if the text behind the scheme is no token.
+   * Unauthorized (`invalid_token`) if the text after the scheme is not a token.
    */
   token(header: string | undefined): string | undefined {
     const text = this.#pattern.exec(header?.trim() ?? '')?.[1];
@@ -117,7 +118,7 @@ export class AuthorizationHeader {
     return text;
   }
 
-  /** Returns the token as `token` does. Throws Unauthorized if there is none. */
+  /** Returns the token like `token`. Throws Unauthorized without one. */
   requireToken(header: string | undefined): string {
     const token = this.token(header);
     if (token === undefined) throw new Unauthorized();
@@ -125,7 +126,7 @@ export class AuthorizationHeader {
   }
 }
 
-/** The 401 for a token that was sent and is no good (RFC 6750, section 3.1). */
+/** Makes the 401 for a token that was sent but is invalid (RFC 6750, section 3.1). */
 export function invalidToken(message: string, cause?: unknown): Unauthorized {
   return new Unauthorized(message, {
     headers: { 'www-authenticate': INVALID_TOKEN_CHALLENGE },

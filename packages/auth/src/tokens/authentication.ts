@@ -19,12 +19,14 @@ export type StoreUser = (request: FastifyRequest, userId: CurrentUser['id']) => 
 export interface AuthenticationSteps {
   readonly authenticate: Authenticate;
   readonly retrieveUser: RetrieveUser;
-  /** Undefined: what `retrieveUser` answers is stored, without being loaded again. */
+  /** Undefined: the result of `retrieveUser` is stored without loading it again. */
   readonly storeUser: StoreUser | undefined;
   readonly header: AuthorizationHeader;
   /** True if a request without an Authorization header cannot be anybody's. */
   readonly needsHeader: boolean;
-  /** True if all steps are the plugin's: they go by the token alone. Those of an application may go by the route too. */
+  /**
+   * True if all steps are the plugin's own, which use only the token. An application's steps may also use the route.
+   */
   readonly areBuiltIn: boolean;
 }
 
@@ -32,7 +34,7 @@ export interface AuthenticationSteps {
 export class Authentication {
   readonly #steps: AuthenticationSteps;
   readonly #endpoints: NonAuthEndpoints;
-  /** The users of requests that have parts, once a part has asked: all parts come with one token. */
+  /** The users of requests with parts, once a part has asked. All parts have the same token. */
   readonly #ofWholes = new WeakMap<FastifyRequest, CurrentUser>();
 
   constructor(steps: AuthenticationSteps, endpoints: NonAuthEndpoints) {
@@ -47,7 +49,7 @@ export class Authentication {
   #onRequest(request: FastifyRequest, done: HookHandlerDoneFunction): void {
     if (request.is404) return done();
     const { config } = request.routeOptions;
-    // The route of a view that opened itself may still ask who the user is; other public routes do so if they say it.
+    // A view's route that is open itself may still ask for the user; other public routes do so only with `identifies`.
     const isOpen = config.viewset?.allowsAnonymous === true || config.identifies === true;
     if (config.public === true && !isOpen) return done();
     const isPublic = isOpen || this.#endpoints.includes(request.method, request.url);
@@ -55,7 +57,10 @@ export class Authentication {
     void this.#answer(request, isPublic, done);
   }
 
-  /** Identifies the sender of a request that lasts once more. Throws Unauthorized if the token has expired or its session is over. */
+  /**
+   * Identifies the sender of a long-lasting request again. Throws Unauthorized if the token has expired or its session
+   * is over.
+   */
   readonly identifyAgain = (request: FastifyRequest): Promise<void> => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     request.user = null;
@@ -73,7 +78,7 @@ export class Authentication {
     done(refusal);
   }
 
-  /** Sets `request.user`. Whatever the three steps answer that is no payload or no user is nobody. */
+  /** Sets `request.user`. A step's result that is not a payload or a user means that nobody is logged in. */
   async #identify(request: FastifyRequest): Promise<void> {
     const whole = this.#steps.areBuiltIn ? partOf(request)?.whole : undefined;
     const known = whole && this.#ofWholes.get(whole);
@@ -95,7 +100,7 @@ export class Authentication {
     throw this.#nobody(request);
   }
 
-  /** Returns the 401 for a payload that names no user who may come in, such as a deleted or disabled account. */
+  /** Returns the 401 for a payload without an acceptable user, such as a deleted or disabled account. */
   #nobody(request: FastifyRequest): Unauthorized {
     const sent = this.#steps.header.token(request.headers.authorization) !== undefined;
     return sent ? invalidToken('The token is no longer valid') : new Unauthorized();
@@ -103,7 +108,7 @@ export class Authentication {
 
   #ignore(request: FastifyRequest, { headers }: Unauthorized): undefined {
     request.user = null;
-    // If the answer is a 401 after all, it tells the reason.
+    // If the response becomes a 401 later, it contains the reason.
     request.challenge = headers['www-authenticate'] ?? null;
   }
 }
@@ -113,12 +118,12 @@ function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : toHttpError(thrown);
 }
 
-/** True for an object that is no list: a look-up that found nothing answers `[]` as well as null. */
+/** True for an object that is not an array: a failed look-up may return `[]` instead of null. */
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** True for an object with an id, by which throttles tell users apart. */
+/** True for an object with an id, which throttles need to distinguish users. */
 function isUser(value: unknown): value is CurrentUser {
   return isRecord(value) && value['id'] !== undefined && value['id'] !== null;
 }

@@ -1,7 +1,7 @@
 import { ImproperlyConfigured } from '@viewset/core';
 
 interface Endpoint {
-  /** The entry as it was written. */
+  /** The entry as written. */
   readonly entry: string;
   /** The path as the router sees it, without a trailing slash. */
   readonly path: string;
@@ -12,7 +12,7 @@ interface Endpoint {
 }
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY']);
-/** A method or none, a path or none, a star or none. */
+/** An optional method, an optional path and an optional star. */
 const ENTRY = /^(?:([a-z]+)\s+)?(\/[^\s?#*]*)?(\*?)$/i;
 const EXPECTED = 'a path ("/a"), a beginning with "*" behind it ("/a/*"), or either with a method in front ("GET /a")';
 
@@ -25,9 +25,10 @@ export interface KnownRoute {
 /**
  * The paths that need no token (NON_AUTH_ENDPOINTS), compiled once.
  *
- * An entry is an exact path. `*` at its end matches any rest. A method may stand in front; GET includes HEAD. Entries are compared with the
- * path that the router sees: percent-decoded like there, without the query, and with or without a trailing slash. If both could differ (a
- * router that ignores case or doubled slashes), the request is not public.
+ * An entry is an exact path. `*` at its end matches any rest. A method may precede the path; GET includes HEAD. Entries
+ * are compared with the path that the router sees: percent-decoded in the same way, without the query, and with or
+ * without a trailing slash. If both could differ (a router that ignores case or doubled slashes), the request is not
+ * public.
  *
  * @example
  * const endpoints = new NonAuthEndpoints(['/auth/login', 'GET /api/products', '/public/*']);
@@ -50,12 +51,12 @@ export class NonAuthEndpoints {
   /**
    * Returns the entries that match no route, as written. Most are misspelt or outdated.
    *
-   * @param hasRoute tells if the router has a route for a method and a path
+   * @param hasRoute tells if the router has a route for a method and path
    * @param routes the known routes, by their patterns
    */
   withoutRoute(hasRoute: (method: string, path: string) => boolean, routes: readonly KnownRoute[]): string[] {
     const opens = ({ path, prefix, methods }: Endpoint): boolean => {
-      // The answer to OPTIONS is that of any path with a route.
+      // OPTIONS works on any path with a route.
       const asked = methods === undefined || methods.has('OPTIONS') ? [...METHODS] : [...methods];
       const paths = prefix ? [path, `${path}x`] : [path];
       if (asked.some((method) => paths.some((each) => hasRoute(method, each)))) return true;

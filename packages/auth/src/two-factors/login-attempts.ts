@@ -3,10 +3,10 @@ import type { Store } from '@viewset/core';
 import type { LoginChoices } from '../login/complete-login.ts';
 import { isSameText, keyedHash } from '../secrets/keyed-hash.ts';
 
-/** So long may it take to send the second factor. */
+/** How long a user may take to send the second factor. */
 const LIFETIME_MS = 300_000;
 const MAX_WRONG = 5;
-/** What the store keeps of an attempt that goes on. */
+/** The store's value for a running attempt. */
 const OPEN = 'open';
 
 /** A login that waits for its second factor. */
@@ -17,8 +17,8 @@ export interface LoginAttempt {
 }
 
 /**
- * Logins that wait for their second factor. A token names the attempt: it is signed, good for five minutes and for one login, and
- * ends with the fifth wrong code, in every process that shares the store.
+ * Logins that wait for their second factor. A signed token names the attempt. It is valid for five minutes and one
+ * login, and ends with the fifth wrong code, in every process that shares the store.
  */
 export class LoginAttempts {
   readonly #store: Store;
@@ -37,7 +37,7 @@ export class LoginAttempts {
     return `${content}.${this.#sign(content)}`;
   }
 
-  /** Reads a token of ours, whether or not its attempt goes on; undefined if it is none. */
+  /** Reads one of our tokens, even if its attempt is over; undefined for any other text. */
   read(token: string): LoginAttempt | undefined {
     const [content = '', signature = '', ...rest] = token.split('.');
     const isOurs = rest.length === 0 && isSameText(signature, this.#sign(content));

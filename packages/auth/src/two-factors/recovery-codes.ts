@@ -7,8 +7,8 @@ const LENGTH = 10;
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 /**
- * Codes of some 50 random bits, each of which replaces the second factor once. They are stored as keyed hashes, in one text: of two
- * requests that use a code at once, one finds the text changed.
+ * Codes of about 50 random bits. Each replaces the second factor once. They are stored as keyed hashes in one text. If
+ * two requests use a code at the same time, one finds the text changed.
  */
 export class RecoveryCodes {
   readonly #key: Uint8Array;
@@ -17,7 +17,7 @@ export class RecoveryCodes {
     this.#key = key;
   }
 
-  /** Makes codes as people write them, `abcde-fghjk`. */
+  /** Makes codes in the form that users type, `abcde-fghjk`. */
   make(): string[] {
     return Array.from({ length: COUNT }, () => {
       const text = Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');

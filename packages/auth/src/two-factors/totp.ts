@@ -1,8 +1,8 @@
 import { Secret, TOTP } from 'otpauth';
 
-/** RFC 6238 with what every authenticator app knows: SHA-1, six digits, steps of 30 seconds. */
+/** RFC 6238 with settings that every authenticator app supports: SHA-1, six digits, steps of 30 seconds. */
 const SETTINGS = { algorithm: 'SHA1', digits: 6, period: 30 } as const;
-/** Codes of so many steps before and after now are taken too: clocks differ, and people type. */
+/** Codes from this many steps before and after now are accepted, because clocks differ and typing takes time. */
 const WINDOW = 1;
 const CODE = /^\d{6}$/;
 

@@ -3,8 +3,8 @@ import type { AccountModel } from '../accounts/account-contract.ts';
 import { EntityContract } from '../accounts/entity-contract.ts';
 
 /**
- * The properties that the entity of second factors needs, under these names. The entity may have others, if a record can be created without
- * them (nullable, `default` or `onCreate`).
+ * The properties that the entity of second factors needs, under these names. It may have more properties, if a record
+ * can be created without them (nullable, `default` or `onCreate`).
  *
  * | property | |
  * |---|---|
@@ -21,7 +21,7 @@ export interface TwoFactorFields {
   confirmed_at?: Date | null | undefined;
 }
 
-/** Any entity that has at least these fields, as the ORM takes it. */
+/** Any entity with at least these fields. */
 export type TwoFactorSchema =
   | { readonly '~entity': TwoFactorFields }
   | (abstract new (...args: never[]) => TwoFactorFields);
@@ -30,7 +30,7 @@ export interface TwoFactorEntity extends TwoFactorFields {
   account: { id: number };
 }
 
-/** The entity of second factors, known to satisfy the contract. */
+/** The entity of second factors, after the check of the contract. */
 export interface TwoFactorModel {
   readonly entity: EntityName<TwoFactorEntity>;
   readonly meta: EntityMetadata<TwoFactorEntity>;
@@ -38,7 +38,7 @@ export interface TwoFactorModel {
 
 const PROPERTIES = ['account', 'secret', 'last_step', 'recovery_codes', 'confirmed_at'] as const;
 
-/** Throws ImproperlyConfigured, naming the property, for an entity that does not satisfy the contract. */
+/** Throws ImproperlyConfigured, naming the property, if an entity does not satisfy the contract. */
 export function checkTwoFactor(
   orm: MikroORM,
   schema: TwoFactorSchema,

@@ -6,7 +6,7 @@ import type { SecretBox } from '../secrets/secret-box.ts';
 import { isTotpCode, makeTotpSecret, totpStepOf } from './totp.ts';
 import type { TwoFactorEntity, TwoFactorModel } from './two-factor-contract.ts';
 
-/** What proved the second factor. */
+/** The kind of second factor that was used. */
 export type UsedFactor = 'totp' | 'recovery_code';
 
 /** The update that uses a right code up, unless another request has done so. */
@@ -16,7 +16,9 @@ interface CodeUse {
   readonly changes: Partial<TwoFactorEntity>;
 }
 
-/** Every query about second factors. Codes are used up by conditional updates: of many requests with one code, one succeeds. */
+/**
+ * All queries about second factors. Conditional updates use up codes: of several requests with one code, one succeeds.
+ */
 export class TwoFactors {
   readonly #model: TwoFactorModel;
   readonly #box: SecretBox;
@@ -53,7 +55,10 @@ export class TwoFactors {
     return secret;
   }
 
-  /** Switches two factors on, and returns the recovery codes. Undefined if the code is wrong, or nothing is to be confirmed. */
+  /**
+   * Enables two factors, and returns the recovery codes. Undefined if the code is wrong, or there is nothing to
+   * confirm.
+   */
   async confirm(em: EntityManager, account: number, code: string): Promise<readonly string[] | undefined> {
     const pending = await this.#find(em, account);
     if (pending === undefined || pending.confirmed_at) return undefined;
@@ -74,9 +79,9 @@ export class TwoFactors {
   }
 
   /**
-   * Uses up a code of the account. Undefined if it is wrong or used.
+   * Uses up one of the account's codes. Undefined if it is wrong or already used.
    *
-   * @param admit is asked before a right code is used up; it throws if so many wrong ones have come by then that this one is too late
+   * @param admit called before a right code is used up; throws if too many wrong codes came before it
    */
   async use(
     em: EntityManager,

@@ -8,11 +8,11 @@ import { noteEvent } from './noted-events.ts';
 import { PrivilegeGuard, roleLoader } from './privilege-guard.ts';
 import { type ReadyViewClass, type ReadyViewOptions, viewClass } from './view-class.ts';
 
-/** The options of `AccountViewSet`: those of ModelViewSet, and facts about the account. */
+/** The options of `AccountViewSet`: those of ModelViewSet, and names of the account's properties and roles. */
 export interface AccountViewSetOptions<Entity extends object> extends ReadyViewOptions<Entity> {
   /** Your own names of these properties, as in the option `fields` of `auth`. Bodies and responses use them too. */
   readonly names?: { readonly [Field in Renamed]?: keyof Entity & string };
-  /** True: the account has further roles in `roles`, which are shown and written. Default: false. */
+  /** True: the view shows and writes the account's further roles in `roles`. Default: false. */
   readonly roles?: 'roles' extends keyof Entity ? boolean : false;
   /** The name of the administrators' role. Default: `admin`. */
   readonly adminRole?: string;
@@ -43,7 +43,7 @@ export type AccountRecord<Options = object> = { readonly id: number } & Fields<O
 export type AccountChanges<Options = object> = Fields<Options> &
   FurtherRoles<Options, { readonly roles?: readonly string[] }>;
 
-/** The options that the view has by itself. */
+/** The options that the view sets itself. */
 interface OwnOptions<Entity extends object, Options> {
   readonly read: ReadShape<Entity, AccountRecord<Options>>;
   readonly write: WriteShape<Entity, AccountChanges<Options>>;
@@ -61,7 +61,7 @@ const EmailAddress = Type.Refine(
   () => 'must be an e-mail address',
 );
 
-/** What an account may do. */
+/** An account's permissions. */
 interface Access {
   readonly id: unknown;
   readonly role: string | null;
@@ -79,7 +79,7 @@ interface Access {
  *
  * The options of `ModelViewSet` replace those of the view. Extend the class to override hooks.
  *
- * @throws ImproperlyConfigured for a wrong option
+ * @throws ImproperlyConfigured if an option is wrong
  * @example
  * import { AccountViewSet } from '@viewset/auth';
  *

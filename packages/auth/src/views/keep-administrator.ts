@@ -14,11 +14,11 @@ export interface AdministratorOptions {
 export type KeepAdministrator = <Result>(request: FastifyRequest, write: () => Promise<Result>) => Promise<Result>;
 
 /**
- * Makes a function that runs a write of accounts, and fails if it leaves no active administrator: it throws TargetObjectAlreadyExist (409),
- * which rolls the write back. `AccountViewSet` uses it. Give it to `me.delete` as well.
+ * Makes a function that runs a write of accounts. If no active administrator is left, it throws
+ * TargetObjectAlreadyExist (409), which rolls the write back. `AccountViewSet` uses it. Give it to `me.delete` as well.
  *
- * Of two writes at once, in any processes, the second waits for the first. Each begins with an update that locks the role's row without
- * changing it. So every database counts what the first has committed.
+ * Of two simultaneous writes in any processes, the second waits for the first. Each begins with an update that locks
+ * the role's row without changing it. Every database then counts what the first has committed.
  *
  * @throws ImproperlyConfigured for an unknown option
  * @example

@@ -8,14 +8,14 @@ interface NotedEvent {
 
 const noted = new WeakMap<FastifyRequest, NotedEvent[]>();
 
-/** Notes a security event of a write that is not committed yet, within `logNoted`. */
+/** Notes a security event of a write that is not yet committed. Use it within `logNoted`. */
 export function noteEvent(request: FastifyRequest, event: string, fields: object, message: string): void {
   noted.get(request)?.push({ fields: { ...securityEvent(request, event), ...fields }, message });
 }
 
 /**
- * Logs the events of a request once its write is committed, and returns the answer. The write has a transaction, which may have to begin
- * again: the events of an attempt that was rolled back are forgotten.
+ * Logs a request's events after its write is committed, and returns the result. If the transaction starts again, events
+ * of the rolled-back attempt are dropped.
  */
 export async function logNoted<Answer>(request: FastifyRequest, write: () => Promise<Answer>): Promise<Answer> {
   const answer = await inTransaction(request, () => {

@@ -10,7 +10,7 @@ interface Role {
 /** The roles that an account has. */
 export interface HeldRoles {
   readonly role: Role | null;
-  /** Those of `roles`; none if the account has no such property. */
+  /** The roles in `roles`; empty if the account has no such property. */
   readonly further: readonly Role[];
 }
 
@@ -33,8 +33,8 @@ export function roleLoader(entity: EntityName<object>, name: string): LoadRoles 
 }
 
 /**
- * Keeps people who may manage accounts, and are no administrators, from getting more rights than they have: by their own role, or by an
- * account that has more rights, whose address would lead to its password.
+ * Prevents users who manage accounts but are not administrators from gaining permissions, through their own role or
+ * through an account with more permissions. By changing its address they could set its password.
  */
 export class PrivilegeGuard {
   readonly #loadRoles: LoadRoles;
@@ -48,8 +48,8 @@ export class PrivilegeGuard {
   }
 
   /**
-   * Throws Forbidden if a user who is no administrator writes an account of an administrator, or one that has a permission which the user
-   * lacks. Returns the roles that the account has to keep; undefined if the user may change them.
+   * Throws Forbidden if a user who is not an administrator writes an administrator's account, or one with a permission
+   * that the user lacks. Returns the roles that the account must keep; undefined if the user may change them.
    */
   async check(request: FastifyRequest, account: object): Promise<string | undefined> {
     if (this.#administrators.hasPermission(request)) return undefined;
@@ -64,7 +64,7 @@ export class PrivilegeGuard {
     return namesOf(held);
   }
 
-  /** Throws Forbidden, which rolls the write back, if the account has other roles than those that `check` returned. */
+  /** Throws Forbidden, which rolls the write back, if the account's roles differ from the result of `check`. */
   async checkRoles(request: FastifyRequest, account: object, kept: string | undefined): Promise<void> {
     if (kept === undefined || namesOf(listed(await this.#loadRoles(request, account))) === kept) return;
     throw new Forbidden('Only administrators change the roles of accounts');

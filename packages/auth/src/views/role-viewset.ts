@@ -16,7 +16,10 @@ import { type ReadyViewClass, type ReadyViewOptions, viewClass } from './view-cl
 
 /** The options of `RoleViewSet`: those of ModelViewSet, and facts about roles. */
 export interface RoleViewSetOptions<Entity extends object> extends ReadyViewOptions<Entity> {
-  /** The names that the `permissions` of a role may have, as in the option of `auth`. Default: roles show and take no permissions. */
+  /**
+   * The names that a role's `permissions` may contain, as in the option of `auth`. Default: roles neither show nor
+   * accept permissions.
+   */
   readonly permissions?: readonly string[];
   /** The name of the administrators' role. Default: `admin`. */
   readonly adminRole?: string;

@@ -29,7 +29,7 @@ interface OwnOptions<Entity extends object> {
   readonly orderingFields: { readonly last_used_at: 'last_used_at'; readonly created_at: 'created_at' };
 }
 
-/** So many sessions are ended by one request. */
+/** The most sessions that one request ends. */
 const MAX_ENDED = 100;
 
 /**

@@ -3,18 +3,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ModelViewSet, type ModelViewSetBase, type ModelViewSetClass, type ModelViewSetOptions } from '@viewset/core';
 import { logNoted } from './noted-events.ts';
 
-/** The options of a ready-made view: those of ModelViewSet, which replace the view's, and further ones. */
+/** The options of a ready-made view: those of ModelViewSet, which override the view's, and additional ones. */
 export type ReadyViewOptions<Entity extends object> = Partial<ModelViewSetOptions<Entity>>;
 
-/** The class of a ready-made view. Options of the application replace those of the view. */
+/** The class of a ready-made view. The application's options override the view's. */
 export type ReadyViewClass<Entity extends object, Own, Options> = ModelViewSetClass<
   Entity,
   Omit<Own, keyof Options> & Options
 >;
 
 /**
- * Makes the class that a ready-made view extends. Its records are known by what they share alone. What its hooks note of a write is logged once
- * the write is committed.
+ * Makes the class that a ready-made view extends. It only knows the members that all such records share. Events that
+ * its hooks note about a write are logged after the commit.
  */
 export function viewClass(entity: EntityName<object>, own: object, options: object): new () => ModelViewSetBase {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);

@@ -5,21 +5,22 @@ import { type FieldDeclaration, readField, TYPE_NAMES } from './field-declaratio
 import { entityCode, testCode, viewSetCode } from './resource-code.ts';
 import { nameResource, type ResourceNames } from './resource-names.ts';
 
-/** A resource, as the command line declares it. */
+/** A resource as declared on the command line. */
 export interface ResourceDeclaration {
   readonly entity: string;
   /** Fields such as `title:string`. */
   readonly fields: readonly string[];
-  /** The path of its routes; undefined: the plural of its name. */
+  /** The path of its routes; undefined: the plural of the entity's name. */
   readonly plural: string | undefined;
 }
 
 /**
- * Adds a resource to the application in a folder: its entity to `entities.ts`, its route to `app.ts`, and two files, its view set and its
- * test. Everything is checked before the first file is written.
+ * Adds a resource to the application in a folder: its entity in `entities.ts`, its route in `app.ts`, and files for its
+ * view set and test. Checks everything before it writes the first file.
  *
- * @returns what was done, a line for each file
- * @throws Mistake for a wrong declaration, for names and files that exist, and for an application that is laid out in another way
+ * @returns one line for each file that changed
+ * @throws Mistake for a wrong declaration, for names and files that already exist, and for an application with another
+ * layout
  */
 export function addResource(folder: string, { entity, fields: texts, plural }: ResourceDeclaration): string[] {
   const names = nameResource(entity, plural);
@@ -32,7 +33,7 @@ export function addResource(folder: string, { entity, fields: texts, plural }: R
   const entities = withEntity(read(folder, 'entities.ts'), names, fields);
   const app = withRoute(read(folder, 'app.ts'), names);
   const made = [[`${names.path}.ts`, viewSetCode(names, fields)]] as [file: string, text: string][];
-  // An application without a test of its own gets none.
+  // An application without tests gets no test.
   if (existsSync(join(folder, 'database.ts')) && hasTests(folder)) {
     made.push([`${names.path}.test.ts`, testCode(names, fields, existsSync(join(folder, 'accounts.ts')))]);
   }
@@ -54,7 +55,7 @@ function read(folder: string, file: string): string {
   throw new Mistake(`There is no ${file} here; run this in an application of "npm create viewset"`);
 }
 
-/** Tells if the test kit is there. */
+/** Tells if the application has the test kit. */
 function hasTests(folder: string): boolean {
   return readFileSync(join(folder, 'package.json'), 'utf8').includes('"@viewset/testing"');
 }

@@ -1,14 +1,14 @@
 import { Mistake } from '../mistake.ts';
 
-/** What is known of a type of field. */
+/** The properties of a field type. */
 interface FieldType {
   /** The builder of its column, without modifiers. */
   readonly builder: string;
-  /** True if lists can be ordered by it, which needs an index. */
+  /** True if lists can be ordered by it, so that it needs an index. */
   readonly isOrdered: boolean;
-  /** True if `?search=` looks into it. */
+  /** True if `?search=` searches it. */
   readonly isSearched: boolean;
-  /** A value for the test, as TypeScript. */
+  /** A value for the test, as TypeScript code. */
   readonly sample: string;
 }
 
@@ -33,7 +33,7 @@ const TYPES = {
   },
 } as const satisfies Record<string, FieldType>;
 
-/** The types that a field can have on the command line. */
+/** The field types that the command line accepts. */
 export const TYPE_NAMES = [...Object.keys(TYPES), 'ref'];
 
 /** A field of a new resource. */
@@ -41,18 +41,20 @@ export interface FieldDeclaration {
   readonly name: string;
   readonly isOrdered: boolean;
   readonly isSearched: boolean;
-  /** The expression of its column. */
+  /** The expression that declares its column. */
   readonly column: string;
-  /** The entity that it refers to; undefined if it is no reference. */
+  /** The entity that it refers to; undefined if it is not a reference. */
   readonly target: string | undefined;
-  /** A value for the test, as TypeScript; that of a reference is the name of a record's variable. */
+  /**
+   * A value for the test, as TypeScript code. For a reference, it is the name of the variable that holds the record.
+   */
   readonly sample: string;
 }
 
 /**
- * Reads a field such as `title:string`, `isbn:string:unique`, `pages:integer?`, `author:ref` or `editor:ref?:Author`.
+ * Parses a field such as `title:string`, `isbn:string:unique`, `pages:integer?`, `author:ref` or `editor:ref?:Author`.
  *
- * @throws Mistake for a name that is none, and for an unknown type or word
+ * @throws Mistake for an invalid name, and for an unknown type or modifier
  */
 export function readField(text: string): FieldDeclaration {
   const [name = '', typeText = '', ...words] = text.split(':');

@@ -1,7 +1,7 @@
 import type { FieldDeclaration } from './field-declaration.ts';
 import type { ResourceNames } from './resource-names.ts';
 
-/** Writes the entity, as the others in `entities.ts` are written. */
+/** Writes the entity in the style of `entities.ts`. */
 export function entityCode({ entity }: ResourceNames, fields: readonly FieldDeclaration[]): string {
   const columns = fields.map(({ name, column }) => `    ${name}: ${column},\n`).join('');
   return `const ${entity}Schema = defineEntity({
@@ -36,7 +36,7 @@ ${options.map((option) => `  ${option}\n`).join('')}}) {}
 `;
 }
 
-/** Writes the test: a record is created, listed and deleted. */
+/** Writes the test, which creates, lists and deletes a record. */
 export function testCode(
   { entity, one, path }: ResourceNames,
   fields: readonly FieldDeclaration[],
@@ -81,7 +81,7 @@ function list(names: readonly string[]): string {
   return `[${names.map((name) => `'${name}'`).join(', ')}]`;
 }
 
-/** Writes an object whose keys have their own names as values. */
+/** Writes an object literal that maps each name to itself. */
 function sameNames(names: readonly string[]): string {
   return `{ ${names.map((name) => `${name}: '${name}'`).join(', ')} }`;
 }

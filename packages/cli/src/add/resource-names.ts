@@ -1,16 +1,16 @@
 import { Mistake } from '../mistake.ts';
 
-/** The names that a resource has in the files of an application. */
+/** The names of a resource in an application's files. */
 export interface ResourceNames {
   /** `BookReview` */
   readonly entity: string;
   /** `bookReview` */
   readonly one: string;
-  /** The path, and the first part of the names of its files: `book-reviews`. */
+  /** The path, also used in file names: `book-reviews`. */
   readonly path: string;
 }
 
-/** @throws Mistake for a name that is no class's */
+/** @throws Mistake if the name is not a class name */
 export function nameResource(entity: string, plural: string | undefined): ResourceNames {
   if (!/^[A-Z][A-Za-z0-9]*$/.test(entity)) {
     throw new Mistake(`"${entity}" must be a name such as Book or BookReview`);

@@ -9,8 +9,9 @@ import { sourceLine } from './source-line.ts';
 import { findUnboundedLists } from './unbounded-lists.ts';
 
 /**
- * Prepares the check of an application. Call it before any plugin is registered. Once the application is ready, call the function that it
- * returns: it finds what the start does not refuse, and what is likely to hurt later. It only reads from the database.
+ * Prepares the check of an application. Call it before any plugin is registered. Once the application is ready, call
+ * the returned function. It finds problems that do not stop the start but are likely to hurt later. It only reads from
+ * the database.
  *
  * @example
  * const app = fastify();
@@ -34,7 +35,7 @@ async function checkApplication(application: CheckedApplication): Promise<Findin
   ];
 }
 
-/** Writes a finding for people: the line to change, what is wrong, what to write, and the page that tells more. */
+/** Formats a finding for people: the line to change, the problem, the fix, and the page with more details. */
 export function findingText({ code, message, change, declaredBy }: Finding, folder: string): string {
   const line = sourceLine(folder, declaredBy.className, declaredBy.word);
   return [

@@ -2,14 +2,14 @@ import type { MikroORM } from '@mikro-orm/core';
 import type { OperationPlan, ViewsetInstance } from '@viewset/core';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 
-/** What is known of an application whose routes are registered. */
+/** An application's routes and instances, collected while it registers them. */
 export interface CheckedApplication {
   readonly routes: readonly RouteOptions[];
-  /** The plugins `viewset` of the application, one for each ORM. */
+  /** The application's `viewset` plugins, one per ORM. */
   readonly instances: ReadonlySet<ViewsetInstance>;
 }
 
-/** Returns what becomes known of an application, from now on. */
+/** Collects routes and instances from now on. The result grows as the application registers them. */
 export function watchApplication(app: FastifyInstance): CheckedApplication {
   const routes: RouteOptions[] = [];
   const instances = new Set<ViewsetInstance>();

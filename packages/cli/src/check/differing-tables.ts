@@ -10,7 +10,7 @@ export async function findDifferingTables({ instances }: CheckedApplication): Pr
   return (await Promise.all(orms.map((orm) => differencesOf(orm, kept)))).flat();
 }
 
-/** @param kept the names of what searches keep, of which no entity knows */
+/** @param kept names of search indexes, which entities do not declare */
 async function differencesOf(orm: MikroORM, kept: ReadonlySet<string>): Promise<Finding[]> {
   const tables = new Map([...orm.getMetadata().getAll().values()].map((meta) => [meta.tableName, meta]));
   if (!orm.em.getPlatform().usesPivotTable()) return missingCollections(orm, [...tables.values()]);
@@ -27,13 +27,13 @@ async function differencesOf(orm: MikroORM, kept: ReadonlySet<string>): Promise<
   });
 }
 
-/** Tells if a statement drops something of a set: what stands behind its last `drop`. */
+/** Tells if the last thing that a statement drops is in the set. */
 function drops(statement: string, names: ReadonlySet<string>): boolean {
   const [, dropped = ''] = /\bdrop\b(?:(?!\bdrop\b).)*?["`](\w+)["`][^"`]*$/i.exec(statement) ?? [];
   return names.has(dropped);
 }
 
-/** Finds the table that a statement changes; that of another one has no entity of its own. */
+/** Finds the table that a statement changes; for a table without an entity, returns the beginning of the statement. */
 function tableOf(statement: string, tables: ReadonlyMap<string, EntityMetadata>): string {
   const names = statement.match(/\w+/g) ?? [];
   return names.find((name) => tables.has(name)) ?? statement.slice(0, 60);
@@ -43,7 +43,7 @@ interface MongoConnection {
   getDb(): { listCollections(): { toArray(): Promise<readonly { readonly name: string }[]> } };
 }
 
-/** MongoDB makes a collection by itself, but not its indexes. */
+/** MongoDB creates missing collections itself, but not their indexes. */
 async function missingCollections(orm: MikroORM, metas: readonly EntityMetadata[]): Promise<Finding[]> {
   const connection = orm.em.getDriver().getConnection() as unknown as MongoConnection;
   const there = new Set((await connection.getDb().listCollections().toArray()).map(({ name }) => name));

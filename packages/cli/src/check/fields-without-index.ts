@@ -4,12 +4,12 @@ import { type CheckedApplication, operationsOf } from './checked-application.ts'
 import type { Finding } from './finding.ts';
 import { type ListedField, listedFields } from './listed-fields.ts';
 
-/** The lookups that an index answers. */
+/** The lookups that can use an index. */
 const INDEXED_LOOKUPS: ReadonlySet<Lookup> = new Set(['exact', 'in', 'gt', 'gte', 'lt', 'lte', 'range']);
 
 const TO_MANY: ReadonlySet<ReferenceKind> = new Set([ReferenceKind.ONE_TO_MANY, ReferenceKind.MANY_TO_MANY]);
 
-/** Finds the fields that lists are filtered or ordered by, and that no index has first. */
+/** Finds fields that lists filter or order by, but that are not first in any index. */
 export function findFieldsWithoutIndex(application: CheckedApplication): Finding[] {
   const found = new Map<EntityProperty, { readonly meta: EntityMetadata; readonly uses: string[] }>();
   for (const { plan, orm } of operationsOf(application)) {
@@ -36,7 +36,10 @@ export function findFieldsWithoutIndex(application: CheckedApplication): Finding
   }));
 }
 
-/** Says how a list uses a field; undefined if no index would help. Of the view's own order only the first column asks for one. */
+/**
+ * Says how a list uses a field; undefined if no index would help. In the view's own ordering, only the first column
+ * needs an index.
+ */
 function wordsOf({ option, name, lookup }: ListedField, first: string | undefined): string | undefined {
   if (option === 'filterFields') return INDEXED_LOOKUPS.has(lookup!) ? `filters by it (${name})` : undefined;
   if (option === 'orderingFields') return `orders by it (sort=${name})`;
@@ -46,7 +49,7 @@ function wordsOf({ option, name, lookup }: ListedField, first: string | undefine
 /** Tells if a column comes first in an index of its table. */
 function isIndexed(orm: MikroORM, meta: EntityMetadata, property: EntityProperty): boolean {
   if (Boolean(property.index) || Boolean(property.unique)) return true;
-  // Columns of other tables, and the keys of related records, are looked up by the relation.
+  // Relations are looked up through the relation: by columns of other tables, or keys of related records.
   if (TO_MANY.has(property.kind)) return true;
   if (property.targetMeta !== undefined && orm.em.getPlatform().indexForeignKeys()) return true;
   const first = [...meta.indexes, ...meta.uniques].map(({ properties }) => [properties].flat()[0]);

@@ -1,4 +1,4 @@
-/** The kinds of findings, each a heading of the page about them. */
+/** The kinds of findings. Each is a heading on the page about findings. */
 export type FindingCode =
   | 'field-without-index'
   | 'guessable-field'
@@ -7,13 +7,13 @@ export type FindingCode =
   | 'table-differs'
   | 'unbounded-list';
 
-/** Something that works today and is likely to hurt later. */
+/** A problem that works today but is likely to hurt later. */
 export interface Finding {
   readonly code: FindingCode;
-  /** What is wrong, in a sentence. */
+  /** The problem, in one sentence. */
   readonly message: string;
   /** The code to write, or what to do. */
   readonly change: string;
-  /** The name of the class that declares it, and a word of the line. */
+  /** The class with the problem, and a word in the line to show. */
   readonly declaredBy: { readonly className: string; readonly word: string };
 }

@@ -3,8 +3,8 @@ import type { Finding } from './finding.ts';
 import { listedFields } from './listed-fields.ts';
 
 /**
- * Finds the fields that no answer may show (`hidden()`), and that a list can be narrowed or ordered by all the same: a client learns their
- * values by asking often enough.
+ * Finds hidden fields (`hidden()`) that a list can still be filtered or ordered by. With enough requests, a client can
+ * guess their values.
  */
 export function findGuessableFields(application: CheckedApplication): Finding[] {
   return operationsOf(application).flatMap(({ plan: { list } }): Finding[] => {

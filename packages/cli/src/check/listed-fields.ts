@@ -1,17 +1,17 @@
 import { type DeclaredList, fieldPath, type FieldPath, type Lookup, resolveLookup } from '@viewset/core';
 
-/** A field that the records of a list are narrowed or ordered by. */
+/** A field that a list is filtered or ordered by. */
 export interface ListedField {
-  /** The option of the view that names it. */
+  /** The view's option that names it. */
   readonly option: 'filterFields' | 'jsonLogicFields' | 'ordering' | 'orderingFields' | 'searchFields';
-  /** The name of it in the option. */
+  /** Its name in that option. */
   readonly name: string;
   readonly path: FieldPath;
-  /** The comparison, if the option names one. */
+  /** The comparison, if the option has one. */
   readonly lookup?: Lookup;
 }
 
-/** Lists the fields that a list is declared with. Values that related records tell are computed for each record, and left out. */
+/** Lists the fields in a list's declaration. Leaves out values that are computed from related records. */
 export function listedFields({ target, ordering }: DeclaredList): ListedField[] {
   const { meta, filterFields, orderingFields, searchFields, search, jsonLogicFields = [] } = target;
   const path = (text: string): FieldPath => fieldPath(meta, text, '__');

@@ -5,7 +5,7 @@ import type { Finding } from './finding.ts';
 
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'QUERY', 'OPTIONS']);
 
-/** Finds the views that let anybody write, although nothing in the view says so. */
+/** Finds views that let anybody write without saying so explicitly. */
 export function findOpenWrites({ routes }: CheckedApplication): Finding[] {
   const open = routes.flatMap(({ config }) => {
     const plan = config?.viewset;
@@ -23,7 +23,7 @@ export function findOpenWrites({ routes }: CheckedApplication): Finding[] {
   });
 }
 
-/** Finds the open routes that take a password, and on which no rule counts the requests of an address. */
+/** Finds open login routes (paths that end in `/login`) without a throttle per IP address. */
 export function findLoginsWithoutThrottle({ routes, instances }: CheckedApplication): Finding[] {
   const rules = [...instances].flatMap(({ throttles }) => throttles);
   const logins = routes.filter(

@@ -2,10 +2,10 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Finds the line of a folder's sources on which a class, or an entity of that name, declares something; the line of the class if the word is
- * not there.
+ * Finds the line where a class, or an entity of that name, declares a word; the line of the class if the word is
+ * missing.
  *
- * @returns `books.ts:9`; undefined if no source has the class
+ * @returns `books.ts:9`; undefined if no source file has the class
  */
 export function sourceLine(folder: string, className: string, word: string): string | undefined {
   const files = globSync('**/*.{ts,js,mts}', { cwd: folder, exclude: ['**/node_modules/**', '**/dist/**'] });

@@ -1,10 +1,10 @@
 import { type CheckedApplication, operationsOf } from './checked-application.ts';
 import type { Finding } from './finding.ts';
 
-/** A page is held in memory as a whole, by the server and by the client. */
+/** Larger pages are a problem because server and client hold a whole page in memory. */
 const MAX_PAGE_SIZE = 1000;
 
-/** Finds the lists that a client can ask for as a whole, or in very large pages. */
+/** Finds lists that clients can request without pages, or in very large pages. */
 export function findUnboundedLists(application: CheckedApplication): Finding[] {
   return operationsOf(application).flatMap(({ plan: { list, view, path } }): Finding[] => {
     if (list === undefined) return [];

@@ -11,7 +11,7 @@ const FORMS: Readonly<Record<string, MakeForm>> = {
   MongoDB: mongoForm,
 };
 
-/** @throws ImproperlyConfigured for a database that is not supported, and for a definition that it cannot index */
+/** @throws ImproperlyConfigured for an unsupported database, or a definition that it cannot index */
 export function formOf(database: string, definition: Definition): Form {
   const make = FORMS[database];
   if (make !== undefined) return make(definition);

@@ -3,38 +3,38 @@ import type { NativeTerm } from '@viewset/core';
 import type { Definition } from '../definition.ts';
 import type { SearchTerms } from '../terms.ts';
 
-/** An index as it is found in the database. */
+/** The state of an index in the database. */
 export interface IndexState {
   /**
-   * `current`: it is there, for this definition. `absent`: there is none. `outdated`: there is one of another definition. `foreign`: something
-   * else has its name or its place. `no table`: the table is not there yet.
+   * `current`: the index exists with this definition. `absent`: there is no index. `outdated`: it exists with another
+   * definition. `foreign`: something else uses its name or its place. `no table`: the table does not exist yet.
    */
   readonly kind: 'current' | 'absent' | 'outdated' | 'foreign' | 'no table';
-  /** What is in the way, for `foreign`. */
+  /** The conflict, for `foreign`. */
   readonly problem?: string;
 }
 
-/** Full-text search as one kind of database does it. */
+/** How one kind of database does full-text search. */
 export interface Form {
-  /** True of the records that the values find. */
+  /** The condition that a record matches the search. */
   readonly matches: NativeTerm;
-  /** The rank of a record: the higher, the better. */
+  /** The rank of a record; higher is better. */
   readonly rank: NativeTerm;
   /** The values of `matches`. */
   values(terms: SearchTerms): readonly unknown[];
   /** The values of `rank`. */
   rankValues(terms: SearchTerms): readonly unknown[];
-  /** The statements that make the index, which removes one of another definition first. */
+  /** The statements that make the index. If it is outdated, they drop the old one first. */
   statements(isOutdated: boolean): readonly string[];
-  /** The names of what the statements make. */
+  /** The names of the objects that the statements create. */
   readonly keeps: readonly string[];
-  /** Tells how two views of an entity have searches that differ. */
+  /** How two views of one entity can have different searches. */
   readonly another: string;
   /** @throws ImproperlyConfigured if the schema generator of the ORM would fail on the index, or drop parts of it */
   checkGenerator(em: EntityManager): void;
-  /** Looks for the index. */
+  /** Reads the state of the index. */
   inspect(em: EntityManager): Promise<IndexState>;
-  /** Makes the index. */
+  /** Creates the index. */
   create(em: EntityManager, isOutdated: boolean): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** Runs statements of SQL one after the other. */
+/** Runs SQL statements one after another. */
 export async function runAll(em: EntityManager, statements: readonly string[]): Promise<void> {
   await em.fork().transactional(async (inner) => {
     const connection = inner.getConnection();

@@ -6,10 +6,12 @@ import type { Form, IndexState } from './form.ts';
 
 type Document = Readonly<Record<string, unknown>>;
 
-/** By default, the field `language` of each document would decide its language, and an unknown one would refuse the write. */
+/**
+ * By default a document's field `language` would set its language, and an unknown language would make the write fail.
+ */
 const NO_LANGUAGE_FIELD = '~language';
 
-/** A text index, of which a collection has at most one. */
+/** A text index. MongoDB allows one per collection. */
 export function mongoForm(definition: Definition): Form {
   const { columns, language, name, meta } = definition;
   const fields = columns.map(({ column }) => column);
@@ -59,8 +61,8 @@ export function mongoForm(definition: Definition): Form {
 }
 
 /**
- * The values of the condition. The index finds the documents that have one of the words, in any form. If there are several, MongoDB cannot
- * require all of them but as they are written: a pattern for each does that.
+ * Returns the values of the condition. The index finds documents with any of the words, in any form. MongoDB can
+ * require several words only exactly as written, so a pattern for each phrase requires them instead.
  */
 function valuesOf({ required, excluded }: SearchTerms): readonly unknown[] {
   const isOneWord = required.length === 1 && required[0]?.length === 1;
@@ -73,12 +75,12 @@ function valuesOf({ required, excluded }: SearchTerms): readonly unknown[] {
   ];
 }
 
-/** Words have letters and digits alone, so that nothing in them is part of the pattern. */
+/** Words contain only letters and digits, so nothing in them needs escaping. */
 function patternOf(phrase: Phrase): string {
   return `(?<![\\p{L}\\p{N}])${phrase.join('[^\\p{L}\\p{N}]+')}(?![\\p{L}\\p{N}])`;
 }
 
-/** What is needed of a collection of the driver. */
+/** The part of a driver's collection that is used. */
 interface Collection {
   createIndex(keys: Document, options: Document): Promise<string>;
   dropIndex(name: string): Promise<unknown>;
@@ -109,7 +111,7 @@ async function inspect(em: EntityManager, definition: Definition): Promise<Index
   return { kind: isCurrent ? 'current' : 'outdated' };
 }
 
-/** Another process may have dropped it meanwhile. */
+/** Another process may have dropped the index already. */
 async function dropIndex(collection: Collection, name: string): Promise<void> {
   try {
     await collection.dropIndex(name);
@@ -118,7 +120,7 @@ async function dropIndex(collection: Collection, name: string): Promise<void> {
   }
 }
 
-/** Undefined for a collection that is not there: MongoDB makes it with the first document. */
+/** Undefined if the collection does not exist: MongoDB creates it with the first document. */
 async function listIndexes(collection: Collection): Promise<Document[] | undefined> {
   try {
     return await collection.listIndexes().toArray();

@@ -4,18 +4,24 @@ import { type Definition, definitionText } from '../definition.ts';
 import { quotedPhrase, type SearchTerms } from '../terms.ts';
 import { type Form, type IndexState, literal, quoted, runAll } from './form.ts';
 
-/** PostgreSQL has four classes of words. */
+/** PostgreSQL has four weight classes. */
 const LABELS = ['A', 'B', 'C', 'D'] as const;
 
 const MAX_NAME_LENGTH = 63;
 
-/** Part of a tsvector, in characters of its fields: a megabyte is the most that it may have, and a longer text could not be stored. */
+/**
+ * Only this many characters of all fields together are indexed. A tsvector is limited to one megabyte, so a longer text
+ * could not be stored.
+ */
 const MAX_CHARACTERS = 200_000;
 
-/** Separates words wherever it stands. To PostgreSQL, `and/or` is a file and `e.g` a host. The question mark is no part of either. */
+/**
+ * These characters always separate words. To PostgreSQL, `and/or` would be a file and `e.g` a host. The question mark
+ * does not have to be listed, because it is part of neither.
+ */
 const PUNCTUATION = '!"#$%&\'()*+,-./:;<=>@[\\]^_`{|}~';
 
-/** A generated column of the type `tsvector`, with a GIN index. */
+/** A generated `tsvector` column with a GIN index. */
 export function postgreSqlForm(definition: Definition): Form {
   const { name } = definition;
   const column = quoted(name);
@@ -23,7 +29,8 @@ export function postgreSqlForm(definition: Definition): Form {
   const weights = rankWeights(definition);
   const matches: NativeTerm = {
     name: 'full text',
-    // If all words to look for are stop words, those to exclude are left, which nearly every record passes. The tree of them is T.
+    // If all required words are stop words, only the exclusions remain, and nearly every record passes those. Their
+    // `querytree` is T.
     sql: ({ alias, value }) => `(${alias}.${column} @@ ${query(value)} and querytree(${query(value)}) <> 'T')`,
   };
   const rank: NativeTerm = {
@@ -45,7 +52,7 @@ export function postgreSqlForm(definition: Definition): Form {
   };
 }
 
-/** Every word is quoted, so that none of them is an operator, and in small letters, as the column is. */
+/** Quotes every word, so that none acts as an operator, and lowercases them like the column. */
 function textOf({ required, excluded }: SearchTerms): string {
   const phrases = [...required.map(quotedPhrase), ...excluded.map((phrase) => `-${quotedPhrase(phrase)}`)];
   return phrases.join(' ').toLowerCase();
@@ -63,7 +70,7 @@ function weightsOf({ columns }: Definition): readonly number[] {
   );
 }
 
-/** `{D, C, B, A}`, none of them above 1. */
+/** `{D, C, B, A}`, scaled to at most 1. */
 function rankWeights(definition: Definition): string {
   const weights = weightsOf(definition);
   const [most = 1] = weights;
@@ -76,7 +83,7 @@ function tableSql({ meta, schema }: Definition): string {
   return schema === undefined ? table : `${quoted(schema)}.${table}`;
 }
 
-/** PostgreSQL cuts off the end of a long name, which tells two searches of a table apart. */
+/** PostgreSQL truncates long names at the end, which is the part that distinguishes two searches of a table. */
 function indexName({ meta, name }: Definition): string {
   return `${meta.tableName.slice(0, MAX_NAME_LENGTH - name.length - 1)}_${name}`;
 }
@@ -88,14 +95,17 @@ function vectorSql(definition: Definition): string {
   const spaces = `repeat(' ', ${PUNCTUATION.length})`;
   const parts = columns.map(({ column, weight }) => {
     const text = `left(coalesce(${quoted(column)}::text, ''), ${length})`;
-    // The locale of the database may know no letters but those of ASCII.
+    // The database's locale may only know ASCII letters.
     const words = `lower(translate(${text}, ${literal(PUNCTUATION)}, ${spaces}) collate "und-x-icu")`;
     return `setweight(to_tsvector('${configOf(definition)}', ${words}), '${LABELS[weights.indexOf(weight)]}')`;
   });
   return parts.join(FIELD_END);
 }
 
-/** Keeps a phrase from reaching from one field into the next. It is farther than a search has words, and no word to search for. */
+/**
+ * Keeps phrases from matching across two fields. The gap exceeds the most words of a search, and `.` is not a
+ * searchable word.
+ */
 const FIELD_END = " || '.:100'::tsvector || ";
 
 function indexStatements(definition: Definition, isOutdated: boolean): readonly string[] {

@@ -4,10 +4,10 @@ import { type Definition, ownName } from '../definition.ts';
 import { quotedPhrase, type SearchTerms } from '../terms.ts';
 import { type Form, type IndexState, literal, quoted, runAll } from './form.ts';
 
-/** The names that columns of an FTS5 table must not have. */
+/** Names that columns of an FTS5 table must not have. */
 const RESERVED: ReadonlySet<string> = new Set(['rank', 'rowid']);
 
-/** A table of FTS5 that has the index alone, and triggers that keep it as the table is. Of libSQL too. */
+/** An FTS5 table with only the index, and triggers that keep it up to date. Also works on libSQL. */
 export function sqliteForm(definition: Definition): Form {
   const { columns, meta } = definition;
   checkColumns(definition);
@@ -22,7 +22,8 @@ export function sqliteForm(definition: Definition): Form {
   };
   const rank: NativeTerm = {
     name: 'rank',
-    // With a limit, SQLite ranks all matches once and indexes them. Without, it would begin again for each record.
+    // With `limit`, SQLite ranks all matches once and indexes the result. Without it, SQLite would repeat the search
+    // for each record.
     sql: ({ alias, value }) =>
       `select "rank" from (${found(`rowid as "key", ${score} as "rank"`, value)} limit -1) where "key" = ${alias}.${key}`,
   };
@@ -57,7 +58,10 @@ function checkColumns({ meta, columns }: Definition): void {
   );
 }
 
-/** What the schema generator of MikroORM has to leave alone: it cannot read virtual tables, and drops triggers that no entity declares. */
+/**
+ * Requires that MikroORM's schema generator ignores the tables and triggers. It cannot read virtual tables, and drops
+ * triggers that no entity declares.
+ */
 function checkGenerator({ config }: EntityManager, definition: Definition): void {
   const table = ownName(definition);
   const { skipTables = [], ignoreTriggers = false } = config.get('schemaGenerator') as GeneratorOptions;
@@ -79,13 +83,13 @@ function keyOf({ meta }: Definition): string {
   return quoted(meta.getPrimaryProp().fieldNames[0]!);
 }
 
-/** The words in the syntax of FTS5. They have letters and digits alone, so that nothing in quotes is an operator. */
+/** Writes the words in FTS5 syntax. Words contain only letters and digits, so quoted text has no operators. */
 function valuesOf({ required, excluded }: SearchTerms): readonly unknown[] {
   const all = required.map(quotedPhrase).join(' AND ');
   return [excluded.length === 0 ? all : `(${all}) NOT (${excluded.map(quotedPhrase).join(' OR ')})`];
 }
 
-/** The table and its triggers, each by its name. */
+/** The table and its triggers, by name. */
 function objectsOf(definition: Definition): ReadonlyMap<string, string> {
   const { meta, columns, language } = definition;
   const name = ownName(definition);
@@ -123,7 +127,7 @@ function indexStatements(definition: Definition, isOutdated: boolean): readonly 
   return [...(isOutdated ? drop : []), ...objects.values(), fill];
 }
 
-/** SQLite keeps each statement as it was written. */
+/** SQLite stores each statement as written. */
 async function inspect(em: EntityManager, definition: Definition, source: string): Promise<IndexState> {
   const objects = objectsOf(definition);
   const names = [...objects.keys(), source].map(literal).join(', ');

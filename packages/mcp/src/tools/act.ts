@@ -2,7 +2,7 @@ import { quoted } from '../arguments.ts';
 import type { Tool } from '../tool.ts';
 import { ToolProblem } from '../tool-problem.ts';
 
-/** Runs an action of a view. Nobody knows what an action does, so the hints expect the worst. */
+/** Runs an action of a view. Its effect is unknown, so the hints expect the worst. */
 export const act: Tool = {
   name: 'act',
   description:

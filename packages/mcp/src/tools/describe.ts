@@ -7,7 +7,9 @@ import { OPERATIONS, plansOf, type Resource } from '../resource.ts';
 import type { Tool } from '../tool.ts';
 import { ToolProblem } from '../tool-problem.ts';
 
-/** Tells what there is, and what each operation takes: the schemas that no tool has in its own description. */
+/**
+ * Describes the resources and the input of each operation. The tools' own descriptions do not contain these schemas.
+ */
 export const describe: Tool = {
   name: 'describe',
   description:
@@ -26,7 +28,7 @@ export const describe: Tool = {
   },
 };
 
-/** Writes a line for each resource, or the names alone if the lines are too long. */
+/** Writes one line for each resource, or only the names if the lines are too long. */
 function listed(resources: ReadonlyMap<string, Resource>, maxBytes: number): JsonObject {
   const lines = Object.fromEntries([...resources].map(([name, resource]) => [name, lineOf(resource)]));
   const list = { resources: lines };

@@ -4,7 +4,7 @@ import type { Tool } from '../tool.ts';
 
 const WRITES = { readOnlyHint: false, openWorldHint: false };
 
-/** Stores a new record. It is a tool of its own because it loses nothing that is stored. */
+/** Stores a new record. It is a separate tool, because it never loses stored data. */
 export const create: Tool = {
   name: 'create',
   description: 'Stores a new record. describe has the fields.',

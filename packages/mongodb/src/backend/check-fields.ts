@@ -1,7 +1,7 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '@viewset/core';
 
-/** @throws ImproperlyConfigured for an entity with a field that MongoDB cannot keep as the entity means it */
+/** @throws ImproperlyConfigured for an entity with a field that MongoDB cannot store faithfully */
 export function checkFields(meta: EntityMetadata): void {
   for (const property of meta.props) {
     const problem = problemOf(property);

@@ -10,15 +10,15 @@ import type { MongoScope } from './scope.ts';
 import { comparedValue } from './stored-value.ts';
 import { type ManyTie, manyTie } from './tie.ts';
 
-/** The children's documents, each with the key of its owner, one for each owner. */
+/** The stages that find the children's documents, once per owner, with the owner's key. */
 interface Tied {
   readonly stages: readonly Document[];
-  /** The field with the owner's key. */
+  /** The field that holds the owner's key. */
   readonly owner: string;
 }
 
 /**
- * Reads the children of several records by one command, in their order: rows with the key of the owner behind the columns.
+ * Reads the children of several records in order, with one command. Each row ends with its owner's key.
  *
  * @param keys the owners' keys as entities hold them
  */
@@ -62,12 +62,12 @@ function tied(
     const owners = isWanted(columnOf(related.ownerMeta.getPrimaryProp()));
     return { stages: [owners, ...listedChildren(scope, tie, owner, own)], owner };
   }
-  // A list may name a key twice.
+  // A list may contain a key twice.
   const each = [{ $addFields: { [owner]: { $setUnion: [`$${tie.field}`, []] } } }, { $unwind: `$${owner}` }];
   return { stages: [isWanted(tie.field), { $match: own }, ...each, isWanted(owner)], owner };
 }
 
-/** Goes on with the records that the lists of their owners name: one look-up for each owner. */
+/** Continues with the records in their owners' lists, with one lookup per owner. */
 function listedChildren(
   { meta }: MongoScope,
   { ownerField, field }: ManyTie,

@@ -1,7 +1,7 @@
 import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
 import { collectionOf } from '../mikro/collection.ts';
 
-/** The time that a size is taken for that of the collection. */
+/** How long a size is reused. */
 const KEPT_MS = 60_000;
 
 interface Size {
@@ -11,14 +11,14 @@ interface Size {
 
 const sizes = new WeakMap<object, WeakMap<EntityMetadata, Size>>();
 
-/** The number of documents that MongoDB keeps of a collection, asked for at most once a minute. */
+/** Returns MongoDB's estimate of a collection's number of documents. It is read at most once a minute. */
 export function collectionSize(em: EntityManager, meta: EntityMetadata): Promise<number> {
   const driver = em.getDriver();
   let known = sizes.get(driver);
   if (known === undefined) sizes.set(driver, (known = new WeakMap<EntityMetadata, Size>()));
   const last = known.get(meta);
   if (last !== undefined && last.until > performance.now()) return last.documents;
-  // A database that is away is told of by the command that follows.
+  // If the database is down, the next command reports it.
   const documents = collectionOf(em, meta, 'read')
     .estimatedDocumentCount({})
     .catch(() => 0);
@@ -26,7 +26,7 @@ export function collectionSize(em: EntityManager, meta: EntityMetadata): Promise
   return documents;
 }
 
-/** Asks for the sizes of all collections whose documents refer to others. */
+/** Reads the sizes of all collections whose documents refer to others. */
 export async function readSizes({ em }: MikroORM): Promise<void> {
   const metas = [...em.getMetadata().getAll().values()];
   const referring = metas.filter((meta) => meta.root === meta && meta.relations.length > 0 && meta.collection);

@@ -1,7 +1,7 @@
 import type { EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '@viewset/core';
 
-/** @throws ImproperlyConfigured for a property that is not one field of its document */
+/** @throws ImproperlyConfigured for a property that is not stored in exactly one field */
 export function columnOf(property: EntityProperty): string {
   const [name, ...others] = property.fieldNames ?? [];
   if (name !== undefined && others.length === 0 && property.formula === undefined) return name;

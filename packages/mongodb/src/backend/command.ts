@@ -5,7 +5,7 @@ import { MONGO_ERRORS } from './database-errors.ts';
 import { collectionOf, commandOptions, loggedCommand } from '../mikro/collection.ts';
 import type { Document } from '../mikro/mongo-driver.ts';
 
-/** Runs a command on the collection of an entity. Its error is the one that MikroORM makes of that of the driver. */
+/** Runs a command on an entity's collection. MikroORM converts the driver's errors. */
 export async function runCommand<Result>(
   em: EntityManager,
   meta: EntityMetadata,
@@ -20,7 +20,7 @@ export async function runCommand<Result>(
   }
 }
 
-/** Runs stages on the collection of an entity. */
+/** Runs a pipeline on an entity's collection. */
 export function runPipeline(
   { em, purpose }: Pick<Question, 'em' | 'purpose'>,
   meta: EntityMetadata,

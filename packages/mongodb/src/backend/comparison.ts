@@ -4,12 +4,15 @@ import type { Document } from '../mikro/mongo-driver.ts';
 import { comparedValue, isBetween } from './stored-value.ts';
 import { textFilter } from './text-pattern.ts';
 
-/** A filter that no document passes. */
+/** A filter that matches no document. */
 export const NOTHING: Document = Object.freeze({ $nor: [{}] });
-/** A filter that every document passes. */
+/** A filter that matches every document. */
 export const EVERYTHING: Document = Object.freeze({});
 
-/** The operators that compare with one value; NULL and a field that is missing are less than, equal to and greater than none. */
+/**
+ * The operators that compare with one value. NULL and missing fields are neither less than, equal to, nor greater than
+ * any value.
+ */
 const OPERATORS = {
   exact: '$eq',
   ne: '$ne',
@@ -19,7 +22,10 @@ const OPERATORS = {
   lte: '$lte',
 } as const;
 
-/** Makes the filter of a lookup on a field. Values stand behind an operator, so that none is taken for one. */
+/**
+ * Makes the filter of a lookup on a field. Values always follow an operator, so that MongoDB does not mistake a value
+ * for an operator.
+ */
 export function comparisonOf(
   field: string,
   path: FieldPath,
@@ -58,13 +64,13 @@ export function comparisonOf(
   }
 }
 
-/** Compares with a value; with the lower one of the two that columns hold if the value lies between them. */
+/** Compares with a value. If no column can hold the value exactly, compares with the next lower one that it can. */
 function bound(path: FieldPath, lookup: keyof typeof OPERATORS, value: unknown, platform: Platform): Document {
   const asked = !isBetween(path, value) ? lookup : lookup === 'gt' || lookup === 'gte' ? 'gt' : 'lte';
   return { [OPERATORS[asked]]: comparedValue(path, value, platform) };
 }
 
-/** A filter looks into lists, so that it would take a JSON list with a null in it for NULL. */
+/** A plain filter looks inside arrays: it would treat a JSON array that contains null as NULL. */
 function isNull(field: string, { type }: FieldPath, isWanted: boolean): Document {
   if (type.kind !== 'json') return { [field]: isWanted ? { $eq: null } : { $ne: null } };
   return { $expr: { [isWanted ? '$lte' : '$gt']: [`$${field}`, null] } };

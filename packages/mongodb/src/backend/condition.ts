@@ -17,7 +17,7 @@ import { type CompileContext, MongoScope } from './scope.ts';
 import { comparedValue } from './stored-value.ts';
 import { manyTie } from './tie.ts';
 
-/** Makes the filter of a condition that reads nothing but the record's own columns. */
+/** Makes the filter of a condition that only reads the record's own columns. */
 export function filterOf(em: EntityManager, meta: EntityMetadata, condition: Condition): Document {
   const scope = new MongoScope(compileContext(em, undefined), meta, '');
   const filter = conditionFilter(scope, condition);
@@ -29,7 +29,9 @@ export function compileContext(em: EntityManager, related: CompileContext['relat
   return { em, related, names: { next: 0 }, conditionFilter, addTold };
 }
 
-/** Makes the filter of a condition on the records of a scope: the one walk over its tree. */
+/**
+ * Makes the filter of a condition on the records of a scope. This is the only function that walks the condition tree.
+ */
 export function conditionFilter(scope: MongoScope, condition: Condition): Document {
   const found = scope.keys?.filters.get(condition);
   if (found !== undefined) return found;
@@ -43,7 +45,7 @@ export function conditionFilter(scope: MongoScope, condition: Condition): Docume
       return { [condition.kind === 'and' ? '$and' : '$or']: inner };
     }
     case 'not':
-      // A filter is true or false of a document, never unknown.
+      // Filters are only true or false, never unknown as in SQL.
       return { $nor: [conditionFilter(scope, condition.condition)] };
     case 'compare':
       return compareFilter(scope, condition);
@@ -71,7 +73,9 @@ function checkEntity(meta: EntityMetadata, of: EntityMetadata): void {
   throw new ImproperlyConfigured(`a condition on ${of.className} cannot be asked of ${meta.className}`);
 }
 
-/** MikroORM asks nothing across relations of MongoDB: there its words are taken for those of the language. */
+/**
+ * MikroORM cannot filter across relations on MongoDB, so such conditions become lookups of our own condition language.
+ */
 function matchingFilter(scope: MongoScope, condition: Extract<Condition, { kind: 'matching' }>): Document {
   const { meta, steps, where, converted } = condition;
   checkEntity(steps.at(-1)?.targetMeta ?? scope.meta, meta);
@@ -83,7 +87,7 @@ function matchingFilter(scope: MongoScope, condition: Extract<Condition, { kind:
 
 type Compare = Extract<Condition, { kind: 'compare' }>;
 
-/** @param steps the relations of the path that are still to be walked */
+/** @param steps the remaining relations of the path */
 function compareFilter(scope: MongoScope, compare: Compare, steps = compare.path.steps): Document {
   const { path, lookup, value } = compare;
   const many = steps.findIndex(isToMany) + 1;
@@ -94,7 +98,7 @@ function compareFilter(scope: MongoScope, compare: Compare, steps = compare.path
   return comparisonOf(field, path, lookup, value, scope.context.em.getPlatform());
 }
 
-/** Makes the filter of what is left of a condition behind the first relation of its path, on the records that this leads to. */
+/** Makes the filter for the rest of a condition, on the records behind the first relation of its path. */
 export function filterThrough(
   related: MongoScope,
   condition: Compare | Extract<Condition, { kind: 'some' }>,
@@ -105,7 +109,7 @@ export function filterThrough(
   return steps.length === 0 ? filterOfLast(related) : someFilter(related, steps, filterOfLast);
 }
 
-/** Asks if there is a related record that passes: one is looked up. The last of the relations that lead there is to many. */
+/** Tests if any related record matches, by looking up one. The last of the relations is to-many. */
 function someFilter(
   scope: MongoScope,
   steps: readonly EntityProperty[],
@@ -114,7 +118,7 @@ function someFilter(
   return { [lookUpMany(scope, steps, filterOfRelated, FIRST)]: { $ne: [] } };
 }
 
-/** Adds a field with the value that related records tell of a record of a scope, and returns its name. */
+/** Adds a field with a value computed from related records, and returns the field's name. */
 function addTold(scope: MongoScope, path: RelatedPath): string {
   const { steps, tells } = path.related;
   const filter = (related: MongoScope): Document => conditionFilter(related, countedRecords(path));
@@ -126,8 +130,8 @@ function addTold(scope: MongoScope, path: RelatedPath): string {
 const FIRST: readonly Document[] = [{ $limit: 1 }, { $project: { _id: 1 } }];
 
 /**
- * Looks up the related records that pass, and returns the field of what the last stages make of them. The last of the relations that
- * lead there is to many.
+ * Looks up matching related records, and returns the field with the result of the `last` stages. The last of the
+ * relations is to-many.
  */
 function lookUpMany(
   scope: MongoScope,
@@ -148,13 +152,13 @@ function lookUpMany(
   return scope.addLookup({ meta, localField, foreignField: tie.field }, pipeline);
 }
 
-/** Tells an entity's documents from those of others in the same collection. */
+/** Selects the documents of an entity that shares its collection with others. */
 export function discriminatorFilter({ context, meta }: MongoScope): Document {
   const discriminator = discriminatorOf(context.em, meta);
   return discriminator === undefined ? EVERYTHING : { [discriminator.column]: { $in: discriminator.values } };
 }
 
-/** A filter that is passed where all are. */
+/** Combines filters: a document must match all of them. */
 export function all(filters: readonly Document[]): Document {
   const asking = filters.filter((filter) => filter !== EVERYTHING);
   if (asking.length === 0) return EVERYTHING;

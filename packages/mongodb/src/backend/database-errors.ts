@@ -3,22 +3,22 @@ import type { DatabaseErrors } from '@viewset/core/backend';
 import { isConnectionLost } from '../mikro/mongo-errors.ts';
 import { isLostRace } from '../mikro/session.ts';
 
-/** BSONObjectTooLarge, and the same of a document that an update makes. */
+/** BSONObjectTooLarge, and the same error for a document that an update creates. */
 const TOO_LARGE: ReadonlySet<unknown> = new Set([10_334, 17_419]);
 
 /**
- * No server that can be reached or is the primary (HostUnreachable, HostNotFound, NetworkTimeout, SocketException, PrimarySteppedDown,
- * NotWritablePrimary, NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary), one that stops (ShutdownInProgress, InterruptedAtShutdown,
- * InterruptedDueToReplStateChange), an answer that takes too long (MaxTimeMSExpired, ExceededTimeLimit), and a write that too few members
- * have confirmed (WriteConcernTimeout).
+ * No server is reachable or primary (HostUnreachable, HostNotFound, NetworkTimeout, SocketException,
+ * PrimarySteppedDown, NotWritablePrimary, NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary), the server is stopping
+ * (ShutdownInProgress, InterruptedAtShutdown, InterruptedDueToReplStateChange), an answer takes too long
+ * (MaxTimeMSExpired, ExceededTimeLimit), or too few members have confirmed a write (WriteConcernTimeout).
  */
 const UNAVAILABLE: ReadonlySet<unknown> = new Set([
   6, 7, 89, 9001, 189, 10_107, 13_435, 13_436, 91, 11_600, 11_602, 50, 262, 64,
 ]);
 
 /**
- * The errors of MongoDB: their codes are numbers. Those of references are made by this package, in the form of a SQL database
- * (`mikro/references.ts`).
+ * MongoDB's errors, which have numbers as codes. This package makes the errors about references itself, in the form of
+ * a SQL database (`mikro/references.ts`).
  */
 export const MONGO_ERRORS: DatabaseErrors = Object.freeze({
   violationOf(error) {

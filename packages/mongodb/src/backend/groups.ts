@@ -6,7 +6,7 @@ import { matchOf, rootScope, saysNothing } from './match.ts';
 import { withRelatedKeys } from './related-keys.ts';
 import { plainGetter } from './rows.ts';
 
-/** Reads the groups of a question's documents. */
+/** Reads the groups of a question. */
 export async function readGroups(asked: Question, grouping: Grouping): Promise<Group[]> {
   const question = await withRelatedKeys(asked, false);
   const scope = rootScope(question);
@@ -20,7 +20,7 @@ export async function readGroups(asked: Question, grouping: Grouping): Promise<G
   return documents.map(read);
 }
 
-/** A key, and the field that has its value. */
+/** A group key, and the field that holds its value. */
 interface KeyField {
   readonly key: GroupKey;
   readonly field: string;
@@ -32,10 +32,10 @@ interface TotalField {
 }
 
 /**
- * Makes the stages that group documents. A lookup takes 0.1 ms, so that documents which refer to the same record are put together before it
- * is looked up.
+ * Makes the stages that group documents. A lookup takes about 0.1 ms, so documents with the same reference are grouped
+ * before it is looked up.
  *
- * @param lookups the stages that look up what keys and totals need
+ * @param lookups the stages that look up fields for keys and totals
  */
 function groupStages(
   keys: readonly KeyField[],
@@ -72,7 +72,7 @@ interface Lookup {
   readonly localField: string;
 }
 
-/** True of a field of the documents themselves, not of what was looked up. */
+/** True for a document's own field, false for one that was looked up. */
 function isOwn(field: string): boolean {
   return !field.startsWith('~');
 }
@@ -85,7 +85,7 @@ function byIndex<Item>(
   return Object.fromEntries(items.map((item, index) => [`${letter}${index}`, make(item, index)]));
 }
 
-/** A field that is missing is NULL. */
+/** Converts a missing field to null. */
 function orNull(expression: Document | string): Document {
   return { $ifNull: [expression, null] };
 }
@@ -98,7 +98,7 @@ function keyOf({ path, period }: GroupKey, name: string): Document {
   return orNull({ $dateToString: { date: start, format: '%Y-%m-%d' } });
 }
 
-/** Whole numbers are added up as decimals: a sum that is too large for 64 bits would become a double. */
+/** Adds whole numbers as decimals, because a sum over 64 bits would become a double. */
 function totalOf({ path, told }: GroupTotal, name: string): Document {
   const field = `$${name}`;
   if (told === 'count') return { $sum: { $cond: [{ $gt: [field, null] }, 1, 0] } };

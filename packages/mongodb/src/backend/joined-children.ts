@@ -13,21 +13,21 @@ import { matchOf, rootScope, sortingOf } from './match.ts';
 import { rowFields, type RowFields } from './rows.ts';
 import { manyTie } from './tie.ts';
 
-/** The pipeline that finds a record with its children, without a key. */
+/** The pipeline that reads a record with its children, without the key's filter. */
 interface JoinPlan {
   readonly filter: Document;
-  /** The stages behind the filter. */
+  /** The stages after the filter. */
   readonly stages: readonly Document[];
   readonly fields: RowFields;
-  /** The field with the documents of the children. */
+  /** The field that holds the children's documents. */
   readonly children: string;
   readonly childFields: RowFields;
 }
 
-/** The plans of the queries that come again. */
+/** The plans of repeated queries. */
 const plans = new QueryMemo<JoinPlan>();
 
-/** Reads a record together with its children of one relation, by one command with a `$lookup`. */
+/** Reads a record and its children of one relation with one command, using `$lookup`. */
 export async function readJoined(
   question: Question,
   columns: readonly FieldPath[],
@@ -64,7 +64,7 @@ function makePlan(
   return { filter: own, stages, fields, children, childFields: inner.fields };
 }
 
-/** The stages within the `$lookup`: which records may be children, their order, and what of them is shown. */
+/** The stages inside the `$lookup`: which children to include, their order, and their fields. */
 function childStages(
   question: Question,
   columns: readonly FieldPath[],

@@ -6,7 +6,7 @@ import { NOTHING } from './comparison.ts';
 import type { MongoScope } from './scope.ts';
 import { comparedValue } from './stored-value.ts';
 
-/** Makes the filter of the records after a place in an order. */
+/** Makes the filter for the records after a place in an order. */
 export function keysetFilter(scope: MongoScope, condition: Extract<Condition, { kind: 'after' }>): Document {
   const platform: Platform = scope.context.em.getPlatform();
   const places = placesOf(
@@ -31,7 +31,7 @@ function above({ column, value }: Place): Document {
   return { [column]: Number.isNaN(value) ? { $gte: -Infinity } : { $gt: value } };
 }
 
-/** NaN is before all other numbers in MongoDB's order, but `$lt` does not find it. */
+/** MongoDB sorts NaN before all other numbers, but `$lt` does not find it. */
 function below(place: Place): Document | undefined {
   const { column, value } = place;
   if (Number.isNaN(value)) return undefined;

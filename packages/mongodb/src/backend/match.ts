@@ -7,16 +7,16 @@ import { columnOf } from './column.ts';
 import type { KeyedQuestion, Ranking } from './keyed-question.ts';
 import { MongoScope } from './scope.ts';
 
-/** Makes a scope of the whole collection of a question. */
+/** Makes the scope of a question's whole collection. */
 export function rootScope({ em, query, related, keys }: KeyedQuestion): MongoScope {
   return new MongoScope(compileContext(em, related), query.meta, '', { keys });
 }
 
-/** The stages that keep the documents of a question: by their own fields first, then by what has to be looked up. */
+/** How to find a question's documents: first by their own fields, then with lookups. */
 export interface Match {
-  /** The filter of own fields. */
+  /** The filter on own fields. */
   readonly own: Document;
-  /** The stages behind it; none if own fields decide. */
+  /** The stages after it; empty if own fields are enough. */
   readonly rest: readonly Document[];
 }
 
@@ -34,7 +34,7 @@ export function matchOf(scope: MongoScope, { condition }: Question): Match {
   return { own: all(own), rest };
 }
 
-/** Asks for the related records that a record is hidden without. */
+/** Requires the related records without which a record is hidden. */
 function requiredFilters(scope: MongoScope): Document[] {
   const filters: Document[] = [];
   for (const property of scope.required()) {
@@ -44,14 +44,14 @@ function requiredFilters(scope: MongoScope): Document[] {
   return filters;
 }
 
-/** The stages that put documents in an order. */
+/** The stages that sort documents. */
 export interface Sorting {
-  /** Fields to add before sorting, which tell NULLs from values; undefined if none are needed. */
+  /** Fields to add before sorting, which distinguish NULL from values; undefined if none are needed. */
   readonly added: Document | undefined;
   readonly sort: Document;
 }
 
-/** MongoDB takes NULL, and what is missing, for the least of all: `OrderKey` says otherwise. */
+/** MongoDB sorts NULL and missing fields first, unlike `OrderKey`. */
 export function sortingOf(scope: MongoScope, order: readonly OrderKey[]): Sorting {
   const added: Document = {};
   const sort: Document = {};
@@ -75,18 +75,21 @@ export function sortingOf(scope: MongoScope, order: readonly OrderKey[]): Sortin
   return { added: Object.keys(added).length === 0 ? undefined : added, sort };
 }
 
-/** The place of a record by that of the record that it refers to; behind all others if this has none, as NULL stands in ascending order. */
+/**
+ * Returns a record's rank: the rank of the record it refers to. Without one it comes last, like NULL in ascending
+ * order.
+ */
 function rankOf({ field, keys, ranks }: Ranking): Document {
   return {
     $let: {
-      // The server makes a table of a list that is a constant.
+      // The server builds a lookup table for a constant list.
       vars: { index: { $indexOfArray: [{ $literal: keys }, `$${field}`] } },
       in: { $cond: [{ $lt: ['$$index', 0] }, Infinity, { $arrayElemAt: [{ $literal: ranks }, '$$index'] }] },
     },
   };
 }
 
-/** True if a filter says nothing. */
+/** True if a filter matches every document. */
 export function saysNothing(filter: Document): boolean {
   return filter === EVERYTHING;
 }

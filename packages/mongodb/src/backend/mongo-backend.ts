@@ -33,7 +33,7 @@ import { countRows, pageSource, readRows } from './read-command.ts';
 import { lockRecords } from './record-lock.ts';
 import { insertDocument, mayBeReferredTo, removeDocument, updateDocument } from './write-document.ts';
 
-/** MongoDB: makes commands of what the language says, and runs them. */
+/** The backend for MongoDB: compiles conditions and queries to commands, and runs them. */
 export class MongoBackend extends ReadingBackend<Question> {
   readonly name = 'MongoDB';
   readonly errors = MONGO_ERRORS;
@@ -66,7 +66,7 @@ export class MongoBackend extends ReadingBackend<Question> {
     return spoilTransaction(em, problem);
   }
 
-  /** The driver keeps a session until it is told. */
+  /** The driver keeps a session until it is ended. */
   async releaseTransaction(transaction: object): Promise<void> {
     await (transaction as MongoSession).endSession();
   }
@@ -90,7 +90,7 @@ export class MongoBackend extends ReadingBackend<Question> {
     return [`records may refer to ${meta.className}: MongoDB looks for them in the transaction that deletes one`];
   }
 
-  /** MongoDB has no triggers that change what was written. */
+  /** MongoDB has no triggers that change written values. */
   tablesWithTriggers(): Promise<ReadonlySet<string>> {
     return Promise.resolve(new Set<string>());
   }

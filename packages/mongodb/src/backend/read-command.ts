@@ -17,23 +17,26 @@ import { all, filterOf } from './condition.ts';
 import { matchOf, rootScope, saysNothing, sortingOf } from './match.ts';
 import { rowFields, type RowFields } from './rows.ts';
 
-/** A question as MongoDB takes it, without a key and a slice: `find` if its own collection answers it, else `aggregate`. */
+/**
+ * A question compiled for MongoDB, without a key or slice. It is a `find` if its own collection suffices, else an
+ * `aggregate`.
+ */
 interface ReadPlan {
   readonly filter: Document;
-  /** The stages behind the filter that keep further documents out. */
+  /** The stages after the filter that exclude more documents. */
   readonly rest: readonly Document[];
-  /** The stages between the filter and the slice: those, and lookups of what the order needs. */
+  /** The stages between filter and slice: `rest`, and lookups for the order. */
   readonly before: readonly Document[];
   readonly sort: Document | undefined;
-  /** The stages behind the slice: lookups of what is shown alone. */
+  /** The stages after the slice: lookups that are only shown. */
   readonly after: readonly Document[];
   readonly fields: RowFields;
 }
 
-/** The plans of the queries that come again: of records in their order, and in none. */
+/** The plans of repeated queries, ordered and unordered. */
 const plans = new QueryMemo<{ ordered?: ReadPlan; unordered?: ReadPlan }>();
 
-/** That of a view's own query is made once. If a filter is on, the plan is another one each time. */
+/** A view's own query is compiled once. A query with filters is compiled every time. */
 function planOf(question: KeyedQuestion, select: Select): ReadPlan {
   if (!isSettled(question) || question.keys !== undefined) return makePlan(question, select);
   const known = plans.get(question.query, select.columns, () => ({}));
@@ -72,10 +75,10 @@ async function readBy(
   return documents.map(plan.fields.readRow);
 }
 
-/** Documents up to this number come in one answer of the server. */
+/** The server sends up to this many documents in one answer. */
 const MAX_BATCH = 1000;
 
-/** One more than there may be: a pipeline whose batch is full is asked for more. */
+/** One more than can come, because the driver asks again after a full batch. */
 function batchOf(slice: Slice | undefined): Document {
   return slice !== undefined && slice.limit < MAX_BATCH ? { batchSize: slice.limit + 1 } : {};
 }
@@ -104,12 +107,13 @@ function stagesOf({ before, sort, after, fields }: ReadPlan, filter: Document, s
   return stages;
 }
 
-/** The questions that a page is made of, as commands. */
+/** Compiles the queries of a page to commands. */
 export function pageSource(question: KeyedQuestion, { columns, entityColumns }: Reading<unknown>): PageSource {
   const plan = planOf(question, { columns, entityColumns, ordered: true });
   return {
-    // A page that a client has narrowed often shows its number, which would be counted in vain. Behind the command that finds keys, no third follows.
-    // No transaction has $unionWith.
+    // Filtered pages often reveal their count without counting, so counting inline would be wasted. After the command
+    // that finds keys, the inline count avoids a third command. Transactions do not allow $unionWith. No transaction
+    // has $unionWith.
     countsInline: !question.em.isInTransaction() && (question.query.author === 'view' || question.keys !== undefined),
     rows: (slice, counted) =>
       counted ? readCounted(question, plan, slice) : readBy(question, plan, plan.filter, slice),
@@ -118,12 +122,12 @@ export function pageSource(question: KeyedQuestion, { columns, entityColumns }: 
   };
 }
 
-/** The field of the number of all records. */
+/** The field that holds the number of all records. */
 const COUNT = '~count';
 
 /**
- * Reads the rows of a question, each with the number of all records behind its columns, by one command: what it took two for cost
- * the process half as much again. Not by `$facet`, which reads all records and cannot use the index of an order.
+ * Reads rows with one command, each followed by the number of all records. Two commands cost the process half as much
+ * again. It does not use `$facet`, which reads all records and cannot use an index for the order.
  */
 async function readCounted(question: Question, plan: ReadPlan, slice: Slice | undefined): Promise<unknown[][]> {
   const { query } = question;
@@ -135,7 +139,7 @@ async function readCounted(question: Question, plan: ReadPlan, slice: Slice | un
     stages,
     batchOf(slice && { ...slice, limit: slice.limit + 1 }),
   );
-  // There is none if there are no records, also if the last of them has gone in between.
+  // Without records there is no count document, also if the last record was deleted meanwhile.
   const count = documents.at(-1)?.[COUNT] === undefined ? 0 : documents.pop()?.[COUNT];
   return documents.map((document) => {
     const row = plan.fields.readRow(document);
@@ -159,7 +163,10 @@ async function countBy(question: Question, plan: ReadPlan): Promise<number> {
   return Number(found?.[COUNT] ?? 0);
 }
 
-/** The number of a collection's documents as MongoDB keeps it, if that is asked for; else counts. No transaction has it. */
+/**
+ * Returns MongoDB's estimate if the question covers the whole collection; otherwise counts. Transactions have no
+ * estimate.
+ */
 async function estimateBy(question: Question, plan: ReadPlan): Promise<number> {
   const { em, purpose, query } = question;
   if (!saysNothing(plan.filter) || plan.rest.length > 0 || em.isInTransaction()) return countBy(question, plan);

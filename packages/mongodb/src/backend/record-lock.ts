@@ -5,8 +5,8 @@ import { matchOf, rootScope } from './match.ts';
 import { readRows } from './read-command.ts';
 
 /**
- * Keeps others from writing the records of a question until the transaction ends. It begins with the write that locks them, if
- * their own columns tell which they are: then it waits for others who have written them (`waitingForOthers`).
+ * Prevents others from writing the question's records until the transaction ends. If own columns identify the records,
+ * the locking write comes first in the transaction, so it can wait for other writers (`waitingForOthers`).
  */
 export async function lockRecords(question: Question, slice: Slice | undefined): Promise<void> {
   const { em, query } = question;

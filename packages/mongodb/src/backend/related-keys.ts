@@ -19,33 +19,35 @@ import type { KeyedQuestion, Ranking, RelatedKeys } from './keyed-question.ts';
 import { MongoScope } from './scope.ts';
 import { type ManyTie, manyTie } from './tie.ts';
 
-/** The number of documents of a collection from which on keys are read: below it one command looks related records up sooner. */
+/**
+ * The collection size from which keys are read first. In smaller collections, a single command with lookups is faster.
+ */
 export const MIN_DOCUMENTS = 1000;
 /**
- * The greatest number of keys that are read for one condition or order: they come in one document, of 16 MB at most. If there are more, each
- * document looks its related record up.
+ * The most keys to read for one condition or order. They come in one document, which is limited to 16 MB. If there are
+ * more, each document looks up its related record.
  */
 const MAX_KEYS = 50_000;
 
-/** The keys that were found, and their places in an order. */
+/** The found keys, and their ranks in an order. */
 interface Found {
   readonly keys?: readonly unknown[];
   readonly ranks?: readonly number[];
 }
 
-/** The keys to read for a condition or an order, as one document, and what to do with them. */
+/** A pipeline that reads the keys for a condition or order as one document, and a function that takes them. */
 interface Ask {
   readonly meta: EntityMetadata;
   readonly pipeline: readonly Document[];
   take(found: Found): void;
 }
 
-/** A field that no column is called as. */
+/** No column has this name. */
 const RANK = '~rank';
 
 /**
- * Finds the keys of the related records that the conditions and the order of a list ask for, by one command. The documents are then compared
- * with the keys: a `$lookup` takes about 0.1 ms for each document of the collection.
+ * Finds the keys of related records that a list's conditions and order need, with one command. The list then filters by
+ * these keys. A `$lookup` would take about 0.1 ms for each document of the collection.
  */
 export async function withRelatedKeys(question: Question, isOrdered: boolean): Promise<KeyedQuestion> {
   const { em, query, condition } = question;
@@ -54,7 +56,7 @@ export async function withRelatedKeys(question: Question, isOrdered: boolean): P
   asking.collect(condition);
   for (const { path } of isOrdered ? query.order.total : []) asking.collectOrder(path);
   const { asks } = asking;
-  // No transaction has $unionWith.
+  // Transactions do not allow $unionWith.
   if (asks.length > 1 && em.isInTransaction()) return question;
   if (asks.length === 0 || (await collectionSize(em, query.meta.root)) < MIN_DOCUMENTS) return question;
   const found = await readAll(question, asks);
@@ -62,14 +64,17 @@ export async function withRelatedKeys(question: Question, isOrdered: boolean): P
   return { ...question, keys: asking.keys() };
 }
 
-/** Tells if the primary keys of records stand in a condition: looking up what they are related to takes less than all keys. */
+/**
+ * Tells if a condition contains primary keys of records. Then lookups for these records are faster than reading all
+ * keys.
+ */
 function namesRecords(condition: Condition, meta: EntityMetadata): boolean {
   if (condition.kind === 'and') return condition.conditions.some((part) => namesRecords(part, meta));
   if (condition.kind !== 'compare' || condition.path !== primaryKey(meta)) return false;
   return condition.lookup === 'exact' || condition.lookup === 'in';
 }
 
-/** Reads what the asks are for, by their places. What is not found has no document. */
+/** Reads the results by index of the ask. An ask without results has no document. */
 async function readAll(question: Question, asks: readonly Ask[]): Promise<ReadonlyMap<number, Found>> {
   const [first, ...others] = asks.map(({ pipeline }, index) => [...pipeline, { $addFields: { ask: index } }]);
   const unions = others.map((pipeline, index) => {
@@ -79,14 +84,14 @@ async function readAll(question: Question, asks: readonly Ask[]): Promise<Readon
   return new Map(documents.map((document) => [document['ask'] as number, document as Found]));
 }
 
-/** The walk over the conditions and the order of a question. */
+/** Walks over a question's conditions and order, and collects the asks. */
 class Asking {
   readonly asks: Ask[] = [];
   readonly #question: Question;
   readonly #scope: MongoScope;
   readonly #filters = new Map<Condition, Document>();
   readonly #rankings = new Map<FieldPath, Ranking>();
-  /** Conditions in other words, of which parts ask for other records. */
+  /** Rewritten conditions, parts of which ask for other records. */
   readonly #reworded = new Map<Condition, Condition>();
 
   constructor(question: Question) {
@@ -94,7 +99,7 @@ class Asking {
     this.#scope = rootScope(question);
   }
 
-  /** Returns what was found. */
+  /** Returns the keys that were found. */
   keys(): RelatedKeys {
     const filters = this.#filters;
     const keys = { filters, rankings: this.#rankings };
@@ -134,12 +139,12 @@ class Asking {
     }
   }
 
-  /** Asks for the related records in the order of one of their columns. */
+  /** Asks for related records in the order of one of their columns. */
   collectOrder(path: FieldPath): void {
     if (path.steps.length === 0 || !this.#readsOthers((scope) => scope.value(path))) return;
     const { inner, tie } = this.#relatedBy(path.steps);
     const column = inner.column(path.steps.slice(1), path.property);
-    // Records without a value stand where those are that refer to none.
+    // A related record without a value is sorted like a missing reference.
     const match = [...this.#visible(inner, path.steps), { [column]: { $ne: null } }];
     const pipeline = [
       ...stagesOf(inner, match),
@@ -156,7 +161,7 @@ class Asking {
     });
   }
 
-  /** Asks for the keys of the related records of which a condition is true. */
+  /** Asks for the keys of related records that match a condition. */
   #ask(condition: Compare | Some): void {
     const steps = stepsOf(condition);
     if (steps.length === 0 || !this.#readsOthers((scope) => conditionFilter(scope, condition))) return;
@@ -166,7 +171,7 @@ class Asking {
     const match = [isOfAbsent ? { $nor: [asked] } : asked, ...this.#visible(inner, steps)];
     const pipeline = stagesOf(inner, match);
     if (tie.listOn === 'records') pipeline.push({ $unwind: `$${tie.field}` });
-    // A reference to no record is none to this one.
+    // A null reference is not a reference to any record.
     pipeline.push({ $match: { [tie.field]: { $ne: null } } });
     if (tie.field !== '_id') pipeline.push({ $group: { _id: `$${tie.field}` } });
     pipeline.push({ $limit: MAX_KEYS + 1 }, { $group: { _id: null, keys: { $push: '$_id' } } });
@@ -181,7 +186,7 @@ class Asking {
     });
   }
 
-  /** Tells if something asks for other records. */
+  /** Tells if something needs other records. */
   #readsOthers(ask: (scope: MongoScope) => unknown): boolean {
     const scope = rootScope(this.#question);
     ask(scope);
@@ -194,7 +199,7 @@ class Asking {
     return { inner, tie: manyTie(step!, meta) };
   }
 
-  /** Lists the filters that a related record must pass to be seen. */
+  /** Lists the filters that a related record must match to be visible. */
   #visible(inner: MongoScope, [step]: readonly EntityProperty[]): Document[] {
     const filter = this.#scope.filterOf([step!]);
     const seen = isToMany(step!) ? [discriminatorFilter(inner)] : [];
@@ -209,7 +214,7 @@ function stepsOf(condition: Compare | Some): readonly EntityProperty[] {
   return condition.kind === 'some' ? condition.steps : condition.path.steps;
 }
 
-/** Tells if a condition is true of a record that refers to none: what it asks of is NULL. */
+/** Tells if a condition is true for a missing related record, whose columns count as NULL. */
 function isTrueOfAbsent(condition: Compare | Some): boolean {
   if (condition.kind === 'some' || condition.path.toMany) return false;
   return condition.lookup === 'ne' || (condition.lookup === 'isnull' && condition.value === true);
@@ -219,7 +224,10 @@ function stagesOf(scope: MongoScope, match: readonly Document[]): Document[] {
   return [...scope.takeStages(), { $match: all(match) }];
 }
 
-/** Says in comparisons which records come after a place. Undefined if a key is a number, of which MongoDB knows one that compares with none. */
+/**
+ * Expresses "after a place in an order" with comparisons. Undefined if a key is a number, because MongoDB's NaN does
+ * not compare with any.
+ */
 function inComparisons(condition: Extract<Condition, { kind: 'after' }>): Condition | undefined {
   if (condition.keys.some(({ path }) => path.type.kind === 'number')) return undefined;
   const places = placesOf(

@@ -5,18 +5,18 @@ import type { Document } from '../mikro/mongo-driver.ts';
 import { columnOf } from './column.ts';
 import type { MongoScope } from './scope.ts';
 
-/** The fields of documents that rows are made of. */
+/** The document fields that rows are made of. */
 export interface RowFields {
-  /** Tells MongoDB which fields to send. */
+  /** The fields that MongoDB sends. */
   readonly projection: Document;
   readRow(this: void, document: Document): unknown[];
 }
 
 /**
- * Makes the reading of columns from the documents of a scope, and looks up what they need of other collections.
+ * Makes the reader of columns from a scope's documents, and looks up the related ones.
  *
- * @param entityColumns the number of columns in front that are left as the driver gives them
- * @throws ImproperlyConfigured for a path through a relation to many
+ * @param entityColumns the number of leading columns that keep the driver's values
+ * @throws ImproperlyConfigured for a path through a to-many relation
  */
 export function rowFields(scope: MongoScope, paths: readonly FieldPath[], entityColumns = 0): RowFields {
   const fields = fieldsOf(scope, paths);
@@ -26,18 +26,18 @@ export function rowFields(scope: MongoScope, paths: readonly FieldPath[], entity
   return { projection: projectionOf(fields), readRow: (document) => getters.map((get) => get(document)) };
 }
 
-/** Makes the reading of columns of an entity's own from its documents, as the driver gives them for a `Projection`'s row. */
+/** Makes the reader of an entity's own columns from the driver's documents, for the row of a `Projection`. */
 export function rowReader(paths: readonly FieldPath[]): (document: Document) => unknown[] {
   const getters = paths.map((path) => plainGetter(columnOf(path.property), path));
   return (document) => getters.map((get) => get(document));
 }
 
-/** Makes the reading of a path from a field, as rows have it. */
+/** Makes the reader of a path's value in a field, converted as in rows. */
 export function plainGetter(field: string, path: FieldPath): (document: Document) => unknown {
   return getterOf(field, plainValue(path));
 }
 
-/** The key of a related record comes of that record if it is read anyway, so that both are there or neither. */
+/** If the related record is read anyway, its key is taken from it, so that both are present or neither. */
 function fieldsOf(scope: MongoScope, paths: readonly FieldPath[]): string[] {
   for (const path of paths) {
     if (path.toMany) {
@@ -48,7 +48,7 @@ function fieldsOf(scope: MongoScope, paths: readonly FieldPath[]): string[] {
   return paths.map((path) => scope.value(path));
 }
 
-/** MongoDB sends the key unless it is told not to. */
+/** MongoDB always sends `_id` unless it is excluded. */
 function projectionOf(fields: readonly string[]): Document {
   const projection: Document = {};
   for (const field of fields) projection[field] = 1;
@@ -76,7 +76,7 @@ function relatedGetter(relation: string, field: string): (document: Document) =>
   return (document) => (document[relation] as Document | undefined)?.[field] ?? null;
 }
 
-/** Makes of the driver's own values those that every database has: numbers that are exact as text, keys and bytes. */
+/** Converts the driver's types to values that every database returns: exact numbers as strings, keys and bytes. */
 function plainValue(path: FieldPath): Convert | undefined {
   if (customTypeOf(path.property) !== undefined) return undefined;
   switch (path.type.kind) {

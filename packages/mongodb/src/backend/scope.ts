@@ -15,18 +15,18 @@ import { columnOf } from './column.ts';
 import type { RelatedKeys } from './keyed-question.ts';
 import { fieldTie } from './tie.ts';
 
-/** The state that the scopes of one command share. */
+/** The state shared by the scopes of one command. */
 export interface CompileContext {
   readonly em: EntityManager;
   readonly related: RelatedFilters | undefined;
   readonly names: { next: number };
   /** Makes the filter of a condition on the records of a scope. */
   conditionFilter(this: void, scope: MongoScope, condition: Condition): Document;
-  /** Adds a field with the value that related records tell of a record of a scope, and returns its name. */
+  /** Adds a field with a value computed from related records, and returns the field's name. */
   addTold(this: void, scope: MongoScope, path: RelatedPath): string;
 }
 
-/** The collection that a stage looks records up in, and how they are tied to the record. */
+/** The collection to look up records in, and the fields that connect them. */
 export interface Lookup {
   readonly meta: EntityMetadata;
   readonly localField: string;
@@ -34,22 +34,21 @@ export interface Lookup {
 }
 
 /**
- * The documents of one pipeline with the to-one relations looked up beside them: one `$lookup` for a relation. What is looked up stands in a
- * field of its own in the document, `~` and a number, which no column is called. A join is that field with a dot behind it; empty for the
- * record itself.
+ * The documents of a pipeline, with a `$lookup` for each to-one relation. Each result is stored in its own field, `~`
+ * and a number, which no column is called. A join is the field's name and a dot; empty for the record itself.
  */
 export class MongoScope extends Scope<MongoScope, string> {
   readonly context: CompileContext;
   protected readonly root = '';
-  /** What was found of related records before; undefined below the root of a command. */
+  /** The related keys that are already known; undefined below the root of a command. */
   readonly keys: RelatedKeys | undefined;
   readonly #looked: { stages: Document[]; reads: number };
   readonly #told = new Map<RelatedPath | NativePath, string>();
 
   /**
-   * @param prefix the path that leads here from the root of the command, with a dot at its end; empty at the root
-   * @param options.whole the scope that this is a place apart of
-   * @param options.keys what was found of related records before
+   * @param prefix the path from the root of the command to here, ending with a dot; empty at the root
+   * @param options.whole the scope that this one is a separate place of
+   * @param options.keys the related keys that are already known
    */
   constructor(
     context: CompileContext,
@@ -63,14 +62,14 @@ export class MongoScope extends Scope<MongoScope, string> {
     this.#looked = whole === undefined ? { stages: [], reads: 0 } : whole.#looked;
   }
 
-  /** The stages that look up what was asked for since the last time. */
+  /** Returns the lookup stages that were added since the last call. */
   takeStages(): Document[] {
     const { stages } = this.#looked;
     this.#looked.stages = [];
     return stages;
   }
 
-  /** The number of times that something of another collection was asked for. */
+  /** How many times other collections were needed. */
   get reads(): number {
     return this.#looked.reads;
   }
@@ -80,7 +79,7 @@ export class MongoScope extends Scope<MongoScope, string> {
     return super.join(steps);
   }
 
-  /** The field of the value at the end of a path through to-one relations. */
+  /** Returns the field with the value at the end of a path through to-one relations. */
   value(path: FieldPath): string {
     if (!isRelatedPath(path) && !isNativePath(path)) {
       const { steps, property, isStored } = path;
@@ -98,18 +97,18 @@ export class MongoScope extends Scope<MongoScope, string> {
     return this.addField(nativeForm(term, 'document')(...values) as Document);
   }
 
-  /** Adds a field that is computed of others, and returns its name. */
+  /** Adds a computed field, and returns its name. */
   addField(expression: Document): string {
     const name = `~${this.context.names.next++}`;
     this.#looked.stages.push({ $addFields: { [name]: expression } });
     return name;
   }
 
-  /** Adds a field with the documents of another collection that are tied to the record, and returns its name. */
+  /** Adds a field with the connected documents of another collection, and returns its name. */
   addLookup({ meta, localField, foreignField }: Lookup, pipeline: readonly Document[]): string {
     this.#looked.reads++;
     const as = `~${this.context.names.next++}`;
-    // To a lookup, NULL and a field that is missing are equal to one another. A key is neither.
+    // A `$lookup` treats NULL and missing fields as equal. Keys are never either.
     const isSure = localField === '_id' || foreignField === '_id';
     const inner = isSure ? pipeline : [{ $match: { [foreignField]: { $ne: null } } }, ...pipeline];
     const from = collectionName(meta);
@@ -127,7 +126,7 @@ export class MongoScope extends Scope<MongoScope, string> {
     return joined + columnOf(property);
   }
 
-  /** The key comes of the related record if that is read anyway, so that both are there or neither. */
+  /** If the related record is read anyway, its key is taken from it, so that both are present or neither. */
   protected override isHeld(steps: readonly EntityProperty[]): boolean {
     return super.isHeld(steps) && !this.hasJoined(steps);
   }

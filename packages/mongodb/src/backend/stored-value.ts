@@ -7,21 +7,24 @@ import { exactDecimal } from '../mikro/metadata.ts';
 const OBJECT_ID = /^[0-9a-f]{24}$/i;
 
 /**
- * Returns a value of a field as MongoDB has it, to be compared with: a decimal with all its digits. Of a value that lies between
- * two that MongoDB has, the lower one.
+ * Converts a value for a comparison in MongoDB. A decimal keeps all its digits. If MongoDB cannot store the value
+ * exactly, returns the next lower one that it can.
  */
 export function comparedValue(path: FieldPath, value: unknown, platform: Platform): unknown {
   const isText = path.type.kind === 'decimal' && typeof value === 'string';
   return valueOf(path, isText ? decimalBelow(value).below : value, platform, undefined);
 }
 
-/** Tells if a value lies between two that MongoDB has, so that nothing is equal to it: two milliseconds, two decimals of 34 digits. */
+/**
+ * Tells if a value lies between two storable values, so that nothing equals it: between two milliseconds, or two
+ * decimals of 34 digits.
+ */
 export function isBetween({ type }: FieldPath, value: unknown): boolean {
   if (value instanceof PreciseDate) return true;
   return type.kind === 'decimal' && typeof value === 'string' && !decimalBelow(value).isExact;
 }
 
-/** Returns a value of a field as MongoDB has it, to be stored: a decimal with the digits of its column. */
+/** Converts a value for storing in MongoDB. A decimal gets its column's number of digits. */
 export function storedValue(path: FieldPath, value: unknown, platform: Platform): unknown {
   return valueOf(path, value, platform, path.type.scale);
 }
@@ -47,7 +50,7 @@ function valueOf(path: FieldPath, value: unknown, platform: Platform, scale: num
   }
 }
 
-/** A text that is none stays one, which is equal to no key. */
+/** A string that is not an ObjectId stays a string, which equals no key. */
 function objectId(platform: Platform, value: unknown): unknown {
   return typeof value === 'string' && OBJECT_ID.test(value) ? platform.denormalizePrimaryKey(value) : value;
 }

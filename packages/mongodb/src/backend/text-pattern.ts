@@ -2,10 +2,13 @@ import type { Lookup } from '@viewset/core';
 import { DOT, DOTTED_I, foldCase, foldedLetters, variantsOf } from '@viewset/core/backend';
 import type { Document } from '../mikro/mongo-driver.ts';
 
-/** Longer texts are compared without a pattern: PCRE refuses patterns that come to more than 64 KiB. */
+/** Longer texts are compared without a pattern, because PCRE rejects patterns over 64 KiB. */
 const MAX_LENGTH = 500;
 
-/** The condition that a text lookup is true of a field. Case counts, or it folds one letter to one letter by Unicode's rules. */
+/**
+ * Makes the condition of a text lookup on a field. It is case-sensitive, or ignores case with Unicode's one-to-one
+ * folding.
+ */
 export function textFilter(field: string, lookup: Lookup, text: string): Document {
   const isFolded = lookup.startsWith('i');
   const sought = isFolded ? foldCase(text) : text;
@@ -13,7 +16,7 @@ export function textFilter(field: string, lookup: Lookup, text: string): Documen
   if (characters.length > MAX_LENGTH) return { $expr: longText(field, lookup, sought, characters, isFolded) };
   const pattern = isFolded ? foldedPattern(characters, lookup) : characters.map(escaped).join('');
   const before = isWhole(lookup) || lookup.endsWith('startswith') ? '^' : '';
-  // Not "$", which a newline may follow.
+  // `$` would also match before a final newline.
   const after = isWhole(lookup) || lookup.endsWith('endswith') ? '\\z' : '';
   return { [field]: { $regex: before + pattern + after } };
 }
@@ -23,8 +26,8 @@ function isWhole(lookup: Lookup): boolean {
 }
 
 /**
- * A pattern of every text that folds to the given one. Not the option "i": PCRE folds more letters than `foldCase`, such as
- * the long s, and knows nothing of two characters that are one.
+ * Makes a pattern that matches every text with the given folding. It does not use the option "i": PCRE folds more
+ * letters than `foldCase`, such as the long s, and does not treat two characters as one.
  */
 function foldedPattern(folded: readonly string[], lookup: Lookup): string {
   const startsAnywhere = lookup === 'icontains' || lookup === 'iendswith';
@@ -51,7 +54,7 @@ function escaped(character: string): string {
   return /[\\^$.*+?()[\]{}|]/.test(character) ? `\\${character}` : character;
 }
 
-/** The same for a text that is too long for a pattern: the column is folded as far as the letters of the text need it. */
+/** Does the same for a text that is too long for a pattern. Folds the column as far as the text's letters need it. */
 function longText(
   field: string,
   lookup: Lookup,

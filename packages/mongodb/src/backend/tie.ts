@@ -3,17 +3,17 @@ import { ImproperlyConfigured } from '@viewset/core';
 import { holdsKeys, inverseSide, tieOf } from '@viewset/core/backend';
 import { columnOf } from './column.ts';
 
-/** The fields by which the records that a relation leads to are tied to the record that it starts from. */
+/** The fields that connect the record at the start of a relation with the records that it leads to. */
 export interface FieldTie {
-  /** The owner's field: its key, what refers to the record, or the list of the records' keys. */
+  /** The owner's field: its key, its reference, or its list of keys. */
   readonly ownerField: string;
-  /** The records' field: their key, the key of their owner, or the list of their owners' keys. */
+  /** The related records' field: their key, their owner's key, or their list of owners' keys. */
   readonly field: string;
 }
 
-/** The tie of a relation to many. */
+/** The fields of a to-many relation. */
 export interface ManyTie extends FieldTie {
-  /** The side that has a list of keys. */
+  /** The side that stores a list of keys. */
   readonly listOn: 'owner' | 'records' | undefined;
 }
 
@@ -29,7 +29,7 @@ export function manyTie(step: EntityProperty, owner: EntityMetadata): ManyTie {
   return { ...fieldTie(step), listOn: undefined };
 }
 
-/** Returns the tie of a relation by a reference, on either side. */
+/** Returns the fields of a relation by reference, on either side. */
 export function fieldTie(step: EntityProperty): FieldTie {
   const { columns, ownerColumns } = tieOf(step);
   return { ownerField: only(step, ownerColumns), field: only(step, columns) };

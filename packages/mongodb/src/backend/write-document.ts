@@ -22,7 +22,7 @@ import { filterOf } from './condition.ts';
 import { rowReader } from './rows.ts';
 import { storedValue } from './stored-value.ts';
 
-/** Stores a document, and reads the record that it is. */
+/** Stores a document, and returns it as a record. */
 export async function insertDocument<Record>({
   em,
   meta,
@@ -35,7 +35,7 @@ export async function insertDocument<Record>({
   await countKeys(driver, meta, [values]);
   const document = renamed(meta, newDocument(meta, values));
   await writing({ em, meta, request }, 'insertOne', [document], async (collection, comment) => {
-    // A body names none in one command, but a column may have a reference as its default.
+    // Bodies with references never reach this command, but a column's default may be a reference.
     if (!namesOthers(meta, values)) {
       return byItself({ em, request }, () => collection.insertOne(document, { comment }));
     }
@@ -48,7 +48,7 @@ export async function insertDocument<Record>({
   return recordOf(projection, renamed(meta, values));
 }
 
-/** Changes the document that the condition names, and reads the record that it is now; undefined if it is true of none. */
+/** Updates the document that matches the condition, and returns it as a record; undefined if none matches. */
 export async function updateDocument<Record>({
   em,
   meta,
@@ -67,12 +67,12 @@ export async function updateDocument<Record>({
   return found === null ? undefined : recordOf(projection, found);
 }
 
-/** True if other documents may refer to those of an entity, so that one is deleted in a transaction. */
+/** True if other documents may refer to this entity's, so that a delete needs a transaction. */
 export function mayBeReferredTo(em: EntityManager, meta: EntityMetadata): boolean {
   return isReferredTo(driverOf(em), meta);
 }
 
-/** Deletes the document that the condition names; false if it is true of none. */
+/** Deletes the document that matches the condition; returns false if none does. */
 export async function removeDocument({
   em,
   meta,
@@ -96,8 +96,8 @@ export async function removeDocument({
 }
 
 /**
- * Runs a write on the collection of an entity. A command that waits when the request is given up is cancelled: it is known by a
- * comment.
+ * Runs a write on an entity's collection. If the request is aborted while the command waits, cancels the command, which
+ * a comment identifies.
  */
 async function writing<Result>(
   { em, meta, request }: Omit<RowWrite<unknown>, 'projection'>,
@@ -120,7 +120,10 @@ async function writing<Result>(
   }
 }
 
-/** Runs a command that is a write by itself, one of this process at a time for the same document: it waits in the server for transactions. */
+/**
+ * Runs a single write command. In this process, one command at a time writes the same document. It waits in the server
+ * for other transactions.
+ */
 function inTurn<Result>(
   { em, meta, request }: Omit<RowWrite<unknown>, 'projection'>,
   filter: Document,
@@ -139,7 +142,7 @@ function byItself<Result>(
   });
 }
 
-/** Runs the commands of a write in one transaction, which is not committed once the request is given up. */
+/** Runs the commands of a write in one transaction. Does not commit if the request was aborted. */
 function inTransaction<Result>(
   driver: MongoDriver,
   meta: EntityMetadata,
@@ -155,7 +158,7 @@ function inTransaction<Result>(
 
 function ignore(): void {}
 
-/** Returns values as they are stored, by the names of their properties. */
+/** Converts values to their stored form, by property name. */
 function storedValues(em: EntityManager, meta: EntityMetadata, data: object): Document {
   const values: Document = {};
   for (const [name, value] of Object.entries(data) as [string, unknown][]) {
@@ -176,7 +179,7 @@ function updateOf(meta: EntityMetadata, changes: Document): Document {
   };
 }
 
-/** Returns values by the names of the fields that they are stored in. */
+/** Renames values from properties to the fields that store them. */
 function renamed(meta: EntityMetadata, values: Document): Document {
   const document: Document = {};
   for (const [name, value] of Object.entries(values)) document[fieldOf(meta, name)] = value;

@@ -1,8 +1,8 @@
 import type { MongoDriver } from './mongo-driver.ts';
 
 /**
- * Has the server end the commands with a comment that it still runs: one that waits for a record which a transaction has written. It may
- * be told so of the commands of its own user.
+ * Makes the server end running commands that have a comment, such as one that waits for a record in another
+ * transaction. A user may list and end its own commands without more privileges.
  */
 export async function cancelCommands(driver: MongoDriver, comment: string): Promise<void> {
   const admin = driver.getConnection('write').getClient().db('admin');

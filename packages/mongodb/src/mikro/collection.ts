@@ -2,7 +2,7 @@ import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { connectionFor, type Purpose, tellQueryLog } from '@viewset/core/backend';
 import type { Document, MongoCollection, MongoConnection } from './mongo-driver.ts';
 
-/** Returns the collection of an entity, over the connection for a purpose. */
+/** Returns an entity's collection, over the connection for a purpose. */
 export function collectionOf(em: EntityManager, meta: EntityMetadata, purpose: Purpose): MongoCollection {
   const connection = connectionFor(em, purpose) as unknown as MongoConnection;
   const database = connection.getDb();
@@ -13,21 +13,24 @@ export function collectionOf(em: EntityManager, meta: EntityMetadata, purpose: P
   return collection;
 }
 
-/** The driver makes a collection, and works out its options, each time that it is asked for one. A new client has a new database. */
+/**
+ * The driver creates a collection object and its options on each request, so they are cached. A new client has a new
+ * database, which is the cache's key.
+ */
 const collections = new WeakMap<object, WeakMap<EntityMetadata, MongoCollection>>();
 
-/** The name of an entity's collection. */
+/** Returns the name of an entity's collection. */
 export function collectionName(meta: EntityMetadata): string {
   return meta.collection;
 }
 
-/** The options of every command: the session of the entity manager's transaction. */
+/** The options of every command: the session of the current transaction. */
 export function commandOptions(em: EntityManager): Document {
   const session = em.getTransactionContext<unknown>();
   return session === undefined ? {} : { session };
 }
 
-/** Runs a command, and tells MikroORM's log of it if that logs queries (`debug`, `slowQueryThreshold`). */
+/** Runs a command, and logs it with MikroORM if that logs queries (`debug`, `slowQueryThreshold`). */
 export async function loggedCommand<Result>(
   em: EntityManager,
   words: () => string,

@@ -2,8 +2,8 @@ import type { MongoConnection } from './mongo-driver.ts';
 import { settleCommits } from './session.ts';
 
 /**
- * Has the client of a connection read lists under every key: it looks the keys up whose values it leaves as bytes, and finds
- * `constructor` in an object that has a prototype.
+ * Lets a client read arrays under every key. The driver looks up each key in an object of fields to leave as raw bytes,
+ * and would find `constructor` on its prototype.
  */
 export function readEveryKey(connection: MongoConnection): void {
   const createClient = connection.createClient.bind(connection);
@@ -13,7 +13,7 @@ export function readEveryKey(connection: MongoConnection): void {
   };
 }
 
-/** Has every transaction that begins on a connection ask for its commit until it knows the outcome. */
+/** Makes every transaction on a connection repeat its commit until the outcome is known. */
 export function askForCommits(connection: MongoConnection): void {
   const begin = connection.begin.bind(connection);
   connection.begin = async (options) => {

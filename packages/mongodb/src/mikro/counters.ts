@@ -1,24 +1,24 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { Document, MongoDriver } from './mongo-driver.ts';
 
-/** The collection that has the last key of each collection whose keys are numbers. */
+/** The collection that stores the last key of each collection with numeric keys. */
 const COUNTERS = 'viewset_counters';
 
-/** An acknowledged count outlives the server that has counted: no key comes twice. */
+/** A majority-acknowledged count survives the loss of a server, so no key is used twice. */
 const MAJORITY = { writeConcern: { w: 'majority' } } as const;
 
-/** True if the keys of an entity are whole numbers that the database is to count. */
+/** True if an entity's keys are integers that the database should count. */
 export function hasCountedKey(meta: EntityMetadata): boolean {
   const [pk] = meta.getPrimaryProps();
   return pk?.autoincrement === true && pk.fieldNames[0] === '_id';
 }
 
 /**
- * Gives each new record without a key the next number, if the keys of the entity are counted: outside of any transaction, so that writers
- * do not wait for each other. A transaction that is rolled back, or a crash, leaves a gap. A key that the application has chosen is never
- * given again.
+ * Gives each new record without a key the next number, if the entity has counted keys. It counts outside of
+ * transactions, so that writers do not wait for each other. A rollback or a crash leaves a gap. A key that the
+ * application has chosen is never assigned again.
  *
- * @param rows values by the names of properties, which the key is added to
+ * @param rows values by property name; the key is added to them
  */
 export async function countKeys(driver: MongoDriver, meta: EntityMetadata, rows: readonly Document[]): Promise<void> {
   if (!hasCountedKey(meta)) return;
@@ -45,20 +45,20 @@ interface Taker {
 }
 
 /**
- * The counter of one collection. One command of this process counts at a time, for all who wait by then: they would meet in the one
- * document of the counter, and each wait for those before.
+ * The counter of one collection. This process sends one counting command at a time, for all callers that wait. Separate
+ * commands would conflict on the counter's document and wait for each other.
  */
 class Counter {
   readonly #add: (amount: number) => Promise<bigint>;
   #waiting: Taker[] = [];
   #isCounting = false;
 
-  /** @param add counts on, and resolves with the last number */
+  /** @param add adds to the counter, and resolves with the last number */
   constructor(add: (amount: number) => Promise<bigint>) {
     this.#add = add;
   }
 
-  /** Takes so many numbers, which follow each other, in the order of the calls. Resolves with the last of them. */
+  /** Reserves consecutive numbers, in the order of the calls. Resolves with the last one. */
   take(amount: number): Promise<bigint> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ amount, resolve, reject });
@@ -101,11 +101,11 @@ async function count(driver: MongoDriver, { root }: EntityMetadata, update: Docu
   const collection = driver.getConnection('write').getCollection(COUNTERS);
   const options = { upsert: true, returnDocument: 'after', ...MAJORITY };
   const counter = await collection.findOneAndUpdate({ _id: root.collection }, update, options);
-  // A Long, if a number cannot hold it.
+  // The driver returns a Long if the value exceeds a number.
   return BigInt(String(counter!['last']));
 }
 
-/** Has the counter of a collection go with it: its keys begin anew. */
+/** Deletes a collection's counter with the collection, so that its keys start again. */
 export function dropCounters(driver: MongoDriver): void {
   const connection = driver.getConnection('write');
   const drop = connection.dropCollection.bind(connection);

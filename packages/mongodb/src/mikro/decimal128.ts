@@ -1,24 +1,24 @@
-/** The marks by which the driver's BSON serializer knows a value of its own, and its version. */
+/** The symbols by which the driver's BSON serializer recognizes its own types and their version. */
 const TYPE = Symbol.for('@@mdb.bson.type');
 const VERSION = Symbol.for('@@mdb.bson.version');
 
 /** A finite number: an optional sign, digits with or without a point, an optional exponent. */
 const NUMBER = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;
 const MAX_DIGITS = 34;
-/** The first coefficient that has too many digits. */
+/** The smallest coefficient with too many digits. */
 const LIMIT = 10n ** BigInt(MAX_DIGITS);
 const MAX_EXPONENT = 6111;
 const EXPONENT_BIAS = 6176;
 
 /**
- * An exact decimal number as MongoDB stores it (IEEE 754-2008 decimal128, 34 digits). The driver's serializer knows one by
- * its marks, so that no driver has to be imported to make it.
+ * An exact decimal number in MongoDB's format (IEEE 754-2008 decimal128, 34 digits). The driver's serializer recognizes
+ * it by its symbols, so this package does not import a driver.
  */
 export class Decimal128 {
   readonly _bsontype = 'Decimal128';
   readonly [TYPE] = 'Decimal128';
   readonly [VERSION]: unknown;
-  /** The sixteen bytes of the number, the lowest first. */
+  /** The number's sixteen bytes, lowest first. */
   readonly bytes: Uint8Array;
 
   private constructor(isNegative: boolean, coefficient: bigint, exponent: number, version: unknown) {
@@ -27,10 +27,10 @@ export class Decimal128 {
   }
 
   /**
-   * Makes a decimal of a number or its text, rounded half up to `scale` digits after the point if that is given.
+   * Makes a decimal from a number or its text, rounded half up to `scale` digits after the point if given.
    *
-   * @param version of the driver's BSON ({@link bsonVersionOf})
-   * @throws RangeError for what is no finite number, or one of more than 34 digits
+   * @param version the version of the driver's BSON ({@link bsonVersionOf})
+   * @throws RangeError for a value that is not a finite number, or that has more than 34 digits
    */
   static of(value: unknown, scale: number | undefined, version: unknown): Decimal128 {
     const match = NUMBER.exec(String(value));
@@ -46,7 +46,7 @@ export class Decimal128 {
     return new Decimal128(sign === '-' && coefficient !== 0n, coefficient, exponent, version);
   }
 
-  /** Returns the same value: MikroORM copies those that have no such method by their public properties. */
+  /** Returns itself. Without this method, MikroORM would copy only its public properties. */
   clone(): this {
     return this;
   }
@@ -60,13 +60,13 @@ export class Decimal128 {
   }
 }
 
-/** Returns the version of the driver's BSON that a value of it was made by, such as an ObjectId. */
+/** Returns the BSON version of a value that the driver made, such as an ObjectId. */
 export function bsonVersionOf(value: object): unknown {
   return (value as Record<symbol, unknown>)[VERSION];
 }
 
 /**
- * Returns the greatest number of at most 34 digits that is not above a decimal, and tells if that is the decimal itself.
+ * Returns the largest number with at most 34 digits that is not above a decimal, and tells if it equals the decimal.
  *
  * @param text a decimal without an exponent
  */
@@ -82,7 +82,7 @@ export function decimalBelow(text: string): { readonly below: string; readonly i
   return { below: `${isNegative ? '-' : ''}${kept}e${excess - fraction.length}`, isExact };
 }
 
-/** Leaves out the zeros at the end of a number that has too many digits, as many as are too many. */
+/** Removes as many trailing zeros as a number has digits too many. */
 function withoutZeros(coefficient: bigint, exponent: number): { coefficient: bigint; exponent: number } {
   const excess = String(coefficient).length - MAX_DIGITS;
   const unit = 10n ** BigInt(excess);
@@ -91,7 +91,7 @@ function withoutZeros(coefficient: bigint, exponent: number): { coefficient: big
     : { coefficient, exponent };
 }
 
-/** Gives a number as many digits after the point as its column has. */
+/** Gives a number its column's digits after the point. */
 function toScale(coefficient: bigint, exponent: number, scale: number): { coefficient: bigint; exponent: number } {
   const shift = exponent + scale;
   if (shift >= 0) return { coefficient: coefficient * 10n ** BigInt(shift), exponent: -scale };
@@ -99,7 +99,7 @@ function toScale(coefficient: bigint, exponent: number, scale: number): { coeffi
   return { coefficient: (coefficient + unit / 2n) / unit, exponent: -scale };
 }
 
-/** Writes a number without an exponent, with the digits after the point that it has: as a SQL database sends a decimal. */
+/** Writes a number without an exponent, with all its digits after the point, as SQL databases do. */
 function textOf(isNegative: boolean, coefficient: bigint | number, exponent: number): string {
   const sign = isNegative ? '-' : '';
   let digits = String(coefficient);
@@ -108,10 +108,10 @@ function textOf(isNegative: boolean, coefficient: bigint | number, exponent: num
   return `${sign}${digits.slice(0, exponent)}.${digits.slice(exponent)}`;
 }
 
-/** The bits of the highest word that are both set in a number of another form: one that is not finite, or has too many digits. */
+/** If both of these bits are set in the highest word, the number is not finite or has too many digits. */
 const OTHER_FORM = 0x60000000;
 
-/** Returns a number that the driver has read as text; one that is no decimal as `String` has it. */
+/** Converts a number from the driver to text; values that are not decimals are converted with `String`. */
 export function decimalText(value: unknown): string {
   const bytes = (value as { readonly bytes?: Uint8Array }).bytes;
   if (bytes === undefined) return String(value);
@@ -127,7 +127,7 @@ export function decimalText(value: unknown): string {
   return textOf(high >>> 31 === 1, coefficient, exponent);
 }
 
-/** A coefficient of 34 digits has 113 bits, so that the form for larger ones is never needed. */
+/** A coefficient of 34 digits needs at most 113 bits, so the format for larger ones is never needed. */
 function encode(isNegative: boolean, coefficient: bigint, exponent: number): Uint8Array {
   const sign = isNegative ? 1n << 127n : 0n;
   const bits = sign | (BigInt(exponent + EXPONENT_BIAS) << 113n) | coefficient;

@@ -4,9 +4,9 @@ import type { Document } from './mongo-driver.ts';
 import { exactValue } from './metadata.ts';
 
 /**
- * Returns the values of a new document as MongoDB is to store them; see `changedValues`.
+ * Returns a new document's values in their stored form; see `changedValues`.
  *
- * @param values those of all columns (`completeValues`)
+ * @param values the values of all columns (`completeValues`)
  */
 export function newDocument(meta: EntityMetadata, values: Document): Document {
   const document = changedValues(meta, values);
@@ -15,9 +15,9 @@ export function newDocument(meta: EntityMetadata, values: Document): Document {
 }
 
 /**
- * Returns the values of a new document with those that a column has without one: its default, or NULL.
+ * Adds missing values to a new document: the column's default, or NULL.
  *
- * @param data values by the names of properties, as MikroORM stores them
+ * @param data values by property name, as MikroORM stores them
  */
 export function completeValues(platform: Platform, meta: EntityMetadata, data: Document): Document {
   const values = { ...defaultsOf(platform, meta) };
@@ -42,12 +42,12 @@ function defaultsOf(platform: Platform, meta: EntityMetadata): Document {
   return values;
 }
 
-/** MongoDB knows no columns: MikroORM would read what is not there as undefined. */
+/** MongoDB has no columns: without this, MikroORM would read missing fields as undefined. */
 function defaultOf({ default: value, nullable }: EntityProperty): unknown {
   return value ?? (nullable === true ? null : undefined);
 }
 
-/** True of a property that is one field of the document. */
+/** True for a property that is stored in one field. */
 function hasValue({ kind, owner, persist, formula, embedded }: EntityProperty): boolean {
   if (persist === false || formula !== undefined || embedded !== undefined) return false;
   return (
@@ -56,11 +56,12 @@ function hasValue({ kind, owner, persist, formula, embedded }: EntityProperty): 
 }
 
 /**
- * Returns the changes of a document as MongoDB is to store them: what is undefined is to be removed.
+ * Returns a document's changes in their stored form. Fields with undefined are to be removed.
  *
- * - An object of a JSON column is handed over as a Map: MikroORM takes `{ $inc: 1 }` and `{ $re: '.' }` for operators, and the driver
- *   `{ _bsontype: … }` for a value of its own, whoever has sent them.
- * - NULL in a unique field is no field at all, of which any number of documents may be without: MongoDB counts NULL as a value.
+ * - Objects in JSON columns become Maps. Otherwise MikroORM would treat `{ $inc: 1 }` and `{ $re: '.' }` as operators,
+ *   and the driver `{ _bsontype: … }` as its own type, even if a client sent them.
+ * - NULL in a unique field is stored as a missing field, which any number of documents may have: MongoDB counts NULL as
+ *   a value.
  */
 export function changedValues(meta: EntityMetadata, data: Document): Document {
   const values: Document = { ...data };
@@ -68,13 +69,13 @@ export function changedValues(meta: EntityMetadata, data: Document): Document {
     const property = meta.properties[name as never] as EntityProperty | undefined;
     if (property === undefined || !hasValue(property)) continue;
     if (value === null && isLeftOut(meta, property)) values[name] = undefined;
-    // MikroORM itself counts a version up by an operator.
+    // MikroORM increments a version itself, with an operator.
     else if (name !== meta.versionProperty) values[name] = literalValue(exactValue(property, value));
   }
   return values;
 }
 
-/** True of a nullable property that is unique, alone or together with others. */
+/** True for a nullable property that is unique, alone or together with others. */
 export function isLeftOut(meta: EntityMetadata, property: EntityProperty): boolean {
   return property.nullable === true && uniqueNames(meta).has(property.name);
 }
@@ -91,7 +92,7 @@ function uniqueNames(meta: EntityMetadata): ReadonlySet<string> {
   return names;
 }
 
-/** Copies a value of JSON, each object as a Map, of which no key means anything. */
+/** Copies a JSON value with objects as Maps, whose keys have no special meaning. */
 function literalValue(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(literalValue);
   if (!isPlain(value)) return value;

@@ -8,7 +8,10 @@ import { namingKeys } from './mongo-errors.ts';
 import { isReferredTo, LOCKING, lockReferences, namesOthers, releaseReferences, storedKey } from './references.ts';
 import { inSession, waitingForOthers } from './session.ts';
 
-/** Puts what MongoDB does not do by itself around the methods of MikroORM's driver that write: the unit of work calls them too. */
+/**
+ * Extends the writing methods of MikroORM's driver with what MongoDB does not do itself. The unit of work calls them
+ * too.
+ */
 export function extendDriver(driver: MongoDriver): void {
   const own = {
     insertMany: driver.nativeInsertMany.bind(driver),
@@ -62,15 +65,15 @@ export function extendDriver(driver: MongoDriver): void {
 }
 
 /**
- * Returns the changes of a document, which are never none: MongoDB counts a document that stays as it was as not updated, and does not
- * see that two transactions meet in it.
+ * Returns a document's changes, always with at least one. MongoDB does not count unchanged documents as updated, and an
+ * unchanged document does not conflict with other transactions.
  */
 function countedChanges(meta: EntityMetadata, data: Document): Document {
   const changes = changedValues(meta, data);
   return meta.versionProperty === undefined ? { ...changes, ...LOCKING } : changes;
 }
 
-/** MongoDB would make a key of its own, which is no number. */
+/** MongoDB would generate a key that is not a number. */
 function checkUpsert(meta: EntityMetadata, { upsert }: WriteOptions, named: readonly unknown[]): void {
   if (upsert !== true || !hasCountedKey(meta)) return;
   const [pk] = meta.primaryKeys as [string];
@@ -78,7 +81,7 @@ function checkUpsert(meta: EntityMetadata, { upsert }: WriteOptions, named: read
   throw new Error(`${meta.className}: on MongoDB an upsert needs the primary key, "${pk}": it is not counted for one`);
 }
 
-/** Writes documents that may refer to others: if they do, in a transaction. */
+/** Writes documents. If they refer to others, it uses a transaction. */
 function referring<Result>(
   driver: MongoDriver,
   meta: EntityMetadata,

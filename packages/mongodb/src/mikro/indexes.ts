@@ -3,18 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isLeftOut } from './documents.ts';
 import { type MongoDriver, mongoDriverOf } from './mongo-driver.ts';
 
-/** An application starts without an answer of its database too, within the time that Fastify gives a hook (10 s). */
+/** An application also starts if its database is down, and within the time that Fastify allows a hook (10 s). */
 const PATIENCE_MS = 2000;
 
-/** A unique index that an entity declares: without it MongoDB takes any number of equal values. */
+/** A unique index that an entity declares. Without it, MongoDB accepts duplicates. */
 export interface UniqueIndex {
   readonly collection: string;
   readonly fields: readonly string[];
 }
 
 /**
- * Lists the unique indexes of entities that their collections do not have: SQL refuses a table that is not there, MongoDB makes a collection
- * at the first write, in which nothing is unique. None of a collection that does not tell, or not in time.
+ * Lists unique indexes that entities declare but their collections lack. SQL rejects a missing table, but MongoDB
+ * creates a collection at the first write, without unique indexes. Lists none for a collection that does not answer, or
+ * not in time.
  */
 export async function missingIndexes(orm: MikroORM): Promise<UniqueIndex[]> {
   const driver = mongoDriverOf(orm);
@@ -37,7 +38,7 @@ function uniqueIndexesOf(meta: EntityMetadata): UniqueIndex[] {
     ...together.map((names) => ({
       collection,
       fields: names.flatMap((name) => {
-        // A path may lead into an object: "address.city".
+        // A path may point into an object: "address.city".
         const [root, ...path] = name.split('.');
         const property = meta.properties[root as never] as EntityProperty | undefined;
         return (property?.fieldNames ?? [root!]).map((field) => [field, ...path].join('.'));
@@ -57,11 +58,11 @@ async function missingOf(
 ): Promise<readonly UniqueIndex[]> {
   const known = await driver.getConnection('write').getCollection(name).indexes().catch(noneYet);
   const unique = known.filter((index) => index.unique === true).map(({ key }) => Object.keys(key));
-  // One that is unique in fewer fields is so in more of them.
+  // An index that is unique in fewer fields also makes more fields unique.
   return wanted.filter(({ fields }) => !unique.some((index) => index.every((field) => fields.includes(field))));
 }
 
-/** The code of a collection that is not there (NamespaceNotFound). */
+/** The error code for a missing collection (NamespaceNotFound). */
 const NO_COLLECTION = 26;
 
 function noneYet(error: unknown): [] {
@@ -69,7 +70,7 @@ function noneYet(error: unknown): [] {
   throw error;
 }
 
-/** Has the indexes of several fields forget documents that lack one: MikroORM does so for one field. */
+/** Makes unique indexes of several fields ignore documents that lack one. MikroORM does this for single fields. */
 export function leaveNullsOut(entities: MetadataStorage): void {
   for (const meta of entities) {
     for (const unique of meta.uniques) {

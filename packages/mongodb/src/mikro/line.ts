@@ -5,23 +5,23 @@ import type { Document, MongoDriver } from './mongo-driver.ts';
 import { isServerGone } from './mongo-errors.ts';
 import { PATIENCE_MS } from './session.ts';
 
-/** Those of this process who wait for the same lock. */
+/** The callers in this process that wait for the same lock. */
 interface Line {
-  /** The try of the last one; undefined before the first. */
+  /** The last caller's attempt; undefined before the first. */
   last: Promise<unknown> | undefined;
-  /** The time when one of them has got the lock last. */
+  /** When a caller last got the lock. */
   movedAt: number;
 }
 
-/** The lines, by what those in line want to lock. */
+/** The lines, by the name of the lock. */
 const lines = new WeakMap<MongoDriver, Map<string, Line>>();
 
-/** Names the line of those who wait for the documents of a filter: by the key of the one that it asks for, whatever else it asks. */
+/** Names the line for a filter's documents: by the key in the filter, whatever its other conditions. */
 export function lineOf({ collection }: EntityMetadata, filter: Document): string {
   return `${collection} ${keyIn(filter) ?? inspect(filter, { depth: null })}`;
 }
 
-/** Returns the key of the one document that a filter asks for; undefined if it asks for one in other words, or for several. */
+/** Returns the key of the one document that a filter selects; undefined if it selects several, or not by key. */
 function keyIn({ _id, $and }: Document): string | undefined {
   const key: unknown = isPlainRecord(_id) ? _id['$eq'] : _id;
   if (key !== undefined) return inspect(key);
@@ -33,13 +33,14 @@ function keyIn({ _id, $and }: Document): string | undefined {
 }
 
 /**
- * Waits for a lock, one of this process after the other: of many who try again and again, the one that holds the lock would hardly get
- * through. Whoever waits in line holds no lock, so that nobody waits for them. If the server is gone, it is so for all in line.
+ * Waits for a lock. Only one caller of this process tries at a time: if many retried together, the holder of the lock
+ * would hardly make progress. Callers in line hold no lock, so nobody waits for them. If the server is gone, all
+ * callers in line fail.
  *
- * The patience of all in line ends together if whoever holds the lock does not give it back. A line that moves is waited in for as long
- * as it takes.
+ * If the holder does not release the lock, all callers in line give up together. While the line moves, they wait as
+ * long as it takes.
  *
- * @param name the records to lock: what has another name is not in the same line
+ * @param name names the records to lock; each name has its own line
  * @param lock tries until a deadline, at least once
  */
 export async function inLine<Result>(

@@ -11,8 +11,8 @@ import { fieldType } from '@viewset/core/backend';
 import { bsonVersionOf, Decimal128, decimalText } from './decimal128.ts';
 
 /**
- * Names the column of an entity's key as MongoDB does, `_id`, whatever the property is called. To be called before MikroORM
- * has completed the entity (`discovery.onMetadata`). A name that the application has chosen stays.
+ * Names the column of an entity's key `_id`, as MongoDB does, whatever the property is called. Call it before MikroORM
+ * completes the entity (`discovery.onMetadata`). A name chosen by the application is kept.
  */
 export function nameKeyColumn(meta: EntityMetadata): void {
   const keys = Object.values<EntityProperty>(meta.properties).filter(({ primary }) => primary === true);
@@ -22,12 +22,12 @@ export function nameKeyColumn(meta: EntityMetadata): void {
   if (named.fieldNames === undefined && named.fieldName === undefined) named.fieldNames = ['_id'];
 }
 
-/** The conversions of the types whose values are stored so already: properties may share one. */
+/** The conversions of types that already store exact values. Properties may share a type. */
 const exact = new WeakMap<object, (value: unknown) => unknown>();
 
 /**
- * Has decimals and bigints stored as MongoDB's own exact numbers: MikroORM stores both as text, which has another order. To be called
- * once the entities are complete (`discovery.afterDiscovered`). Types of the application's own stay as they are.
+ * Makes decimals and bigints use MongoDB's exact number types. MikroORM stores both as strings, which sort differently.
+ * Call it once the entities are complete (`discovery.afterDiscovered`). The application's own types are not changed.
  */
 export function storeExactly(entities: MetadataStorage, platform: Platform): void {
   for (const meta of entities) {
@@ -63,7 +63,10 @@ function isNone(value: unknown): value is null | undefined {
   return value === null || value === undefined;
 }
 
-/** Returns a number or a text as the column of a decimal or bigint has it; `em.nativeUpdate()` hands on what it is given. */
+/**
+ * Converts a number or string to the stored form of a decimal or bigint column, because `em.nativeUpdate()` passes
+ * values on unconverted.
+ */
 export function exactValue({ customType }: EntityProperty, value: unknown): unknown {
   if (customType === undefined || (typeof value !== 'number' && typeof value !== 'string')) return value;
   const convert = exact.get(customType);
@@ -74,11 +77,11 @@ function areEqual(first: unknown, second: unknown): boolean {
   return String(first) === String(second);
 }
 
-/** Makes a decimal for the driver of a platform, rounded to `scale` digits after the point if that is given. */
+/** Makes a decimal for a platform's driver, rounded to `scale` digits after the point if given. */
 export function exactDecimal(platform: Platform, value: unknown, scale: number | undefined): Decimal128 {
   let version = bsonVersions.get(platform);
   if (version === undefined) {
-    // The one value of the driver's own BSON that a platform makes.
+    // An ObjectId is the only value of the driver's BSON that a platform can make.
     version = bsonVersionOf(platform.denormalizePrimaryKey('0'.repeat(24)) as unknown as object);
     bsonVersions.set(platform, version);
   }

@@ -7,7 +7,7 @@ interface Cursor {
   toArray(): Promise<Document[]>;
 }
 
-/** The part of a collection of the driver that is used. */
+/** The part of the driver's collection that this package uses. */
 export interface MongoCollection {
   find(filter: Document, options: Document): Cursor;
   aggregate(pipeline: readonly Document[], options: Document): Cursor;
@@ -25,7 +25,7 @@ interface MongoDatabase {
   command(command: Document): Promise<Document>;
 }
 
-/** The part of a session of the driver that is used. */
+/** The part of the driver's session that this package uses. */
 export interface MongoSession {
   readonly transaction: { readonly isStarting: boolean; readonly isActive: boolean };
   startTransaction(): void;
@@ -34,7 +34,7 @@ export interface MongoSession {
   endSession(): Promise<void>;
 }
 
-/** The part of MikroORM's connection to MongoDB that is used. */
+/** The part of MikroORM's MongoDB connection that this package uses. */
 export interface MongoConnection {
   getCollection(name: string): MongoCollection;
   getDb(): object;
@@ -49,13 +49,13 @@ export interface MongoConnection {
   transactional<Result>(work: (session: MongoSession) => Promise<Result>): Promise<Result>;
 }
 
-/** Options of the driver's methods that write. */
+/** The options of the driver's writing methods. */
 export interface WriteOptions {
   readonly ctx?: MongoSession | undefined;
   readonly upsert?: boolean;
 }
 
-/** The part of MikroORM's driver for MongoDB that is used. */
+/** The part of MikroORM's MongoDB driver that this package uses. */
 export interface MongoDriver {
   nativeInsert(
     entity: EntityMetadata['class'],
@@ -92,8 +92,8 @@ export interface MongoDriver {
 }
 
 /**
- * Returns MikroORM's driver if it is that of MongoDB; undefined if it is another. Its own list of client packages decides, and no name of a
- * class: a minified bundle renames classes.
+ * Returns MikroORM's driver if it is for MongoDB, else undefined. Checks its list of client packages, not its class
+ * name, because minified bundles rename classes.
  */
 export function mongoDriverOf({ driver }: Pick<MikroORM, 'driver'>): MongoDriver | undefined {
   return driver.getDependencies().includes('mongodb') ? (driver as unknown as MongoDriver) : undefined;
@@ -104,7 +104,7 @@ export function driverOf(em: EntityManager): MongoDriver {
   return em.getDriver() as unknown as MongoDriver;
 }
 
-/** Returns a collection by its name, over the connection that writes. */
+/** Returns a collection by name, over the writing connection. */
 export function collectionIn(em: EntityManager, name: string): MongoCollection {
   return driverOf(em).getConnection('write').getCollection(name);
 }

@@ -1,26 +1,29 @@
 import { ConnectionException, type DriverException, type Platform } from '@mikro-orm/core';
 import type { Document, MongoCollection } from './mongo-driver.ts';
 
-/** Errors of MongoDB's driver that say that no server was there to answer, or none in time. */
+/** The driver's errors which mean that no server answered, or not in time. */
 const CONNECTION_LOST =
   /^Mongo(?:Network|NetworkTimeout|ServerSelection|OperationTimeout|WaitQueueTimeout|PoolCleared|PoolClearedOnNetwork|PoolClosed|TopologyClosed|NotConnected|ServerClosed|ClientClosed|ExpiredSession)Error$/;
 
 export function isConnectionLost(error: Error): boolean {
-  // The driver wraps the error of a write of several documents.
+  // For writes of several documents, the driver wraps the error.
   const { errorResponse } = error as { readonly errorResponse?: { readonly name?: unknown } };
   return [error.name, errorResponse?.name].some((name) => typeof name === 'string' && CONNECTION_LOST.test(name));
 }
 
-/** The code of a command that took longer than it may (`timeoutMS`). */
+/** The error code of a command that exceeded its time limit (`timeoutMS`). */
 const MAX_TIME_EXPIRED = 50;
 
-/** True if no server answers: others who ask it now have no answer either. One that says itself that a command took too long is there. */
+/**
+ * True if no server answers, so that other callers would get no answer either. If the server itself reports that a
+ * command took too long, it is still there.
+ */
 export function isServerGone(error: unknown): boolean {
   if (!(error instanceof Error) || !isConnectionLost(error)) return false;
   return (error.cause as { readonly code?: unknown } | undefined)?.code !== MAX_TIME_EXPIRED;
 }
 
-/** Has MikroORM make its own error of those that tell of a lost connection: it keeps neither their names nor their classes. */
+/** Makes MikroORM convert lost connections to its own error, because its errors lose the driver's names and classes. */
 export function convertLostConnections(platform: Platform): void {
   const converter = platform.getExceptionConverter();
   const convert = converter.convertException.bind(converter);
@@ -29,7 +32,7 @@ export function convertLostConnections(platform: Platform): void {
   };
 }
 
-/** An error of a unique index: one of several documents at once does not tell which fields the index has. */
+/** An error of a unique index. For writes of several documents it does not contain the index's fields. */
 interface DuplicateKey {
   readonly code?: unknown;
   readonly message: string;
@@ -38,7 +41,7 @@ interface DuplicateKey {
 
 const DUPLICATE_KEY = 11_000;
 
-/** Runs a write of several documents. The error of a unique index tells afterwards which fields it has, as that of one document does. */
+/** Runs a write of several documents. Adds the index's fields to errors of unique indexes, as for a single document. */
 export async function namingKeys<Result>(
   collection: Pick<MongoCollection, 'indexes'>,
   write: () => Promise<Result>,

@@ -9,22 +9,22 @@ import { isLeftOut } from './documents.ts';
 import type { Document, MongoDriver, MongoSession } from './mongo-driver.ts';
 
 /**
- * The field of a document that whoever locks it counts up. A write that changes nothing would not be one to MongoDB, and two
- * transactions would not notice each other.
+ * The field that a lock increments. MongoDB ignores a write that changes nothing, so two transactions would not
+ * conflict.
  */
 const LOCK_FIELD = '_lock';
 export const LOCKING = { $inc: { [LOCK_FIELD]: 1 } } as const;
 
-/** True if values of a document name others. */
+/** True if values contain references to other documents. */
 export function namesOthers(meta: EntityMetadata, data: Document): boolean {
   return meta.relations.some((relation) => isReference(relation) && keysIn(data[relation.name]).length > 0);
 }
 
 /**
- * Checks that the records which new values refer to exist, and keeps others from deleting them before this transaction ends: each is
- * locked.
+ * Checks that the records in new references exist. Locks them, so that others cannot delete them before this
+ * transaction ends.
  *
- * @param changes values by the names of properties
+ * @param changes values by property name
  * @throws ForeignKeyConstraintViolationException if a record does not exist
  */
 export async function lockReferences(
@@ -46,10 +46,12 @@ export async function lockReferences(
 }
 
 /**
- * Does what the records that refer to deleted ones want (`deleteRule`): they are deleted too, or refer to nothing from now on.
+ * Applies the `deleteRule` of references to deleted records: deletes the referring records, or sets the reference to
+ * NULL.
  *
- * @param gone the keys of the records that are deleted together, by the roots of their entities: they keep none of each other
- * @throws ForeignKeyConstraintViolationException if there are others, which keep a record from being deleted
+ * @param gone the keys of all records in this delete, by root entity; they do not block each other
+ * @throws ForeignKeyConstraintViolationException if another record still refers to a deleted one and the rule forbids
+ * it
  */
 export async function releaseReferences(
   driver: MongoDriver,
@@ -84,7 +86,7 @@ export async function releaseReferences(
   }
 }
 
-/** True if other documents may refer to those of an entity. */
+/** True if other documents may refer to an entity's documents. */
 export function isReferredTo(driver: MongoDriver, meta: EntityMetadata): boolean {
   return referrersOf(driver, meta).length > 0;
 }
@@ -111,7 +113,7 @@ function referrersOf(driver: MongoDriver, meta: EntityMetadata): readonly Referr
   return known;
 }
 
-/** True of a relation whose references are kept: a SQL schema has a constraint for it. */
+/** True for a relation whose references are checked, as SQL schemas do with a constraint. */
 function isReference(relation: EntityProperty): boolean {
   const { kind, owner, targetMeta, persist, createForeignKeyConstraint } = relation;
   if (targetMeta === undefined || persist === false || isPolymorphic(relation)) return false;
@@ -132,13 +134,13 @@ function distinct(keys: readonly unknown[]): unknown[] {
   return [...new Map(keys.map((key) => [String(key), key])).values()];
 }
 
-/** Returns a key as it is stored: MikroORM may hand the text of an ObjectId over. */
+/** Converts a key to its stored form, because MikroORM may pass an ObjectId as a string. */
 export function storedKey(driver: MongoDriver, meta: EntityMetadata, key: unknown): unknown {
   const [pk] = meta.getPrimaryProps();
   return pk?.type === 'ObjectId' && typeof key === 'string' ? driver.getPlatform().denormalizePrimaryKey(key) : key;
 }
 
-/** Makes the error that a database with foreign keys gives: core reads it as it reads those. */
+/** Makes the same error as a database with foreign keys, so that core can handle it. */
 function violation(meta: EntityMetadata, { fieldNames }: EntityProperty, problem: string): Error {
   const error = Object.assign(new Error(`A record that a reference of ${meta.className} names ${problem}`), {
     table: meta.tableName,

@@ -4,14 +4,14 @@ import { ImproperlyConfigured } from '@viewset/core';
 import { hasTransactions } from '@viewset/core/backend';
 import { mongoDriverOf } from './mongo-driver.ts';
 
-/** An application starts without an answer of its database too, within the time that Fastify gives a hook (10 s). */
+/** An application also starts if its database is down, and within the time that Fastify allows a hook (10 s). */
 const PATIENCE_MS = 5000;
 
 /**
- * Asks a MongoDB if it has transactions: a member of a replica set has, and a router of shards. An ORM that has said that it needs none
- * (`disableTransactions`) may be on a server that stands alone.
+ * Checks that MongoDB supports transactions, as members of a replica set and shard routers do. An ORM with
+ * `disableTransactions` may use a standalone server.
  *
- * @throws ImproperlyConfigured for a server that stands alone
+ * @throws ImproperlyConfigured for a standalone server
  */
 export async function requireReplicaSet(orm: MikroORM): Promise<void> {
   if (!hasTransactions(orm)) return;

@@ -5,32 +5,37 @@ import { guardTransaction, pauses } from '@viewset/core/backend';
 import { collectionIn, type MongoDriver, type MongoSession } from './mongo-driver.ts';
 import { isConnectionLost } from './mongo-errors.ts';
 
-/** The longest wait for a record that others do not give back, and for the outcome of a commit. Transactions are short; one that is not is an error. */
+/**
+ * The longest wait for a record that others hold, and for the outcome of a commit, in milliseconds. Transactions are
+ * short; a longer one is an error.
+ */
 export const PATIENCE_MS = 5000;
 
-/** Codes of MongoDB: WriteConflict, NoSuchTransaction, LockTimeout, SnapshotUnavailable (an index was made meanwhile). */
+/**
+ * MongoDB's codes: WriteConflict, NoSuchTransaction, LockTimeout, SnapshotUnavailable (an index was created meanwhile).
+ */
 const LOST_RACES: ReadonlySet<unknown> = new Set([112, 251, 24, 246]);
 
 /**
- * Tells if an error of MongoDB says that its transaction has lost a race: nothing of it was written, and all of it may succeed if it is
- * begun anew. A lost connection is none, nor is a wait for others that has come to its end.
+ * Tells if a transaction failed because of a conflict: nothing was written, and all of it may succeed if it is started
+ * again. A lost connection is not a conflict, nor is a wait that has reached its time limit.
  */
 export function isLostRace(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof LockWaitTimeoutException) return false;
   return LOST_RACES.has((error as { code?: unknown }).code);
 }
 
-/** Returns the time until which a wait for others that begins now goes on. */
+/** Returns the deadline of a wait that begins now. */
 function soon(): number {
   return performance.now() + PATIENCE_MS;
 }
 
 /**
- * Runs commands in a transaction. MongoDB has no locks to wait for: whoever writes a record that another transaction has
- * written fails at once, and so does the transaction. If these commands are the first of the transaction, nobody can tell whether
- * it was begun anew: then they are run again until the other one has ended, which is what waiting for a lock is.
+ * Runs commands in a transaction. MongoDB has no locks to wait for: a write to a record that another transaction has
+ * written fails at once, and so does its transaction. If these commands are the first in the transaction, they can be
+ * repeated unnoticed in a new one until the other transaction ends. This works like waiting for a lock.
  *
- * @throws LockWaitTimeoutException once the deadline is over
+ * @throws LockWaitTimeoutException after the deadline
  */
 export async function waitingForOthers<Result>(
   session: MongoSession,
@@ -45,8 +50,8 @@ export async function waitingForOthers<Result>(
 }
 
 /**
- * Runs work until it loses no race any more, or the deadline is over. It is no async function: a stack trace is as short as to lead to
- * the hook whose statement has failed.
+ * Repeats work until it has no conflict, or the deadline passes. It is not async, so that the stack trace stays short
+ * enough to show the hook whose statement failed.
  */
 function untilWon<Result>(
   work: () => Promise<Result>,
@@ -61,11 +66,12 @@ function lockTimeout(error: unknown): Error {
 }
 
 /**
- * Runs commands in the transaction of a session, or in one of their own if there is none. They are run again if they meet
- * another transaction, and nothing came before them in theirs.
+ * Runs commands in a session's transaction, or in a new one without a session. If they conflict with another
+ * transaction and are the first in theirs, they are repeated.
  *
- * @param meta the entity whose records the commands write, with what refers to them or what they refer to
- * @throws ImproperlyConfigured if the ORM has no transactions; LockWaitTimeoutException if others have what they write for too long
+ * @param meta the entity that is written, with the records that it refers to or that refer to it
+ * @throws ImproperlyConfigured if the ORM has no transactions; LockWaitTimeoutException if others hold the records for
+ * too long
  */
 export async function inSession<Result>(
   driver: MongoDriver,
@@ -79,9 +85,9 @@ export async function inSession<Result>(
 }
 
 interface Repetition {
-  /** Comes before each further try. */
+  /** Runs before each further attempt. */
   readonly prepare?: (() => Promise<void>) | undefined;
-  /** Makes the error of the last try; that of the work itself, if left out. */
+  /** Makes the error after the deadline. Default: the last attempt's error. */
   readonly tooLate?: (error: unknown) => Error;
 }
 
@@ -105,9 +111,9 @@ async function repeatedIf<Result>(
 }
 
 /**
- * Has a session ask for its commit again as long as nobody knows whether it was done: a connection was lost, the answer took too long, or
- * too few members of the replica set have confirmed it. What was committed is not committed twice. If that stays unknown there is nothing to
- * roll back: whoever tries has the error of the commit.
+ * Makes a session repeat its commit while the outcome is unknown: the connection was lost, the answer took too long, or
+ * too few members of the replica set confirmed it. MongoDB never commits a transaction twice. If the outcome stays
+ * unknown, nothing can be rolled back, and the caller gets the commit's error.
  */
 export function settleCommits(session: MongoSession): void {
   const commit = session.commitTransaction.bind(session);
@@ -116,12 +122,15 @@ export function settleCommits(session: MongoSession): void {
   session.commitTransaction = () => (committed = repeatedIf(isOutcomeUnknown, commit, soon()));
   session.abortTransaction = async () => {
     if (committed === undefined) return abort();
-    // A transaction whose commit MongoDB has refused has ended.
+    // If MongoDB has rejected the commit, the transaction has ended.
     await committed.catch((error: unknown) => (isOutcomeUnknown(error) ? committed : undefined));
   };
 }
 
-/** The label by which the driver tells of such a commit: https://github.com/mongodb/specifications/blob/master/source/transactions/transactions.md */
+/**
+ * The driver's error label for an unknown outcome:
+ * https://github.com/mongodb/specifications/blob/master/source/transactions/transactions.md
+ */
 const UNKNOWN = 'UnknownTransactionCommitResult';
 
 function isOutcomeUnknown(error: unknown): boolean {
@@ -132,8 +141,8 @@ function isOutcomeUnknown(error: unknown): boolean {
 }
 
 /**
- * Ends the transaction of an entity manager of which a part has failed: the server rolls back one of which a command fails, so that nobody
- * can commit it.
+ * Makes it impossible to commit an entity manager's transaction after a part of it has failed. It sends a command that
+ * fails, after which the server rolls the transaction back.
  */
 export async function spoilTransaction(em: EntityManager, problem: () => Error): Promise<void> {
   const session = em.getTransactionContext<object>();

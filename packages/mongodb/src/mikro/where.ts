@@ -3,18 +3,18 @@ import { ImproperlyConfigured } from '@viewset/core';
 import { isRecord } from '@viewset/core/backend';
 import type { Document } from './mongo-driver.ts';
 
-/** The method by which MikroORM's driver writes names of fields for those of properties (internal there). */
+/** The method of MikroORM's driver that renames properties to fields (internal there). */
 interface MongoDriver {
   renameFields(entity: unknown, where: object, dotPaths: boolean): Document;
 }
 
 /**
- * The filter that MikroORM makes of a condition on one column, or of `$not` of one, with what its driver would hand to MongoDB in words
- * that this does not know, `$like` and `$not`, and with SQL's NULL: it is neither equal nor unequal to anything.
+ * Makes the filter for MikroORM's condition on one column, or for `$not` of one. It translates `$like` and `$not`,
+ * which MongoDB does not know in this form, and gives NULL SQL's meaning: neither equal nor unequal to anything.
  *
- * @param isConverted true if MikroORM has made database values of the condition's values already
- * @param prefix stands before the names of the fields: the place of the document in another one, with a dot at its end
- * @throws ImproperlyConfigured for an operator that MongoDB does not have, and for a fragment of SQL
+ * @param isConverted true if MikroORM has already converted the condition's values for the database
+ * @param prefix goes before field names: the document's place in another one, ending with a dot
+ * @throws ImproperlyConfigured for operators that MongoDB lacks, and for SQL fragments
  */
 export function whereFilter(
   em: EntityManager,
@@ -49,7 +49,7 @@ function filterOf(meta: EntityMetadata, where: Document, prefix: string): Docume
       ? [{ [name]: value }]
       : operatorsOf(meta, value).map((operators) => ({ [prefix + name]: operators }));
   });
-  // A list with nothing in it is an error.
+  // MongoDB rejects an empty `$and`.
   return filters.length > 1 ? { $and: filters } : (filters[0] ?? {});
 }
 
@@ -61,10 +61,10 @@ function oppositeOf(meta: EntityMetadata, where: Document, prefix: string): Docu
   return opposites.length === 1 ? (opposites[0] as Document) : { $or: opposites };
 }
 
-/** The operators of MikroORM that MongoDB does not have. */
+/** MikroORM's operators that MongoDB lacks. */
 const UNKNOWN = new Set(['$ilike', '$contains', '$contained', '$overlap', '$some', '$none', '$every', '$fulltext']);
 
-/** Returns what is asked of a field, which must be all of it. */
+/** Returns the operators for a field, which must all match. */
 function operatorsOf(meta: EntityMetadata, value: unknown): unknown[] {
   if (!isRecord(value) || !Utils.isPlainObject(value)) return [value];
   const operators: Document = {};
@@ -89,7 +89,7 @@ function unlikeAll(values: readonly unknown[]): Document {
   return values.includes(null) ? { $in: [] } : { $nin: [null, ...values] };
 }
 
-/** A pattern of LIKE as a regular expression; a backslash escapes. Case counts, as on PostgreSQL. */
+/** Converts a LIKE pattern to a regular expression. A backslash escapes. It is case-sensitive, as on PostgreSQL. */
 function likePattern(like: string): string {
   const pattern = like.replaceAll(/\\(.)|[%_]|[\\^$.*+?()[\]{}|]/gs, (found, literal: string | undefined) => {
     if (literal !== undefined) return literal.replace(/\W/, String.raw`\$&`);

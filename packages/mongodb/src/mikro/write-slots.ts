@@ -2,23 +2,23 @@ import type { MongoDriver } from './mongo-driver.ts';
 import { isServerGone } from './mongo-errors.ts';
 
 /**
- * The most writes by one command that a process has at the server, however large its pool is. Each that waits there tries again and again,
- * with one of the server's 128 tickets for writes, and a transaction that gets no ticket within 5 ms fails.
+ * The most single-command writes that a process runs at the same time, even with a larger pool. A waiting write keeps
+ * retrying and uses one of the server's 128 write tickets. A transaction that gets no ticket within 5 ms fails.
  */
 const MOST = 64;
 
 interface Slots {
   free: number;
-  /** Those who wait for a slot, the first first. */
+  /** The callers that wait for a slot, in order. */
   readonly waiting: PromiseWithResolvers<void>[];
 }
 
 const slots = new WeakMap<MongoDriver, Slots>();
 
 /**
- * Runs a command that is a write by itself. It waits in the server for a transaction that has written the same document or the same unique
- * value, and keeps its connection meanwhile. Such writes have half the connections of the pool: the transactions that they wait for go on
- * with the others. If the server is gone, it is so for all who wait for a slot.
+ * Runs a write that is a single command. If a transaction has written the same document or unique value, the command
+ * waits for it in the server and keeps its connection. These writes use at most half of the pool's connections, so that
+ * the transactions they wait for can continue. If the server is gone, all callers that wait for a slot fail.
  */
 export async function inWriteSlot<Result>(driver: MongoDriver, command: () => Promise<Result>): Promise<Result> {
   let own = slots.get(driver);

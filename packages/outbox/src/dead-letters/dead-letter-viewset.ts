@@ -15,11 +15,11 @@ import { wakeWorkers } from '../worker/wake.ts';
 
 /** The options of `DeadLetterViewSet`. */
 export interface DeadLetterOptions {
-  /** Those who see the payloads of dead letters, and send or delete them: administrators as a rule. Required. */
+  /** Who may list dead letters with their payloads, send and delete them. Usually administrators. Required. */
   readonly permissionClasses: readonly PermissionClass[];
 }
 
-/** So many dead letters are deleted by one request. */
+/** The most dead letters that one request deletes. */
 const MAX_DELETED = 100;
 
 const brief = readShape(OutboxEvent, ['id', 'type', 'subject', 'created_at', 'attempts', 'last_error']);
@@ -34,7 +34,7 @@ const OPTIONS = {
   description: 'The events that could not be delivered. Send one again once its cause is mended, or delete it.',
 } as const;
 
-/** Makes the action `sendAgain` of a view that finds its events by a function. */
+/** Makes the action `sendAgain`. `find` returns the event of a request. */
 const sendAgainBy = (find: (request: RecordRequest) => Promise<OutboxEvent>) =>
   action({ detail: true, methods: ['post'], responses: { 204: null } }, async (request, reply) => {
     const event = await find(request);
@@ -44,13 +44,13 @@ const sendAgainBy = (find: (request: RecordRequest) => Promise<OutboxEvent>) =>
   });
 
 interface DeadLetterActions {
-  /** `POST …/:pk/send-again` has the event delivered anew, as if it had never failed. */
+  /** `POST …/:pk/send-again` delivers the event again, as if it had never failed. */
   sendAgain: ReturnType<typeof sendAgainBy>;
 }
 
 /**
- * Makes a view of the dead letters, for administrators: they list them, delete them, and send them again by the action `sendAgain`. The explorer
- * shows it like every view.
+ * Makes a view of the dead letters for administrators. They can list them, delete them, and send them again with the
+ * action `sendAgain`. The explorer shows the view like any other.
  *
  * @throws ImproperlyConfigured without `permissionClasses`
  * @example

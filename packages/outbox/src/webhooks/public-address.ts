@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import dns from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 
-/** The error for an address that a webhook must not be sent to. */
+/** The error for an address that a webhook may not use. */
 export class PrivateAddress extends Error {
   override readonly name = 'PrivateAddress';
 
@@ -12,15 +12,15 @@ export class PrivateAddress extends Error {
 }
 
 /**
- * Tells if an address is one of the public internet: none that is private, loopback, link-local (which the metadata of clouds are), shared, multicast,
- * reserved, or leads to an IPv4 address by a translation.
+ * Tells if an address is on the public internet. Private, loopback, link-local (such as cloud metadata), shared,
+ * multicast and reserved addresses are not, nor are IPv6 addresses that translate to IPv4, such as those of NAT64.
  */
 export function isPublic(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   return ipaddr.process(address).range() === 'unicast';
 }
 
-/** Tells why a URL may not be that of a webhook, as far as it can be told without a look-up; undefined if it may. */
+/** Says why a webhook cannot use a URL, without looking up its host; undefined if it can. */
 export function urlProblem(text: string, isDevelopment: boolean): string | undefined {
   const url = URL.parse(text);
   if (url === null) return 'must be a URL';
@@ -34,14 +34,14 @@ export function urlProblem(text: string, isDevelopment: boolean): string | undef
   return isInside ? 'must lead to a public address' : undefined;
 }
 
-/** The host of a URL, an IPv6 address without its brackets. */
+/** Returns the host of a URL. An IPv6 address loses its brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replaceAll(/^\[|\]$/g, '');
 }
 
 /**
- * Looks a host up for a connection, and refuses it if one of its addresses is not public. The connection goes to the very addresses that were
- * looked at, so that a name that changes its address in between gains nothing.
+ * Looks up the host for a connection, and rejects it if any of its addresses is not public. The connection uses the
+ * addresses that were checked, so changing the DNS record in between has no effect.
  */
 export const lookupPublic: LookupFunction = (host, options, done) => {
   dns.lookup(host, { ...options, all: true }, (error, addresses) => {

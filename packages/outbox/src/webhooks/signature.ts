@@ -8,7 +8,10 @@ export function newSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 }
 
-/** Signs a message by the symmetric scheme of Standard Webhooks: `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
+/**
+ * Signs a message with the symmetric scheme of Standard Webhooks: `v1,` and the HMAC-SHA256 of `id.timestamp.body` in
+ * base64.
+ */
 export function sign(secret: string, id: string, timestamp: number, body: string): string {
   return `v1,${createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
 }
@@ -17,19 +20,19 @@ function keyOf(secret: string): Buffer {
   return Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64');
 }
 
-/** The error for a webhook that does not come from whom it should, or came too late. */
+/** The error for a webhook with a wrong signature or a timestamp too far from now. */
 export class InvalidWebhook extends Error {
   override readonly name = 'InvalidWebhook';
 }
 
-/** A webhook as it came, and what it is checked by. */
+/** A received webhook, and the secret to check it with. */
 export interface ReceivedWebhook {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The body to the letter. Parsed and written anew it would have another signature. */
+  /** The body exactly as received. Parsing and serializing it again would change the signature. */
   readonly body: string | Uint8Array;
   /** The secret of the subscription, `whsec_…`. */
   readonly secret: string;
-  /** The most seconds that the clocks of both sides and the way may take. Default: 300. */
+  /** The most seconds that the timestamp may differ from now, because of clocks and transport. Default: 300. */
   readonly toleranceSeconds?: number;
 }
 
@@ -42,11 +45,11 @@ export interface WebhookPayload {
 }
 
 /**
- * Checks a webhook that has come, by the headers of Standard Webhooks, and returns its payload. Any sender that signs by `v1` will do. A webhook may
- * come twice: its header `webhook-id` is the same then.
+ * Checks a received webhook by the headers of Standard Webhooks, and returns its payload. Works with any sender that
+ * signs with `v1`. A webhook may arrive twice, with the same `webhook-id` header.
  *
- * @throws InvalidWebhook for a wrong signature, and for a time that is too far from now; TypeError for a secret without a key, and for a body that is
- * parsed already
+ * @throws InvalidWebhook if the signature is wrong or the timestamp too far from now; TypeError if the secret has no
+ * key, or the body is already parsed
  * @example
  * app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body));
  * app.post('/hook', async ({ headers, body }) => {
@@ -76,11 +79,11 @@ export function verifyWebhook(received: ReceivedWebhook): WebhookPayload {
 }
 
 function checkReceived({ body, secret, toleranceSeconds }: ReceivedWebhook): void {
-  // Anybody can sign by an empty key, such as that of a variable that is not set.
+  // Anybody can sign with an empty key, such as an unset variable.
   if (typeof secret !== 'string' || keyOf(secret).length === 0) {
     throw new TypeError('verifyWebhook(): "secret" must be the secret of the subscription, whsec_ and a key in base64');
   }
-  // A request need not have a body, whatever its headers say.
+  // A request may have no body, whatever its headers say.
   if (body === undefined || body === null) throw new InvalidWebhook('the webhook has no body');
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
     throw new TypeError(

@@ -7,7 +7,7 @@ const WebhookSubscriptionSchema = defineEntity({
     url: p.string().length(2000),
     event_types: p.json().$type<string[]>(),
     secret: p.string().length(100),
-    /** The secret before this one, which signs too until its time has come. */
+    /** The secret before this one, which also signs until `previous_secret_until`. */
     previous_secret: p.string().length(100).nullable(),
     previous_secret_until: p.datetime().length(3).nullable(),
     is_enabled: p.boolean().default(true),
@@ -18,8 +18,8 @@ const WebhookSubscriptionSchema = defineEntity({
 });
 
 /**
- * The entity of webhooks: an address, the types of events that it wants, and the secret by which they are signed. Give it to your ORM, beside
- * `OutboxEvent`, and make a migration of it.
+ * The entity of webhooks: an address, the event types to send, and the secret that signs them. Add it to your ORM
+ * beside `OutboxEvent`, and create a migration for it.
  *
  * @example
  * const orm = await MikroORM.init({ dbName: 'shop.sqlite', entities: [Product, OutboxEvent, WebhookSubscription] });

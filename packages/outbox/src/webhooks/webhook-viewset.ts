@@ -23,14 +23,14 @@ import { WebhookSubscription } from './webhook-subscription.ts';
 
 /** The options of `WebhookViewSet`. */
 export interface WebhookViewOptions {
-  /** Those who may have webhooks. Required. */
+  /** Who may have webhooks. Required. */
   readonly permissionClasses: readonly PermissionClass[];
   /**
-   * The owner of the webhooks that a request creates and sees; null: it sees all, and creates some without an owner. Default: the id of the
-   * user.
+   * The owner of the webhooks that a request creates and sees. With null it sees all webhooks, and creates them without
+   * an owner. Default: the id of the user.
    */
   readonly owner?: (request: FastifyRequest) => string | null;
-  /** True: HTTP and private addresses are allowed, as in `webhooks()`. Default: false. */
+  /** True: allows HTTP and private addresses, as in `webhooks()`. Default: false. */
   readonly development?: boolean;
 }
 
@@ -38,7 +38,7 @@ const shown = readShape(WebhookSubscription, ['id', 'url', 'is_enabled', 'disabl
   event_types: Type.Array(Type.String()),
 });
 
-/** The time in which the secret before the latest signs too, in milliseconds. */
+/** How long the previous secret still signs, in milliseconds. */
 const ROTATION_MS = 86_400_000;
 
 const write = Type.Object({
@@ -48,7 +48,7 @@ const write = Type.Object({
 });
 
 const OPTIONS = {
-  // The secret is shown once, to whom has created it.
+  // Only the response to the create shows the secret.
   read: { default: shown, create: shown.extend(['secret']) },
   write,
   updateMethods: ['PATCH'],
@@ -59,7 +59,7 @@ const OPTIONS = {
     'Addresses that are told of events, by Standard Webhooks. The answers to the creation and to a rotation have the secret, and no other has it.',
 } as const;
 
-/** Makes the action `rotate` of a view that finds its webhooks by a function. */
+/** Makes the action `rotate`. `find` returns the webhook of a request. */
 const rotateBy = (find: (request: RecordRequest) => Promise<WebhookSubscription>) =>
   action(
     {
@@ -74,7 +74,7 @@ const rotateBy = (find: (request: RecordRequest) => Promise<WebhookSubscription>
       const until = new Date(Date.now() + ROTATION_MS);
       const secret = newSecret();
       const changes = { secret, previous_secret: before, previous_secret_until: until };
-      // Of two at once, one would get a secret that signs nothing.
+      // If two requests rotate at once, one fails; otherwise it would return a secret that signs nothing.
       const changed = await request.em.nativeUpdate(WebhookSubscription, { id, secret: before }, changes, STORED);
       if (changed === 0) {
         throw new HttpError(409, 'conflict', 'Another request has just given this webhook a new secret');
@@ -84,13 +84,17 @@ const rotateBy = (find: (request: RecordRequest) => Promise<WebhookSubscription>
   );
 
 interface WebhookActions {
-  /** `POST …/:pk/rotate` gives the webhook a new secret. The one before it signs too, for a day. All earlier ones end at once. */
+  /**
+   * `POST …/:pk/rotate` gives the webhook a new secret. The previous secret also signs for one day. Older ones end at
+   * once.
+   */
   rotate: ReturnType<typeof rotateBy>;
 }
 
 /**
- * Makes a view of webhooks, for the customers of your API: each sees and changes those of its owner. The secret is part of the answers that create a
- * webhook and that rotate its secret, and of no other. A change of `is_enabled` to true sends later events again; those in between are not sent.
+ * Makes a view of webhooks for the customers of your API. Each customer sees and changes the webhooks of its owner.
+ * Only two responses contain the secret: the one that creates the webhook, and the one of `rotate`. Setting
+ * `is_enabled` to true sends later events again; events in between are not sent.
  *
  * @throws ImproperlyConfigured without `permissionClasses`
  * @example
@@ -129,7 +133,7 @@ export function WebhookViewSet(
 
     override async performUpdate(request: FastifyRequest, webhook: WebhookSubscription, data: never) {
       const { is_enabled: isEnabled = webhook.is_enabled } = data as { readonly is_enabled?: boolean };
-      // Before the flush, so that the answer shows it.
+      // Set before the flush, so that the response shows it.
       if (isEnabled) webhook.disabled_reason = null;
       return super.performUpdate(request, webhook, data);
     }
@@ -141,7 +145,7 @@ function ownerByUser(request: FastifyRequest): string {
   return String(requireUser(request).id);
 }
 
-/** Adds a fault for an address that no webhook may have, and for types that no event can have. */
+/** Reports an address that webhooks cannot use, and types that no event can have. */
 function check(
   { url, event_types: types = [] }: { readonly url?: string; readonly event_types?: readonly string[] },
   problems: Problems,

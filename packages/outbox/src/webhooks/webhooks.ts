@@ -12,33 +12,33 @@ import { WebhookSubscription } from './webhook-subscription.ts';
 /** The options of `webhooks()`. */
 export interface WebhookOptions {
   /**
-   * Tells if a subscription may have an event. Events are those of all customers: compare the `owner` of the subscription with whom the event is about.
-   * Required.
+   * Returns true if a subscription may receive an event. Events come from all customers: compare the `owner` of the
+   * subscription with the customer in the event. Required.
    */
   readonly mayReceive: (subscription: WebhookSubscription, event: HandledEvent) => boolean | Promise<boolean>;
-  /** The time that a receiver has to answer, in milliseconds. Default: 15,000. */
+  /** How long a receiver may take to answer, in milliseconds. Default: 15,000. */
   readonly timeoutMs?: number;
-  /** True: HTTP and private addresses are allowed, for receivers on your own machine. Default: false. */
+  /** True: allows HTTP and private addresses, for receivers on your own machine. Default: false. */
   readonly development?: boolean;
 }
 
-/** The type of the events that lead to one request each. */
+/** The type of the events that each send one request. */
 const DELIVERY = `${INTERNAL}webhook.delivery`;
 
-/** The payload of such an event. */
+/** The payload of a delivery. */
 interface Delivery {
   readonly subscription: string;
   readonly event: Pick<HandledEvent, 'id' | 'type' | 'payload'> & { readonly created_at: string };
 }
 
 /**
- * Makes the handlers that send events to the subscriptions of webhooks, by the headers of Standard Webhooks. Each subscription that wants an event gets
- * a delivery of its own in the outbox, which is tried again and becomes a dead letter by itself. Those of one record are sent to a subscription in
- * order.
+ * Makes the handlers that send events to webhook subscriptions, with the headers of Standard Webhooks. Each matching
+ * subscription gets its own delivery in the outbox, which is retried and can become a dead letter independently. A
+ * subscription receives the events of one subject in order.
  *
- * A 2xx status is a success. 410 disables the subscription. Anything else is tried again, redirects included.
+ * A 2xx status is a success. 410 disables the subscription. Anything else is tried again, including redirects.
  *
- * @throws ImproperlyConfigured for a wrong option
+ * @throws ImproperlyConfigured if an option is wrong
  * @example
  * await app.register(outbox, {
  *   handlers: [webhooks({ mayReceive: ({ owner }, { payload }) => owner === (payload as { owner: string }).owner })],
@@ -51,7 +51,7 @@ export function webhooks(options: WebhookOptions): EventHandlers {
   if (!(Number.isSafeInteger(timeoutMs) && timeoutMs > 0)) {
     throw wrongOption('webhooks()', 'timeoutMs', 'a whole number above 0', timeoutMs);
   }
-  // A text such as "false" would open the network inside.
+  // A string such as "false" would be truthy and open the internal network.
   if (typeof development !== 'boolean') throw wrongOption('webhooks()', 'development', 'true or false', development);
   const fanOut: EventHandler = async (event, { em }) => {
     const enabled = await em.find(WebhookSubscription, { is_enabled: true }, STORED);
@@ -60,7 +60,7 @@ export function webhooks(options: WebhookOptions): EventHandlers {
       const isWanted = subscription.event_types.some((pattern) => matches(pattern, event.type));
       if (isWanted && (await mayReceive(subscription, event))) deliveries.push(deliveryOf(event, subscription));
     }
-    // This event may have come before.
+    // This event may have been handled before.
     const ids = deliveries.map(({ id }) => id);
     const known = await em.find(OutboxEvent, { id: { $in: ids } }, { ...STORED, fields: ['id'] });
     const news = deliveries.filter(({ id }) => !known.some((each) => each.id === id));
@@ -81,7 +81,7 @@ export function webhooks(options: WebhookOptions): EventHandlers {
   return { '*': needsEntity(fanOut, WebhookSubscription), [DELIVERY]: deliver };
 }
 
-/** Makes the delivery of an event to a subscription. Its id follows from both, and is in the order of the events. */
+/** Makes the delivery of an event to a subscription. Its id is derived from both, and sorts like the event's id. */
 function deliveryOf(event: HandledEvent, { id: subscription }: WebhookSubscription) {
   const { id, type, payload, created_at, subject } = event;
   const hex = id.replaceAll('-', '');
@@ -110,7 +110,7 @@ function signed(subscription: WebhookSubscription, { id, type, payload, created_
   return { url: subscription.url, headers, body };
 }
 
-/** The secrets that sign: the one before the last too, until receivers have had time to take the new one. */
+/** Returns the secrets that sign. The previous one is included until its time ends, so that receivers can switch. */
 function secretsOf({ secret, previous_secret: previous, previous_secret_until: until }: WebhookSubscription): string[] {
   return previous && until && until.getTime() > Date.now() ? [secret, previous] : [secret];
 }

@@ -3,11 +3,11 @@ import { wrongOption } from '@viewset/core';
 
 /** An event as handlers get it. */
 export interface HandledEvent {
-  /** The same for each attempt to deliver the event: use it to notice one that comes twice. */
+  /** The same for every attempt: use it to detect events that arrive twice. */
   readonly id: string;
-  /** Such as `product.created`. */
+  /** A name such as `product.created`. */
   readonly type: string;
-  /** The record that the event is about, such as `Product/7`; null if none is named. */
+  /** The record that the event is about, such as `Product/7`; null if none was given. */
   readonly subject: string | null;
   readonly payload: unknown;
   readonly created_at: Date;
@@ -15,25 +15,27 @@ export interface HandledEvent {
   readonly attempt: number;
 }
 
-/** What a handler may use. */
+/** What a handler can use. */
 export interface HandlerContext {
-  /** An entity manager of its own, outside of any transaction. */
+  /** A fresh entity manager, outside any transaction. */
   readonly em: EntityManager;
-  /** Aborts if the worker has lost its lease, or was stopped and waited long enough: another worker may have the event then. */
+  /**
+   * Aborts if the worker lost its lease, or if `stop()` has waited long enough. Another worker may then have the event.
+   */
   readonly signal: AbortSignal;
 }
 
-/** Takes an event. If it throws, the event is delivered again later. */
+/** Handles an event. If it throws, the event is delivered again later. */
 export type EventHandler = (event: HandledEvent, context: HandlerContext) => unknown;
 
 /** Handlers by the types of their events: `product.created`, `product.*`, or `*` for all. */
 export type EventHandlers = Readonly<Record<string, EventHandler>>;
 
-/** Stands before the types of events that are the package's own, which no `*` means. */
+/** The prefix of internal event types. `*` does not match them. */
 export const INTERNAL = '~';
 const PATTERN = /^(\*|\w+(\.\w+)*(\.\*)?)$/;
 
-/** Lists handlers with their patterns. Refuses what is no handler, or stands under a name that no type can have. */
+/** Lists handlers with their patterns. Rejects values that are not functions, and patterns that no event can match. */
 export function handlerList(owner: string, given: unknown): [pattern: string, handler: EventHandler][] {
   const wanted = 'functions by types such as "product.created", "product.*" or "*", or a list of such objects';
   const objects: readonly unknown[] = Array.isArray(given) ? given : [given];
@@ -47,12 +49,12 @@ export function handlerList(owner: string, given: unknown): [pattern: string, ha
   });
 }
 
-/** Tells if a text is a type, or ends with `*` in the place of a part of one. */
+/** Tells if a text is an event type, or a pattern that ends with `*`. */
 export function isPattern(text: string): boolean {
   return PATTERN.test(text);
 }
 
-/** Tells if a pattern is that of a type: the same, `*`, or its beginning before `.*`. */
+/** Tells if a pattern matches a type: the same text, `*`, or its beginning before `.*`. */
 export function matches(pattern: string, type: string): boolean {
   if (pattern === type) return true;
   if (type.startsWith(INTERNAL)) return false;

@@ -3,33 +3,33 @@ import { canSkipLocked } from '@viewset/core';
 import { randomUUID } from 'node:crypto';
 import { OutboxEvent, STORED } from '../outbox-event.ts';
 
-/** Events of one subject in their order, which one worker has. */
+/** Events of one subject, in order, held by one worker. */
 export interface Claim {
   readonly lease: string;
   readonly events: readonly OutboxEvent[];
 }
 
-/** What came of a look for events. */
+/** The result of a look for events. */
 export interface Look {
   readonly claims: readonly Claim[];
-  /** True if there are events that are due, all of which other workers have locked: they may leave some of them in a moment. */
+  /** True if events are due but other workers have locked them all. Some may be free again in a moment. */
   readonly isBarred: boolean;
 }
 
-/** So many events are looked at to find those of several subjects. */
+/** How many due events one look reads, to find several subjects. */
 const BATCH_SIZE = 100;
-/** So many events of other workers are looked at to find those that come first. */
+/** How many events of other workers one query reads, to find the first of each subject. */
 const FOREIGN_SIZE = 1000;
 const WAITING = { status: 'waiting' } as const;
 
 /**
- * The leases of one worker on waiting events. An event whose `due_at` has come belongs to nobody; a lease puts `due_at` off to its own end. So a
- * worker that dies leaves its events to the others, and no clean-up is needed.
+ * The leases of one worker on waiting events. An event is free once its `due_at` has passed; a lease moves `due_at` to
+ * the end of the lease. If a worker dies, its events become free by themselves, without any clean-up.
  */
 export class Leases {
   readonly #orm: MikroORM;
   readonly #leaseMs: number;
-  /** PostgreSQL alone: a worker does not wait for the rows that another one is about to take. */
+  /** PostgreSQL only: skips rows that another worker has locked instead of waiting for them. */
   readonly #skipsLocked: boolean;
 
   constructor(orm: MikroORM, leaseMs: number) {
@@ -39,8 +39,8 @@ export class Leases {
   }
 
   /**
-   * Takes events that are due, of some subjects at most. Of one subject it takes the first events that wait, or none: a later event must not
-   * overtake one that another worker has, or that is to be tried again.
+   * Takes due events of up to `maxSubjects` subjects. Of each subject it takes the first waiting events, or none. A
+   * later event must not overtake one that another worker holds or that waits for a retry.
    */
   async claim(maxSubjects: number): Promise<Look> {
     const em = this.#orm.em.fork();
@@ -66,7 +66,7 @@ export class Leases {
     return { claims, isBarred: false };
   }
 
-  /** Extends leases, the ends of which it returns. */
+  /** Extends leases and returns their new end. */
   async extend(leases: readonly string[]): Promise<number> {
     const end = Date.now() + this.#leaseMs;
     const held = { lease: { $in: [...leases] }, ...WAITING };
@@ -74,13 +74,13 @@ export class Leases {
     return end;
   }
 
-  /** Gives events back, to be delivered from some time on. */
+  /** Gives events back, due at a given time. */
   async release(events: readonly OutboxEvent[], dueAt: Date): Promise<void> {
     if (events.length === 0) return;
     await this.#orm.em.fork().nativeUpdate(OutboxEvent, heldBy(events), { lease: null, due_at: dueAt }, STORED);
   }
 
-  /** Changes an event, and ends its lease. Answers false if the lease was lost. */
+  /** Changes an event and ends its lease. Returns false if the lease was lost. */
   async finish(event: OutboxEvent, changes: Partial<OutboxEvent>): Promise<boolean> {
     const changed = await this.#orm.em
       .fork()
@@ -106,7 +106,9 @@ export class Leases {
     return em.nativeUpdate(OutboxEvent, { ...dueNow(), id: { $in: ids } }, { lease, due_at: end }, STORED);
   }
 
-  /** Finds the first waiting event of each subject that the lease does not have, among those before the last one that it has. */
+  /**
+   * Finds the first waiting event of each subject that is not in this lease and comes before the lease's last event.
+   */
   async #firstForeign(
     subjects: ReadonlyMap<string, readonly OutboxEvent[]>,
     lease: string,
@@ -128,7 +130,7 @@ export class Leases {
         );
       for (const [subject, [event]] of bySubject(events)) first.set(subject, event as unknown as OutboxEvent);
       if (events.length < FOREIGN_SIZE) break;
-      // There are more, which may be of the subjects of which none was among these.
+      // The page was full: look again for the subjects that were not in it.
       names = names.filter((name) => !first.has(name));
     }
     return first;
@@ -141,19 +143,22 @@ function dueNow() {
   return { ...WAITING, due_at: { $lte: new Date() } };
 }
 
-/** Groups events by their subjects. One without a subject is a group of its own. */
+/** Groups events by their subjects. An event without a subject is its own group. */
 function bySubject<Event extends { readonly id: string; readonly subject?: string | null | undefined }>(
   events: readonly Event[],
 ): Map<string, Event[]> {
   return Map.groupBy(events, ({ id, subject }) => subject ?? ` ${id}`);
 }
 
-/** The events, as long as the worker has them. All have one lease. */
+/** Matches the events while the worker holds them. All have the same lease. */
 function heldBy(events: readonly OutboxEvent[]): FilterQuery<OutboxEvent> {
   return { ...WAITING, id: { $in: events.map(({ id }) => id) }, lease: events[0]!.lease! };
 }
 
-/** The time from which the events behind one may be delivered: at once if another worker has that one, which then is soon done. */
+/**
+ * When the events behind another one are due. If another worker holds that one, it is soon done, so they are due at
+ * once.
+ */
 function dueAfter(event: OutboxEvent | undefined): Date {
   return event !== undefined && event.lease === null ? event.due_at : new Date();
 }

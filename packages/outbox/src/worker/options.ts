@@ -1,7 +1,7 @@
 import { checkOptionNames, wrongOption } from '@viewset/core';
 import { type EventHandler, type EventHandlers, handlerList } from './handlers.ts';
 
-/** The part of a log that a worker uses, as that of Fastify, or `console`. */
+/** The part of a logger that a worker uses, such as Fastify's or `console`. */
 export interface WorkerLog {
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
@@ -9,25 +9,34 @@ export interface WorkerLog {
 
 /** The options of a worker. Only `handlers` is required. */
 export interface WorkerOptions {
-  /** Handlers by the types of events, or several such objects. All that match an event are called, one after another. An event that none matches is done. */
+  /**
+   * Handlers by event type, or several such objects. All matching handlers are called, one after another. An event
+   * without a matching handler counts as delivered.
+   */
   readonly handlers: EventHandlers | readonly EventHandlers[];
-  /** The most subjects that are delivered at once. Events without a subject count each. Default: 10. */
+  /** The most subjects that are delivered at the same time. Each event without a subject counts as one. Default: 10. */
   readonly concurrency?: number;
-  /** The time between two looks for events that other processes have stored, in milliseconds. Default: 5000. */
+  /** How often the worker looks for events that other processes have stored, in milliseconds. Default: 5000. */
   readonly pollMs?: number;
-  /** The time after which the events of a worker that died go to another one, in milliseconds. A living worker extends it. Default: 30,000. */
+  /**
+   * How long the events of a dead worker wait until another worker takes them, in milliseconds. A running worker
+   * extends its leases. Default: 30,000.
+   */
   readonly leaseMs?: number;
-  /** An event that has failed so often is a dead letter. Default: 20, which takes about a day. */
+  /** After this many failures an event becomes a dead letter. Default: 20, which takes about a day. */
   readonly maxAttempts?: number;
-  /** The time before the second attempt, in milliseconds. It doubles with each further one, and is shortened at random by up to half. Default: 1000. */
+  /**
+   * The wait before the second attempt, in milliseconds. It doubles with each attempt, and is randomly shortened by up
+   * to half. Default: 1000.
+   */
   readonly backoffMs?: number;
-  /** The most time before an attempt, in milliseconds. Default: 21,600,000, which is six hours. */
+  /** The longest wait before an attempt, in milliseconds. Default: 21,600,000, which is six hours. */
   readonly maxBackoffMs?: number;
   /** Delivered events are deleted after this time, in milliseconds; Infinity: never. Default: 86,400,000, which is a day. */
   readonly keepDeliveredMs?: number;
-  /** The time that `stop()` waits for handlers before their signals abort, in milliseconds. Default: 10,000. */
+  /** How long `stop()` waits for handlers before it aborts their signals, in milliseconds. Default: 10,000. */
   readonly stopTimeoutMs?: number;
-  /** Default: `console`, and in the plugin the application's log. */
+  /** Default: `console`, or the application's log in the plugin. */
   readonly log?: WorkerLog;
 }
 
@@ -42,7 +51,7 @@ const DEFAULTS = {
   stopTimeoutMs: 10_000,
 };
 
-/** The names of the options of a worker. */
+/** The names of the worker options. */
 export const WORKER_OPTIONS: readonly string[] = ['handlers', 'log', ...Object.keys(DEFAULTS)];
 
 /** The options of a worker with their defaults. */
@@ -50,7 +59,7 @@ export interface ResolvedWorkerOptions extends Required<Omit<WorkerOptions, 'han
   readonly handlers: readonly (readonly [pattern: string, handler: EventHandler])[];
 }
 
-/** Checks the options of a worker, and fills in the defaults. Throws ImproperlyConfigured. */
+/** Checks the options of a worker and fills in the defaults. Throws ImproperlyConfigured. */
 export function resolveWorkerOptions(owner: string, given: WorkerOptions): ResolvedWorkerOptions {
   checkOptionNames(owner, given, WORKER_OPTIONS);
   const chosen = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));

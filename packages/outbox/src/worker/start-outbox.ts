@@ -5,20 +5,21 @@ import { workerOf } from './worker.ts';
 /** A worker that delivers events. */
 export interface OutboxWorker {
   /**
-   * Takes no further event, waits for the handlers that run (at most `stopTimeoutMs`), and gives the other events back. Call it before
-   * `orm.close()`.
+   * Takes no more events, waits for running handlers (at most `stopTimeoutMs`), and gives the other events back. Call
+   * it before `orm.close()`.
    */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a worker that delivers the events of an ORM, in any process: in that of the application, or in one that has no server. There may be
- * several. An event is delivered at least once: if a handler throws, or the process dies, it is delivered again.
+ * Starts a worker that delivers the events of an ORM, in the application's process or in a separate one. You can run
+ * several workers. Each event is delivered at least once: if a handler throws or the process dies, it is delivered
+ * again.
  *
- * Events of one subject are delivered one after another, in the order in which they were stored. One that is to be tried again holds up those behind
- * it until it is delivered or a dead letter.
+ * Events of one subject are delivered one after another, in the order they were stored. A failed event holds up the
+ * events behind it until it is delivered or a dead letter.
  *
- * Throws ImproperlyConfigured for a wrong option, and for an ORM that has no transactions or no `OutboxEvent`.
+ * Throws ImproperlyConfigured if an option is wrong, or if the ORM has no transactions or no `OutboxEvent`.
  *
  * @example
  * const worker = startOutbox(orm, {

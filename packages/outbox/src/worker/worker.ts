@@ -6,10 +6,12 @@ import { type Claim, Leases, type Look } from './leases.ts';
 import { type ResolvedWorkerOptions, resolveWorkerOptions, type WorkerOptions } from './options.ts';
 import { onWake } from './wake.ts';
 
-/** Delivered events are looked for so often. */
+/** How often expired delivered events are deleted. */
 const PRUNE_EVERY_MS = 600_000;
 const MAX_ERROR_LENGTH = 1000;
-/** The time after which a look is repeated that has failed, or that other workers were in the way of, in milliseconds. */
+/**
+ * The wait before a look is repeated after a failure or because other workers had locked the events, in milliseconds.
+ */
 const RETRY_MS = 100;
 
 /** Events that are being delivered. */
@@ -20,7 +22,9 @@ interface Delivery {
   done: Promise<void>;
 }
 
-/** Checks the options of a worker, and an ORM for it. Returns the function that starts it. Throws ImproperlyConfigured. */
+/**
+ * Checks the options of a worker and its ORM. Returns the function that starts the worker. Throws ImproperlyConfigured.
+ */
 export function workerOf(owner: string, orm: MikroORM, given: WorkerOptions): () => Worker {
   const options = resolveWorkerOptions(owner, given);
   checkOrm(
@@ -31,7 +35,9 @@ export function workerOf(owner: string, orm: MikroORM, given: WorkerOptions): ()
   return () => new Worker(orm, options);
 }
 
-/** Delivers events until it is stopped: looks for some, starts their deliveries, and sleeps until there may be more. */
+/**
+ * Delivers events until it is stopped: looks for events, starts their deliveries, and sleeps until there may be more.
+ */
 export class Worker {
   readonly #orm: MikroORM;
   readonly #options: ResolvedWorkerOptions;
@@ -43,7 +49,7 @@ export class Worker {
   #isStopped = false;
   #isWoken = false;
   #wake: () => void = () => {};
-  /** Wake the worker when an event is to be tried again, if that is before it looks anyway. */
+  /** Timers that wake the worker for a retry that is due before its next regular look. */
   readonly #retries = new Set<NodeJS.Timeout>();
   #prunedAt = 0;
 
@@ -91,19 +97,19 @@ export class Worker {
       } catch (err) {
         log.error({ err }, 'the outbox could not look for events');
         failures += 1;
-        // It looks again soon in any case, and not at once if the database is down.
+        // The worker looks again soon anyway; if the database is down, it must not retry at once.
         this.#isWoken = false;
       }
       const { claims, isBarred } = look;
       if (claims.length > 0 && claims.length < free) continue;
-      // Several processes that start at once do not look at once.
+      // A random wait keeps processes that start together from looking at the same time.
       const restMs = pollMs * (0.9 + 0.2 * Math.random());
       const retryMs = RETRY_MS * 2 ** failures;
       await this.#sleep(failures > 0 || isBarred ? Math.min(retryMs, restMs) : restMs);
     }
   }
 
-  /** Starts the deliveries of events of some subjects at most. */
+  /** Starts deliveries for up to `free` subjects. */
   async #look(free: number): Promise<Look> {
     if (free === 0) return { claims: [], isBarred: false };
     const leasedUntil = Date.now() + this.#options.leaseMs;
@@ -112,7 +118,7 @@ export class Worker {
     return look;
   }
 
-  /** Waits until somebody wakes the worker, or it is time to look. */
+  /** Waits until the worker is woken, or `restMs` have passed. */
   async #sleep(restMs: number): Promise<void> {
     if (this.#isWoken || this.#isStopped) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -138,7 +144,7 @@ export class Worker {
       });
   }
 
-  /** Delivers the events of one subject. One that fails holds up those behind it. */
+  /** Delivers the events of one subject in order. A failed event holds up the events behind it. */
   async #deliver(delivery: Delivery): Promise<void> {
     const { events } = delivery.claim;
     for (const [index, event] of events.entries()) {
@@ -167,7 +173,7 @@ export class Worker {
     }
   }
 
-  /** Notes that an event has failed. Returns the time of its next attempt; undefined if there is none. */
+  /** Stores the failure of an event. Returns the time of the next attempt; undefined if the event is a dead letter. */
   async #fail(event: OutboxEvent, error: unknown): Promise<Date | undefined> {
     const { maxAttempts, backoffMs, maxBackoffMs, log } = this.#options;
     const attempts = event.attempts + 1;
@@ -189,7 +195,7 @@ export class Worker {
   }
 
   #wakeAt(dueAt: Date): void {
-    // Node's timers may be a millisecond early.
+    // Node's timers may fire a millisecond early.
     const waitMs = Math.max(0, dueAt.getTime() - Date.now()) + 2;
     if (waitMs >= this.#options.pollMs || this.#isStopped) return;
     const timer = setTimeout(() => {
@@ -205,14 +211,14 @@ export class Worker {
     this.#options.log.warn({ id, type }, 'the lease of an event was lost; it may be delivered twice');
   }
 
-  /** Extends the leases of all deliveries; aborts those whose lease has ended. */
+  /** Extends the leases of all deliveries, and aborts deliveries whose lease has ended. */
   async #extend(): Promise<void> {
     const deliveries = [...this.#deliveries];
     if (deliveries.length === 0) return;
     try {
       const kept = deliveries.filter((each) => !this.#isLost(each));
       const end = await this.#leases.extend([...new Set(kept.map(({ claim }) => claim.lease))]);
-      // One that has ended in the meantime may be another worker's by now.
+      // A lease that ended in the meantime may belong to another worker by now.
       for (const each of kept) if (!this.#isLost(each)) each.leasedUntil = end;
     } catch (err) {
       this.#options.log.error({ err }, 'the outbox could not extend its leases');

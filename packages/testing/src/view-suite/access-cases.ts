@@ -12,7 +12,7 @@ import {
   type ViewUnderTest,
 } from './view-under-test.ts';
 
-/** Lists the cases of who may use an operation: nobody, and a stranger if there is one. */
+/** Lists the cases for who may use an operation: an anonymous user, and the stranger if there is one. */
 export function accessCases(
   plan: OperationPlan,
   { strangerMay }: { readonly strangerMay: readonly string[] | undefined },
@@ -35,7 +35,7 @@ export function accessCases(
   return cases;
 }
 
-/** Lists the case of hidden columns, if the entity has some. */
+/** Lists the case for hidden columns, if the entity has any. */
 export function hiddenCases(): SuiteCase[] {
   return [['no answer has a hidden value', hidesValues]];
 }

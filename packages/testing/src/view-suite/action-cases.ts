@@ -5,7 +5,10 @@ import { isTurnedAway, type SuiteCase, titleOf, type ViewUnderTest } from './vie
 
 const OPERATIONS: ReadonlySet<string> = new Set(['list', 'create', 'retrieve', 'update', 'destroy']);
 
-/** Lists the case of an action, whose answer its document has to have. None if it needs parameters that the kit does not know. */
+/**
+ * Lists the case for an action: its response must match the document. Empty if the action needs parameters that the kit
+ * does not know.
+ */
 export function actionCases(plan: OperationPlan): SuiteCase[] {
   const { action, queryParameters } = plan;
   if (OPERATIONS.has(action) || queryParameters.some(({ required }) => required)) return [];

@@ -2,16 +2,16 @@ import { type EntityMetadata, Reference, Utils, wrap } from '@mikro-orm/core';
 import { type FieldKind, fieldPath, type FieldType } from '@viewset/core';
 import { onWire } from '../bodies.ts';
 
-/** A value of a field in a form in which equal values are equal, and ordered ones are ordered. */
+/** A field's value in a form that can be compared and ordered. */
 export type Comparable = string | number | boolean | null;
 
-/** A field of the records of an entity, by its path through relations. */
+/** A field of an entity's records, with its path through relations. */
 export class ComparedField {
   readonly type: FieldType;
   readonly toMany: boolean;
-  /** The path of the relations that have to be loaded; empty if the field is the entity's own. */
+  /** The path of relations to load; empty if the field is the entity's own. */
   readonly populate: string;
-  /** The column of the entity itself that the field is; undefined for relations, and for fields of related records. */
+  /** The entity's own column for the field; undefined for relations, and for fields of related records. */
   readonly column: string | undefined;
   readonly #names: readonly string[];
 
@@ -26,7 +26,7 @@ export class ComparedField {
     this.#names = path.split('.');
   }
 
-  /** Resolves a path; undefined if no column has the value, like that of `count()`. */
+  /** Resolves a path; undefined if no column holds the value, as for `count()`. */
   static find(meta: EntityMetadata, path: string): ComparedField | undefined {
     try {
       return new ComparedField(meta, path);
@@ -35,19 +35,19 @@ export class ComparedField {
     }
   }
 
-  /** Returns the values of a record: one, unless the path leads through a relation to many. */
+  /** Returns a record's values: one, or several if the path goes through a to-many relation. */
   valuesOf(record: object): Comparable[] {
     let found: unknown[] = [record];
     for (const name of this.#names) found = found.flatMap((each) => membersOf(each, name));
     return found.map((each) => this.#comparable(Utils.isEntity(each) ? wrap(each, true).getPrimaryKey() : each));
   }
 
-  /** Writes a value as a query string has it. */
+  /** Formats a value for a query string. */
   textOf(value: Comparable): string {
     return this.type.kind === 'datetime' ? new Date(value as number).toISOString() : String(value);
   }
 
-  /** True if values have the same order in JavaScript and in every database. */
+  /** True if JavaScript and all databases order the values the same way. */
   get isOrdered(): boolean {
     return ORDERED.has(this.type.kind);
   }

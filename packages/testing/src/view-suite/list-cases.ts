@@ -6,7 +6,7 @@ import { type Comparable, ComparedField } from './compared-field.ts';
 import { matches, type Question, questions, UNUSED_TEXT } from './questions.ts';
 import { isRefusal, type SuiteCase, titleOf, type ViewUnderTest, rowsOf } from './view-under-test.ts';
 
-/** Lists the cases of a list: its filters, orders, searches, pages and the values that it refuses. */
+/** Lists the cases of a list: filters, orders, searches, pages, and values that it must reject. */
 export function listCases(list: OperationPlan): SuiteCase[] {
   const { queryParameters } = list;
   const cases: SuiteCase[] = [['list shows the records', showsRecords]];
@@ -32,13 +32,13 @@ async function showsRecords(view: ViewUnderTest): Promise<void> {
   assert.deepEqual(missing, [], 'the list does not show these records');
 }
 
-/** The rows of a list, and the values of a field of their records. */
+/** The rows of a list, with a field's values in their records. */
 interface Valued {
   readonly key: string;
   readonly values: readonly Comparable[];
 }
 
-/** Makes three records with different values of a field, if it can be set. */
+/** Makes three records with different values of a field, if the field can be set. */
 async function makeDistinct(view: ViewUnderTest, field: ComparedField): Promise<void> {
   const made = await view.makeMany(3);
   const { column, type } = field;
@@ -145,10 +145,10 @@ async function walksPages(view: ViewUnderTest): Promise<void> {
   assert.deepEqual(walked, all, 'the pages of one record do not have each record once');
 }
 
-/** The places where the first page begins; a cursor has none. */
+/** The parameter values of the first page; a cursor has none. */
 const FIRST: Readonly<Record<string, string | undefined>> = { number: '1', offset: '0', cursor: undefined };
 
-/** Returns the place of the next page of one record; undefined if there is none. */
+/** Returns the parameter of the page after one record; undefined if there is none. */
 function placeAfter(
   { pageMembers }: OperationPlan,
   kind: OperationParameter['pages'],
@@ -184,11 +184,11 @@ async function refuses(view: ViewUnderTest, list: OperationPlan, name: string): 
   assert.ok(isRefusal(status), `${titleOf(list)}?${name}=no-such-value answered ${status}: ${text}`);
 }
 
-/** True if any text is a value of a parameter. */
+/** True if a parameter accepts any text. */
 function takesAnyText({ type, items, enum: values, format, pattern }: FieldSchema): boolean {
   if (items !== undefined) return takesAnyText(items);
   return type === 'string' && values === undefined && format === undefined && pattern === undefined;
 }
 
-/** A list of more records than these takes too long to make. */
+/** Making more records than this takes too long. */
 const MOST_RECORDS = 100;

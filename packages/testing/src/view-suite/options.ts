@@ -7,27 +7,35 @@ type Awaitable<Value> = Value | Promise<Value>;
 
 /** The options of `testViewSet`. */
 export interface TestViewSetOptions<Orm extends MikroORM = MikroORM, App extends FastifyInstance = FastifyInstance> {
-  /** Builds the application by `testApp`. Each case has its own, and closes it. */
+  /** Builds the application with `testApp`. Each case builds its own and closes it. */
   readonly app: () => Promise<TestApp<Orm, App>>;
-  /** Registers a case with a test runner: `test` of node:test, or `it` of Vitest. Default: none, the cases are only returned. */
+  /**
+   * Registers a case with a test runner: `test` of node:test, or `it` of Vitest. Default: none, so the cases are only
+   * returned.
+   */
   readonly test?: (name: string, run: () => Promise<void>) => unknown;
-  /** Returns a user, for `as`, who may do everything that the view offers. Default: null, requests are anonymous. */
+  /**
+   * Returns the user for `as`, who may do everything that the view offers. Default: null, so requests are anonymous.
+   */
   readonly user?: (app: TestApp<Orm, App>) => Awaitable<object | null>;
-  /** Returns another user, who may use records of the first user only by the operations of `strangerMay`. Default: not tested. */
+  /**
+   * Returns another user, who may use records of the first user only through the operations in `strangerMay`. Default:
+   * not tested.
+   */
   readonly stranger?: (app: TestApp<Orm, App>) => Awaitable<object>;
-  /** The operations and actions that let the stranger through. Default: none. */
+  /** The operations and actions that the stranger may use. Default: none. */
   readonly strangerMay?: readonly string[];
-  /** Returns values of bodies that `bodyFor` cannot generate. Default: none. */
+  /** Returns values for bodies that `bodyFor` cannot generate. Default: none. */
   readonly body?: (app: TestApp<Orm, App>, user: object | null) => Awaitable<Body>;
-  /** Returns values of records, which `factory` makes if the view has no `create`. Default: none. */
+  /** Returns values for records. `factory` makes the records if the view has no `create`. Default: none. */
   readonly record?: (app: TestApp<Orm, App>, user: object | null) => Awaitable<Body>;
-  /** Returns the parameters of the view's path, `{ author: 1 }` of `authors/:author/books`. Default: none. */
+  /** Returns the parameters of the view's path, `{ author: 1 }` for `authors/:author/books`. Default: none. */
   readonly path?: (app: TestApp<Orm, App>, user: object | null) => Awaitable<Readonly<Record<string, string | number>>>;
-  /** The names of cases that are left out. Default: none. */
+  /** The names of cases to leave out. Default: none. */
   readonly skip?: readonly string[];
 }
 
-/** A named case of a suite; `run` rejects if the view does not keep the promise. */
+/** A named case of a suite. `run` rejects if the view breaks its promise. */
 export interface ViewSetCase {
   readonly name: string;
   readonly run: () => Promise<void>;

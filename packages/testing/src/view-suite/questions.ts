@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Lookup } from '@viewset/core';
 import type { Comparable, ComparedField } from './compared-field.ts';
 
-/** A value of a query parameter, and the values of a field that it lets through. */
+/** A value of a query parameter, and the field values that it matches. */
 export interface Question {
   readonly text: string;
   readonly holds: (value: Comparable) => boolean;
@@ -17,7 +17,7 @@ const lower = (value: Comparable): string => String(value).toLowerCase();
 
 type OneValueLookup = Exclude<Lookup, 'in' | 'range' | 'isnull'>;
 
-/** The lookups of one value. */
+/** The lookups that take one value. */
 const ONE_VALUE: Readonly<Record<OneValueLookup, Holds>> = {
   exact: (value, asked) => value === asked,
   iexact: (value, asked) => lower(value) === lower(asked),
@@ -35,12 +35,12 @@ const ONE_VALUE: Readonly<Record<OneValueLookup, Holds>> = {
 };
 
 const BY_ORDER: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte', 'range']);
-/** Asked of several related records, these have more than one meaning. */
+/** For several related records, these lookups are ambiguous. */
 const OF_ONE_ALONE: ReadonlySet<string> = new Set(['ne', 'isnull']);
 
 /**
- * Lists what to ask of a field by a lookup: values that records have, and one that no record has. None if JavaScript and databases may
- * judge differently.
+ * Lists the questions for a field and lookup: with values that records have, and one that no record has. Empty if
+ * JavaScript and databases may disagree.
  */
 export function questions(field: ComparedField, lookup: string, values: readonly Comparable[]): readonly Question[] {
   if (BY_ORDER.has(lookup) && !field.isOrdered) return [];
@@ -58,19 +58,19 @@ export function questions(field: ComparedField, lookup: string, values: readonly
   });
 }
 
-/** Tells if a value of a record is found by a lookup of one value. */
+/** Tells if a one-value lookup matches a record's value. */
 export function matches(lookup: string, value: Comparable, asked: Comparable): boolean {
   return value !== null && ONE_VALUE[lookup as OneValueLookup](value, asked);
 }
 
-/** Asks for any of some values; nothing if a comma in one of them would make two of it. */
+/** Asks for any of several values; nothing if one contains a comma, which would split it. */
 function inList(field: ComparedField, list: readonly Comparable[]): Question[] {
   const texts = list.map((value) => field.textOf(value));
   if (texts.length === 0 || texts.some((text) => text.includes(','))) return [];
   return [{ text: texts.join(','), holds: (value) => list.includes(value) }];
 }
 
-/** Asks for the values from the least to the greatest of some. */
+/** Asks for the values between the smallest and the largest of several. */
 function between(field: ComparedField, ends: readonly Comparable[]): Question[] {
   if (ends.length === 0) return [];
   const sorted = ends.toSorted((one, other) => (one! < other! ? -1 : 1));
@@ -79,7 +79,7 @@ function between(field: ComparedField, ends: readonly Comparable[]): Question[] 
   return [{ text: `${field.textOf(least)},${field.textOf(greatest)}`, holds }];
 }
 
-/** Cuts a text so that only its lookup finds it, and writes it in capitals if the lookup does not mind. */
+/** Cuts a text so that only its lookup finds it. Uses capitals if the lookup ignores case. */
 function partOf(lookup: string, value: Comparable): Comparable {
   if (typeof value !== 'string') return value;
   const half = Math.ceil(value.length / 2);
@@ -91,7 +91,7 @@ function partOf(lookup: string, value: Comparable): Comparable {
   return lookup.startsWith('i') ? text.toUpperCase() : text;
 }
 
-/** Makes a value that no record has; of an enum or a boolean, any of its values. */
+/** Returns a value that no record has; for enums and booleans, any of their values. */
 function unusedValue({ type }: ComparedField, used: readonly Comparable[]): Comparable {
   const greatest = Math.max(0, ...used.map(Number).filter(Number.isFinite));
   switch (type.kind) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { OperationPlan } from '@viewset/core';
 import { type Sent, type SuiteCase, takesJson, titleOf, type ViewUnderTest } from './view-under-test.ts';
 
-/** Lists the cases of one operation on single records: found, missing, deleted, unchanged since. */
+/** Lists the cases of one operation on a single record: found, missing, deleted, unchanged since. */
 export function recordCases(plan: OperationPlan): SuiteCase[] {
   const { action, detail, method, headerParameters, responses } = plan;
   const name = nameOf(plan);
@@ -24,7 +24,7 @@ export function recordCases(plan: OperationPlan): SuiteCase[] {
   return cases;
 }
 
-/** Lists the case of an operation that reads a body: what no shape can read. */
+/** Lists the case of an unreadable body for an operation that reads one. */
 export function bodyCases(plan: OperationPlan): SuiteCase[] {
   if (plan.body?.schema === undefined || !takesJson(plan)) return [];
   return [[`${nameOf(plan)} refuses bodies that it cannot read`, (view) => refusesUnreadable(view, plan)]];
@@ -36,7 +36,7 @@ async function refusesUnreadable(view: ViewUnderTest, plan: OperationPlan): Prom
   if (plan.responses[415] !== undefined) await answers(view, plan, 415, other);
 }
 
-/** Names an operation in the name of a case: by its action, and by its method if the action has several. */
+/** Names an operation in case names: its action, and its method if the action has several. */
 export function nameOf({ action, method }: OperationPlan): string {
   return action === 'update' ? method : action;
 }

@@ -10,10 +10,11 @@ import { type SuiteCase, takesJson, ViewUnderTest } from './view-under-test.ts';
 import { createCases, updateCases } from './write-cases.ts';
 
 /**
- * Makes tests from the declaration of a view. Each filter, order, page, bound, required field, permission, tag and error that it promises
- * is a case with its own application. Every response must have a status and a body that the document of the operation has.
+ * Makes tests from the declarations of a view. Each filter, order, page, bound, required field, permission, tag and
+ * error that it promises is a case with its own application. Every response must have a status and a body that the
+ * operation's document allows.
  *
- * Rejects if no router of the application has the view, and if `skip` names a case that does not exist.
+ * Rejects if the application has no route of the view, or if `skip` names an unknown case.
  *
  * @example
  * const build = async (orm: MikroORM) => {

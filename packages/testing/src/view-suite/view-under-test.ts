@@ -7,13 +7,13 @@ import type { TestApp } from '../test-app.ts';
 import type { ViewPlans } from '../view-plans.ts';
 import type { TestViewSetOptions } from './options.ts';
 
-/** The value by which the path names a record. */
+/** The value that identifies a record in a path. */
 export type RecordKey = string | number;
 
-/** Who sends a request. */
+/** The sender of a request. */
 export type Sender = 'user' | 'stranger' | 'nobody';
 
-/** The parts of a request that differ from case to case. */
+/** The parts of a request that differ between cases. */
 export interface Sent {
   /** Default: `user`. */
   readonly as?: Sender;
@@ -22,27 +22,27 @@ export interface Sent {
   readonly query?: Readonly<Record<string, string>>;
   /** The body, without its envelope. */
   readonly body?: Body;
-  /** A body as it is sent. */
+  /** A raw body. */
   readonly payload?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An answer that the document of its operation has. */
+/** A response that matches its operation's document. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly text: string;
-  /** The body, that of a record without its envelope. */
+  /** The body; a record comes without its envelope. */
   readonly body: unknown;
 }
 
-/** A new record, and the answer of `create`, if the view has made it. */
+/** A new record, and the response of `create` if the view made it. */
 export interface Made {
   readonly key: RecordKey;
   readonly body: Body;
 }
 
-/** A view of a running application, and the people who send requests to it. */
+/** A view of a running application, and its users. */
 export class ViewUnderTest {
   readonly app: TestApp;
   readonly plans: ViewPlans;
@@ -62,7 +62,7 @@ export class ViewUnderTest {
     this.#path = path;
   }
 
-  /** Makes the people and the records of the path that the options ask for. */
+  /** Makes the users and the records in the path from the options. */
   static async of(app: TestApp, plans: ViewPlans, options: TestViewSetOptions): Promise<ViewUnderTest> {
     const user = (await options.user?.(app)) ?? null;
     const stranger = (await options.stranger?.(app)) ?? null;
@@ -75,12 +75,12 @@ export class ViewUnderTest {
     return this.app.orm.getMetadata().getByClassName(this.plans.all[0]!.view.entity!);
   }
 
-  /** The name of the field by which records are found. */
+  /** The name of the field that identifies records. */
   get keyName(): string {
     return this.plans.all[0]!.view.key!;
   }
 
-  /** Sends a request. Throws if the document of the operation does not promise the answer. */
+  /** Sends a request. Throws if the operation's document does not allow the response. */
   async send(plan: OperationPlan, sent: Sent = {}): Promise<Answer> {
     const { as = 'user', key, query = {}, body, payload, headers = {} } = sent;
     const path = plan.path.replaceAll(/:(\w+)/g, (_all, name: string) => this.#inPath(name, key));
@@ -111,13 +111,13 @@ export class ViewUnderTest {
     return { status, headers: answer.headers, text, body: isEnveloped ? (json as Body)[envelope] : json };
   }
 
-  /** Makes a valid body, with the values that the options give. */
+  /** Makes a valid body that contains the options' values. */
   async body(plan: OperationPlan, given: Body = {}): Promise<Body> {
     const ofOptions = await this.#options.body?.(this.app, this.#senders.user);
     return this.app.bodyFor(this.plans.View, plan.action, { ...ofOptions, ...given });
   }
 
-  /** Makes a record: by the view if it creates records from JSON, else by a factory. */
+  /** Makes a record: with the view if it creates records from JSON, else with a factory. */
   async make(given: Body = {}): Promise<Made> {
     const create = this.plans.find('create');
     if (create === undefined || !takesJson(create)) return this.#store(given);
@@ -136,7 +136,7 @@ export class ViewUnderTest {
     return made;
   }
 
-  /** Returns the rows of the list on one page. */
+  /** Returns the rows of one page of the list, by default the largest one. */
   async rows(query: Readonly<Record<string, string>> = {}, as: Sender = 'user'): Promise<readonly Body[]> {
     const list = this.plans.get('list');
     const answer = await this.send(list, { query: { ...this.#largestPage(list), ...query }, as });
@@ -144,12 +144,12 @@ export class ViewUnderTest {
     return rowsOf(list, answer.body);
   }
 
-  /** Returns the keys of rows as texts. */
+  /** Returns the keys of rows as strings. */
   keysOf(rows: readonly Body[]): string[] {
     return rows.map((row) => String(row[this.keyName]));
   }
 
-  /** Returns the record that GET answers with; undefined if it is not there. */
+  /** Returns the record that GET responds with; undefined if it does not exist. */
   async retrieve(key: RecordKey, as: Sender = 'user'): Promise<Body | undefined> {
     const plan = this.plans.get('retrieve');
     const answer = await this.send(plan, { key, as });
@@ -158,7 +158,7 @@ export class ViewUnderTest {
     return answer.body as Body;
   }
 
-  /** Returns the header that a write of a record needs, if the view asks for one. */
+  /** Returns the header that a write needs, if the view requires one. */
   async tagOf(key: RecordKey): Promise<Pick<Sent, 'headers'>> {
     const isAsked = this.plans.all.some(({ headerParameters }) =>
       headerParameters.some(({ name, required }) => name === 'if-match' && required),
@@ -187,20 +187,20 @@ export class ViewUnderTest {
   }
 }
 
-/** A named case, and the check that it makes on an application of its own. */
+/** A named case and its check, which runs on its own application. */
 export type SuiteCase = readonly [name: string, check: (view: ViewUnderTest) => Promise<void>];
 
-/** True of the statuses by which wrong input is refused. */
+/** Tells if a status means that the input is wrong. */
 export function isRefusal(status: number): boolean {
   return status === 400 || status === 409 || status === 422;
 }
 
-/** True of the statuses by which a request is refused because of who sends it. */
+/** Tells if a status means that this user may not send the request. */
 export function isTurnedAway(status: number): boolean {
   return status === 401 || status === 403 || status === 404;
 }
 
-/** Tells if a plan takes its body as JSON, with no file that has to come. */
+/** Tells if a plan accepts JSON bodies and requires no file. */
 export function takesJson({ body }: OperationPlan): boolean {
   const { properties = {}, required = [] } = (body?.schema ?? {}) as {
     properties?: Record<string, { contentMediaType?: string }>;
@@ -209,12 +209,12 @@ export function takesJson({ body }: OperationPlan): boolean {
   return body !== undefined && required.every((name) => properties[name]?.contentMediaType === undefined);
 }
 
-/** Returns the rows of a list's answer. */
+/** Returns the rows in a list's response. */
 export function rowsOf({ pageMembers }: OperationPlan, body: unknown): readonly Body[] {
   return (Array.isArray(body) ? body : (body as Body)[pageMembers['results'] ?? 'results']) as readonly Body[];
 }
 
-/** Names a plan in messages, `POST /api/books`. */
+/** Names a plan in messages: `POST /api/books`. */
 export function titleOf({ method, path }: OperationPlan): string {
   return `${method} ${path}`;
 }

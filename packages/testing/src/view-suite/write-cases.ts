@@ -3,7 +3,7 @@ import type { OperationPlan } from '@viewset/core';
 import { type Body, bodyFields, type FieldSchema } from '../bodies.ts';
 import { isRefusal, type RecordKey, type SuiteCase, titleOf, type ViewUnderTest } from './view-under-test.ts';
 
-/** Lists the cases of a create: what it stores, needs and refuses. */
+/** Lists the cases of a create: what it stores, requires and rejects. */
 export function createCases(create: OperationPlan): SuiteCase[] {
   return [
     ['create stores what is sent', (view) => storesAll(view, create)],
@@ -13,7 +13,7 @@ export function createCases(create: OperationPlan): SuiteCase[] {
   ];
 }
 
-/** Lists the case of an update by one of its methods. */
+/** Lists the case of an update with one of its methods. */
 export function updateCases(update: OperationPlan): SuiteCase[] {
   if (update.method === 'PUT') return [['PUT stores what is sent', (view) => replaces(view, update)]];
   return [['PATCH changes only what is sent', (view) => changesParts(view, update)]];
@@ -34,7 +34,9 @@ async function replaces(view: ViewUnderTest, update: OperationPlan): Promise<voi
   await checkStored(view, { plan: update, body, answered: answered as Body });
 }
 
-/** Checks each field of a body in the answer, else in the record; of a field that neither shows, that the record has a value. */
+/**
+ * Checks each field of a body in the response, else in the record. If neither shows it, the record must have a value.
+ */
 async function checkStored(
   view: ViewUnderTest,
   { plan, body, answered }: { readonly plan: OperationPlan; readonly body: Body; readonly answered: Body },
@@ -55,7 +57,10 @@ async function checkStored(
   }
 }
 
-/** Tells if an answer shows what was sent. A reference by a field that the answer does not show cannot be told. */
+/**
+ * Tells if a response shows the sent value. True for references by a field that the response does not show, because
+ * they cannot be compared.
+ */
 function means(sent: unknown, shown: unknown, schema: FieldSchema | undefined): boolean {
   if (Array.isArray(sent)) {
     const isFound = (each: unknown): boolean =>
@@ -71,7 +76,7 @@ function means(sent: unknown, shown: unknown, schema: FieldSchema | undefined): 
   return sent === shown || String(sent) === String(shown) || areSame(sent, shown);
 }
 
-/** True of one number, or one moment, that is written in two ways. */
+/** True for the same number or moment in different notations. */
 function areSame(one: unknown, other: unknown): boolean {
   if (typeof one === 'number' || typeof other === 'number') return Number(one) === Number(other);
   return typeof one === 'string' && typeof other === 'string' && Date.parse(one) === Date.parse(other);
@@ -131,7 +136,7 @@ function outside(schema: FieldSchema): unknown[] {
   return wrong.filter((value) => typeof value !== 'number' || Number.isSafeInteger(Math.trunc(value)));
 }
 
-/** Lists the values at the bounds of a schema, which it allows; none of texts that have a form, and of references. */
+/** Lists the values at a schema's bounds, which it allows; empty for formatted texts and references. */
 function atBounds(schema: FieldSchema): unknown[] {
   const { format, pattern, enum: values, maxLength, minimum, maximum, 'x-reference': reference } = schema;
   if (format !== undefined || pattern !== undefined || values !== undefined || reference !== undefined) return [];
