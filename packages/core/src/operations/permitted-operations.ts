@@ -11,7 +11,7 @@ import { stateOf } from '../viewset/request/request-state.ts';
 import { askForSender } from '../viewset/request/sender-question.ts';
 import { SharedLookUps } from '../viewset/request/shared-look-ups.ts';
 import { type PathKey, refusesKey } from '../viewset/visible/refused-values.ts';
-import { SHOWS } from '../viewset/visible/shown-view.ts';
+import { SHOWS } from '../viewset/visible/shown-records.ts';
 import { RuleList } from '../throttle/request-limiter.ts';
 import { hasThrottleRate } from '../viewset/viewset.ts';
 import { askView, compileAdmission, type Step } from './gate.ts';

@@ -17,6 +17,7 @@ import type { Answers } from '../answers/answers.ts';
 import type { Customized } from '../request/customized.ts';
 import type { Operation } from '../request/operation.ts';
 import { parametersOf } from '../request/request-state.ts';
+import { type ShownRecords, SHOWS } from '../visible/shown-records.ts';
 import type { ViewInput } from '../writes/view-input.ts';
 import type { WriteListener } from '../writes/write-listener.ts';
 import { type Action, action, type RecordRequest } from './action.ts';
@@ -96,6 +97,7 @@ export const REVERT: unique symbol = Symbol('viewset.revert');
 /** The part of a view that a history asks. */
 export interface HistoricView {
   readonly name: string;
+  readonly [SHOWS]: ShownRecords;
   getObject(request: RecordRequest): Promise<object>;
   [REVERT](request: FastifyRequest, reply: FastifyReply, entry: string): Promise<object>;
 }
@@ -165,9 +167,8 @@ export class RecordHistory {
    */
   async find(request: RecordRequest): Promise<HistoricRecord> {
     const { view, answers } = this.#declarations;
-    const retrieves = request.server.viewset.shownViews.get(view)!;
-    const asked = await retrieves.admit(request, (request.params as { readonly pk?: string }).pk);
-    await retrieves.find(asked, false);
+    const asked = await view[SHOWS].admit(request, (request.params as { readonly pk?: string }).pk);
+    await view[SHOWS].find(asked, false);
     const shown = new Set(this.#shownBy(answers.of(asked.shown, 'retrieve').shape).map(({ property }) => property));
     const key = this.#keyOf(await view.getObject(request));
     return { key, shown: this.#kept.filter(({ property }) => shown.has(property)) };

@@ -24,7 +24,7 @@ import type { Envelope } from '../answers/envelope.ts';
 import type { Operation, UpdateMethod, WriteOperation } from '../request/operation.ts';
 import type { ReadInput } from '../request/read-input.ts';
 import type { KeyDefinition } from '../visible/record-key.ts';
-import type { ShownView } from '../visible/shown-view.ts';
+import type { ShownRecords } from '../visible/shown-records.ts';
 import type { SoftDelete } from '../visible/soft-delete.ts';
 import type { Preconditions } from '../writes/writing-definition.ts';
 import type { FormFields, ViewInput } from '../writes/view-input.ts';
@@ -182,7 +182,7 @@ export interface ViewDefinition {
   /** The history of the records; undefined if the view keeps none. */
   readonly history?: RecordHistory | undefined;
   /** Finds the views that the declarations name, once all are registered. Throws ImproperlyConfigured if one is not. */
-  findViews?(registered: readonly ShownView[]): void;
+  findViews?(registered: readonly ShownRecords[]): void;
   /** Further routes that the declarations bring along, by the names of actions. */
   readonly actions?: ReadonlyMap<string, Action>;
   /** True of the root of a router, which lists the collections. */

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Awaitable, settle, whenReady } from '../../awaitable.ts';
 import { permissionDenied } from '../../current-user.ts';
 import { type Backend, NotStored } from '../../backends/backend.ts';
-import { HttpError } from '../../errors.ts';
+import { HttpError, orNotFound } from '../../errors.ts';
 import { isRecord } from '../../json.ts';
 import { compare } from '../../language/compare.ts';
 import { always, and, type Condition } from '../../language/condition.ts';
@@ -22,7 +22,7 @@ import { inputOf, stateOf } from '../request/request-state.ts';
 import type { WritingDefinition } from './writing-definition.ts';
 import { inTransaction } from './transaction.ts';
 import { KIND_OF } from './write-listener.ts';
-import { orNotFound, type VisibleRecords } from '../visible/visible-records.ts';
+import type { VisibleRecords } from '../visible/visible-records.ts';
 import type { Write } from './write-reasons.ts';
 import { type WrittenRecord, writtenRecords } from '../request/written-records.ts';
 
