@@ -175,8 +175,8 @@ export class Router<const Default extends EnvelopeOption = never> {
     routes.push(...this.#planRoot(app, takenIds));
     const definitions = new Set(routes.map(({ definition }) => definition));
     readJsonOnly(app);
-    const plain = routes.filter(({ form }) => form === undefined);
-    const forms = routes.filter(({ form }) => form !== undefined);
+    const plain = routes.filter(({ declared }) => declared.form === undefined);
+    const forms = routes.filter(({ declared }) => declared.form !== undefined);
     const scope: RouteScope = {
       readsOtherTypes: readOtherTypes(app, new Set(plain.flatMap(({ plan }) => plan.body?.contentTypes ?? []))),
       hasSerializerCompiler: app.serializerCompiler !== undefined,

@@ -88,7 +88,7 @@ export interface OperationSchemas {
   /** The same as documents have them. Default: `response`. */
   readonly documented?: Readonly<Record<number, TSchema | null>> | undefined;
   /** The names of the read shapes that the answers can have, in the order of `documented`. */
-  readonly readShapes?: readonly string[];
+  readonly readShapes?: readonly string[] | undefined;
   /** The names of the write shapes that the body can have, in the order of `body`. */
   readonly writeShapes?: readonly string[];
   /** Reads the body of a request, which has no envelope if it came as a form; throws InvalidUsage. */
@@ -103,7 +103,7 @@ export interface OperationSchemas {
 export interface BulkSchemas extends OperationSchemas {
   readonly querystring?: TSchema;
   /** Checks and converts the query string; throws InvalidUsage. */
-  readonly validateQuery?: (query: unknown) => unknown;
+  readonly validateQuery?: ((query: unknown) => unknown) | undefined;
 }
 
 /** The declarations of a view about its lists, for programs that check them. */
