@@ -15,7 +15,7 @@ import type { ReadShape } from '../../shapes/read/read-shape.ts';
 import type { Answer } from '../request/answer.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Customized } from '../request/customized.ts';
-import type { Operation } from '../request/operation.ts';
+import { type Operation, requireOperation } from '../request/operation.ts';
 import { parametersOf } from '../request/request-state.ts';
 import { type ShownRecords, SHOWS } from '../visible/shown-records.ts';
 import type { ViewInput } from '../writes/view-input.ts';
@@ -239,9 +239,7 @@ export class RecordHistory {
 
 /** @throws ImproperlyConfigured for code of the view that may hide what a history would tell */
 function checkView(owner: string, { operations, customized }: HistoryDeclarations): void {
-  if (!operations.includes('retrieve')) {
-    throw new ImproperlyConfigured(`${owner} needs the operation "retrieve", which the view does not offer`);
-  }
+  requireOperation(owner, 'retrieve', operations);
   const override = customized.handles.retrieve ? 'retrieve' : customized.represents ? 'represent' : undefined;
   if (override === undefined) return;
   throw new ImproperlyConfigured(
@@ -253,13 +251,12 @@ function checkView(owner: string, { operations, customized }: HistoryDeclaration
 function checkRevert(owner: string, declarations: HistoryDeclarations, kept: readonly KeptField[]): void {
   const { operations, customized, input } = declarations;
   const fields = (input?.choicesFor('update') ?? []).flatMap(({ shape }) => shape.fields);
-  const why = !operations.includes('update')
-    ? 'needs the operation "update", which the view does not offer'
-    : customized.handles.update
-      ? 'would pass by the override of update(); override performUpdate() instead'
-      : writtenNames(declarations, fields, kept).length === 0
-        ? 'has nothing to write: no field of the write shape is one of the read shape'
-        : undefined;
+  requireOperation(`${owner} with "revert"`, 'update', operations);
+  const why = customized.handles.update
+    ? 'would pass by the override of update(); override performUpdate() instead'
+    : writtenNames(declarations, fields, kept).length === 0
+      ? 'has nothing to write: no field of the write shape is one of the read shape'
+      : undefined;
   if (why !== undefined) throw new ImproperlyConfigured(`${owner} with "revert" ${why}`);
 }
 

@@ -41,6 +41,7 @@ import {
   type WriteOperation,
   type Operation,
   operationsOf,
+  requireOperation,
   UPDATE_METHODS,
   type UpdateMethod,
 } from '../request/operation.ts';
@@ -166,11 +167,7 @@ export class Resource implements ViewDefinition {
   /** @throws ImproperlyConfigured for a view that may hide from its lists by code what a summary would tell */
   #makeSummary(option: AnySummary): Summary {
     const { name, meta, orm, answers, operations, customized, lists } = this;
-    if (!operations.includes('list')) {
-      throw new ImproperlyConfigured(
-        `${name}: option "summary" needs the operation "list", which the view does not offer`,
-      );
-    }
+    requireOperation(`${name}: option "summary"`, 'list', operations);
     const override = customized.handles.list ? 'list' : customized.represents ? 'represent' : undefined;
     if (override !== undefined) {
       throw new ImproperlyConfigured(
