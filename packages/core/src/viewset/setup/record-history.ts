@@ -8,6 +8,7 @@ import { parseFieldText } from '../../fields/field-value.ts';
 import { keyOfEntity } from '../../fields/primary-key.ts';
 import { isToOne, ownsColumn, referredKey } from '../../fields/property.ts';
 import { isFile } from '../../files/file-type.ts';
+import { getOrMake } from '../../get-or-make.ts';
 import { isRecord } from '../../json.ts';
 import { BOOLEAN, checkOptions, type OptionRule } from '../../options.ts';
 import { invalidParameter, type ParameterDeclaration } from '../../parameters.ts';
@@ -282,16 +283,13 @@ const known = new WeakMap<ReadShape<object, object>, readonly KeptField[]>();
 
 /** Lists the fields of a shape that show a column of the record, or the key of one that it refers to, as it is stored. */
 function keptFields(meta: EntityMetadata, shape: ReadShape<object, object>): readonly KeptField[] {
-  let fields = known.get(shape);
-  if (fields === undefined) {
-    fields = shape.fields.flatMap(({ name, path, schema, computed, told, many, fields: parts }) => {
+  return getOrMake(known, shape, () =>
+    shape.fields.flatMap(({ name, path, schema, computed, told, many, fields: parts }) => {
       const isColumn = (computed ?? told ?? many ?? parts) === undefined;
       const property = isColumn ? storedProperty(meta, path) : undefined;
       return property === undefined ? [] : [{ name, property, schema }];
-    });
-    known.set(shape, fields);
-  }
-  return fields;
+    }),
+  );
 }
 
 /** The property of the record that a path shows as it is stored: `author` also by `author.id`. Undefined if it shows another value. */

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { AskedUpload } from '../../files/direct-uploads.ts';
 import { refusalStatus } from '../../errors.ts';
+import { getOrMake } from '../../get-or-make.ts';
 import { isAllowAny } from '../../permissions/built-in-permissions.ts';
 import { Permission, type PermissionClass, type PermissionView } from '../../permissions/permission.ts';
 import { invalidInput } from '../../schema/error-details.ts';
@@ -65,11 +66,8 @@ export function uploadActions(
   });
   const found = new WeakMap<FastifyRequest, Promise<readonly FileBoundField[]>>();
   /** The permission and the handler ask the same. */
-  const fieldsOf = (request: FastifyRequest): Promise<readonly FileBoundField[]> => {
-    const fields = found.get(request) ?? fieldsFor(request, view, input);
-    found.set(request, fields);
-    return fields;
-  };
+  const fieldsOf = (request: FastifyRequest): Promise<readonly FileBoundField[]> =>
+    getOrMake(found, request, () => fieldsFor(request, view, input));
   const options = {
     methods: ['post'],
     urlPath: 'uploads',
