@@ -422,19 +422,14 @@ export abstract class ModelViewSetBase<
     );
     const records = new VisibleRecords(this, entity, resource);
     const conditions = new ConditionalWrites(this, resource, records);
-    const writes = new RecordWrites<Entity, Types['answers'][AnsweringOperation]>({
-      view: this,
+    const writes = new RecordWrites<Entity, Types['answers'][AnsweringOperation]>(
+      this,
       entity,
-      definition: resource,
+      resource,
       records,
       conditions,
-    });
-    const bulk = new BulkOperations<Entity, Types['answers'][AnsweringOperation]>({
-      view: this,
-      definition: resource,
-      records,
-      writes,
-    });
+    );
+    const bulk = new BulkOperations<Entity, Types['answers'][AnsweringOperation]>(this, resource, records, writes);
     const shown = new ShownRecords(this, resource, records as unknown as VisibleRecords<object>);
     this.#made = { resource, records, writes, bulk, shown };
     return resource;

@@ -75,7 +75,8 @@ export class RecordLists implements ListDefinition {
     checkValues(name, options, LIST_RULES);
     const target = filterTarget(name, records, options, isShown);
     this.#filters = makeFilters(target, options, context.defaults.filters);
-    this.export = makeExport(options);
+    const { exports = [] } = options;
+    this.export = exports.length === 0 ? undefined : new ListExport(exports);
     this.paginator = makePaginator(name, options, context, envelope);
     this.declared = Object.freeze({
       target,
@@ -206,10 +207,6 @@ function checkLive({ name, operations, customized, key, answers }: ListDeclarati
   throw new ImproperlyConfigured(
     `${name}: option "live" would send what the override of list() may hide; override getQueryset() or filterQueryset() instead`,
   );
-}
-
-function makeExport({ exports = [] }: AnyModelOptions): ListExport | undefined {
-  return exports.length === 0 ? undefined : new ListExport(exports);
 }
 
 function applyOrdering(name: string, records: QuerySet<object>, { ordering = [] }: AnyModelOptions): QuerySet<object> {

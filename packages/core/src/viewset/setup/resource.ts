@@ -191,11 +191,11 @@ export class Resource implements ViewDefinition {
    * @throws ImproperlyConfigured if the view has an action of its own by the name of one
    */
   #makeActions(view: ResourceView, { defaults }: ViewContext): ReadonlyMap<string, Action> {
-    const { name, softDelete, history, fileActions: files } = this;
+    const { name, input, operations, softDelete, history, fileActions: files } = this;
     const brought = new Map([
       ...restoringActions(view, softDelete, defaults.permissionClasses),
       ...(history?.actions ?? []),
-      ...uploadActions(view, this, defaults.permissionClasses),
+      ...uploadActions(view, input, operations, defaults.permissionClasses),
     ]);
     const own = actionsOf(view);
     const listed = softDelete?.visibleTo === undefined ? [] : ['deleted'];

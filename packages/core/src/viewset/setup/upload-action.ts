@@ -19,12 +19,6 @@ export interface UploadingView extends PermissionView {
   readonly allowAnonymous: boolean | undefined;
 }
 
-/** The parts of a view that decide about its uploads. */
-interface UploadParts {
-  readonly input: ViewInput | undefined;
-  readonly operations: readonly string[];
-}
-
 const NAME = Type.String({ minLength: 1, maxLength: 1024, description: 'The name of the file' });
 const SIZE = Type.Integer({ minimum: 0, description: 'Bytes' });
 const TYPE = Type.String({
@@ -50,7 +44,8 @@ const BEGUN = Type.Object(
 /** Makes the action that signs uploads to the store; none for a view whose bodies name none. */
 export function uploadActions(
   view: UploadingView,
-  { input, operations }: UploadParts,
+  input: ViewInput | undefined,
+  operations: readonly string[],
   defaults: readonly PermissionClass[],
 ): ReadonlyMap<string, Action> {
   const uploads = input?.uploads;

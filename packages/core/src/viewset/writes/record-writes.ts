@@ -34,15 +34,6 @@ export interface WriteHooks<Entity extends object> {
   performDestroy(request: FastifyRequest, entity: Entity): Promise<void>;
 }
 
-/** The parts of a view that its writes use. */
-interface WriteParts<Entity extends object> {
-  readonly view: WriteHooks<Entity>;
-  readonly entity: EntityName<Entity>;
-  readonly definition: WritingDefinition;
-  readonly records: VisibleRecords<Entity>;
-  readonly conditions: ConditionalWrites<Entity>;
-}
-
 /** The write of a record that is there. */
 interface RecordWrite extends Write {
   readonly condition: Condition;
@@ -70,7 +61,13 @@ export class RecordWrites<Entity extends object, Output extends object> {
   /** Tells of a record that there is one. */
   readonly #isFound: Projection<true>;
 
-  constructor({ view, entity, definition, records, conditions }: WriteParts<Entity>) {
+  constructor(
+    view: WriteHooks<Entity>,
+    entity: EntityName<Entity>,
+    definition: WritingDefinition,
+    records: VisibleRecords<Entity>,
+    conditions: ConditionalWrites<Entity>,
+  ) {
     this.#view = view;
     this.#entity = entity;
     this.#definition = definition;
