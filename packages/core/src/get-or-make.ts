@@ -1,10 +1,10 @@
-/** Keeps values by what they were made of: a Map, a WeakMap, or a map of its own kind. */
+/** A map that keeps values, such as a Map, a WeakMap or an LruMap. */
 interface Kept<Key, Value> {
   get(key: Key): Value | undefined;
   set(key: Key, value: Value): unknown;
 }
 
-/** Returns the value that is kept of a key. The first time it is made, and kept. */
+/** Returns the value of a key. If the map has none, makes one and keeps it. */
 export function getOrMake<Key, Value>(kept: Kept<Key, Value>, key: Key, make: () => Value): Value {
   let value = kept.get(key);
   if (value === undefined) kept.set(key, (value = make()));

@@ -2,7 +2,7 @@ import { type EntityProperty, ReferenceKind } from '@mikro-orm/core';
 import type { FieldPath } from '../fields/field-path.ts';
 import { fieldType } from '../fields/field-type.ts';
 
-/** The columns that values of these types would have. */
+/** The columns for values of these types. */
 const COLUMNS = {
   integer: { type: 'integer', runtimeType: 'number', columnTypes: ['integer'] },
   boolean: { type: 'bool', runtimeType: 'boolean', columnTypes: ['bool'] },
@@ -10,10 +10,10 @@ const COLUMNS = {
 } as const;
 
 /**
- * Makes a path to a value that no column holds and that is never NULL. Like a formula, it is the database's to compute.
+ * Makes a path to a value that no column holds and that is never NULL. The database computes it, like a formula.
  *
- * @param name the name that the property of the value has
- * @param source says in errors where the value comes from
+ * @param name the name of the value's property
+ * @param source where the value comes from, for errors
  */
 export function computedPath(key: string, name: string, type: keyof typeof COLUMNS, source: string): FieldPath {
   const declared = {

@@ -32,7 +32,7 @@ const HEADERS: Readonly<Record<number, OperationResponse['headers']>> = {
 /** The answers that a view declares; null: no body. An object by status would cost V8 an array of as many places. */
 export type DeclaredResponses = readonly (readonly [status: string, schema: TSchema | null])[];
 
-/** The facts about a route that decide which answers it can give. One that is left out is not so. */
+/** The facts about a route that decide which answers it can give. A fact that is left out is false. */
 export interface RouteFacts {
   /** The headers of the answers that are declared, beside those that follow from the rest. */
   readonly headers?: OperationResponse['headers'];

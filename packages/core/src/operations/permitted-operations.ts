@@ -122,7 +122,7 @@ async function permissionFor(
   const request = requestFor(asking, { plan, method: plan.method, params, onInputRead });
   try {
     await admit(request);
-    // Once for all operations below a parent: its view is asked by GET, whatever is to be done there.
+    // Checked once for all operations below a parent: its view is always asked by GET.
     if (parent !== undefined) await getOrMake(parents, parent, () => parent.check(request));
     if (view instanceof ModelViewSetBase) await view[SHOWS].permit(request, plan);
     const isOneOfSeveral = plan.writeShapes.length > 1;

@@ -40,6 +40,7 @@ export interface PlannedRoute {
   readonly answers: DeclaredResponses;
   /** The view's permissions whose scopes narrow an action that has permissions of its own. */
   readonly scopes: readonly Permission[];
+  /** The route as its view declares it. */
   readonly declared: DeclaredRoute;
   /** True if answers that are records have their `ETag`. */
   readonly tagsAnswers: boolean;

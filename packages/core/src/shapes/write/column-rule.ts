@@ -28,7 +28,7 @@ export function applyRule(rule: ColumnRule | undefined, json: unknown, path: str
   }
 }
 
-/** Reads the key by which an object of a list names a record. No other object of the list may have it. */
+/** Reads the key by which an object of a list names a record. Two objects of one list may not have the same key. */
 export function readKey(
   rule: ColumnRule | undefined,
   json: unknown,

@@ -15,7 +15,7 @@ export const WRITES = ['create', 'update', 'destroy'] as const;
 /** The name of an operation that writes. */
 export type WriteOperation = (typeof WRITES)[number];
 
-/** @throws ImproperlyConfigured if a declaration needs an operation that the view does not offer */
+/** @throws ImproperlyConfigured if the view does not offer the operation that a declaration needs */
 export function requireOperation(
   declaration: string,
   operation: Operation,
