@@ -96,6 +96,12 @@ export class Forbidden extends HttpError {
 /** 404: the route or record does not exist, or this request may not see it. */
 export class NotFound extends errorClass(404, 'not_found', 'Not found') {}
 
+/** Throws NotFound if nothing was found. */
+export function orNotFound<Found>(found: Found | undefined): Found {
+  if (found === undefined) throw new NotFound();
+  return found;
+}
+
 /** 405: the path exists, but not the method. `Allow` lists the existing methods (RFC 9110, section 15.5.6). */
 export class MethodNotAllowed extends HttpError {
   constructor(method: string, allowed: readonly string[], options: HttpErrorOptions = {}) {

@@ -3,6 +3,7 @@ import { type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { resolveOption } from '../filters/filter.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import type { Group, GroupTotal } from '../language/grouping.ts';
 import { invalidParameter, type ParameterDeclaration, QueryParameters, unknownName } from '../parameters.ts';
@@ -158,9 +159,7 @@ export class Summary {
   }
 
   #shown(shape: ReadShape<object, object>): IsShown {
-    let isShown = this.#shownBy.get(shape);
-    if (isShown === undefined) this.#shownBy.set(shape, (isShown = shownByAll(this.#view.meta, [shape])));
-    return isShown;
+    return getOrMake(this.#shownBy, shape, () => shownByAll(this.#view.meta, [shape]));
   }
 }
 

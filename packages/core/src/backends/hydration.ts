@@ -4,6 +4,7 @@ import { dateBeyond } from '../fields/calendar.ts';
 import { fieldPath, type FieldPath, findPlace } from '../fields/field-path.ts';
 import { isOtherNumber, isOtherText } from '../fields/value-reader.ts';
 import { holdsKeys, isReference, isToMany } from '../fields/property.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { showLoaded } from '../mikro/entities.ts';
 import { nearest } from '../nearest.ts';
 
@@ -30,12 +31,8 @@ const hydrations = new WeakMap<EntityMetadata, Map<string, Hydration>>();
 
 /** @throws ImproperlyConfigured for a name in populate that is no to-one relation and no lazy field */
 export function hydrationOf(meta: EntityMetadata, populate: readonly string[]): Hydration {
-  let known = hydrations.get(meta);
-  if (known === undefined) hydrations.set(meta, (known = new Map<string, Hydration>()));
-  const key = populate.toSorted().join();
-  let hydration = known.get(key);
-  if (hydration === undefined) known.set(key, (hydration = makeHydration(meta, populate)));
-  return hydration;
+  const known = getOrMake(hydrations, meta, () => new Map<string, Hydration>());
+  return getOrMake(known, populate.toSorted().join(), () => makeHydration(meta, populate));
 }
 
 function makeHydration(meta: EntityMetadata, populate: readonly string[]): Hydration {

@@ -7,6 +7,7 @@ import { compare } from './compare.ts';
 import { always, and, apart, type Condition, isAlways, matchingColumn, never, not, or, some } from './condition.ts';
 import { entryCondition } from './where-condition.ts';
 import { type Asked, conditionOf, groupOf, own } from './joined-rows.ts';
+import { getOrMake } from '../get-or-make.ts';
 
 type Matching = Extract<Condition, { kind: 'matching' }>;
 
@@ -32,13 +33,9 @@ export function acrossRelations(condition: Matching): Condition | undefined {
  */
 export function inLookups(condition: Matching): Condition {
   if (condition.isOfColumn) return condition;
-  let said = known.get(condition);
-  if (said === undefined) {
-    const { meta, where, converted } = condition;
-    said = conditionOf(rowCondition({ root: meta, entity: meta, steps: [], branch: '', converted }, where, false));
-    known.set(condition, said);
-  }
-  return said;
+  const { meta, where, converted } = condition;
+  const row: Place = { root: meta, entity: meta, steps: [], branch: '', converted };
+  return getOrMake(known, condition, () => conditionOf(rowCondition(row, where, false)));
 }
 
 function crossesRelation(meta: EntityMetadata, where: unknown): boolean {

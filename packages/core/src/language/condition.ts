@@ -204,7 +204,7 @@ export function asksForOne(condition: Condition, path: FieldPath): boolean {
  * Tells if a condition reads nothing but columns of the record's own row, of which each passes a test. A database asks such a condition
  * again when it has waited for the row; of what a sub-select reads, it asks an old version.
  */
-export function readsOwnColumns(condition: Condition, test: (column: FieldPath) => boolean = anyColumn): boolean {
+export function readsOwnColumns(condition: Condition, test: (column: FieldPath) => boolean = () => true): boolean {
   switch (condition.kind) {
     case 'constant':
       return true;
@@ -224,10 +224,6 @@ export function readsOwnColumns(condition: Condition, test: (column: FieldPath) 
     case 'matching':
       return false;
   }
-}
-
-function anyColumn(): boolean {
-  return true;
 }
 
 function isOwnColumn({ steps, property }: FieldPath): boolean {

@@ -1,4 +1,5 @@
 import type { FieldPath } from '../fields/field-path.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { entityReader } from '../mikro/entity-reader.ts';
 import { countedRecords, isRelatedPath, type RelatedPath } from './related-path.ts';
 
@@ -14,9 +15,7 @@ const kept = new WeakMap<Shown, WeakMap<object, unknown>>();
 
 /** Keeps children of an entity, or a value, for `readEntity` of a projection. What was kept earlier is forgotten. */
 export function keepShown(shown: Shown, entity: object, value: unknown): void {
-  let ofEntities = kept.get(shown);
-  if (ofEntities === undefined) kept.set(shown, (ofEntities = new WeakMap<object, unknown>()));
-  ofEntities.set(entity, value);
+  getOrMake(kept, shown, () => new WeakMap<object, unknown>()).set(entity, value);
 }
 
 /** Tells if all is kept that a projection shows of an entity's related records. */

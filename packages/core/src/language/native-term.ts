@@ -1,7 +1,7 @@
-import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-orm/core';
+import type { EntityMetadata } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
-import { fieldType } from '../fields/field-type.ts';
+import { computedPath } from './computed-path.ts';
 
 /** The record that the SQL of a term is about. */
 export interface TermRecord {
@@ -50,18 +50,10 @@ export function isNativePath(path: FieldPath): path is NativePath {
  * // … order by t0."place" <@> point($1, $2), t0."id"
  */
 export function nativeNumber(meta: EntityMetadata, term: NativeTerm, values: readonly unknown[]): FieldPath {
-  const property = numberProperty(`${meta.className}.${term.name}`);
-  const path: NativePath = {
-    // A place in the order of other values is no place in this one.
-    key: `${term.name} ${JSON.stringify(values)}`,
-    steps: [],
-    property,
-    type: fieldType(property),
-    nullable: false,
-    toMany: false,
-    native: { term, values },
-  };
-  return Object.freeze(path);
+  // A place in the order of other values is no place in this one.
+  const key = `${term.name} ${JSON.stringify(values)}`;
+  const path = computedPath(key, `${meta.className}.${term.name}`, 'double', 'a term');
+  return Object.freeze({ ...path, native: { term, values } } satisfies NativePath);
 }
 
 /** @throws ImproperlyConfigured for a term that has no form for the database */
@@ -72,21 +64,4 @@ export function nativeForm<Form extends 'sql' | 'document'>(
   const found = term[form];
   if (found !== undefined) return found;
   throw new ImproperlyConfigured(`the term "${term.name}" has no "${form}", which this database needs`);
-}
-
-/** Stands for a column of the number's type. Like a formula, it is the database's to compute. */
-function numberProperty(name: string): EntityProperty {
-  const property: Partial<EntityProperty> = {
-    name,
-    kind: ReferenceKind.SCALAR,
-    type: 'double',
-    runtimeType: 'number',
-    columnTypes: ['double precision'],
-    fieldNames: [],
-    persist: false,
-    formula: () => {
-      throw new Error(`"${name}" comes from a term, not from a formula`);
-    },
-  };
-  return property as EntityProperty;
 }

@@ -4,6 +4,7 @@ import { FIELD_KINDS } from '../fields/field-kinds.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { primaryKey } from '../fields/primary-key.ts';
 import { valueProperty } from '../fields/property.ts';
+import { getOrMake } from '../get-or-make.ts';
 
 /** One key of an order. On every database, NULL comes last in ascending order and first in descending order. */
 export interface OrderKey {
@@ -72,7 +73,5 @@ const withoutOrder = new WeakMap<EntityMetadata, Order>();
 
 /** The order of the primary key, if no other was asked for. */
 export function noOrder(meta: EntityMetadata): Order {
-  let order = withoutOrder.get(meta);
-  if (order === undefined) withoutOrder.set(meta, (order = new Order(meta, [])));
-  return order;
+  return getOrMake(withoutOrder, meta, () => new Order(meta, []));
 }

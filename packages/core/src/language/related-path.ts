@@ -1,11 +1,11 @@
-import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-orm/core';
+import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { isPromise } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { type FieldPath, findPlace } from '../fields/field-path.ts';
-import { fieldType } from '../fields/field-type.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { isPolymorphic, isTablePerType, isToMany, targetOf } from '../fields/property.ts';
 import { isEmpty } from '../json.ts';
+import { computedPath } from './computed-path.ts';
 import { always, type Condition, never } from './condition.ts';
 import { lookupCondition } from './resolve-lookup.ts';
 
@@ -57,14 +57,8 @@ export function relatedPath(
   const key = `${way}.${tells}`;
   const who = `${root.className}: ${tells}("${way}")`;
   const isFixed = typeof conditions !== 'function';
-  const property = toldProperty(key, tells);
   return Object.freeze({
-    key,
-    steps: [],
-    property,
-    type: fieldType(property),
-    nullable: false,
-    toMany: false,
+    ...computedPath(key, key, tells === 'count' ? 'integer' : 'boolean', 'related records'),
     related: {
       tells,
       root,
@@ -139,22 +133,4 @@ export function requestedCondition(who: string, target: EntityMetadata, lookups:
     if (!(error instanceof ImproperlyConfigured || error instanceof FieldValueError)) throw error;
     throw new ImproperlyConfigured(`${who}: ${error.message}`, { cause: error });
   }
-}
-
-/** Stands for a column of the value's type. Like a formula, it is the database's to compute. */
-function toldProperty(name: string, tells: Telling): EntityProperty {
-  const type = tells === 'count' ? 'integer' : 'bool';
-  const property: Partial<EntityProperty> = {
-    name,
-    kind: ReferenceKind.SCALAR,
-    type,
-    runtimeType: tells === 'count' ? 'number' : 'boolean',
-    columnTypes: [type],
-    fieldNames: [],
-    persist: false,
-    formula: () => {
-      throw new Error(`"${name}" comes from related records, not from a formula`);
-    },
-  };
-  return property as EntityProperty;
 }

@@ -5,6 +5,7 @@ import { fieldPath, findFieldPath, type FieldPath, splitAtMany } from '../fields
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { parseFieldText } from '../fields/field-value.ts';
 import { valueProperty } from '../fields/property.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { isPlainRecord } from '../json.ts';
 import { nearest } from '../nearest.ts';
 import { describe } from '../options.ts';
@@ -25,11 +26,8 @@ const known = new WeakMap<EntityMetadata, Map<string, ResolvedLookup>>();
  * @throws ImproperlyConfigured for an unknown name, and for a lookup that does not fit the field's type
  */
 export function resolveLookup(meta: EntityMetadata, name: string): ResolvedLookup {
-  let lookups = known.get(meta);
-  if (lookups === undefined) known.set(meta, (lookups = new Map<string, ResolvedLookup>()));
-  let resolved = lookups.get(name);
-  if (resolved === undefined) lookups.set(name, (resolved = resolve(meta, name)));
-  return resolved;
+  const lookups = getOrMake(known, meta, () => new Map<string, ResolvedLookup>());
+  return getOrMake(lookups, name, () => resolve(meta, name));
 }
 
 function resolve(meta: EntityMetadata, name: string): ResolvedLookup {

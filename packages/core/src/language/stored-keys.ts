@@ -1,6 +1,7 @@
 import { type FieldPath, storedPath } from '../fields/field-path.ts';
 import { ownsColumn } from '../fields/property.ts';
 import { and, type Condition, not, or, some } from './condition.ts';
+import { getOrMake } from '../get-or-make.ts';
 
 type Compare = Extract<Condition, { kind: 'compare' }>;
 
@@ -34,10 +35,7 @@ function storedKey({ path, lookup, value }: Compare): FieldPath {
   const last = path.steps.at(-1);
   const asksForNone = lookup === 'isnull' && value === true && path.property.primary === true;
   if (!asksForNone || last === undefined || !ownsColumn(last)) return storedPath(path);
-  let found = foreignKeys.get(path);
-  if (found === undefined) {
-    found = Object.freeze({ ...path, steps: path.steps.slice(0, -1), property: last, isStored: true });
-    foreignKeys.set(path, found);
-  }
-  return found;
+  return getOrMake(foreignKeys, path, () =>
+    Object.freeze({ ...path, steps: path.steps.slice(0, -1), property: last, isStored: true }),
+  );
 }

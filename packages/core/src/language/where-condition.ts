@@ -3,6 +3,7 @@ import { HttpError } from '../errors.ts';
 import { fieldPath, storedPath } from '../fields/field-path.ts';
 import { customTypeOf } from '../fields/field-type.ts';
 import { isPolymorphic } from '../fields/property.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { LruMap } from '../lru-map.ts';
 import { asksNothing } from '../mikro/filters.ts';
 import { compare } from './compare.ts';
@@ -39,12 +40,9 @@ const MAX_TEXT = 1000;
 function rememberedCondition(meta: EntityMetadata, where: FilterQuery<object>): Condition | undefined {
   const text = textOf(where);
   if (text === undefined || text.length > MAX_TEXT) return undefined;
-  let ofEntity = kept.get(meta);
-  if (ofEntity === undefined) kept.set(meta, (ofEntity = new LruMap(MAX_CONDITIONS)));
-  let condition = ofEntity.get(text);
+  const ofEntity = getOrMake(kept, meta, () => new LruMap<string, Condition>(MAX_CONDITIONS));
   // What is kept must not change with an object of the application's.
-  if (condition === undefined) ofEntity.set(text, (condition = convertCondition(meta, structuredClone(where))));
-  return condition;
+  return getOrMake(ofEntity, text, () => convertCondition(meta, structuredClone(where)));
 }
 
 /** Writes a question so that no two have the same text; undefined if something in it has no text, such as a fragment of SQL. */

@@ -21,13 +21,7 @@ import type { ParentProof } from '../viewset/visible/parent.ts';
 import { readingRecords } from '../viewset/request/unread-records.ts';
 import { inTransaction } from '../viewset/writes/transaction.ts';
 import type { WriteOperation, Operation } from '../viewset/request/operation.ts';
-import type {
-  BodyForm,
-  BodyRefusal,
-  OperationSchemas,
-  ViewContext,
-  ViewDefinition,
-} from '../viewset/setup/view-definition.ts';
+import type { BulkSchemas, ViewContext, ViewDefinition } from '../viewset/setup/view-definition.ts';
 import type { OperationHandler, ViewSet } from '../viewset/viewset.ts';
 import type { OperationMethod, OperationPlan } from './operation-plan.ts';
 
@@ -53,7 +47,7 @@ export interface MountedView {
 }
 
 /** A route as its view declares it: one of the five operations in the terms of an action. */
-export interface DeclaredRoute {
+export interface DeclaredRoute extends Omit<BulkSchemas, 'body' | 'response' | 'querystring'> {
   readonly action: string;
   readonly method: OperationMethod;
   readonly detail: boolean;
@@ -67,18 +61,9 @@ export interface DeclaredRoute {
   /** See `OperationPlan`. */
   readonly envelope?: string | undefined;
   readonly pageMembers?: OperationPlan['pageMembers'] | undefined;
-  /** The answers as documents have them, if requests may be answered in more than one way. */
-  readonly documented?: OperationSchemas['documented'];
-  readonly readShapes?: readonly string[] | undefined;
-  readonly writeShapes?: readonly string[] | undefined;
   readonly answerParameters?: readonly ParameterDeclaration[] | undefined;
   /** Checks and converts the body of an action. */
   readonly validateBody?: ((body: unknown) => unknown) | undefined;
-  /** Reads the body of an operation. */
-  readonly readBody?: OperationSchemas['readBody'];
-  readonly refuseBody?: BodyRefusal | undefined;
-  readonly form?: BodyForm | undefined;
-  readonly validateQuery?: ((query: unknown) => unknown) | undefined;
   /** True if of the parameters of lists it takes those that narrow them. */
   readonly isNarrowed?: boolean;
   /** True if a list of the query string comes in one text. */
@@ -150,8 +135,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
     return operation !== 'update' || (updateMethods as readonly string[] | undefined)?.includes(method) !== false;
   };
   return OPERATION_ROUTES.filter(isOffered).map(({ operation, method, detail }) => {
-    const schemas = definition.schemas.of(operation, MODES[method] ?? 'create');
-    const { body, response, documented, readShapes, writeShapes, readBody, refuseBody, form } = schemas;
+    const { body, response, ...further } = definition.schemas.of(operation, MODES[method] ?? 'create');
     const { summaries, descriptions, examples } = view.documentation;
     const { customized } = definition;
     // The library's own operations store all that they write or nothing.
@@ -165,7 +149,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       urlName: detail || definition.key.singleton !== undefined ? 'detail' : 'list',
       options: {
         body,
-        contentTypes: form && [...JSON_ONLY, FORM_TYPE],
+        contentTypes: further.form && [...JSON_ONLY, FORM_TYPE],
         responses: response,
         listParameters: operation === 'list',
         summary: summaries?.[operation],
@@ -175,13 +159,8 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       answersAs: isAnswering(operation) ? operation : undefined,
       envelope: operation === 'list' || operation === 'destroy' ? undefined : definition.envelope?.one,
       pageMembers: operation === 'list' ? definition.lists?.pageMembers : undefined,
-      documented,
-      readShapes,
-      writeShapes,
+      ...further,
       answerParameters: answerParametersOf(definition, operation),
-      readBody,
-      refuseBody,
-      form,
       preconditions: definition.preconditions,
       transaction: isWriting && isOwn,
       isBuiltIn: isOwn,
@@ -306,8 +285,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
     const { customized } = definition;
     const schemas = definition.schemas.forBulk?.(operation);
     if (schemas === undefined) return [];
-    const { body, response, documented, readShapes, writeShapes, querystring, readBody, refuseBody, validateQuery } =
-      schemas;
+    const { body, response, querystring, ...further } = schemas;
     return {
       action: operation,
       method,
@@ -318,13 +296,8 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       options: { body, responses: response, querystring },
       answersAs: isAnswering(operation) ? operation : undefined,
       envelope: operation === 'destroy' ? undefined : definition.envelope?.many,
-      documented,
-      readShapes,
-      writeShapes,
+      ...further,
       answerParameters: isAnswering(operation) ? definition.answers?.parametersOf(operation) : undefined,
-      readBody,
-      refuseBody,
-      validateQuery,
       isCommaSeparated: true,
       namesRecords: operation !== 'create',
       preconditions: definition.preconditions,

@@ -46,13 +46,14 @@ export interface RouteScope {
 /** Derives a route's options from its plan. */
 export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptions {
   const { plan, hooks } = route;
+  const { refuseBody } = route.declared;
   const beforeSerialization = afterHandler(route);
   const own: OwnHooks = {
     onRequest: compileGate(route),
     preParsing: scope.readsOtherTypes && mayHaveBody(plan.method) ? mediaTypeCheck(plan) : undefined,
     preValidation: [readForm(route) ?? [], rememberBody(route) ?? [], beforeValidation(route) ?? []].flat(),
     preHandler: [
-      route.refuseBody === undefined ? [] : placedInEnvelope(route, route.refuseBody),
+      refuseBody === undefined ? [] : placedInEnvelope(route, refuseBody),
       collectionCheck(plan) ?? [],
     ].flat(),
     preSerialization: beforeSerialization,
@@ -78,7 +79,7 @@ function handlerOf(route: PlannedRoute): OperationHandler {
 
 /** Makes a step of a request tell of the body as it was sent, with the envelope that was read away. */
 function placedInEnvelope<Arguments extends readonly [FastifyRequest, ...unknown[]], Result>(
-  { definition, readBody }: PlannedRoute,
+  { definition, declared: { readBody } }: PlannedRoute,
   step: (...given: Arguments) => Awaitable<Result>,
 ): (...given: Arguments) => Awaitable<Result> {
   if (readBody === undefined || definition.envelope?.isUsed !== true) return step;
@@ -96,7 +97,8 @@ function envelop(envelope: Envelope, isList: boolean, hasRecords: (status: numbe
 
 /** Lists the hooks that see an answer before it is serialized. */
 function afterHandler(route: PlannedRoute): AnswerHook[] {
-  const { plan, definition, variesAnswers, tagsAnswers, answersAs: action } = route;
+  const { plan, definition, tagsAnswers } = route;
+  const { answersAs: action, documented } = route.declared;
   const { preconditions, envelope } = definition;
   if (action === undefined) return [];
   const isWhole = (request: FastifyRequest): boolean => definition.answers?.isWhole(request, action) === true;
@@ -106,7 +108,7 @@ function afterHandler(route: PlannedRoute): AnswerHook[] {
   // The tag of a 304 to a HEAD needs the length of the answer as it would be serialized.
   return [
     envelope?.isUsed === true ? envelop(envelope, action === 'list', hasRecords) : [],
-    variesAnswers ? serializeBy(schemaOf, hasRecords) : [],
+    documented === undefined ? [] : serializeBy(schemaOf, hasRecords),
     tagsAnswers && preconditions ? tagAnswers(preconditions.tagOf, isWhole) : [],
   ].flat();
 }
@@ -194,7 +196,9 @@ function objectOf(parameters: readonly OperationParameter[]): object {
 type Validate = (value: unknown) => { value: unknown } | { error: Error };
 
 /** The body of an action is checked by its own validator; the pk, the query string and the bodies of operations were read before. */
-function validatorCompiler({ validateBody }: PlannedRoute): NonNullable<RouteOptions['validatorCompiler']> {
+function validatorCompiler({
+  declared: { validateBody },
+}: PlannedRoute): NonNullable<RouteOptions['validatorCompiler']> {
   return ({ httpPart }) => {
     if (httpPart !== 'body' || validateBody === undefined) return (value: unknown) => ({ value });
     // Only a media type other than JSON comes as a Buffer.
@@ -215,7 +219,7 @@ function caught(validate: (value: unknown) => unknown): Validate {
 }
 
 /** Reads a form into the body. */
-function readForm({ form }: PlannedRoute): preValidationAsyncHookHandler | undefined {
+function readForm({ declared: { form } }: PlannedRoute): preValidationAsyncHookHandler | undefined {
   if (form === undefined) return undefined;
   const read = formReading(form);
   return async (request, reply) => {
@@ -228,8 +232,7 @@ function beforeValidation({
   plan,
   definition,
   query,
-  readBody,
-  form,
+  declared: { readBody, form },
 }: PlannedRoute): preValidationHookHandler | undefined {
   const needsBody = plan.body?.required === true;
   const declared = (query.ofBody ?? plan.queryParameters).map(({ name }) => name);

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { isPromise, isYes, runHook } from '../awaitable.ts';
-import { NotFound, TooManyRequests } from '../errors.ts';
+import { orNotFound, TooManyRequests } from '../errors.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
 import { compilePermissions } from '../viewset/request/sender-question.ts';
 import { partOf } from '../viewset/writes/request-part.ts';
@@ -57,7 +57,5 @@ export async function askView(view: ViewSet, request: FastifyRequest): Promise<v
 }
 
 function readPk(definition: ViewDefinition, request: FastifyRequest): void {
-  const pk = definition.key.parse((request.params as { pk: string }).pk);
-  if (pk === undefined) throw new NotFound();
-  stateOf(request).pk = pk;
+  stateOf(request).pk = orNotFound(definition.key.parse((request.params as { pk: string }).pk));
 }

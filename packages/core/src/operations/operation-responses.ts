@@ -32,25 +32,25 @@ const HEADERS: Readonly<Record<number, OperationResponse['headers']>> = {
 /** The answers that a view declares; null: no body. An object by status would cost V8 an array of as many places. */
 export type DeclaredResponses = readonly (readonly [status: string, schema: TSchema | null])[];
 
-/** The facts about a route that decide which answers it can give. */
+/** The facts about a route that decide which answers it can give. A fact that is left out is false. */
 export interface RouteFacts {
   /** The headers of the answers that are declared, beside those that follow from the rest. */
-  readonly headers: OperationResponse['headers'];
+  readonly headers?: OperationResponse['headers'];
   /** True if a 201 has the path of the new record. */
-  readonly locatesRecord: boolean;
+  readonly locatesRecord?: boolean;
   readonly isSafe: boolean;
   readonly takesBody: boolean;
   /** True if the path, the query string or the body names something that may not be there. */
-  readonly namesRecords: boolean;
+  readonly namesRecords?: boolean;
   readonly checksInput: boolean;
   /** True if the authentication lets nobody in without a token. */
   readonly needsToken: boolean;
-  readonly asksPermissions: boolean;
-  readonly hasEntity: boolean;
+  readonly asksPermissions?: boolean;
+  readonly hasEntity?: boolean;
   /** True if answers that are records have their `ETag`. */
-  readonly sendsTag: boolean;
+  readonly sendsTag?: boolean;
   /** The headers that the route takes. */
-  readonly headerParameters: OperationPlan['headerParameters'];
+  readonly headerParameters?: OperationPlan['headerParameters'];
   /** True if the application or the view asks a `throttleRate`. */
   readonly mayThrottle: boolean;
   /** True if throttles count the route, and write their headers on every answer. */
@@ -74,7 +74,7 @@ export function operationResponses(declared: DeclaredResponses, facts: RouteFact
     };
   }
   if (declared.length === 0) responses[200] = { description: 'OK', schema: undefined, headers: rateLimit };
-  if (facts.isSafe && facts.headerParameters.some(({ name }) => name === 'if-none-match')) {
+  if (facts.isSafe && facts.headerParameters?.some(({ name }) => name === 'if-none-match')) {
     responses[304] = { description: STATUS_CODES[304]!, schema: undefined, headers: { ...tag, ...rateLimit } };
   }
   for (const status of errorStatuses(facts)) {
@@ -101,17 +101,10 @@ export function routeResponses(
   const declared = Object.keys(schema?.response ?? {}).filter((status) => /^\d{3}$/.test(status));
   const answers = declared.map((status) => [status, null] as const);
   return operationResponses(answers, {
-    headers: {},
-    locatesRecord: false,
     isSafe: methods.every((each) => SAFE_METHODS.has(each)),
     takesBody: methods.some(mayHaveBody),
-    namesRecords: false,
     checksInput: schema?.querystring !== undefined || schema?.params !== undefined || schema?.headers !== undefined,
     needsToken: config?.needsToken === true,
-    asksPermissions: false,
-    hasEntity: false,
-    sendsTag: false,
-    headerParameters: [],
     mayThrottle: isCounted && hasThrottleRate,
     errorFormat,
     hasRules: isCounted && (rules.has('address') || rules.has('user')),
@@ -119,17 +112,17 @@ export function routeResponses(
 }
 
 function errorStatuses(facts: RouteFacts): number[] {
-  const { isSafe, takesBody, headerParameters } = facts;
+  const { isSafe, takesBody, headerParameters = [], hasEntity = false } = facts;
   const condition = headerParameters.find(({ name }) => name === 'if-match');
   const takesKey = headerParameters.some(({ name }) => name === 'idempotency-key');
-  const statuses: readonly (readonly [status: number, isPossible: boolean])[] = [
+  const statuses: readonly (readonly [status: number, isPossible: boolean | undefined])[] = [
     [400, facts.checksInput || takesBody],
     [401, facts.needsToken || facts.asksPermissions],
     [403, facts.asksPermissions],
     [404, facts.namesRecords],
     [405, true],
     [408, takesBody],
-    [409, (!isSafe && facts.hasEntity) || takesKey],
+    [409, (!isSafe && hasEntity) || takesKey],
     // Reading hears an `If-Match` that is not offered.
     [412, condition !== undefined || (isSafe && facts.sendsTag)],
     [413, takesBody],

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { getCurrentUser } from '../current-user.ts';
 import { refusalStatus } from '../errors.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { templateParameters, unnamed } from '../path-template.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { Parent } from '../viewset/visible/parent.ts';
@@ -11,7 +12,7 @@ import { stateOf } from '../viewset/request/request-state.ts';
 import { askForSender } from '../viewset/request/sender-question.ts';
 import { SharedLookUps } from '../viewset/request/shared-look-ups.ts';
 import { type PathKey, refusesKey } from '../viewset/visible/refused-values.ts';
-import { SHOWS } from '../viewset/visible/shown-view.ts';
+import { SHOWS } from '../viewset/visible/shown-records.ts';
 import { RuleList } from '../throttle/request-limiter.ts';
 import { hasThrottleRate } from '../viewset/viewset.ts';
 import { askView, compileAdmission, type Step } from './gate.ts';
@@ -121,7 +122,8 @@ async function permissionFor(
   const request = requestFor(asking, { plan, method: plan.method, params, onInputRead });
   try {
     await admit(request);
-    if (parent !== undefined) await shownOnce(parent, request, parents);
+    // Checked once for all operations below a parent: its view is always asked by GET.
+    if (parent !== undefined) await getOrMake(parents, parent, () => parent.check(request));
     if (view instanceof ModelViewSetBase) await view[SHOWS].permit(request, plan);
     const isOneOfSeveral = plan.writeShapes.length > 1;
     return { shape: isOneOfSeveral ? definition.input?.of(request, plan.action as TakingOperation).name : undefined };
@@ -135,13 +137,6 @@ async function permissionFor(
     asking.log.debug({ err: error, operation: plan.operationId }, 'OPTIONS leaves out what depends on the body');
     return undefined;
   }
-}
-
-/** Looks a parent up once for all operations below it: its view is asked by GET, whatever is to be done there. */
-function shownOnce(parent: Parent, request: FastifyRequest, parents: Map<Parent, Promise<void>>): Promise<void> {
-  const known = parents.get(parent) ?? parent.check(request);
-  parents.set(parent, known);
-  return known;
 }
 
 /**

@@ -8,11 +8,11 @@ import { AllowAny, isAllowAny } from '../permissions/built-in-permissions.ts';
 import { HIDES_RECORDS, makePermissions, type Permission, REFUSES_ANONYMOUS } from '../permissions/permission.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { ActionHooks, Words } from '../viewset/setup/action.ts';
-import { type AnsweringOperation, isAnswering } from '../viewset/request/answer.ts';
+import { isAnswering } from '../viewset/request/answer.ts';
 import type { Parent } from '../viewset/visible/parent.ts';
 import { OPERATIONS } from '../viewset/request/operation.ts';
 import type { Idempotency } from '../viewset/setup/idempotency.ts';
-import type { BodyForm, BodyRefusal, OperationSchemas, ViewDefinition } from '../viewset/setup/view-definition.ts';
+import type { ViewDefinition } from '../viewset/setup/view-definition.ts';
 import { hasThrottleRate, type ViewSet } from '../viewset/viewset.ts';
 import { declaredRoutes, type DeclaredRoute, JSON_ONLY, type MountedView } from './declared-routes.ts';
 import { headerParameters, sendsTag } from './conditional-requests.ts';
@@ -40,21 +40,12 @@ export interface PlannedRoute {
   readonly answers: DeclaredResponses;
   /** The view's permissions whose scopes narrow an action that has permissions of its own. */
   readonly scopes: readonly Permission[];
-  /** Checks and converts the body of an action. */
-  readonly validateBody: ((body: unknown) => unknown) | undefined;
-  /** Reads the body of an operation. */
-  readonly readBody: OperationSchemas['readBody'];
-  readonly refuseBody: BodyRefusal | undefined;
-  /** The operation whose records the route answers with. */
-  readonly answersAs: AnsweringOperation | undefined;
-  /** The body as a form; undefined if the route takes none. */
-  readonly form: BodyForm | undefined;
+  /** The route as its view declares it. */
+  readonly declared: DeclaredRoute;
   /** True if answers that are records have their `ETag`. */
   readonly tagsAnswers: boolean;
   /** True if no other success may be sent than those that `answers` has by their statuses. */
   readonly namesSuccesses: boolean;
-  /** True if requests may be answered by more than one schema. */
-  readonly variesAnswers: boolean;
   readonly query: QueryDeclaration;
   /** The plugin's option. */
   readonly idempotency: Idempotency | undefined;
@@ -117,15 +108,10 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
     parent: context.parent,
     answers,
     scopes: isNarrowed ? definition.permissions.filter((permission) => permission[HIDES_RECORDS]) : [],
-    validateBody: declared.validateBody,
-    readBody: declared.readBody,
-    refuseBody: declared.refuseBody,
-    answersAs: declared.answersAs,
-    form: declared.form,
+    declared,
     tagsAnswers,
     // An action's `response`, and the schema of a view's own operation, hold for every success.
     namesSuccesses: mounted.actions.has(declared.action) && (options.response ?? options.answers) === undefined,
-    variesAnswers: declared.documented !== undefined,
     query: {
       validate: declared.validateQuery,
       select: selectionOf(definition, declared),

@@ -1,6 +1,7 @@
 import { Reference } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { type AuthenticatedRequest, getCurrentUser } from '../current-user.ts';
+import { isRecord } from '../json.ts';
 import { SAFE_METHODS } from '../methods.ts';
 import { wrongOption } from '../options.ts';
 import { Permission, type PermissionClass, REFUSES_ANONYMOUS } from './permission.ts';
@@ -88,11 +89,7 @@ export class IsRoleAdminUser extends Permission {
 function roleNames(user: unknown): unknown[] {
   const { role, roles } = (user ?? {}) as { role?: unknown; roles?: unknown };
   const more: readonly unknown[] = Array.isArray(roles) ? roles : [];
-  return [role, ...more].filter(isObject).map(nameOf);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
+  return [role, ...more].filter(isRecord).map(nameOf);
 }
 
 function nameOf(role: object): unknown {

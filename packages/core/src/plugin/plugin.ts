@@ -12,8 +12,7 @@ import type { Store } from '../stores/store.ts';
 import { refuseLateOptions } from '../router/options-route.ts';
 import { RouteNames } from '../router/route-names.ts';
 import { admitsSender } from '../viewset/request/sender-question.ts';
-import type { ParentDefinition } from '../viewset/visible/parent.ts';
-import type { ShownView } from '../viewset/visible/shown-view.ts';
+import type { ShownRecords } from '../viewset/visible/shown-records.ts';
 import { Providers } from '../viewset/setup/providers.ts';
 import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
 import type { OperationPlan } from '../operations/operation-plan.ts';
@@ -73,7 +72,7 @@ export interface ViewsetInstance {
   /** @internal What `provide` was given. */
   readonly providers: Providers;
   /** @internal */
-  readonly shownViews: Map<object, ShownView<ParentDefinition>>;
+  readonly shownViews: ShownRecords[];
   /** @internal */
   readonly makeRules: RuleListFactory;
   /** @internal That of the option `store`, or this process's own. */
@@ -166,7 +165,7 @@ export const viewset = fp(
         provide: providers.provide,
         providers,
         live,
-        shownViews: new Map(),
+        shownViews: [],
         makeRules: throttles.makeRules,
         store: throttles.store,
       }),

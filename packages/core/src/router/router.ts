@@ -13,7 +13,7 @@ import type { SendsAll } from '../viewset/model-viewset.ts';
 import { OPERATIONS } from '../viewset/request/operation.ts';
 import { DEFINE } from '../viewset/setup/view-definition.ts';
 import { Parent } from '../viewset/visible/parent.ts';
-import { SHOWS, ShownView } from '../viewset/visible/shown-view.ts';
+import { SHOWS } from '../viewset/visible/shown-records.ts';
 import { checkMembers } from '../viewset/setup/class-members.ts';
 import { ViewSet } from '../viewset/viewset.ts';
 import { prepareWrites } from '../viewset/writes/write-plan.ts';
@@ -175,8 +175,8 @@ export class Router<const Default extends EnvelopeOption = never> {
     routes.push(...this.#planRoot(app, takenIds));
     const definitions = new Set(routes.map(({ definition }) => definition));
     readJsonOnly(app);
-    const plain = routes.filter(({ form }) => form === undefined);
-    const forms = routes.filter(({ form }) => form !== undefined);
+    const plain = routes.filter(({ declared }) => declared.form === undefined);
+    const forms = routes.filter(({ declared }) => declared.form !== undefined);
     const scope: RouteScope = {
       readsOtherTypes: readOtherTypes(app, new Set(plain.flatMap(({ plan }) => plan.body?.contentTypes ?? []))),
       hasSerializerCompiler: app.serializerCompiler !== undefined,
@@ -208,7 +208,7 @@ export class Router<const Default extends EnvelopeOption = never> {
     const writes = [...definitions].flatMap((definition) => definition.writes ?? []);
     app.addHook('onReady', () => {
       scope.isCompiling = false;
-      for (const definition of definitions) definition.findViews?.([...app.viewset.shownViews.values()]);
+      for (const definition of definitions) definition.findViews?.(app.viewset.shownViews);
       return prepareWrites(app.viewset.orm, writes, app.log);
     });
   };
@@ -297,11 +297,6 @@ export class Router<const Default extends EnvelopeOption = never> {
     return this.#registrations.find((registration) => registration.path === path);
   }
 
-  /** Makes the place of a view below a parent view, which is already planned. */
-  #placeBelow(app: FastifyInstance, { basename, view, parameter, relation }: RegisteredParent): Parent {
-    return new Parent({ shown: app.viewset.shownViews.get(view)!, basename, parameter, relation });
-  }
-
   /** Plans the routes of a view, and reserves their names. */
   #plan(app: FastifyInstance, { path, basename, view, parent }: Registration, takenIds: Set<string>): PlannedRoute[] {
     const { orm, defaults, providers, makeRules, store, routeNames, addRoute: addPlanned, shownViews } = app.viewset;
@@ -313,7 +308,7 @@ export class Router<const Default extends EnvelopeOption = never> {
       store,
       path: this.#fullPath(app, path),
       ignoresTrailingSlash: ignoresTrailingSlash(app),
-      parent: parent && this.#placeBelow(app, parent),
+      parent: parent && new Parent({ ...parent, shown: parent.view[SHOWS] }),
     };
     const definition = view[DEFINE](context);
     const routes = planView({
@@ -327,9 +322,9 @@ export class Router<const Default extends EnvelopeOption = never> {
       takenIds,
     });
     if (view instanceof ModelViewSetBase) {
-      const shown = view as RegisteredParent['view'];
-      const route = routes.find(({ plan }) => plan.detail && plan.action === 'retrieve');
-      shownViews.set(shown, new ShownView(shown[SHOWS], route?.plan));
+      const shown = (view as RegisteredParent['view'])[SHOWS];
+      shown.plan = routes.find(({ plan }) => plan.detail && plan.action === 'retrieve')?.plan;
+      shownViews.push(shown);
     }
     for (const route of routes) {
       const { plan } = route;

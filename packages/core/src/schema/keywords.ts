@@ -1,5 +1,6 @@
 import { atOnce, isYes } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { isRecord } from '../json.ts';
 import * as combinations from './combinations.ts';
 import { type Place, characters, counted, multipleMessage, mustBe, mustBeOneOf, written } from './error-details.ts';
@@ -44,10 +45,7 @@ function typeAssertion({ schema, place }: KeywordContext): Assertion {
   const types = namedTypes(schema);
   const literals = namedValues(schema);
   if (literals !== undefined) return typesAssertion(types, place, literals);
-  const key = `${place} ${types.join()}`;
-  let shared = TYPE_ASSERTIONS.get(key);
-  if (shared === undefined) TYPE_ASSERTIONS.set(key, (shared = typesAssertion([...types], place)));
-  return shared;
+  return getOrMake(TYPE_ASSERTIONS, `${place} ${types.join()}`, () => typesAssertion([...types], place));
 }
 
 function typesAssertion(types: readonly string[], place: Place, literals?: readonly unknown[]): Assertion {

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { SUMMARIZE } from '../aggregates/summary.ts';
 import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
-import { ImproperlyConfigured, NotFound } from '../errors.ts';
+import { ImproperlyConfigured, orNotFound } from '../errors.ts';
 import { getCurrentUser, permissionDenied } from '../current-user.ts';
 import { checkNotGivenUp } from '../given-up.ts';
 import { STREAM_TYPE } from '../live/live-list.ts';
@@ -27,8 +27,7 @@ import { compilePermissions } from './request/sender-question.ts';
 import { parametersOf, stateOf } from './request/request-state.ts';
 import { loadStored } from './request/unread-records.ts';
 import { Resource } from './setup/resource.ts';
-import { type ShowingDefinition, ShownRecords } from './visible/shown-records.ts';
-import { type RecordView, SHOWS } from './visible/shown-view.ts';
+import { ShownRecords, SHOWS } from './visible/shown-records.ts';
 import { RESTORE } from './setup/deleted-records.ts';
 import { REVERT } from './setup/record-history.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './setup/view-definition.ts';
@@ -68,7 +67,7 @@ interface Parts<Entity extends object, Output extends object> {
   readonly records: VisibleRecords<Entity>;
   readonly writes: RecordWrites<Entity, Output>;
   readonly bulk: BulkOperations<Entity, Output>;
-  readonly shown: ShownRecords<Entity>;
+  readonly shown: ShownRecords;
 }
 
 /**
@@ -146,8 +145,7 @@ export abstract class ModelViewSetBase<
     if (known !== undefined && (transaction === undefined || known.transaction === transaction)) {
       return known.entity as Entity;
     }
-    const entity = await this.#parts.records.find(request, transaction !== undefined);
-    if (entity === undefined) throw new NotFound();
+    const entity = orNotFound(await this.#parts.records.find(request, transaction !== undefined));
     await this.checkObjectPermissions(request, entity);
     state.object = { entity, transaction };
     return entity;
@@ -424,20 +422,16 @@ export abstract class ModelViewSetBase<
     );
     const records = new VisibleRecords(this, entity, resource);
     const conditions = new ConditionalWrites(this, resource, records);
-    const writes = new RecordWrites<Entity, Types['answers'][AnsweringOperation]>({
-      view: this,
+    const writes = new RecordWrites<Entity, Types['answers'][AnsweringOperation]>(
+      this,
       entity,
-      definition: resource,
+      resource,
       records,
       conditions,
-    });
-    const bulk = new BulkOperations<Entity, Types['answers'][AnsweringOperation]>({
-      view: this,
-      definition: resource,
-      records,
-      writes,
-    });
-    this.#made = { resource, records, writes, bulk, shown: new ShownRecords<Entity>(this, resource, records) };
+    );
+    const bulk = new BulkOperations<Entity, Types['answers'][AnsweringOperation]>(this, resource, records, writes);
+    const shown = new ShownRecords(this, resource, records as unknown as VisibleRecords<object>);
+    this.#made = { resource, records, writes, bulk, shown };
     return resource;
   }
 
@@ -485,7 +479,7 @@ export abstract class ModelViewSetBase<
   }
 
   /** @internal */
-  get [SHOWS](): RecordView<ShowingDefinition> {
+  get [SHOWS](): ShownRecords {
     return this.#parts.shown;
   }
 

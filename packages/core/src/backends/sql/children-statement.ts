@@ -85,8 +85,8 @@ function writeChildren(
   if (limit !== undefined) text.add(`, row_number() over (partition by ${column}`).append(order).add(') as place');
   text.add(' from ').append(tiedFrom(tie, scope));
   text.add('', isOwner.values).append(where);
-  const sql = limit === undefined ? text.append(order) : firstOfEach(text, columns.length, limit);
-  return { statement: { sql: sql.numberValues(dialect), one: false, isShapedByClient }, values: sql.values };
+  const whole = limit === undefined ? text.append(order) : firstOfEach(text, columns.length, limit);
+  return whole.bound(dialect, { isShapedByClient });
 }
 
 /** Keeps the first children of each owner. */

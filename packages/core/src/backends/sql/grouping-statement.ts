@@ -20,10 +20,7 @@ export function bindGrouping({ em, plan, related, condition }: SqlQuestion, grou
   text.add(' from ').append(scope.from()).append(where);
   if (keys.length > 0) text.add(` group by ${keys.map((_, index) => index + 1).join(', ')}`);
   text.add(` limit ${dialect.sliceValue}`, [limit]);
-  return {
-    statement: { sql: text.numberValues(dialect), one: false, isShapedByClient: true },
-    values: text.values,
-  };
+  return text.bound(dialect, { isShapedByClient: true });
 }
 
 /** Texts are in one group if they are the same to the byte, whatever their collation says: else any of them would stand for the group. */

@@ -65,8 +65,7 @@ function writeJoined(
     .add(inner.isJoined ? ')' : '');
   text.add(' on ').append(isChild);
   text.append(where).append(order);
-  const sql = text.numberValues(plan.dialect);
-  return { statement: { sql, one: false, isShapedByClient: query.author === 'client' }, values: text.values };
+  return text.bound(plan.dialect, { isShapedByClient: query.author === 'client' });
 }
 
 /** Makes the record and its children of the rows; undefined if there are none. */

@@ -1,4 +1,5 @@
 import { Utils, isRaw, type EntityManager, type Platform } from '@mikro-orm/core';
+import { getOrMake } from '../../get-or-make.ts';
 import type { Condition } from '../../language/condition.ts';
 import { keysQuery } from '../../mikro/query-builder.ts';
 import { COLUMN, VALUE, type Comparison } from './dialects/comparison.ts';
@@ -11,12 +12,8 @@ const known = new WeakMap<Matching, Map<string, Comparison>>();
 
 /** `pk in (select pk …)`: what MikroORM makes of the condition, with its parameters bound. */
 export function matchingSql(em: EntityManager, dialect: Dialect, condition: Matching): Comparison {
-  let schemas = known.get(condition);
-  if (schemas === undefined) known.set(condition, (schemas = new Map<string, Comparison>()));
-  const schema = em.schema ?? '';
-  let comparison = schemas.get(schema);
-  if (comparison === undefined) schemas.set(schema, (comparison = build(em, dialect, condition)));
-  return comparison;
+  const schemas = getOrMake(known, condition, () => new Map<string, Comparison>());
+  return getOrMake(schemas, em.schema ?? '', () => build(em, dialect, condition));
 }
 
 function build(em: EntityManager, dialect: Dialect, { meta, where, converted }: Matching): Comparison {

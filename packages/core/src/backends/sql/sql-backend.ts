@@ -15,6 +15,7 @@ import type { Select } from '../question.ts';
 import { ReadingBackend } from '../reading-backend.ts';
 import type { Reading } from '../reading.ts';
 import type { Dialect } from './dialects/dialect.ts';
+import type { Bound } from './dialects/reader.ts';
 import { SQL_ERRORS } from './dialects/sql-errors.ts';
 import { type EntityPlan, makeEntityPlan } from './entity-plan.ts';
 import { bindChildren, rowsByKey } from './children-statement.ts';
@@ -97,8 +98,7 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
   }
 
   protected readRows(question: SqlQuestion, select: Select): Awaitable<unknown[][]> {
-    const { statement, values } = bindSelect(question, select);
-    return this.#dialect.run(question.em, question.purpose, (reader) => reader.rows(statement, values));
+    return this.#read(question, bindSelect(question, select));
   }
 
   protected readJoined(
@@ -107,9 +107,9 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
     key: Condition,
     joined: JoinedChildren<SqlQuestion>,
   ): Awaitable<RecordWithChildren | undefined> {
-    const { statement, values } = bindJoined(question, columns, key, joined);
-    const read = this.#dialect.run(question.em, question.purpose, (reader) => reader.rows(statement, values));
-    return whenReady(read, (rows) => withChildren(rows, columns.length));
+    return whenReady(this.#read(question, bindJoined(question, columns, key, joined)), (rows) =>
+      withChildren(rows, columns.length),
+    );
   }
 
   protected readPage(
@@ -128,9 +128,9 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
   }
 
   protected readGroups(question: SqlQuestion, grouping: Grouping): Awaitable<Group[]> {
-    const { statement, values } = bindGrouping(question, grouping);
-    const read = this.#dialect.run(question.em, question.purpose, (reader) => reader.rows(statement, values));
-    return whenReady(read, (rows) => rows.map((row) => groupOf(this.#dialect, grouping, row)));
+    return whenReady(this.#read(question, bindGrouping(question, grouping)), (rows) =>
+      rows.map((row) => groupOf(this.#dialect, grouping, row)),
+    );
   }
 
   protected readChildRows(
@@ -139,8 +139,7 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
     { columns }: Reading<unknown>,
     keys: readonly unknown[],
   ): Awaitable<unknown[][]> {
-    const { statement, values } = bindChildren(question, related, columns, keys);
-    const read = this.#dialect.run(question.em, question.purpose, (reader) => reader.rows(statement, values));
+    const read = this.#read(question, bindChildren(question, related, columns, keys));
     return whenReady(read, (rows) => rowsByKey(related, rows, columns.length, keys));
   }
 
@@ -150,9 +149,12 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
     values: readonly unknown[],
   ): Awaitable<ReadonlyMap<unknown, unknown>> {
     if (!mayHoldEqual(path)) return super.readStoredValues(question, path, values);
-    const { statement, values: bound } = bindStoredValues(question, path, values);
-    const read = this.#dialect.run(question.em, question.purpose, (reader) => reader.rows(statement, bound));
+    const read = this.#read(question, bindStoredValues(question, path, values));
     return whenReady(read, (rows) => placedValues(rows, values, valueReader(path, question.em.getPlatform())));
+  }
+
+  #read({ em, purpose }: SqlQuestion, { statement, values }: Bound): Awaitable<unknown[][]> {
+    return this.#dialect.run(em, purpose, (reader) => reader.rows(statement, values));
   }
 
   #write({ em, meta, request }: Omit<RowWrite<unknown>, 'projection'>, write: Write): Awaitable<unknown[][]> {

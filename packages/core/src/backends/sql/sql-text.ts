@@ -1,5 +1,9 @@
 import { COLUMN, type Comparison, VALUE } from './dialects/comparison.ts';
 import type { Dialect } from './dialects/dialect.ts';
+import type { Bound, Statement } from './dialects/reader.ts';
+
+/** What a statement is, besides its text. */
+type StatementKind = Pick<Statement, 'isShapedByClient'> & Partial<Pick<Statement, 'one'>>;
 
 /** SQL that is being written, with VALUE for each of its values, in order. */
 export class SqlText {
@@ -36,12 +40,14 @@ export class SqlText {
     return new SqlText().addAbout(this, { template: write(COLUMN), values: [] });
   }
 
-  /** Numbers the values, once the text is complete. */
-  numberValues({ placeholder }: Dialect): string {
+  /** Makes the statement of the complete text, whose values are numbered. */
+  bound({ placeholder }: Dialect, { isShapedByClient, one = false }: StatementKind): Bound {
     let n = 0;
-    return typeof placeholder === 'string'
-      ? this.sql.replaceAll(VALUE, placeholder)
-      : this.sql.replaceAll(VALUE, () => placeholder(++n));
+    const sql =
+      typeof placeholder === 'string'
+        ? this.sql.replaceAll(VALUE, placeholder)
+        : this.sql.replaceAll(VALUE, () => placeholder(++n));
+    return { statement: { sql, one, isShapedByClient }, values: this.values };
   }
 }
 

@@ -65,13 +65,8 @@ const KINDS = Array.from({ length: 64 }, (_, traits) => `select ${traits}`);
 
 function writeSelect(question: SqlQuestion, select: SqlSelect): Bound {
   const { plan, query } = question;
-  const text = selectText(question, select);
-  const statement = {
-    sql: text.numberValues(plan.dialect),
-    one: select.one === true,
-    isShapedByClient: query.author === 'client',
-  };
-  return { statement, values: text.values };
+  const { one = false } = select;
+  return selectText(question, select).bound(plan.dialect, { isShapedByClient: query.author === 'client', one });
 }
 
 /** A scope of the whole table of an entity. */

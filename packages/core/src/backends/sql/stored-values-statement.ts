@@ -25,10 +25,7 @@ export function bindStoredValues(
     .add(', ');
   text.addAbout(scope.value(path), plan.dialect.placesOf(path, values)).add(' as places');
   text.add(' from ').append(scope.from()).append(where);
-  return {
-    statement: { sql: text.numberValues(plan.dialect), one: false, isShapedByClient: true },
-    values: text.values,
-  };
+  return text.bound(plan.dialect, { isShapedByClient: true });
 }
 
 /** Reads the rows: what is stored for each of the values. */

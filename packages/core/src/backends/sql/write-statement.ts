@@ -46,8 +46,7 @@ function writeStatement(em: EntityManager, plan: EntityPlan, write: Write): Boun
   const { kind, assignments, returning } = write;
   const text = kind === 'insert' ? insertText(em, plan, assignments) : changeText(em, plan, write);
   text.add(` returning ${returningSql(plan, returning)}`);
-  const sql = text.numberValues(plan.dialect);
-  return { statement: { sql, one: true, isShapedByClient: isShapedByClient(kind) }, values: text.values };
+  return text.bound(plan.dialect, { isShapedByClient: isShapedByClient(kind), one: true });
 }
 
 /** A client chooses which fields it sends. */

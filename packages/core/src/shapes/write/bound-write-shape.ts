@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { type TObject, type TSchema, Type } from 'typebox';
 import type { FileField, FileFields } from '../../files/file-field.ts';
+import { getOrMake } from '../../get-or-make.ts';
 import { isRecord } from '../../json.ts';
 import { invalidInput } from '../../schema/error-details.ts';
 import { MAX_PROBLEMS, type Problem } from '../../schema/scan-input.ts';
@@ -70,13 +71,10 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
    */
   documented(mode: BodyMode): BodyDocument {
     const schema = this.#schemas[mode];
-    let known = this.#documented.get(schema);
-    if (known === undefined) {
+    return getOrMake(this.#documented, schema, () => {
       const form = withBounds(schema, this.fields);
-      known = this.files.size === 0 ? { json: form } : { json: inJson(form, this.fields), form };
-      this.#documented.set(schema, known);
-    }
-    return known;
+      return this.files.size === 0 ? { json: form } : { json: inJson(form, this.fields), form };
+    });
   }
 
   /**

@@ -3,8 +3,7 @@ import { ImproperlyConfigured } from '../../errors.ts';
 import { isRecord, pointerStep } from '../../json.ts';
 import { MAX_PROBLEMS, placedAt, type Problem } from '../../schema/scan-input.ts';
 import type { BodyMode, BoundChildren, BoundInput } from './bound-input.ts';
-import { applyRule, type ColumnRule, columnRule } from './column-rule.ts';
-import { keyText } from '../../fields/primary-key.ts';
+import { type ColumnRule, columnRule, readKey } from './column-rule.ts';
 import { keyName, relatedMeta } from './relation-source.ts';
 import { shapeField } from '../shape-field.ts';
 import type { Nested } from './to-many-input.ts';
@@ -51,23 +50,10 @@ class ChildList implements BoundChildren {
       if (found.length > 0) problems.push(...furtherProblems(problems, found, place));
       if (!isThere) return value;
       return {
-        [this.key]: this.#keyOf(item[this.key], place + pointerStep(this.key), problems, named),
+        [this.key]: readKey(this.#keyRule, item[this.key], place + pointerStep(this.key), problems, named),
         ...(value as object),
       };
     });
-  }
-
-  /** Reads the key of a child that is there, which no other object of the list may name. */
-  #keyOf(json: unknown, path: string, problems: Problem[], named: Set<string>): unknown {
-    if (json === null) {
-      problems.push({ path, message: 'must not be null' });
-      return undefined;
-    }
-    const key = applyRule(this.#keyRule, json, path, problems);
-    const text = keyText(key);
-    if (key !== undefined && named.has(text)) problems.push({ path, message: 'is named twice' });
-    named.add(text);
-    return key;
   }
 }
 

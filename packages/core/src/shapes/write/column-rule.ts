@@ -3,6 +3,7 @@ import { isDecimalText } from '../../fields/decimal-text.ts';
 import type { FieldKind, FieldType } from '../../fields/field-kind.ts';
 import { FieldValueError } from '../../fields/field-value-error.ts';
 import { checkFieldJson } from '../../fields/field-value.ts';
+import { keyText } from '../../fields/primary-key.ts';
 import { characters, decimalsMessage } from '../../schema/error-details.ts';
 import { decimalPlaces, wholeDigits } from '../../schema/exact-number.ts';
 import { formatMessage, isDate, isLongerThan, isTime, parseDateTime } from '../../schema/formats.ts';
@@ -25,6 +26,25 @@ export function applyRule(rule: ColumnRule | undefined, json: unknown, path: str
     problems.push({ path, message: error.message });
     return undefined;
   }
+}
+
+/** Reads the key by which an object of a list names a record. Two objects of one list may not have the same key. */
+export function readKey(
+  rule: ColumnRule | undefined,
+  json: unknown,
+  path: string,
+  problems: Problem[],
+  named: Set<string>,
+): unknown {
+  if (json === null) {
+    problems.push({ path, message: 'must not be null' });
+    return undefined;
+  }
+  const key = applyRule(rule, json, path, problems);
+  const text = keyText(key);
+  if (key !== undefined && named.has(text)) problems.push({ path, message: 'is named twice' });
+  named.add(text);
+  return key;
 }
 
 /** The bounds of a 4-byte float: beyond them a number becomes infinite, or zero. */

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import { atOnce } from '../../awaitable.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
+import { getOrMake } from '../../get-or-make.ts';
 import { isAllKept } from '../../language/kept-values.ts';
 import { ofEntities, withKey, withUnchanged } from '../../language/projection.ts';
 import { LruMap } from '../../lru-map.ts';
@@ -174,14 +175,10 @@ export class Answers {
     const { selections } = this.#declarations;
     const selection = selections?.read(parameters, whole.shape);
     if (selections === undefined || selection === undefined) return whole;
-    let selected = this.#selected.get(whole);
-    if (selected === undefined) this.#selected.set(whole, (selected = new LruMap<string, Answer>(MAX_SELECTIONS)));
-    let answer = selected.get(selection.text);
-    if (answer === undefined) {
-      answer = this.#make(whole.name, selections.select(whole.shape, selection), whole);
-      selected.set(selection.text, answer);
-    }
-    return answer;
+    const selected = getOrMake(this.#selected, whole, () => new LruMap<string, Answer>(MAX_SELECTIONS));
+    return getOrMake(selected, selection.text, () =>
+      this.#make(whole.name, selections.select(whole.shape, selection), whole),
+    );
   }
 
   #make(name: string, shape: ReadShape<object, object>, selectedFrom?: Answer): Answer {

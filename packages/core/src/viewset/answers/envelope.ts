@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../../errors.ts';
+import { getOrMake } from '../../get-or-make.ts';
 import { isRecord, pointerStep } from '../../json.ts';
 import { checkOptions, type OptionRule, TEXT } from '../../options.ts';
 import type { ListEnvelope } from '../../pagination/page-names.ts';
@@ -100,13 +101,13 @@ export class Envelope {
 
   schemaOfOne(record: TSchema): TSchema {
     const { one } = this;
-    return one === undefined ? record : kept(this.#ofOne, record, () => Type.Object({ [one]: record }));
+    return one === undefined ? record : getOrMake(this.#ofOne, record, () => Type.Object({ [one]: record }));
   }
 
   /** Makes the schema of several records. The same schema gives the same array. */
   schemaOfMany(record: TSchema): TSchema {
     const { many } = this;
-    return kept(this.#ofMany, record, () => inMember(many, Type.Array(record)));
+    return getOrMake(this.#ofMany, record, () => inMember(many, Type.Array(record)));
   }
 
   /** Makes the schema of a list without pages. */
@@ -114,7 +115,7 @@ export class Envelope {
     const { many, count } = this;
     if (many === undefined) return this.schemaOfMany(record);
     const counted = count === undefined ? {} : { [count]: Type.Integer({ minimum: 0, description: 'Records in all' }) };
-    return kept(this.#ofWhole, record, () => Type.Object({ [many]: Type.Array(record), ...counted }));
+    return getOrMake(this.#ofWhole, record, () => Type.Object({ [many]: Type.Array(record), ...counted }));
   }
 
   /** Makes the schema of a body of one record, for documents. */
@@ -153,10 +154,4 @@ function has(body: unknown, name: string | undefined): boolean {
 
 function inMember(name: string | undefined, schema: TSchema): TSchema {
   return name === undefined ? schema : Type.Object({ [name]: schema });
-}
-
-function kept(schemas: WeakMap<TSchema, TSchema>, of: TSchema, make: () => TSchema): TSchema {
-  const known = schemas.get(of) ?? make();
-  schemas.set(of, known);
-  return known;
 }

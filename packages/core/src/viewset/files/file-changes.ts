@@ -18,6 +18,7 @@ import { cascadesToFiles, type DeletedAlong, fileProperties } from '../../files/
 import type { FileStore } from '../../files/file-store.ts';
 import type { StoredFile } from '../../files/file-type.ts';
 import type { PendingFile } from '../../files/pending-file.ts';
+import { getOrMake } from '../../get-or-make.ts';
 import { metadataOf } from '../../mikro/entities.ts';
 import { type TransactionEnd, transactionEnd } from '../../mikro/transaction-ends.ts';
 
@@ -272,10 +273,7 @@ const changesOf = new WeakMap<EventManager, FileChanges>();
 /** Returns the file changes of an ORM. The first call subscribes. */
 export function fileChangesOf(orm: MikroORM, log: FastifyBaseLogger): FileChanges {
   // A subscriber cannot be removed, and an ORM may outlive many applications.
-  const events = orm.em.getEventManager();
-  const known = changesOf.get(events) ?? new FileChanges(orm, log);
-  changesOf.set(events, known);
-  return known;
+  return getOrMake(changesOf, orm.em.getEventManager(), () => new FileChanges(orm, log));
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { atOnce } from '../../awaitable.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
+import { getOrMake } from '../../get-or-make.ts';
 import { isEmpty, isRecord } from '../../json.ts';
 import { nearest } from '../../nearest.ts';
 import { describe, wrongOption } from '../../options.ts';
@@ -76,9 +77,7 @@ export function namedShapes<Shape>(given: unknown, declaration: ShapesDeclaratio
   return new Map(
     Object.entries(given).map(([key, shape]) => {
       if (!isShape(shape)) throw wrongOption(name, `${option}.${key}`, `${kinds} or a Type.Object()`, shape);
-      const known = made.get(shape) ?? make(shape, `${option}.${key}`);
-      made.set(shape, known);
-      return [key, known] as const;
+      return [key, getOrMake(made, shape, () => make(shape, `${option}.${key}`))] as const;
     }),
   );
 }
@@ -140,9 +139,7 @@ export class ShapeChoice<Operation extends string, Declared, Made> {
     const made = new Map<Declared, Made>();
     const makeOnce = (key: string, name = key): Made => {
       const shape = shapes.get(key)!;
-      const known = made.get(shape) ?? make(name, shape);
-      made.set(shape, known);
-      return known;
+      return getOrMake(made, shape, () => make(name, shape));
     };
     // Make the usual shape first, so that an identical shape shares its name.
     const usual = ['default', 'retrieve', ...shapes.keys()].find((name) => shapes.has(name))!;

@@ -1,3 +1,5 @@
+import { ImproperlyConfigured } from '../../errors.ts';
+
 /** The five operations. `update` is PUT and PATCH. */
 export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'destroy'] as const;
 /** The name of an operation. */
@@ -12,6 +14,19 @@ export type UpdateMethod = (typeof UPDATE_METHODS)[number];
 export const WRITES = ['create', 'update', 'destroy'] as const;
 /** The name of an operation that writes. */
 export type WriteOperation = (typeof WRITES)[number];
+
+/** @throws ImproperlyConfigured if the view does not offer the operation that a declaration needs */
+export function requireOperation(
+  declaration: string,
+  operation: Operation,
+  offered: readonly Operation[],
+  hint = '',
+): void {
+  if (offered.includes(operation)) return;
+  throw new ImproperlyConfigured(
+    `${declaration} needs the operation "${operation}", which the view does not offer${hint}`,
+  );
+}
 
 /** Makes an object with a value for each name. */
 export function byName<Name extends string, Value>(

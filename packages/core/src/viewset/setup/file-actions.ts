@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { NotFound } from '../../errors.ts';
+import { orNotFound } from '../../errors.ts';
 import type { FastifyReply } from 'fastify';
 import type { FileFields } from '../../files/file-field.ts';
 import type { StoredFile } from '../../files/file-type.ts';
@@ -32,7 +32,7 @@ export function fileActions(
           const record = (await recordOf(request, reply, name)) as Readonly<
             Record<string, StoredFile | null | undefined>
           >;
-          return record[name] ?? notFound();
+          return orNotFound(record[name] ?? undefined);
         };
         const send = action({ detail: true, urlPath: filePath(name), responses }, async (request, reply) => {
           for (let file = await fileOf(request, reply); ;) {
@@ -50,10 +50,6 @@ export function fileActions(
         return [name, send];
       }),
   );
-}
-
-function notFound(): never {
-  throw new NotFound();
 }
 
 /** Has the record of a request read anew. */

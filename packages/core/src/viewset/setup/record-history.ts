@@ -8,6 +8,7 @@ import { parseFieldText } from '../../fields/field-value.ts';
 import { keyOfEntity } from '../../fields/primary-key.ts';
 import { isToOne, ownsColumn, referredKey } from '../../fields/property.ts';
 import { isFile } from '../../files/file-type.ts';
+import { getOrMake } from '../../get-or-make.ts';
 import { isRecord } from '../../json.ts';
 import { BOOLEAN, checkOptions, type OptionRule } from '../../options.ts';
 import { invalidParameter, type ParameterDeclaration } from '../../parameters.ts';
@@ -15,8 +16,9 @@ import type { ReadShape } from '../../shapes/read/read-shape.ts';
 import type { Answer } from '../request/answer.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Customized } from '../request/customized.ts';
-import type { Operation } from '../request/operation.ts';
+import { type Operation, requireOperation } from '../request/operation.ts';
 import { parametersOf } from '../request/request-state.ts';
+import { type ShownRecords, SHOWS } from '../visible/shown-records.ts';
 import type { ViewInput } from '../writes/view-input.ts';
 import type { WriteListener } from '../writes/write-listener.ts';
 import { type Action, action, type RecordRequest } from './action.ts';
@@ -96,6 +98,7 @@ export const REVERT: unique symbol = Symbol('viewset.revert');
 /** The part of a view that a history asks. */
 export interface HistoricView {
   readonly name: string;
+  readonly [SHOWS]: ShownRecords;
   getObject(request: RecordRequest): Promise<object>;
   [REVERT](request: FastifyRequest, reply: FastifyReply, entry: string): Promise<object>;
 }
@@ -165,9 +168,8 @@ export class RecordHistory {
    */
   async find(request: RecordRequest): Promise<HistoricRecord> {
     const { view, answers } = this.#declarations;
-    const retrieves = request.server.viewset.shownViews.get(view)!;
-    const asked = await retrieves.admit(request, (request.params as { readonly pk?: string }).pk);
-    await retrieves.find(asked, false);
+    const asked = await view[SHOWS].admit(request, (request.params as { readonly pk?: string }).pk);
+    await view[SHOWS].find(asked, false);
     const shown = new Set(this.#shownBy(answers.of(asked.shown, 'retrieve').shape).map(({ property }) => property));
     const key = this.#keyOf(await view.getObject(request));
     return { key, shown: this.#kept.filter(({ property }) => shown.has(property)) };
@@ -238,9 +240,7 @@ export class RecordHistory {
 
 /** @throws ImproperlyConfigured for code of the view that may hide what a history would tell */
 function checkView(owner: string, { operations, customized }: HistoryDeclarations): void {
-  if (!operations.includes('retrieve')) {
-    throw new ImproperlyConfigured(`${owner} needs the operation "retrieve", which the view does not offer`);
-  }
+  requireOperation(owner, 'retrieve', operations);
   const override = customized.handles.retrieve ? 'retrieve' : customized.represents ? 'represent' : undefined;
   if (override === undefined) return;
   throw new ImproperlyConfigured(
@@ -252,13 +252,12 @@ function checkView(owner: string, { operations, customized }: HistoryDeclaration
 function checkRevert(owner: string, declarations: HistoryDeclarations, kept: readonly KeptField[]): void {
   const { operations, customized, input } = declarations;
   const fields = (input?.choicesFor('update') ?? []).flatMap(({ shape }) => shape.fields);
-  const why = !operations.includes('update')
-    ? 'needs the operation "update", which the view does not offer'
-    : customized.handles.update
-      ? 'would pass by the override of update(); override performUpdate() instead'
-      : writtenNames(declarations, fields, kept).length === 0
-        ? 'has nothing to write: no field of the write shape is one of the read shape'
-        : undefined;
+  requireOperation(`${owner} with "revert"`, 'update', operations);
+  const why = customized.handles.update
+    ? 'would pass by the override of update(); override performUpdate() instead'
+    : writtenNames(declarations, fields, kept).length === 0
+      ? 'has nothing to write: no field of the write shape is one of the read shape'
+      : undefined;
   if (why !== undefined) throw new ImproperlyConfigured(`${owner} with "revert" ${why}`);
 }
 
@@ -284,16 +283,13 @@ const known = new WeakMap<ReadShape<object, object>, readonly KeptField[]>();
 
 /** Lists the fields of a shape that show a column of the record, or the key of one that it refers to, as it is stored. */
 function keptFields(meta: EntityMetadata, shape: ReadShape<object, object>): readonly KeptField[] {
-  let fields = known.get(shape);
-  if (fields === undefined) {
-    fields = shape.fields.flatMap(({ name, path, schema, computed, told, many, fields: parts }) => {
+  return getOrMake(known, shape, () =>
+    shape.fields.flatMap(({ name, path, schema, computed, told, many, fields: parts }) => {
       const isColumn = (computed ?? told ?? many ?? parts) === undefined;
       const property = isColumn ? storedProperty(meta, path) : undefined;
       return property === undefined ? [] : [{ name, property, schema }];
-    });
-    known.set(shape, fields);
-  }
-  return fields;
+    }),
+  );
 }
 
 /** The property of the record that a path shows as it is stored: `author` also by `author.id`. Undefined if it shows another value. */

@@ -27,7 +27,7 @@ import type { Envelope } from '../answers/envelope.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
 import type { Customized } from '../request/customized.ts';
 import { parametersOf } from '../request/request-state.ts';
-import type { Operation } from '../request/operation.ts';
+import { type Operation, requireOperation } from '../request/operation.ts';
 import type { DeclaredList, ListDefinition, ViewContext } from './view-definition.ts';
 
 /** The media types of a list that is not sent as JSON. */
@@ -75,7 +75,8 @@ export class RecordLists implements ListDefinition {
     checkValues(name, options, LIST_RULES);
     const target = filterTarget(name, records, options, isShown);
     this.#filters = makeFilters(target, options, context.defaults.filters);
-    this.export = makeExport(options);
+    const { exports = [] } = options;
+    this.export = exports.length === 0 ? undefined : new ListExport(exports);
     this.paginator = makePaginator(name, options, context, envelope);
     this.declared = Object.freeze({
       target,
@@ -84,7 +85,8 @@ export class RecordLists implements ListDefinition {
     });
     this.pageMembers = (this.paginator?.pageNames ?? new PageNames(name, {}, envelope.list)).changed;
     this.records = applyOrdering(name, records, options).by('view');
-    this.takesQuery = takesQuery(name, options, operations);
+    this.takesQuery = options.queryMethod === true;
+    if (this.takesQuery) requireOperation(`${name}: option "queryMethod"`, 'list', operations);
     if (options.live === true) checkLive(declarations);
     this.live = options.live;
     const whole: OfferedTypes = ['application/json', ...this.exports.map((format) => EXPORT_TYPES[format])];
@@ -189,23 +191,12 @@ export class RecordLists implements ListDefinition {
   }
 }
 
-function takesQuery(name: string, { queryMethod = false }: AnyModelOptions, operations: readonly Operation[]): boolean {
-  if (!queryMethod || operations.includes('list')) return queryMethod;
-  throw new ImproperlyConfigured(
-    `${name}: option "queryMethod" needs the operation "list", which the view does not offer`,
-  );
-}
-
 /**
  * @throws ImproperlyConfigured for a view without lists, for one whose lists an override makes, of which a stream would know nothing, and for lists
  * that hide the keys of their records, which a stream tells
  */
 function checkLive({ name, operations, customized, key, answers }: ListDeclarations): void {
-  if (!operations.includes('list')) {
-    throw new ImproperlyConfigured(
-      `${name}: option "live" needs the operation "list", which the view does not offer; use live: 'writes' if only its writes matter`,
-    );
-  }
+  requireOperation(`${name}: option "live"`, 'list', operations, "; use live: 'writes' if only its writes matter");
   const hiding = answers.choicesFor('list').find(({ shape }) => namesShowing(shape, key.key).length === 0);
   if (hiding !== undefined) {
     throw new ImproperlyConfigured(
@@ -216,10 +207,6 @@ function checkLive({ name, operations, customized, key, answers }: ListDeclarati
   throw new ImproperlyConfigured(
     `${name}: option "live" would send what the override of list() may hide; override getQueryset() or filterQueryset() instead`,
   );
-}
-
-function makeExport({ exports = [] }: AnyModelOptions): ListExport | undefined {
-  return exports.length === 0 ? undefined : new ListExport(exports);
 }
 
 function applyOrdering(name: string, records: QuerySet<object>, { ordering = [] }: AnyModelOptions): QuerySet<object> {

@@ -1,5 +1,4 @@
 import { type EntityMetadata, type EntityName, type MikroORM, Utils } from '@mikro-orm/core';
-import type { FastifyRequest } from 'fastify';
 import { Summary } from '../../aggregates/summary.ts';
 import type { AnySummary } from '../../aggregates/summary-option.ts';
 import type { TagOf } from '../../entity-tag.ts';
@@ -10,7 +9,7 @@ import { primaryKey } from '../../fields/primary-key.ts';
 import { isEmpty } from '../../json.ts';
 import { checkOptionNames, wrongOption } from '../../options.ts';
 import { templateOf } from '../../path-template.ts';
-import { fillsOf, type Permission, type PermissionClass } from '../../permissions/permission.ts';
+import { fillsOf, type Permission } from '../../permissions/permission.ts';
 import { QuerySet } from '../../query/queryset.ts';
 import { type ReadShape, readShape, toReadShape } from '../../shapes/read/read-shape.ts';
 import { shownByAll } from '../../shapes/read/shown-paths.ts';
@@ -37,11 +36,12 @@ import { RecordHistory, type HistoricView, type HistoryOption } from './record-h
 import { RecordLists } from './record-lists.ts';
 import { SoftDelete } from '../visible/soft-delete.ts';
 import { Selections } from '../answers/selections.ts';
-import { type RecordView, type ShownView, SHOWS } from '../visible/shown-view.ts';
+import { type ShownRecords, SHOWS } from '../visible/shown-records.ts';
 import {
   type WriteOperation,
   type Operation,
   operationsOf,
+  requireOperation,
   UPDATE_METHODS,
   type UpdateMethod,
 } from '../request/operation.ts';
@@ -53,11 +53,7 @@ import { type ListenersByOperation, listenersOf, type WriteKind } from '../write
 import { WritePlan } from '../writes/write-plan.ts';
 
 /** The part of a view that its resource asks. */
-interface ResourceView extends InputView, AnsweringView, TakingView, RestoringView, UploadingView, HistoricView {
-  readonly permissionClasses: readonly PermissionClass[] | undefined;
-  getObject(request: FastifyRequest): Promise<object>;
-  readonly [SHOWS]: Pick<RecordView<Resource>, 'findForFile'>;
-}
+interface ResourceView extends InputView, AnsweringView, TakingView, RestoringView, UploadingView, HistoricView {}
 
 /**
  * Settles the declarations of a model view by its entity's metadata, before the first request. Made when the view is
@@ -171,11 +167,7 @@ export class Resource implements ViewDefinition {
   /** @throws ImproperlyConfigured for a view that may hide from its lists by code what a summary would tell */
   #makeSummary(option: AnySummary): Summary {
     const { name, meta, orm, answers, operations, customized, lists } = this;
-    if (!operations.includes('list')) {
-      throw new ImproperlyConfigured(
-        `${name}: option "summary" needs the operation "list", which the view does not offer`,
-      );
-    }
+    requireOperation(`${name}: option "summary"`, 'list', operations);
     const override = customized.handles.list ? 'list' : customized.represents ? 'represent' : undefined;
     if (override !== undefined) {
       throw new ImproperlyConfigured(
@@ -199,11 +191,11 @@ export class Resource implements ViewDefinition {
    * @throws ImproperlyConfigured if the view has an action of its own by the name of one
    */
   #makeActions(view: ResourceView, { defaults }: ViewContext): ReadonlyMap<string, Action> {
-    const { name, softDelete, history, fileActions: files } = this;
+    const { name, input, operations, softDelete, history, fileActions: files } = this;
     const brought = new Map([
       ...restoringActions(view, softDelete, defaults.permissionClasses),
       ...(history?.actions ?? []),
-      ...uploadActions(view, this, defaults.permissionClasses),
+      ...uploadActions(view, input, operations, defaults.permissionClasses),
     ]);
     const own = actionsOf(view);
     const listed = softDelete?.visibleTo === undefined ? [] : ['deleted'];
@@ -283,13 +275,13 @@ export class Resource implements ViewDefinition {
     ];
   }
 
-  findViews(registered: readonly ShownView[]): void {
+  findViews(registered: readonly ShownRecords[]): void {
     this.resolution.findViews(registered);
     if (this.live === true) for (const { view, definition } of registered) this.#checkTelling(view.name, definition);
   }
 
   /** @throws ImproperlyConfigured for another view whose writes would not reach the lists of this one */
-  #checkTelling(name: string, { meta, live, operations = [] }: ShownView['definition']): void {
+  #checkTelling(name: string, { meta, live, operations }: ShownRecords['definition']): void {
     const written = operations.find((operation) => operation !== 'list' && operation !== 'retrieve');
     if (meta.root.class !== this.meta.root.class || written === undefined || live !== undefined) return;
     throw new ImproperlyConfigured(

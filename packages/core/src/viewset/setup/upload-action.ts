@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { AskedUpload } from '../../files/direct-uploads.ts';
 import { refusalStatus } from '../../errors.ts';
+import { getOrMake } from '../../get-or-make.ts';
 import { isAllowAny } from '../../permissions/built-in-permissions.ts';
 import { Permission, type PermissionClass, type PermissionView } from '../../permissions/permission.ts';
 import { invalidInput } from '../../schema/error-details.ts';
@@ -16,12 +17,6 @@ import { type Action, action, type ActionOptions } from './action.ts';
 export interface UploadingView extends PermissionView {
   readonly permissionClasses: readonly PermissionClass[] | undefined;
   readonly allowAnonymous: boolean | undefined;
-}
-
-/** The parts of a view that decide about its uploads. */
-interface UploadParts {
-  readonly input: ViewInput | undefined;
-  readonly operations: readonly string[];
 }
 
 const NAME = Type.String({ minLength: 1, maxLength: 1024, description: 'The name of the file' });
@@ -49,7 +44,8 @@ const BEGUN = Type.Object(
 /** Makes the action that signs uploads to the store; none for a view whose bodies name none. */
 export function uploadActions(
   view: UploadingView,
-  { input, operations }: UploadParts,
+  input: ViewInput | undefined,
+  operations: readonly string[],
   defaults: readonly PermissionClass[],
 ): ReadonlyMap<string, Action> {
   const uploads = input?.uploads;
@@ -65,11 +61,8 @@ export function uploadActions(
   });
   const found = new WeakMap<FastifyRequest, Promise<readonly FileBoundField[]>>();
   /** The permission and the handler ask the same. */
-  const fieldsOf = (request: FastifyRequest): Promise<readonly FileBoundField[]> => {
-    const fields = found.get(request) ?? fieldsFor(request, view, input);
-    found.set(request, fields);
-    return fields;
-  };
+  const fieldsOf = (request: FastifyRequest): Promise<readonly FileBoundField[]> =>
+    getOrMake(found, request, () => fieldsFor(request, view, input));
   const options = {
     methods: ['post'],
     urlPath: 'uploads',

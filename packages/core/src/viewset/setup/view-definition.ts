@@ -24,7 +24,7 @@ import type { Envelope } from '../answers/envelope.ts';
 import type { Operation, UpdateMethod, WriteOperation } from '../request/operation.ts';
 import type { ReadInput } from '../request/read-input.ts';
 import type { KeyDefinition } from '../visible/record-key.ts';
-import type { ShownView } from '../visible/shown-view.ts';
+import type { ShownRecords } from '../visible/shown-records.ts';
 import type { SoftDelete } from '../visible/soft-delete.ts';
 import type { Preconditions } from '../writes/writing-definition.ts';
 import type { FormFields, ViewInput } from '../writes/view-input.ts';
@@ -88,7 +88,7 @@ export interface OperationSchemas {
   /** The same as documents have them. Default: `response`. */
   readonly documented?: Readonly<Record<number, TSchema | null>> | undefined;
   /** The names of the read shapes that the answers can have, in the order of `documented`. */
-  readonly readShapes?: readonly string[];
+  readonly readShapes?: readonly string[] | undefined;
   /** The names of the write shapes that the body can have, in the order of `body`. */
   readonly writeShapes?: readonly string[];
   /** Reads the body of a request, which has no envelope if it came as a form; throws InvalidUsage. */
@@ -103,7 +103,7 @@ export interface OperationSchemas {
 export interface BulkSchemas extends OperationSchemas {
   readonly querystring?: TSchema;
   /** Checks and converts the query string; throws InvalidUsage. */
-  readonly validateQuery?: (query: unknown) => unknown;
+  readonly validateQuery?: ((query: unknown) => unknown) | undefined;
 }
 
 /** The declarations of a view about its lists, for programs that check them. */
@@ -182,7 +182,7 @@ export interface ViewDefinition {
   /** The history of the records; undefined if the view keeps none. */
   readonly history?: RecordHistory | undefined;
   /** Finds the views that the declarations name, once all are registered. Throws ImproperlyConfigured if one is not. */
-  findViews?(registered: readonly ShownView[]): void;
+  findViews?(registered: readonly ShownRecords[]): void;
   /** Further routes that the declarations bring along, by the names of actions. */
   readonly actions?: ReadonlyMap<string, Action>;
   /** True of the root of a router, which lists the collections. */

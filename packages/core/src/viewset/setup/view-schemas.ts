@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
+import { getOrMake } from '../../get-or-make.ts';
 import { unionOf } from '../../shapes/schema-object.ts';
 import type { Envelope, TakenBodies } from '../answers/envelope.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
@@ -140,9 +141,7 @@ export class ViewSchemas implements SchemaSource {
     if (operation !== 'list') return envelope.schemaOfOne(record);
     const { paginator } = lists;
     if (paginator === null) return envelope.schemaOfWhole(record);
-    const page = this.#pages.get(record) ?? paginator.pageNames.applyToSchema(paginator.envelope(record));
-    this.#pages.set(record, page);
-    return page;
+    return getOrMake(this.#pages, record, () => paginator.pageNames.applyToSchema(paginator.envelope(record)));
   }
 
   /** Makes the schemas of a POST that takes an array too, which documents have apart, and which is answered with another schema. */

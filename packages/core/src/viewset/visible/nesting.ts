@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { fieldPath, type FieldPath } from '../../fields/field-path.ts';
 import { isPolymorphic, isToOne, ownsColumn, referredKey } from '../../fields/property.ts';
+import { getOrMake } from '../../get-or-make.ts';
 import { compare } from '../../language/compare.ts';
 import { and, type Condition } from '../../language/condition.ts';
 import type { Parent } from './parent.ts';
@@ -36,12 +37,9 @@ export class Nesting {
 
   /** Selects the records of the parents in a request's path. */
   condition(request: FastifyRequest): Condition {
-    let condition = this.#conditions.get(request);
-    if (condition === undefined) {
-      condition = and(...this.#levels.map(({ parent, path }) => compare(path, 'exact', parent.keyOf(request))));
-      this.#conditions.set(request, condition);
-    }
-    return condition;
+    return getOrMake(this.#conditions, request, () =>
+      and(...this.#levels.map(({ parent, path }) => compare(path, 'exact', parent.keyOf(request)))),
+    );
   }
 
   /**

@@ -1,19 +1,13 @@
+import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import { ImproperlyConfigured, NotFound } from '../../errors.ts';
-import type { FieldPath } from '../../fields/field-path.ts';
+import { ImproperlyConfigured, orNotFound } from '../../errors.ts';
 import { isUnfiltered } from '../../backends/entity-filters.ts';
-import type { KeyDefinition } from './record-key.ts';
+import type { PermissionGrant } from '../../permissions/evaluate.ts';
+import type { Customized } from '../request/customized.ts';
 import { stateOf } from '../request/request-state.ts';
 import type { PathKey } from './refused-values.ts';
-import type { ShownDefinition, ShownView } from './shown-view.ts';
-
-/** The declarations of a view that has nested views. */
-export interface ParentDefinition extends ShownDefinition {
-  readonly key: KeyDefinition & { readonly column: FieldPath };
-  /** The parent of this view. */
-  readonly nesting: { readonly parent: Parent; readonly relation: string } | undefined;
-}
+import type { RecordKey } from './record-key.ts';
 
 /**
  * How the handler's result shows that the parent exists, so that no extra query is needed. The handler finds a record
@@ -21,10 +15,37 @@ export interface ParentDefinition extends ShownDefinition {
  */
 export type ParentProof = 'record' | 'list' | 'parent' | 'none';
 
+/** The declarations of a view that has nested views. */
+export interface ParentDefinition {
+  readonly meta: EntityMetadata;
+  readonly customized: Customized;
+  readonly key: RecordKey;
+  /** The parent of this view. */
+  readonly nesting: { readonly parent: Parent } | undefined;
+  /** Undefined if a deleted record is gone. */
+  readonly softDelete: object | undefined;
+}
+
+/** A request for records of another view, and the grant of that view's permissions. */
+export interface ShownRequest {
+  readonly shown: FastifyRequest;
+  readonly grant: PermissionGrant;
+}
+
+/** The records that the parent's view would show to a request by GET. */
+interface ShownParents {
+  readonly view: { readonly name: string };
+  readonly definition: ParentDefinition;
+  /** Checks the permissions of the view. Throws NotFound if they refuse the request. */
+  ask(request: FastifyRequest, key: string): Promise<ShownRequest>;
+  /** Finds the record, as an entity if `wantsEntity` is true. Throws NotFound if the view would not show it. */
+  find(asked: ShownRequest, wantsEntity: boolean): Promise<object | undefined>;
+}
+
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 interface ParentOptions {
-  readonly shown: ShownView<ParentDefinition>;
+  readonly shown: ShownParents;
   readonly basename: string;
   readonly parameter: string;
   readonly relation: string;
@@ -49,7 +70,7 @@ export class Parent {
   readonly parameter: string;
   /** The relation of the nested view's entity to the parent record. */
   readonly relation: string;
-  readonly #shown: ShownView<ParentDefinition>;
+  readonly #shown: ShownParents;
 
   /** @throws ImproperlyConfigured for a singleton, whose path has no key */
   constructor({ shown, basename, parameter, relation }: ParentOptions) {
@@ -82,9 +103,7 @@ export class Parent {
 
   /** Reads the parent's key from a request's path. Throws NotFound for a malformed key. */
   keyOf(request: FastifyRequest): unknown {
-    const key = this.definition.key.parse(this.#textOf(request));
-    if (key === undefined) throw new NotFound();
-    return key;
+    return orNotFound(this.definition.key.parse(this.#textOf(request)));
   }
 
   /**

@@ -1,26 +1,34 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { NotFound } from '../../errors.ts';
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
+import { permissionDenied } from '../../current-user.ts';
+import { NotFound, orNotFound, refusalStatus } from '../../errors.ts';
 import { isRecord } from '../../json.ts';
 import type { Condition } from '../../language/condition.ts';
-import type { PermissionView } from '../../permissions/permission.ts';
+import type { LiveOption } from '../../live/live-list.ts';
+import { evaluatePermissions } from '../../permissions/evaluate.ts';
+import type { Permission, PermissionView } from '../../permissions/permission.ts';
 import { namesShowing } from '../../shapes/read/read-shape.ts';
 import { answerOf } from '../answers/answer-of.ts';
-import { stateOf } from '../request/request-state.ts';
 import type { Answers } from '../answers/answers.ts';
-import type { Customized } from '../request/customized.ts';
 import type { Operation } from '../request/operation.ts';
-import type { ParentDefinition } from './parent.ts';
+import { requestFor } from '../request/request-for.ts';
+import { stateOf } from '../request/request-state.ts';
 import { SharedLookUps } from '../request/shared-look-ups.ts';
-import { type AskedPlan, type RecordView, refuses } from './shown-view.ts';
+import type { ParentDefinition, ShownRequest } from './parent.ts';
+import type { SoftDelete } from './soft-delete.ts';
 import type { VisibleRecords } from './visible-records.ts';
+
+/** The key of the property that gives others access to a view's records. */
+export const SHOWS: unique symbol = Symbol('viewset.shows');
 
 /** The operations that return records to clients. */
 const READS = ['retrieve', 'list'] as const;
 
+type Plan = NonNullable<FastifyContextConfig['viewset']>;
+
 /** The part of a view that decides which records it shows. */
-interface ShowingView<Entity extends object> extends PermissionView {
-  getObject(request: FastifyRequest): Promise<Entity>;
-  checkObjectPermissions(request: FastifyRequest, entity: Entity): Promise<void>;
+interface ShowingView extends PermissionView {
+  getObject(request: FastifyRequest): Promise<object>;
+  checkObjectPermissions(request: FastifyRequest, entity: object): Promise<void>;
   list(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
   retrieve(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
@@ -28,57 +36,94 @@ interface ShowingView<Entity extends object> extends PermissionView {
 /** The declarations of a view that decide which records it shows. */
 export interface ShowingDefinition extends ParentDefinition {
   readonly operations: readonly Operation[];
-  readonly customized: Customized;
+  readonly permissions: readonly Permission[];
   readonly answers: Answers;
+  /** How the view soft-deletes records; undefined if it deletes them for good. */
+  readonly softDelete: SoftDelete | undefined;
+  /** The view's option; undefined if it is not set. */
+  readonly live: LiveOption | undefined;
   /** The routes that serve the record's files. */
   readonly fileActions: ReadonlyMap<string, unknown>;
 }
 
 /**
- * The records that a view would show to a request. Callers are nested views, views whose bodies refer to the records,
- * routes of files, and OPTIONS. If the view overrides a read operation, the override is called.
+ * The records that a view would show to a request by GET. Callers are nested views, views whose bodies refer to the
+ * records, routes of files and histories, and OPTIONS. Records that the view would not show count as missing. If the view
+ * overrides a read operation, the override is called.
  */
-export class ShownRecords<Entity extends object> implements RecordView<ShowingDefinition> {
-  readonly view: ShowingView<Entity>;
+export class ShownRecords {
+  readonly view: ShowingView;
   readonly definition: ShowingDefinition;
-  readonly #records: VisibleRecords<Entity>;
+  /** The plan of the route that shows one record; undefined if the view has none. */
+  plan: Plan | undefined;
+  readonly #records: VisibleRecords<object>;
 
-  constructor(view: ShowingView<Entity>, definition: ShowingDefinition, records: VisibleRecords<Entity>) {
+  constructor(view: ShowingView, definition: ShowingDefinition, records: VisibleRecords<object>) {
     this.view = view;
     this.definition = definition;
     this.#records = records;
   }
 
-  async find(request: FastifyRequest, wantsEntity: boolean): Promise<Entity | undefined> {
-    if (this.definition.customized.retrieves) {
-      await this.#ask(request, 'retrieve');
-      if (!wantsEntity) return undefined;
-    }
-    return this.#lookUp(request, wantsEntity);
+  /**
+   * Checks the permissions of the view.
+   *
+   * @param key the record's key, as in the path; undefined for a request without a record
+   * @throws NotFound if they refuse the request
+   */
+  ask(request: FastifyRequest, key?: string): Promise<ShownRequest> {
+    return hidingRefusals(() => this.admit(request, key));
   }
 
-  async findAll(request: FastifyRequest, condition: Condition): Promise<Entity[]> {
-    const shown: Entity[] = [];
-    for (const entity of await this.#records.findAll(request, condition, false)) {
-      try {
-        await this.view.checkObjectPermissions(request, entity);
-        shown.push(entity);
-      } catch (error) {
-        if (!refuses(error)) throw error;
-      }
+  /** Checks the permissions of the view. If they refuse the request, throws the same error as the view's own route. */
+  async admit(request: FastifyRequest, key?: string): Promise<ShownRequest> {
+    const { pk: _pk, ...params } = request.params as Readonly<Record<string, string>>;
+    const shown = requestFor(request, {
+      plan: this.plan,
+      method: 'GET',
+      params: key === undefined ? params : { ...params, pk: key },
+      pk: key === undefined ? undefined : orNotFound(this.definition.key.parse(key)),
+    });
+    const grant = await evaluatePermissions(this.definition.permissions, shown, this.view, { object: true });
+    if (grant.denied) throw permissionDenied(request);
+    stateOf(shown).grant = grant;
+    return { shown, grant };
+  }
+
+  /**
+   * Finds the record of a request, as an entity of `request.em` if `wantsEntity` is true. Throws NotFound if the view
+   * would not show it.
+   */
+  find({ shown }: ShownRequest, wantsEntity: boolean): Promise<object | undefined> {
+    return hidingRefusals(() => this.#find(shown, wantsEntity));
+  }
+
+  /**
+   * Finds the records that match a condition and that the view shows to a request, as entities of `request.em`. Returns
+   * none if the view refuses the request.
+   */
+  async findAll(request: FastifyRequest, condition: Condition): Promise<readonly object[]> {
+    try {
+      const { shown } = await this.admit(request);
+      const found = await this.#records.findAll(shown, condition, false);
+      const passing: object[] = [];
+      for (const entity of found) if (await this.#isPassing(shown, entity)) passing.push(entity);
+      return passing;
+    } catch (error) {
+      if (error instanceof NotFound || refuses(error)) return [];
+      throw error;
     }
-    return shown;
   }
 
   /**
    * Finds the record of the path for one of its files, if a GET of the record or the list shows the file to this
    * request. Permissions and hooks run as in `retrieve`, because they may depend on the operation.
+   *
+   * @throws NotFound if no GET shows the file to the request
    */
-  async findForFile(request: FastifyRequest, reply: FastifyReply, file: string): Promise<Entity> {
+  async findForFile(request: FastifyRequest, reply: FastifyReply, file: string): Promise<object> {
     const { operations, answers, customized } = this.definition;
     stateOf(request).reply = reply;
-    const { pk } = request.params as { readonly pk: string };
-    const { shown } = await request.server.viewset.shownViews.get(this.view)!.admit(request, pk);
+    const { shown } = await this.admit(request, (request.params as { readonly pk: string }).pk);
     const shapes = READS.filter((operation) => operations.includes(operation)).map(
       (operation) => answers.of(shown, operation).shape,
     );
@@ -92,13 +137,37 @@ export class ShownRecords<Entity extends object> implements RecordView<ShowingDe
     return this.view.getObject(request);
   }
 
-  async permit(request: FastifyRequest, { action, detail }: AskedPlan): Promise<void> {
+  /**
+   * Checks everything besides the permissions of a route: whether the view has the record of the path, and whether an
+   * overridden read operation would answer.
+   *
+   * @throws HttpError if the route would refuse the request
+   */
+  async permit(request: FastifyRequest, { action, detail }: Plan): Promise<void> {
     const { fileActions, customized } = this.definition;
     const { reply } = stateOf(request);
     if (detail && fileActions.has(action) && reply !== undefined) await this.findForFile(request, reply, action);
-    else if (action === 'retrieve') await this.find(request, false);
+    else if (action === 'retrieve') await this.#find(request, false);
     else if (detail) await this.#lookUp(request, false);
     else if (action === 'list' && customized.handles.list) await this.#ask(request, 'list');
+  }
+
+  async #isPassing(request: FastifyRequest, entity: object): Promise<boolean> {
+    try {
+      await this.view.checkObjectPermissions(request, entity);
+      return true;
+    } catch (error) {
+      if (!refuses(error)) throw error;
+      return false;
+    }
+  }
+
+  async #find(request: FastifyRequest, wantsEntity: boolean): Promise<object | undefined> {
+    if (this.definition.customized.retrieves) {
+      await this.#ask(request, 'retrieve');
+      if (!wantsEntity) return undefined;
+    }
+    return this.#lookUp(request, wantsEntity);
   }
 
   /** Calls an override of a read operation. Throws NotFound if it returns no record. */
@@ -111,7 +180,7 @@ export class ShownRecords<Entity extends object> implements RecordView<ShowingDe
   }
 
   /** Looks up the record of the path like the view's operations. Throws NotFound. */
-  async #lookUp(request: FastifyRequest, wantsEntity: boolean): Promise<Entity | undefined> {
+  async #lookUp(request: FastifyRequest, wantsEntity: boolean): Promise<object | undefined> {
     const { customized, answers } = this.definition;
     if (customized.findsRecord) return this.view.getObject(request);
     const records = this.#records.forKey(request);
@@ -122,9 +191,24 @@ export class ShownRecords<Entity extends object> implements RecordView<ShowingDe
     }
     // Not locked: requests that create records below one parent need not wait for each other.
     const populate = answers.populateFor(request);
-    const entity = await lookUps.find(records, `entity ${populate.join()}`, () => this.#records.find(request, false));
-    if (entity === undefined) throw new NotFound();
+    const found = await lookUps.find(records, `entity ${populate.join()}`, () => this.#records.find(request, false));
+    const entity = orNotFound(found);
     await this.view.checkObjectPermissions(request, entity);
     return entity;
   }
+}
+
+/** Throws NotFound instead of an error that refuses the user. */
+async function hidingRefusals<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw refuses(error) ? new NotFound(undefined, { cause: error }) : error;
+  }
+}
+
+/** Reports whether an error refuses the user. */
+function refuses(error: unknown): boolean {
+  const status = refusalStatus(error);
+  return status === 401 || status === 403;
 }

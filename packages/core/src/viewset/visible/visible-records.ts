@@ -2,7 +2,7 @@ import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { atOnce, type Awaitable, whenReady } from '../../awaitable.ts';
 import { isUnfiltered } from '../../backends/entity-filters.ts';
-import { ImproperlyConfigured, NotFound } from '../../errors.ts';
+import { ImproperlyConfigured, orNotFound } from '../../errors.ts';
 import { compare } from '../../language/compare.ts';
 import { type Condition, readsOwnColumns } from '../../language/condition.ts';
 import type { Projection } from '../../language/projection.ts';
@@ -161,12 +161,6 @@ export class VisibleRecords<Entity extends object> {
     const scope = stateOf(request).grant?.scope;
     return scope === undefined ? records : records.where(scope);
   }
-}
-
-/** Throws NotFound if no record was found. */
-export function orNotFound<Found>(found: Found | undefined): Found {
-  if (found === undefined) throw new NotFound();
-  return found;
 }
 
 /** Reports whether a query reads only the record's own row, including the MikroORM filters of a request. */

@@ -17,14 +17,6 @@ interface RecordHooks<Entity extends object> extends WriteHooks<Entity> {
   checkObjectPermissions(request: FastifyRequest, entity: Entity): Promise<void>;
 }
 
-/** The parts of a view that its operations on several records use. */
-interface BulkParts<Entity extends object, Output extends object> {
-  readonly view: RecordHooks<Entity>;
-  readonly definition: WritingDefinition;
-  readonly records: VisibleRecords<Entity>;
-  readonly writes: RecordWrites<Entity, Output>;
-}
-
 /**
  * The operations of a view on several records at once: all are written or none, by one flush, unless the view has a hook for each.
  */
@@ -34,7 +26,12 @@ export class BulkOperations<Entity extends object, Output extends object> {
   readonly #records: VisibleRecords<Entity>;
   readonly #writes: RecordWrites<Entity, Output>;
 
-  constructor({ view, definition, records, writes }: BulkParts<Entity, Output>) {
+  constructor(
+    view: RecordHooks<Entity>,
+    definition: WritingDefinition,
+    records: VisibleRecords<Entity>,
+    writes: RecordWrites<Entity, Output>,
+  ) {
     this.#view = view;
     this.#definition = definition;
     this.#records = records;

@@ -8,7 +8,7 @@ import { checkOptions, type OptionRule, POSITIVE } from '../../options.ts';
 import { counted, invalidInput } from '../../schema/error-details.ts';
 import { MAX_PROBLEMS, placedAt, type Problem } from '../../schema/scan-input.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
-import { applyRule, columnRule } from '../../shapes/write/column-rule.ts';
+import { columnRule, readKey } from '../../shapes/write/column-rule.ts';
 import { keyText } from '../../fields/primary-key.ts';
 import { unionOf, withProperties } from '../../shapes/schema-object.ts';
 import { type ShapeField, shapeField } from '../../shapes/shape-field.ts';
@@ -173,19 +173,11 @@ export class Bulk {
 
   #keyOf(json: unknown, path: string, problems: Problem[], named: Set<string>): unknown {
     const place = path + pointerStep(this.#keyName);
-    if (json === undefined || json === null) {
-      problems.push({ path: place, message: json === null ? 'must not be null' : 'is required' });
-      return undefined;
-    }
-    const unkept = typeof json === 'string' ? textProblem(json) : undefined;
-    if (unkept !== undefined) {
-      problems.push({ path: place, message: unkept });
-      return undefined;
-    }
-    const key = applyRule(columnRule(this.#field), json, place, problems);
-    if (key !== undefined && named.has(keyText(key))) problems.push({ path: place, message: 'is named twice' });
-    named.add(keyText(key));
-    return key;
+    const missing = json === undefined ? 'is required' : undefined;
+    const problem = typeof json === 'string' ? textProblem(json) : missing;
+    if (problem === undefined) return readKey(columnRule(this.#field), json, place, problems, named);
+    problems.push({ path: place, message: problem });
+    return undefined;
   }
 
   #readItem(

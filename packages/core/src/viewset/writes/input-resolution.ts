@@ -19,7 +19,7 @@ import { type ReferenceOptions, ReferredRecords } from './referred-records.ts';
 import { faultsIn, type ReadBody } from '../request/read-input.ts';
 import { inputOf } from '../request/request-state.ts';
 import { lookUpBy } from '../visible/refused-values.ts';
-import type { ShownView } from '../visible/shown-view.ts';
+import type { ShownRecords } from '../visible/shown-records.ts';
 import type { ViewInput } from './view-input.ts';
 
 /** The part of a view that its input asks. */
@@ -83,7 +83,7 @@ export class InputResolution {
   }
 
   /** Finds the views that the option `referenceViews` names, once all are registered. */
-  findViews(registered: readonly ShownView[]): void {
+  findViews(registered: readonly ShownRecords[]): void {
     this.#referred.findViews(registered);
   }
 

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Awaitable, settle, whenReady } from '../../awaitable.ts';
 import { permissionDenied } from '../../current-user.ts';
 import { type Backend, NotStored } from '../../backends/backend.ts';
-import { HttpError } from '../../errors.ts';
+import { HttpError, orNotFound } from '../../errors.ts';
 import { isRecord } from '../../json.ts';
 import { compare } from '../../language/compare.ts';
 import { always, and, type Condition } from '../../language/condition.ts';
@@ -22,7 +22,7 @@ import { inputOf, stateOf } from '../request/request-state.ts';
 import type { WritingDefinition } from './writing-definition.ts';
 import { inTransaction } from './transaction.ts';
 import { KIND_OF } from './write-listener.ts';
-import { orNotFound, type VisibleRecords } from '../visible/visible-records.ts';
+import type { VisibleRecords } from '../visible/visible-records.ts';
 import type { Write } from './write-reasons.ts';
 import { type WrittenRecord, writtenRecords } from '../request/written-records.ts';
 
@@ -32,15 +32,6 @@ export interface WriteHooks<Entity extends object> {
   performCreate(request: FastifyRequest, data: object, extra?: object): Promise<Entity>;
   performUpdate(request: FastifyRequest, entity: Entity, data: object, extra?: object): Promise<Entity>;
   performDestroy(request: FastifyRequest, entity: Entity): Promise<void>;
-}
-
-/** The parts of a view that its writes use. */
-interface WriteParts<Entity extends object> {
-  readonly view: WriteHooks<Entity>;
-  readonly entity: EntityName<Entity>;
-  readonly definition: WritingDefinition;
-  readonly records: VisibleRecords<Entity>;
-  readonly conditions: ConditionalWrites<Entity>;
 }
 
 /** The write of a record that is there. */
@@ -70,7 +61,13 @@ export class RecordWrites<Entity extends object, Output extends object> {
   /** Tells of a record that there is one. */
   readonly #isFound: Projection<true>;
 
-  constructor({ view, entity, definition, records, conditions }: WriteParts<Entity>) {
+  constructor(
+    view: WriteHooks<Entity>,
+    entity: EntityName<Entity>,
+    definition: WritingDefinition,
+    records: VisibleRecords<Entity>,
+    conditions: ConditionalWrites<Entity>,
+  ) {
     this.#view = view;
     this.#entity = entity;
     this.#definition = definition;

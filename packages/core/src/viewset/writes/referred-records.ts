@@ -12,7 +12,7 @@ import {
 } from '../../permissions/permission.ts';
 import type { Reference } from '../../shapes/write/bound-input.ts';
 import { findVisible } from '../../shapes/write/references.ts';
-import type { ShownView } from '../visible/shown-view.ts';
+import type { ShownRecords } from '../visible/shown-records.ts';
 
 type ByField<Value> = Readonly<Record<string, Value | undefined>>;
 
@@ -28,7 +28,7 @@ interface Limits {
   readonly permissions: readonly Permission[];
   /** The view class that shows the records; undefined if none is named. */
   readonly View: unknown;
-  shown: ShownView | undefined;
+  shown: ShownRecords | undefined;
 }
 
 /**
@@ -76,7 +76,7 @@ export class ReferredRecords {
    *
    * @throws ImproperlyConfigured if one is not registered, or cannot be asked for several records of the field
    */
-  findViews(registered: readonly ShownView[]): void {
+  findViews(registered: readonly ShownRecords[]): void {
     for (const reference of this.#references) {
       const { target } = reference;
       const conditions = registered.flatMap(({ definition: { meta, softDelete } }) =>
@@ -136,7 +136,7 @@ export class ReferredRecords {
 }
 
 /** Says why a view cannot be asked for the records of an entity. */
-function reasonAgainst({ definition }: ShownView, target: Reference['target']): string | undefined {
+function reasonAgainst({ definition }: ShownRecords, target: Reference['target']): string | undefined {
   if (definition.meta.root !== target.root) {
     return `whose records are of ${definition.meta.className}, and those of the field of ${target.className}`;
   }

@@ -91,8 +91,7 @@ export class ViewInput {
   /** The fields that the path says, and that permissions want to be the user's own. */
   readonly #judged: readonly (readonly [field: string, own: FillOf])[];
   readonly #key: string;
-  readonly #extra: Readonly<Record<BodyMode, TObject>> | undefined;
-  readonly #inspectExtra: Readonly<Record<BodyMode, Inspect>> | undefined;
+  readonly #extra: Readonly<Record<BodyMode, { readonly schema: TObject; readonly inspect: Inspect }>> | undefined;
 
   constructor(
     options: InputOptions,
@@ -142,12 +141,10 @@ export class ViewInput {
     }
     this.fields = [...new Set([...shaped, ...further])];
     if (extra === undefined) return;
-    const [whole, part] = [extra as TObject, partialOf(extra as TObject)];
-    this.#extra = { create: whole, replace: whole, change: part };
-    const compiled = (schema: TObject): Inspect =>
-      naming(`${name}: option "extra"`, () => compileInspect(schema, 'body'));
-    const [inspect, inspectPart] = [compiled(whole), compiled(part)];
-    this.#inspectExtra = { create: inspect, replace: inspect, change: inspectPart };
+    const compiled = (schema: TObject) =>
+      naming(`${name}: option "extra"`, () => ({ schema, inspect: compileInspect(schema, 'body') }));
+    const whole = compiled(extra as TObject);
+    this.#extra = { create: whole, replace: whole, change: compiled(partialOf(extra as TObject)) };
   }
 
   /** True if the view has rules. */
@@ -197,7 +194,7 @@ export class ViewInput {
   }
 
   #withExtra(schema: TObject, mode: BodyMode): TObject {
-    const extra = this.#extra?.[mode];
+    const extra = this.#extra?.[mode].schema;
     return extra === undefined ? schema : joined(schema, extra);
   }
 
@@ -218,7 +215,7 @@ export class ViewInput {
     const shape = this.#shapeOf(request, mode);
     const body = this.#withUploads(request, given, shape);
     const { value, problems, limit } = shape.inspect(body, mode);
-    const further = this.#inspectExtra?.[mode](body);
+    const further = this.#extra?.[mode].inspect(body);
     const faults = union(problems, further?.problems ?? []);
     this.checkRelated(request, [value], mode, faults);
     if (faults.length === 0) return soundBody(value as object, path, further?.value as object | undefined);
@@ -229,8 +226,7 @@ export class ViewInput {
     if (mode !== 'create') delete sent[this.#key];
     if (!this.isRuled && !shape.refers(sent, mode)) throw invalidInput('body', faults);
     const data = soundPart(body, faults, (part) => shape.inspectPart(part, mode));
-    const inspectPart = this.#inspectExtra?.change;
-    const extra = inspectPart === undefined ? {} : soundPart(body, faults, inspectPart);
+    const extra = this.#extra === undefined ? {} : soundPart(body, faults, this.#extra.change.inspect);
     return { data, path, extra, faults, sent };
   }
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { always } from '../../language/condition.ts';
 import { isHeard } from '../../mikro/subscribers.ts';
 import { backendOf } from '../../query/backend-of.ts';
-import { type WriteOperation, WRITES } from '../request/operation.ts';
+import { byName, type WriteOperation, WRITES } from '../request/operation.ts';
 import {
   everyWrite,
   type Write,
@@ -28,10 +28,6 @@ export interface WriteExplanation {
 
 type ByOperation<Value> = Readonly<Record<WriteOperation, Value>>;
 
-function byOperation<Value>(make: (operation: WriteOperation) => Value): ByOperation<Value> {
-  return { create: make('create'), update: make('update'), destroy: make('destroy') };
-}
-
 /**
  * Decides how a view writes. One statement writes past the unit of work and answers with the record as it was stored. It
  * means the same as the unit of work only if nothing has to see an entity: no hook, subscriber, trigger, filter or code of the
@@ -48,8 +44,8 @@ export class WritePlan implements WriteState {
 
   constructor(view: WritingView) {
     this.#view = view;
-    this.#reasons = byOperation((operation) => writeReasons(operation, view, this));
-    this.#questions = byOperation((operation) => {
+    this.#reasons = byName(WRITES, (operation) => writeReasons(operation, view, this));
+    this.#questions = byName(WRITES, (operation) => {
       const deciding = this.#reasons[operation].filter(({ kind }) => kind !== 'within');
       const questions = [...new Set(deciding.map(({ applies }) => applies))];
       return questions.includes(everyWrite) ? [everyWrite] : questions;
@@ -73,7 +69,7 @@ export class WritePlan implements WriteState {
 
   /** Tells how each operation writes, and what keeps it from being one statement. */
   explain(): ByOperation<WriteExplanation> {
-    return byOperation((operation) => {
+    return byName(WRITES, (operation) => {
       const found = this.#reasonsNow(operation);
       return { oneStatement: found.length === 0, reasons: found.map(({ text }) => text) };
     });
@@ -91,7 +87,7 @@ export class WritePlan implements WriteState {
     const events = orm.em.getEventManager();
     const { size } = events.getSubscribers();
     if (this.#subscribers?.count !== size) {
-      this.#subscribers = { count: size, hear: byOperation((each) => isHeard(events, meta, each)) };
+      this.#subscribers = { count: size, hear: byName(WRITES, (each) => isHeard(events, meta, each)) };
     }
     return this.#subscribers.hear[operation];
   }

@@ -75,7 +75,7 @@ export class PostgreSqlDialect extends Dialect {
   }
 
   toTheByte(path: FieldPath): string {
-    return OF_KIND[path.type.kind].toTheByte(path);
+    return kindOf(path).toTheByte(path);
   }
 
   protected compareText(path: FieldPath, lookup: Lookup, text: string): Comparison {
@@ -117,7 +117,7 @@ export class PostgreSqlDialect extends Dialect {
   /** Text wherever the driver's own conversion would lose something, or depend on the time zone of this process. */
   protected parameter(path: FieldPath, value: unknown): unknown {
     if (value instanceof Date) return this.#timestamp(path, value);
-    return typeof value === 'bigint' ? String(value) : OF_KIND[path.type.kind].parameter(value, path);
+    return typeof value === 'bigint' ? String(value) : kindOf(path).parameter(value, path);
   }
 
   /** A column without a time zone holds the time of the zone that is configured. */
@@ -147,23 +147,16 @@ interface PostgreSqlKind {
 
 const AS_IT_COMES: PostgreSqlKind = { parameter: (value) => value, toTheByte: () => COLUMN };
 
-const OF_KIND: Readonly<Record<FieldKind, PostgreSqlKind>> = {
+/** The kinds whose values do not come as they are. */
+const OF_KIND: Readonly<Partial<Record<FieldKind, PostgreSqlKind>>> = {
   string: { ...AS_IT_COMES, toTheByte: (path) => `${textColumn(path)} collate "C"` },
-  integer: AS_IT_COMES,
-  bigint: AS_IT_COMES,
   // A number that does not fit 32 bits is an error to PostgreSQL; rounded as the column rounds, it is comparable.
   number: { ...AS_IT_COMES, parameter: (value, path) => (isSingle(path) ? Math.fround(value as number) : value) },
-  decimal: AS_IT_COMES,
-  boolean: AS_IT_COMES,
-  datetime: AS_IT_COMES,
-  date: AS_IT_COMES,
-  time: AS_IT_COMES,
-  uuid: AS_IT_COMES,
-  objectId: AS_IT_COMES,
-  json: AS_IT_COMES,
-  binary: AS_IT_COMES,
-  enum: AS_IT_COMES,
 };
+
+function kindOf({ type: { kind } }: FieldPath): PostgreSqlKind {
+  return OF_KIND[kind] ?? AS_IT_COMES;
+}
 
 /** A trigger of a partition counts for the whole table. Those of foreign keys change no row. */
 const TRIGGERS = `with triggered as (select tgrelid as id from pg_trigger where not tgisinternal)

@@ -33,11 +33,11 @@ export class SqliteDialect extends Dialect {
   }
 
   rawParameter(path: FieldPath, raw: unknown): unknown {
-    return raw === null ? null : OF_KIND[path.type.kind].takenBack(raw);
+    return raw === null ? null : kindOf(path).takenBack(raw);
   }
 
   selected(path: FieldPath, sql: string): string {
-    return OF_KIND[path.type.kind].selected(sql);
+    return kindOf(path).selected(sql);
   }
 
   /** SQLite takes NULL for the least of all. The words are left out if they say nothing: they cost the index. */
@@ -122,7 +122,7 @@ export class SqliteDialect extends Dialect {
   }
 
   protected parameter(path: FieldPath, value: unknown): unknown {
-    return OF_KIND[path.type.kind].parameter(value);
+    return kindOf(path).parameter(value);
   }
 
   protected plain(value: unknown): unknown {
@@ -155,27 +155,20 @@ interface SqliteKind {
 
 const AS_IT_COMES: SqliteKind = { parameter: plainValue, selected: (sql) => sql, takenBack: (raw) => raw };
 
-const OF_KIND: Readonly<Record<FieldKind, SqliteKind>> = {
-  string: AS_IT_COMES,
-  integer: AS_IT_COMES,
+/** The kinds whose values do not come as they are. */
+const OF_KIND: Readonly<Partial<Record<FieldKind, SqliteKind>>> = {
   // The driver gives integers as doubles, which hold no more than 53 bits.
   bigint: {
     parameter: plainValue,
     selected: (sql) => `cast(${sql} as text)`,
     takenBack: (raw) => BigInt(raw as string),
   },
-  number: AS_IT_COMES,
   decimal: { ...AS_IT_COMES, parameter: Number },
-  boolean: AS_IT_COMES,
-  datetime: AS_IT_COMES,
-  date: AS_IT_COMES,
-  time: AS_IT_COMES,
-  uuid: AS_IT_COMES,
-  objectId: AS_IT_COMES,
-  json: AS_IT_COMES,
-  binary: AS_IT_COMES,
-  enum: AS_IT_COMES,
 };
+
+function kindOf({ type: { kind } }: FieldPath): SqliteKind {
+  return OF_KIND[kind] ?? AS_IT_COMES;
+}
 
 function plainValue(value: unknown): unknown {
   if (typeof value === 'boolean') return value ? 1 : 0;
