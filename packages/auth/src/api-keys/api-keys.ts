@@ -133,7 +133,7 @@ export class ApiKeys {
 
   /** The keys of an account, the newest first. */
   async list(request: FastifyRequest, accountId: number): Promise<ShownApiKey[]> {
-    const keys = await QuerySet.of(request.em, this.#model.entity)
+    const keys = await QuerySet.of(new PrimarySource(request), this.#model.entity)
       .filter({ account__id: accountId })
       .orderBy('-created_at')
       .entities();

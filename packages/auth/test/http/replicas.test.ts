@@ -2,8 +2,10 @@
 import { action, IsAuthenticated, Router, ViewSet } from '@viewset/core';
 import t from 'tap';
 import { withReplica } from '../../../core/test/support/replicated-postgres.ts';
-import { startApp } from '../support/app.ts';
-import { Account, ApiKey, Role, Session } from '../support/entities.ts';
+import { PASSWORD, startApp } from '../support/app.ts';
+import { Account, ApiKey, Identity, Role, Session, TwoFactor } from '../support/entities.ts';
+import { CLIENT, Navigator, TestProvider } from '../support/openid.ts';
+import { codeOf } from '../support/totp-code.ts';
 
 class Things extends ViewSet {
   override permissionClasses = [IsAuthenticated];
@@ -11,8 +13,16 @@ class Things extends ViewSet {
 }
 
 withReplica(t, 'with a replica that lags', async (t, servers) => {
-  const orm = await servers.open({ entities: [Account, ApiKey, Role, Session] });
-  const options = { account: Account, apiKeys: ApiKey, sessions: Session };
+  const orm = await servers.open({ entities: [Account, ApiKey, Identity, Role, Session, TwoFactor] });
+  const provider = await new TestProvider().start(t);
+  const options = {
+    account: Account,
+    apiKeys: ApiKey,
+    sessions: Session,
+    twoFactor: TwoFactor,
+    passwords: {},
+    oauth: { identity: Identity, providers: { main: { issuer: provider.issuer, ...CLIENT } } },
+  };
   const app = await startApp(t, orm, options, (each) => {
     void each.register(new Router().register('things', Things).plugin);
   });
@@ -29,9 +39,33 @@ withReplica(t, 'with a replica that lags', async (t, servers) => {
   await t.test('a key that is revoked, and one that was just made', async (t) => {
     const { id, key } = await make();
     t.equal(await statusOf(key), 200, 'the replica has no such key yet');
+    t.match((await app.get('/auth/api-keys', token)).body, [{ id }]);
     await servers.freeze();
     t.equal((await app.request('DELETE', `/auth/api-keys/${id}`, { headers })).status, 204);
     t.equal(await statusOf(key), 401, 'the replica still has the key');
+  });
+
+  await t.test('a second factor that was just switched on, and a login by a service just after another', async (t) => {
+    await app.addAccount('bob@example.com');
+    await servers.freeze();
+    const credentials = { email: 'bob@example.com', password: PASSWORD };
+    const by = { authorization: `Bearer ${await app.login('bob@example.com')}` };
+    const begun = await app.request('POST', '/auth/two-factor', { headers: by });
+    const code = codeOf(String(begun.body['secret']));
+    const confirmed = await app.post('/auth/two-factor/confirm', { code }, by);
+    t.equal(confirmed.status, 200, confirmed.text);
+    t.strictSame(Object.keys((await app.post('/auth/login', credentials)).body), ['two_factor_token']);
+
+    const path = `${app.app.listeningOrigin}/auth/oauth/main`;
+    provider.serve(`${path}/callback`);
+    const login = async (email: string): Promise<string[]> => {
+      provider.person = { sub: email, email, email_verified: true };
+      const browser = new Navigator();
+      const answer = await browser.get(await browser.follow(path, `${path}/callback`));
+      return Object.keys((await answer.json()) as object);
+    };
+    t.strictSame(await login('bob@example.com'), ['two_factor_token']);
+    for (const time of ['first', 'second']) t.strictSame(await login('new@example.com'), ['access_token'], time);
   });
 
   await t.test('the key of an account that is disabled, and a session that has ended', async (t) => {
