@@ -195,6 +195,7 @@ export { IsOwner } from './permissions/is-owner.ts';
 export { scoped } from './permissions/scoped.ts';
 export { AllowAny, IsAuthenticated, IsRoleAdminUser, IsSafeMethodOnly } from './permissions/built-in-permissions.ts';
 
+export { clientNetwork } from './throttle/client-address.ts';
 export { RateLimitRule, type RateLimitPhase, type RateLimitRuleOptions } from './throttle/rate-limit-rule.ts';
 export {
   HeaderRateLimit,

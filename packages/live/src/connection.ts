@@ -60,7 +60,8 @@ export class Connection {
   begin(page: LivePage, lastEventId: string | undefined): void {
     const state = ListState.of(page);
     this.#say(`retry: ${Math.round(RETRY_MS * (1 + Math.random()))}\n\n`);
-    const known = lastEventId === undefined ? undefined : ListState.parse(lastEventId);
+    // No id tells of a long list, and the difference from one that is made up would take long to work out.
+    const known = lastEventId === undefined || state.isLong ? undefined : ListState.parse(lastEventId);
     const isUnchanged = lastEventId === state.id;
     const event = lastEventId === undefined ? 'list' : 'reset';
     if (known !== undefined) this.#say(eventsBetween(known, state, page));

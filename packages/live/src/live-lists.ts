@@ -1,4 +1,5 @@
 import {
+  clientNetwork,
   getCurrentUser,
   type LiveList,
   type LivePage,
@@ -90,11 +91,12 @@ export class LiveLists {
    */
   async open(request: FastifyRequest, reply: FastifyReply, list: LiveList): Promise<Connection> {
     const leave = this.#enter(request);
+    let isOpening = true;
     const connection = new Connection(reply, list, () => this.wake());
     const close = (): void => {
       if (!this.#connections.delete(connection)) return;
       connection.end();
-      leave();
+      if (!isOpening) leave();
       if (this.#connections.size === 0) this.#versions = undefined;
     };
     this.#connections.add(connection);
@@ -116,6 +118,10 @@ export class LiveLists {
     } catch (error) {
       close();
       throw error;
+    } finally {
+      // A client that goes away meanwhile counts until its list has been read: it may not ask for others without end.
+      isOpening = false;
+      if (!this.#connections.has(connection)) leave();
     }
   }
 
@@ -247,5 +253,5 @@ export class LiveLists {
 
 function senderOf(request: FastifyRequest): string {
   const user = getCurrentUser(request);
-  return user === null ? `address ${request.ip}` : `user ${user.id}`;
+  return user === null ? `address ${clientNetwork(request)}` : `user ${user.id}`;
 }

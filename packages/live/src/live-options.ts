@@ -23,7 +23,10 @@ export interface LiveOptions {
   readonly concurrency?: number;
   /** The most connections of this process. Further ones get 503. Default: 10,000. */
   readonly maxConnections?: number;
-  /** The most connections of one user in this process; without a user, of one address. Further ones get 429. Default: 20. */
+  /**
+   * The most connections of one user in this process; without a user, of one address, IPv6 by /64. Further ones get 429. A connection that its client
+   * closes before it has its list counts until the list has been read. Default: 20.
+   */
   readonly maxConnectionsPerUser?: number;
 }
 

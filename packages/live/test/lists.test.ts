@@ -81,7 +81,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
   ) => {
     await orm.em.fork().nativeDelete(Task, {});
     await orm.em.fork().nativeDelete(ListChange, {});
-    const app = fastify({ ...serverOptions(), forceCloseConnections: true });
+    const app = fastify({ ...serverOptions(), trustProxy: true, forceCloseConnections: true });
     t.teardown(() => app.close());
     await app.register(viewset, { orm, secret: 'x'.repeat(32) });
     before?.(app);
@@ -253,6 +253,24 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
       await stream.until(({ events }) => events.length === 1);
       t.equal(stream.events[0]!.event, 'reset', id.slice(0, 20));
       t.strictSame(stream.events[0]!.data, await send('GET', ''));
+      stream.close();
+    }
+  });
+
+  t.test('nor does an id of a list of which no id can tell', async (t) => {
+    class AllTasks extends ModelViewSet(Task, { ...common, pageSize: 200, maxPageSize: 200, live: true }) {}
+    const { url } = await start(t, AllTasks);
+    await orm.em.fork().insertMany(
+      Task,
+      Array.from({ length: 200 }, (_, index) => ({ title: `Task ${index}` })),
+    );
+    const digest = 'A'.repeat(12);
+    for (const parts of [[digest], [digest, '1', digest], [digest, '7', digest, '5', digest, 'none', digest]]) {
+      const id = Buffer.from(JSON.stringify(parts)).toString('base64url');
+      const stream = await EventStream.open(t, url, { headers: { 'last-event-id': id } });
+      await stream.until(({ events }) => events.length > 0);
+      t.strictSame(stream.told, ['reset'], 'the list, and no difference from what was made up');
+      t.equal(stream.records.length, 200);
       stream.close();
     }
   });
@@ -473,6 +491,17 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     class Reading extends ModelViewSet(Task, { read }) {}
     await t.rejects(refused({ live: true }, Silent), /Silent: its create would not reach the lists of View/);
     await refused({ live: true }, Told, Deaf, Reading);
+    class Hiding extends ModelViewSet(Task, { ...common, live: true }) {
+      override paginate: never = (async () => ({ results: [] })) as never;
+    }
+    class HidingAll extends ModelViewSet(Task, { read, pagination: null, live: true }) {
+      override rows: never = (async () => []) as never;
+    }
+    await t.rejects(refused({}, Hiding), /Hiding: option "live" would send what the override of paginate\(\) may hide/);
+    await t.rejects(
+      refused({}, HidingAll),
+      /HidingAll: option "live" would send what the override of rows\(\) may hide/,
+    );
     await t.rejects(
       refused({ live: true, read: readShape(Task, ['title']) }),
       /option "live" needs "id" in each read shape of the list/,
@@ -538,6 +567,20 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     t.equal((await send('GET', ''))!['count'], 1);
     await app.close();
     await two.until(({ isEnded }) => isEnded);
+  });
+
+  t.test('one client has so many streams, whatever address of its network it comes from', async (t) => {
+    const { url } = await start(t, Tasks, { maxConnectionsPerUser: 2 }, withUsers);
+    const open = async (address: string, user?: string): Promise<number> => {
+      const headers = { 'x-forwarded-for': address, ...(user !== undefined && { user }) };
+      return (await EventStream.open(t, url, { headers })).response.status;
+    };
+    t.strictSame([await open('2001:db8::1'), await open('2001:db8::2')], [200, 200]);
+    t.equal(await open('2001:db8::ffff:ffff:ffff:ffff'), 429);
+    t.equal(await open('2001:db8:0:1::1'), 200, 'another network');
+    t.strictSame([await open('192.0.2.1'), await open('::ffff:192.0.2.1'), await open('192.0.2.1')], [200, 200, 429]);
+    t.strictSame([await open('192.0.2.1', '7'), await open('2001:db8::1', '7')], [200, 200]);
+    t.equal(await open('192.0.2.2', '7'), 429, 'a user, from anywhere');
   });
 
   t.test('a change is told though a process that is gone keeps the locks of its notes', async (t) => {

@@ -1,6 +1,6 @@
 /** Lists that take long or fail: they hold up no others. */
 import { defineEntity, p } from '@mikro-orm/core';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
@@ -19,7 +19,12 @@ const Task = defineEntity({
 const shapes = { read: readShape(Task, ['id', 'title']), write: writeShape(Task, ['title']) };
 
 /** Serves tasks. `onAsked` is waited for before the list of a request is known, with the name of its user. */
-async function start(t: Test, onAsked: (user: unknown) => unknown, options?: LiveOptions) {
+async function start(
+  t: Test,
+  onAsked: (user: unknown) => unknown,
+  options?: LiveOptions,
+  prepare: (app: FastifyInstance) => void = () => {},
+) {
   const orm = await openSqlite(t, { entities: [Task, ListChange, ListVersion] });
   class View extends ModelViewSet(Task, { ...shapes, live: true }) {
     override async filterQueryset(request: FastifyRequest, records: QuerySet<InstanceType<typeof Task.class>>) {
@@ -27,7 +32,7 @@ async function start(t: Test, onAsked: (user: unknown) => unknown, options?: Liv
       return super.filterQueryset(request, records);
     }
   }
-  const started = await startLive(t, { orm, View, ...(options && { options }) });
+  const started = await startLive(t, { orm, View, ...(options && { options }), prepare });
   const open = (user: string): Promise<EventStream> => EventStream.open(t, started.url, { headers: { user } });
   return { ...started, open, orm };
 }
@@ -67,6 +72,39 @@ t.test('nor others from being told, and is told itself at last', async (t) => {
   end.abort();
   await slow.until(({ records }) => records.length === 2);
   t.strictSame([...slow.faults, ...quick.faults], []);
+});
+
+t.test('a client that goes away counts until its list has been read, and no longer', async (t) => {
+  const end = new AbortController();
+  let [asked, gone] = [0, 0];
+  const { url } = await start(
+    t,
+    async () => {
+      asked += 1;
+      if (!end.signal.aborted) await once(end.signal, 'abort');
+    },
+    { maxConnectionsPerUser: 2 },
+    (app) => app.addHook('onRequest', async (_request, reply) => void reply.raw.once('close', () => (gone += 1))),
+  );
+  const headers = { accept: 'text/event-stream' };
+  for (const count of [1, 2]) {
+    const leaving = new AbortController();
+    const answer = fetch(url, { headers, signal: leaving.signal });
+    answer.catch(() => {});
+    await until(() => asked === count);
+    leaving.abort();
+    await until(() => gone === count);
+  }
+  t.equal((await fetch(url, { headers })).status, 429);
+  t.equal(asked, 2);
+  end.abort();
+  const streams: EventStream[] = [];
+  await until(async () => {
+    const stream = await EventStream.open(t, url);
+    if (stream.response.status === 200) streams.push(stream);
+    return streams.length === 2;
+  });
+  t.equal((await fetch(url, { headers })).status, 429, 'two are open');
 });
 
 t.test('a list that goes on failing is told of once, and asked for with the others', async (t) => {

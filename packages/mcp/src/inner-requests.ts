@@ -1,5 +1,6 @@
 import { Forbidden, NotFound, type OperationPlan, partOf } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import inject from 'light-my-request';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { OutgoingHttpHeaders } from 'node:http';
@@ -121,15 +122,21 @@ export class InnerRequests {
     const response = await this.#expected.run(
       expected,
       async () =>
-        await this.#app.inject({
-          method: plan.method as 'GET',
-          url: search === '' ? path : `${path}?${search}`,
-          headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
-          ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
-          remoteAddress: client.raw.socket.remoteAddress ?? '127.0.0.1',
-          payloadAsStream: true,
-          signal,
-        }),
+        await inject(
+          (raw, answer) => {
+            // The connection is that of the client: its address, if it has one, and whether it is encrypted.
+            Object.assign(raw, { socket: client.raw.socket });
+            this.#app.routing(raw, answer);
+          },
+          {
+            method: plan.method as 'GET',
+            url: search === '' ? path : `${path}?${search}`,
+            headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
+            ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+            payloadAsStream: true,
+            signal,
+          },
+        ),
     );
     const { statusCode: status, raw } = response;
     // A hook may also have answered before the route was reached.

@@ -2,7 +2,13 @@
 import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { action, ModelViewSet, readShape, Router } from '@viewset/core';
-import { request } from 'node:http';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import { createServer as createSecureServer, request as secureRequest } from 'node:https';
+import type { AddressInfo, ListenOptions, Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
@@ -22,8 +28,9 @@ class SlowViewSet extends ModelViewSet(Author, { read: readShape(Author, ['id'])
   });
 
   /** GET /slow/sender: what a route knows of the client. */
-  sender = action({}, async ({ ip, headers }) => ({
-    ip,
+  sender = action({}, async ({ ip, protocol, headers }) => ({
+    ip: (ip as string | undefined) ?? null,
+    protocol,
     agent: headers['user-agent'],
     language: headers['accept-language'],
     cookie: headers.cookie ?? null,
@@ -147,8 +154,64 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     });
     const { result } = JSON.parse(answer.slice(answer.indexOf('{'))) as { result: { structuredContent: unknown } };
     t.strictSame(result.structuredContent, {
-      answer: { ip: '127.0.0.2', agent: 'a model', language: 'de', cookie: null, secret: null },
+      answer: { ip: '127.0.0.2', protocol: 'http', agent: 'a model', language: 'de', cookie: null, secret: null },
     });
+  });
+
+  t.test('a tool reaches a route by the connection of the client, as a request of its own would', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'viewset-'));
+    t.teardown(() => rmSync(folder, { recursive: true }));
+    const [key, cert, path] = ['key.pem', 'cert.pem', 'socket'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const keys = [
+      'req',
+      '-x509',
+      '-newkey',
+      'ed25519',
+      '-nodes',
+      '-keyout',
+      key,
+      '-out',
+      cert,
+      '-subj',
+      '/CN=localhost',
+    ];
+    execFileSync('openssl', keys, { stdio: 'ignore' });
+    const listen = async (server: Server, place: ListenOptions): Promise<number> => {
+      t.teardown(() => server.close());
+      await new Promise<void>((resolve) => server.listen(place, resolve));
+      return (server.address() as AddressInfo).port;
+    };
+    const local = createServer((...exchange) => app.routing(...exchange));
+    const secure = createSecureServer({ key: readFileSync(key), cert: readFileSync(cert) }, (...exchange) => {
+      app.routing(...exchange);
+    });
+    await listen(local, { path });
+    const port = await listen(secure, { port: 0, host: '127.0.0.1' });
+    const params = { name: 'act', arguments: { resource: 'slow', action: 'sender' } };
+    const call = JSON.stringify({ ...list, method: 'tools/call', params });
+    const ways = [
+      [request, { socketPath: path }, { ip: null, protocol: 'http' }],
+      [secureRequest, { host: '127.0.0.1', port, rejectUnauthorized: false }, { ip: '127.0.0.1', protocol: 'https' }],
+    ] as const;
+    for (const [send, to, expected] of ways) {
+      const exchange = (way: object, body?: string): Promise<string> =>
+        new Promise((resolve, reject) => {
+          const headers = { accept: ACCEPT, 'content-type': 'application/json', host: 'a' };
+          const sent = send(
+            { ...to, ...way, headers, agent: false },
+            (response) => void text(response).then(resolve, reject),
+          );
+          sent.on('error', reject).end(body);
+        });
+      t.match(JSON.parse(await exchange({ path: '/slow/sender' })), expected, 'by itself');
+      const answer = await exchange({ path: '/mcp', method: 'POST' }, call);
+      const { result } = JSON.parse(answer.slice(answer.indexOf('{'))) as { result: { structuredContent: unknown } };
+      t.match(result.structuredContent, { answer: expected }, 'by a tool');
+    }
   });
 
   t.test('calls at once do not meet', async (t) => {

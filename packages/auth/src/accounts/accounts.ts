@@ -156,6 +156,9 @@ export interface AccountShapes {
   readonly me?: ShownFields | undefined;
 }
 
+/** Something to read with: an entity manager, or what else a query set takes. */
+type Source = Parameters<typeof QuerySet.of>[0];
+
 const MAX_INT4 = 2 ** 31 - 1;
 /** Every query that authentication makes of accounts. */
 export class Accounts {
@@ -197,13 +200,13 @@ export class Accounts {
   }
 
   /** @param email normalized */
-  byEmail(em: EntityManager, email: string): Promise<AccountEntity | undefined> {
-    return this.#one(this.#all(em).filter(this.#named({ email })));
+  byEmail(source: Source, email: string): Promise<AccountEntity | undefined> {
+    return this.#one(this.#all(source).filter(this.#named({ email })));
   }
 
   /** Finds an account with its role loaded, also one that is disabled. */
-  async byId(em: EntityManager, id: number): Promise<AccountEntity | undefined> {
-    return this.#isId(id) ? this.#one(this.#all(em).filter({ id })) : undefined;
+  async byId(source: Source, id: number): Promise<AccountEntity | undefined> {
+    return this.#isId(id) ? this.#one(this.#all(source).filter({ id })) : undefined;
   }
 
   /** Finds the id of a normalized address's active account. The query costs the same if there is none. */
@@ -349,8 +352,8 @@ export class Accounts {
     return account;
   }
 
-  #all(em: EntityManager): QuerySet<AccountEntity> {
-    return QuerySet.of(em, this.#model.account);
+  #all(source: Source): QuerySet<AccountEntity> {
+    return QuerySet.of(source, this.#model.account);
   }
 
   async #one(accounts: QuerySet<AccountEntity>): Promise<AccountEntity | undefined> {

@@ -4,6 +4,7 @@ import { inTransaction, QuerySet, type RecordFinder } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { AccountUser } from '../accounts/accounts.ts';
 import { type OwnedRow, OwnedRecords, ownerOf } from '../accounts/owned-records.ts';
+import { PrimarySource } from '../accounts/primary-source.ts';
 import { API_KEY_ID_LENGTH, type ApiKeyEntity, type ApiKeyModel, checkApiKey } from './api-key-contract.ts';
 import type { Wiring } from '../wiring.ts';
 import { isSameText } from '../secrets/keyed-hash.ts';
@@ -11,6 +12,7 @@ import { isSameText } from '../secrets/keyed-hash.ts';
 /** `last_used_at` is written at most once in this time. */
 const USE_GRAIN_MS = 60_000;
 const SECRET_BYTES = 32;
+const ID = new RegExp(`^[0-9a-f]{${API_KEY_ID_LENGTH}}$`);
 
 /** The API key of a request. */
 export interface UsedApiKey {
@@ -107,7 +109,7 @@ export class ApiKeys {
 
   /** Finds the user of a key in one query; null if it was revoked or has expired, or its account is not active. */
   async user(request: FastifyRequest, { id, hash }: ApiKeyPayload): Promise<ApiKeyUser | null> {
-    const row = await this.#keys.find(request, id);
+    const row = await this.#keys.find(new PrimarySource(request), id);
     if (row === undefined || !isSameText(hash, row.hash)) return null;
     if (row.expires_at !== null && Date.parse(row.expires_at) <= Date.now()) return null;
     await this.#noteUse(request, id, row);
@@ -131,7 +133,7 @@ export class ApiKeys {
 
   /** The keys of an account, the newest first. */
   async list(request: FastifyRequest, accountId: number): Promise<ShownApiKey[]> {
-    const keys = await QuerySet.of(request.em, this.#model.entity)
+    const keys = await QuerySet.of(new PrimarySource(request), this.#model.entity)
       .filter({ account__id: accountId })
       .orderBy('-created_at')
       .entities();
@@ -140,7 +142,8 @@ export class ApiKeys {
 
   /** Revokes a key. False if the account has no such key. */
   async remove(request: FastifyRequest, accountId: number, id: string): Promise<boolean> {
-    return (await request.em.nativeDelete(this.#model.entity, { id, account: accountId })) > 0;
+    // The path may have a text that the database does not take, such as a NUL.
+    return ID.test(id) && (await request.em.nativeDelete(this.#model.entity, { id, account: accountId })) > 0;
   }
 
   #shown({ id, name, scopes, expires_at, last_used_at, created_at }: ApiKeyEntity): ShownApiKey {

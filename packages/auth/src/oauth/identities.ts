@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import type { AccountEntity } from '../accounts/account-contract.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { isEmail, normalizeEmail } from '../accounts/email-address.ts';
+import { PrimarySource } from '../accounts/primary-source.ts';
 import type { IdentityModel } from './identity-contract.ts';
 import type { OAuthProfile } from './oauth-profile.ts';
 
@@ -52,9 +53,11 @@ export class Identities {
     }
   }
 
-  async #known({ em }: FastifyRequest, provider: string, subject: string): Promise<AccountEntity | undefined> {
-    const identity = await QuerySet.of(em.fork(), this.#model.entity).filter({ provider, subject }).entity();
-    return identity && this.#accounts.byId(em, identity.account.id);
+  async #known(request: FastifyRequest, provider: string, subject: string): Promise<AccountEntity | undefined> {
+    // A login, although the service leads to it by a GET: a replica may not know of the account yet.
+    const source = { em: request.em.fork(), readsPrimary: true };
+    const identity = await QuerySet.of(source, this.#model.entity).filter({ provider, subject }).entity();
+    return identity && this.#accounts.byId(new PrimarySource(request), identity.account.id);
   }
 
   async #link(
@@ -63,7 +66,7 @@ export class Identities {
     { subject, name }: OAuthProfile,
     email: string,
   ): Promise<IdentifiedAccount | undefined> {
-    const existing = await this.#accounts.byEmail(request.em, email);
+    const existing = await this.#accounts.byEmail(new PrimarySource(request), email);
     if (existing === undefined && !this.#registers) return undefined;
     const account = existing ?? (await this.#register(request, email, name));
     await inTransaction(request, async () => {

@@ -7,7 +7,7 @@ export const CHALLENGE_LIFETIME_MS = 300_000;
 const MAX_ISSUED = 300;
 
 /** Who asks for challenges. */
-export type ChallengeClient = { readonly account: number } | { readonly address: string };
+export type ChallengeClient = { readonly account: number } | { readonly address: string | undefined };
 
 /**
  * Challenges for passkeys: random, valid for five minutes, for one answer and one purpose. The store only gets keyed

@@ -4,7 +4,7 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
   WebAuthnCredential,
 } from '@simplewebauthn/server';
-import { securityEvent } from '@viewset/core';
+import { clientNetwork, securityEvent } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { AccountEntity } from '../accounts/account-contract.ts';
 import { type Assertion, challengeOf, type NewCredential } from './passkey-answers.ts';
@@ -136,7 +136,7 @@ export class Passkeys {
     purpose: PasskeyPurpose,
   ): Promise<PublicKeyCredentialRequestOptionsJSON> {
     const account = 'account' in purpose ? purpose.account : undefined;
-    const client = purpose.to === 'prove' ? { account: purpose.account } : { address: request.ip };
+    const client = purpose.to === 'prove' ? { account: purpose.account } : { address: clientNetwork(request) };
     const challenge = await this.#challenges.issue(JSON.stringify(purpose), client);
     return this.#library.generateAuthenticationOptions({
       rpID: this.#partyOf(request).id,

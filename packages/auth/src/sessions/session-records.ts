@@ -5,6 +5,7 @@ import type { AccountModel } from '../accounts/account-contract.ts';
 import type { AccountUser, ShownFields } from '../accounts/accounts.ts';
 import type { UserSource } from '../accounts/cached-users.ts';
 import { type OwnedRow, OwnedRecords, ownerOf } from '../accounts/owned-records.ts';
+import { PrimarySource } from '../accounts/primary-source.ts';
 import type { SessionEntity, SessionFields, SessionModel } from './session-contract.ts';
 
 interface LiveRow extends OwnedRow {
@@ -123,21 +124,4 @@ export class SessionRecords implements UserSource {
 
 function live<Row extends LiveRow>(row: Row | undefined): Row | undefined {
   return row !== undefined && Date.parse(row.expires_at) > Date.now() ? row : undefined;
-}
-
-class PrimarySource {
-  readonly readsPrimary = true;
-  readonly #request: FastifyRequest;
-
-  constructor(request: FastifyRequest) {
-    this.#request = request;
-  }
-
-  get em(): EntityManager {
-    return this.#request.em;
-  }
-
-  get reader(): EntityManager {
-    return this.#request.reader;
-  }
 }

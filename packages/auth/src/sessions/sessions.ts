@@ -113,7 +113,8 @@ export class Sessions {
       token_hash: this.#tokens.hash(refreshToken),
       last_used_at: now,
       expires_at: new Date(Math.min(idle, longest)),
-      ip: request.ip.slice(0, MAX_IP_LENGTH),
+      // A Unix socket has no address.
+      ip: ((request.ip as string | undefined) ?? '').slice(0, MAX_IP_LENGTH),
       user_agent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT_LENGTH) ?? null,
     };
   }

@@ -125,7 +125,9 @@ export class TwoFactors {
   }
 
   #find(em: EntityManager, account: number): Promise<TwoFactorEntity | undefined> {
-    return QuerySet.of(em.fork(), this.#model.entity).filter({ account__id: account }).entity();
+    // From the primary: a login must not pass by a factor of which a replica does not know yet.
+    const source = { em: em.fork(), readsPrimary: true };
+    return QuerySet.of(source, this.#model.entity).filter({ account__id: account }).entity();
   }
 
   async #update(

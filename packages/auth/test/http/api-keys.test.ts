@@ -147,6 +147,14 @@ forEachDatabase(t, { entities: [Account, Role, ApiKey], orm: logged }, async (t,
     t.strictSame(await statuses(revoked.key, other), [200, 200, 200, 200]);
     const remove = (id: string, token: string) => app.request('DELETE', `/auth/api-keys/${id}`, { headers: by(token) });
     t.equal((await remove(revoked.id, ann.token)).status, 404, 'another account has no such key');
+    for (const id of [
+      '%00',
+      `${revoked.id}%00`,
+      `${revoked.id.slice(1)}%F0%9F%98%80`,
+      `${revoked.id.toUpperCase()}G`,
+    ]) {
+      t.match(await remove(id, eve.token), { status: 404, body: { code: 'not_found' } }, id);
+    }
     t.equal((await remove(revoked.id, eve.token)).status, 204);
     t.equal((await remove(revoked.id, eve.token)).status, 404);
     await refused(revoked.key);

@@ -274,6 +274,16 @@ forEachDatabase(t, { entities: [Account, Role, Session, Passkey, TwoFactor] }, a
     t.ok(Number(refused.headers.get('retry-after')) > 250);
   });
 
+  t.test('another address of one network is no other client', async (t) => {
+    const { app: one } = await startApp(t, orm, { passkeys });
+    const ask = async (remoteAddress: string): Promise<number> =>
+      (await one.inject({ method: 'POST', url: '/auth/login/passkey/options', remoteAddress })).statusCode;
+    for (let time = 0; time < 300; time += 50) {
+      await Promise.all(Array.from({ length: 50 }, (_, index) => ask(`2001:db8::${time + index}`)));
+    }
+    t.strictSame([await ask('2001:db8::ffff'), await ask('2001:db8:0:1::1')], [429, 200]);
+  });
+
   t.test('the cookie is for the browser alone', async (t) => {
     const answer = await app.request('POST', '/auth/login/passkey/options');
     t.match(cookiesOf(answer), [

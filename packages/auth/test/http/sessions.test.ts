@@ -1,3 +1,9 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { forEachDatabase } from '../../../core/test/support/databases.ts';
 import { PASSWORD, startApp, type TestApp } from '../support/app.ts';
@@ -312,6 +318,26 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
     const { sid } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { sid: string };
     await orm.em.fork().nativeUpdate(Session, { id: sid }, { account: other!.id });
     t.equal((await app.get('/me', hers.access_token)).status, 401);
+  });
+
+  t.test('a login over a Unix socket, which has no address', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'viewset-'));
+    const socketPath = join(folder, 'socket');
+    const server = createServer((...exchange) => app.app.routing(...exchange)).listen(socketPath);
+    t.teardown(() => {
+      server.close();
+      rmSync(folder, { recursive: true });
+    });
+    await once(server, 'listening');
+    const email = await newAccount();
+    const headers = { 'content-type': 'application/json' };
+    const sent = request({ socketPath, path: '/auth/login', method: 'POST', headers, agent: false });
+    sent.end(JSON.stringify({ email, password: PASSWORD }));
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    const body = await text(answer);
+    t.equal(answer.statusCode, 200, body);
+    const { access_token: token } = JSON.parse(body) as Tokens;
+    t.match((await app.get('/auth/sessions', token)).body, [{ ip: '', current: true }]);
   });
 
   t.test('with the cache of users a logout is noticed when the time is over', async (t) => {

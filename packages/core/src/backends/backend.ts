@@ -92,8 +92,8 @@ export interface Backend {
   groups(source: Source, query: Query, grouping: Grouping): Awaitable<Group[]>;
   /** True if there is any record. */
   exists(source: Source, query: Query): Awaitable<boolean>;
-  /** The records of a slice as entities that `em` manages. */
-  entities(em: EntityManager, query: Query, slice: Slice | undefined, options: EntityOptions): Promise<object[]>;
+  /** The records of a slice as entities that the entity manager of the source manages. */
+  entities(source: Source, query: Query, slice: Slice | undefined, options: EntityOptions): Promise<object[]>;
   /**
    * Returns, for values that records were looked up by, what the records of a query have in their place: databases hold texts equal that
    * JavaScript does not (citext, `nocase`, `inet`). A value without a record is left out.

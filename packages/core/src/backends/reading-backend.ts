@@ -27,7 +27,7 @@ import {
   type ReadTold,
   type RelatedReaders,
 } from './reading.ts';
-import { managerOf, type Source } from './source.ts';
+import { managerOf, purposeOf, type Source } from './source.ts';
 
 /**
  * The part of a backend that is the same on every database: asks about the records that may be seen, and makes records and
@@ -147,14 +147,16 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   }
 
   async entities(
-    em: EntityManager,
+    source: Source,
     query: Query,
     slice: Slice | undefined,
     { populate = [], lock = false }: EntityOptions,
   ): Promise<object[]> {
     const { paths, map } = hydrationOf(query.meta, populate);
     if (asksNothing(query, slice)) return [];
-    const question = await this.#ask(em, query, paths);
+    const em = managerOf(source);
+    // By this entity manager, not by the global one: it may be in a transaction.
+    const question = await this.#ask({ em, readsPrimary: purposeOf(source) === 'write' }, query, paths);
     const select = selectRows(query, slice, { columns: paths, entityColumns: paths.length });
     const rows = await this.readRows(question, { ...select, locked: lock });
     const entities = rows.map((row) => map(em, row));

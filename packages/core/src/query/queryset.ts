@@ -289,7 +289,7 @@ export class QuerySet<Entity extends object> {
         `${this.meta.className}: a lock needs a transaction; without one it would end at once`,
       );
     }
-    return this.#backend.entities(this.em, this.#query, slice, options);
+    return this.#backend.entities(this.#source, this.#query, slice, options);
   }
 
   /** Returns a copy with changes. A changed query of a view counts as application code. */

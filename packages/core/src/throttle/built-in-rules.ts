@@ -2,7 +2,7 @@ import type { FastifyContextConfig, FastifyRequest } from 'fastify';
 import { hash } from 'node:crypto';
 import { getCurrentUser } from '../current-user.ts';
 import { wrongOption } from '../options.ts';
-import { clientAddress } from './client-address.ts';
+import { clientNetwork } from './client-address.ts';
 import { type RateLimitPhase, RateLimitRule, type RateLimitRuleOptions } from './rate-limit-rule.ts';
 
 /**
@@ -14,16 +14,8 @@ import { type RateLimitPhase, RateLimitRule, type RateLimitRuleOptions } from '.
  */
 export class IPRateLimit extends RateLimitRule {
   key(request: FastifyRequest): string | undefined {
-    return addressOf(request);
+    return clientNetwork(request);
   }
-}
-
-/**
- * Returns undefined if the connection is already closed, or has no address (a Unix socket without a proxy before it).
- */
-function addressOf(request: FastifyRequest): string | undefined {
-  const ip = request.ip as string | undefined;
-  return ip === undefined || ip === '' ? undefined : clientAddress(ip);
 }
 
 /**
@@ -119,7 +111,7 @@ export class PathRateLimit extends RateLimitRule {
     // For a view's route, use its template: Fastify's own pattern contains expressions that no rule spells.
     const { url, config } = request.routeOptions as { url?: string; config?: FastifyContextConfig };
     const route = config?.viewset?.path ?? url;
-    const address = addressOf(request);
+    const address = clientNetwork(request);
     if (route === undefined || address === undefined) return undefined;
     if (this.#matches === undefined) return `${address} ${withoutSlash(route)}`;
     return this.covers(request.method, route) ? address : undefined;

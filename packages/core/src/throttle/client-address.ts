@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
@@ -23,6 +24,19 @@ export function clientAddress(address: string): string {
   if (known.isIPv4MappedAddress()) return known.toIPv4Address().toString();
   const network = known.parts.slice(0, NETWORK_GROUPS).map((group) => group.toString(16));
   return `${network.join(':')}::/64`;
+}
+
+/**
+ * Returns the network of a request's client, to count clients by: an IPv4 address by itself, and an IPv6 address by its first 64 bits, because
+ * a client has as many of the others as it likes. The address is Fastify's `request.ip`. Undefined if the connection is gone already, or has no
+ * address (a Unix socket without a proxy before it).
+ *
+ * @example
+ * clientNetwork(request); // '192.0.2.1', or '2001:db8:0:0::/64'
+ */
+export function clientNetwork(request: FastifyRequest): string | undefined {
+  const ip = request.ip as string | undefined;
+  return ip === undefined || ip === '' ? undefined : clientAddress(ip);
 }
 
 /** Removes the brackets and the port that some proxies add, and a zone. */

@@ -95,6 +95,18 @@ withReplica(t, 'with a replica that lags', async (t, servers) => {
     t.strictSame(json.rows, [...before.rows, 'latest']);
     t.strictSame(json.entities, json.rows);
   });
+
+  await t.test('a query set on a source that reads the primary does so, of rows and entities alike', async (t) => {
+    await made();
+    await servers.freeze();
+    const id = await made();
+    const found = async (readsPrimary: boolean) => {
+      const volumes = QuerySet.of({ em: orm.em.fork(), readsPrimary }, Volume).filter({ id });
+      return [await volumes.exists(), (await volumes.entities()).length, (await volumes.entity())?.id];
+    };
+    t.strictSame(await found(false), [false, 0, undefined]);
+    t.strictSame(await found(true), [true, 1, id]);
+  });
 });
 
 withReplica(t, 'preferReadReplicas: false', async (t, servers) => {

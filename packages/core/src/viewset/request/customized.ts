@@ -11,6 +11,8 @@ type Hook =
   | 'getQueryset'
   | 'getObject'
   | 'checkObjectPermissions'
+  | 'paginate'
+  | 'rows'
   | 'represent'
   | 'readShapeFor'
   | 'writeShapeFor';
@@ -84,6 +86,16 @@ export class Customized {
     if (this.handlesBulk[operation]) return undefined;
     if (this.handles[operation]) return operation;
     return this.findsRecord && operation !== 'create' ? 'getObject' : undefined;
+  }
+
+  /**
+   * The overridden method that makes the view's lists, even if it calls `super`; undefined if the view overrides none.
+   *
+   * @param isPaged false if `list` sends all records
+   */
+  listMaker(isPaged: boolean): string | undefined {
+    const hooks: readonly Hook[] = ['list', isPaged ? 'paginate' : 'rows'];
+    return hooks.find((hook) => this.#overrides(hook));
   }
 
   /** Lists the overrides that need the entity of a write operation. */

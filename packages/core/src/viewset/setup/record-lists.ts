@@ -87,7 +87,7 @@ export class RecordLists implements ListDefinition {
     this.records = applyOrdering(name, records, options).by('view');
     this.takesQuery = options.queryMethod === true;
     if (this.takesQuery) requireOperation(`${name}: option "queryMethod"`, 'list', operations);
-    if (options.live === true) checkLive(declarations);
+    if (options.live === true) checkLive(declarations, this.isPaged);
     this.live = options.live;
     const whole: OfferedTypes = ['application/json', ...this.exports.map((format) => EXPORT_TYPES[format])];
     this.#types = { whole, streamed: this.live === true ? [...whole, STREAM_TYPE] : whole };
@@ -195,7 +195,7 @@ export class RecordLists implements ListDefinition {
  * @throws ImproperlyConfigured for a view without lists, for one whose lists an override makes, of which a stream would know nothing, and for lists
  * that hide the keys of their records, which a stream tells
  */
-function checkLive({ name, operations, customized, key, answers }: ListDeclarations): void {
+function checkLive({ name, operations, customized, key, answers }: ListDeclarations, isPaged: boolean): void {
   requireOperation(`${name}: option "live"`, 'list', operations, "; use live: 'writes' if only its writes matter");
   const hiding = answers.choicesFor('list').find(({ shape }) => namesShowing(shape, key.key).length === 0);
   if (hiding !== undefined) {
@@ -203,9 +203,10 @@ function checkLive({ name, operations, customized, key, answers }: ListDeclarati
       `${name}: option "live" needs "${key.key}" in each read shape of the list, because events contain the keys of records`,
     );
   }
-  if (!customized.handles.list) return;
+  const maker = customized.listMaker(isPaged);
+  if (maker === undefined) return;
   throw new ImproperlyConfigured(
-    `${name}: option "live" would send what the override of list() may hide; override getQueryset() or filterQueryset() instead`,
+    `${name}: option "live" would send what the override of ${maker}() may hide; override getQueryset() or filterQueryset() instead`,
   );
 }
 
