@@ -40,9 +40,9 @@ export interface Visible {
 }
 
 /**
- * Adds MikroORM's enabled filters (soft deletion, tenants) to a query: those of the entity, the configuration and the
- * entity manager, with their parameters. The filters of a related entity hide the related record, which then reads as
- * NULL. If a record requires its related record, the record is hidden too, as in `em.find`. The `where` option of a
+ * Adds MikroORM's enabled filters (soft deletion, tenants) to a query: the filters of the entity, the configuration and
+ * the entity manager, with their parameters. The filters of a related entity hide the related record, which then reads
+ * as NULL. If a record requires its related record, the record is hidden too, as in `em.find`. The `where` option of a
  * relation always hides related records.
  *
  * Without a filter, nothing depends on the request. Then the global entity manager reads, and no fork is needed.

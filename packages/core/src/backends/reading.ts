@@ -36,7 +36,7 @@ export interface Reading<Record> {
   readonly columns: readonly FieldPath[];
   /** The number of leading columns from which entities are made. MikroORM expects the driver's values in them. */
   readonly entityColumns: number;
-  /** Entities belong to the entity manager of the source. */
+  /** Returns the source to read with. Entities need the source's own entity manager, not the global one. */
   sourceOf(this: void, source: Source): Source;
   /** @param readers makes the readers, only for records with related ones */
   recordsOf(this: void, rows: readonly unknown[][], readers: () => RelatedReaders): Awaitable<Record[]>;

@@ -49,10 +49,7 @@ function crossesRelation(meta: EntityMetadata, where: unknown): boolean {
 
 const LOGICAL = new Set(['$and', '$or', '$not']);
 
-/**
- * Returns the entity whose fields a value is about. If the record itself has no column for the answer, the condition is
- * about the related record.
- */
+/** Returns the related entity that a value is about. Undefined if a column of the record itself decides. */
 function relationAt(meta: EntityMetadata, name: string, value: unknown): EntityMetadata | undefined {
   const property = propertyOf(meta, name);
   if (property === undefined || !isReference(property) || isPolymorphic(property)) return undefined;
@@ -167,7 +164,10 @@ const OPPOSITES: Readonly<Record<string, string>> = {
   $nin: '$in',
 };
 
-/** Returns operators of which at least one holds if the negation holds. Undefined if an operator has no opposite. */
+/**
+ * Returns the opposites of a column's operators. The negation holds if at least one of them holds. Undefined if an
+ * operator has no opposite.
+ */
 function oppositesOf(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return [{ $nin: value as unknown[] }];
   if (!isPlainObject(value)) return value instanceof RegExp || isRaw(value) ? undefined : [{ $ne: value }];
@@ -178,7 +178,7 @@ function oppositesOf(value: unknown): readonly unknown[] | undefined {
   return opposites.includes(undefined) ? undefined : opposites;
 }
 
-/** In SQL, NULL equals nothing else, not even an element of a list with NULL in it. */
+/** Reports whether a condition matches NULL. In SQL no other condition does, not even a list with NULL in it. */
 function asksForNull(value: unknown): boolean {
   if (!isPlainObject(value)) return value === null;
   const operators = Object.entries(value);
@@ -200,7 +200,7 @@ function ofMany(place: Place, step: EntityProperty, value: unknown, isNegated: b
     return { kind: 'joined', join, asked: ofRow(where, isNegated) };
   };
   if (!isPlainObject(value)) return joined(value);
-  /** For a missing record, its related records are unknown. */
+  /** Makes a condition on the related records. It is not true if the record itself is missing. */
   const related = (where: unknown, isOpposite: boolean, isWanted: boolean): Asked => {
     const found = some(steps, conditionOf(ofRow(where, isOpposite)));
     // As in MikroORM, hidden records count too if they may exclude the record.

@@ -211,7 +211,7 @@ export function asksForOne(condition: Condition, path: FieldPath): boolean {
 
 /**
  * Reports whether a condition reads only columns in the record's row that pass a test. After waiting for a locked row,
- * a database evaluates such a condition again. A sub-select still reads an old version.
+ * a database evaluates such a condition again. But a sub-select still reads an old version.
  */
 export function readsOwnColumns(condition: Condition, test: (column: FieldPath) => boolean = () => true): boolean {
   switch (condition.kind) {
@@ -282,8 +282,8 @@ export function isSameCondition(one: Condition, other: Condition): boolean {
 }
 
 /**
- * Reports whether two values are equal. Objects of a class may have private state. So only objects with a text form can
- * be equal: keys, decimals, points in time.
+ * Reports whether two values are equal. Objects of a class may have private state. Two of them can be equal only if
+ * they have a text form: keys, decimals, points in time.
  */
 function isSameValue(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;

@@ -55,5 +55,5 @@ export type LookupValue<E, Name extends string> = Name extends `${infer Path}__$
           ? PathValue<E, Path, '__'>
           : PathValue<E, Name, '__'> | PathNull<E, Name>;
 
-/** The null of a field. Values behind a relation have none here, because a missing record is not a value. */
+/** The null of a field. A value behind a relation may always be null, because the related record may be missing. */
 type PathNull<E, Path extends string> = Path extends keyof E ? Extract<E[Path], null> : null;

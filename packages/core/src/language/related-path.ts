@@ -13,8 +13,8 @@ import { lookupCondition } from './resolve-lookup.ts';
 export type Telling = 'exists' | 'count';
 
 /**
- * The related records to count, as lookups. A function returns the lookups for a request, or nothing to count no
- * record.
+ * The related records to count, as lookups. A function returns the lookups for a request. If it returns nothing, no
+ * record counts.
  */
 export type AnyRelatedConditions =
   | Readonly<Record<string, unknown>>

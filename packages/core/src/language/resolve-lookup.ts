@@ -108,7 +108,7 @@ function allOf(lookups: readonly Asked[]): Condition {
 function ofGroup(lookups: readonly Asked[]): Condition {
   const each = lookups.map(({ path, lookup, value }) => compare(path, lookup, value));
   const steps = splitAtMany(lookups[0]!.path)?.steps;
-  // Other conditions than comparisons say that no related record matches, so they need none.
+  // A condition that is not a comparison says that no related record matches, so it needs no common record.
   const needsOne = each.length > 1 && each.some(({ kind }) => kind === 'compare');
   if (steps === undefined || !needsOne) return and(...each);
   return some(steps, allOf(lookups.map((lookup) => ({ ...lookup, path: splitAtMany(lookup.path)!.rest }))));

@@ -32,7 +32,7 @@ function convertCondition(meta: EntityMetadata, where: FilterQuery<object>): Con
   return { ...(matching(meta, where) as Extract<Condition, { kind: 'matching' }>), converted: true };
 }
 
-/** By the text of the filter. Each entity has an entry for so many tenants or people. */
+/** By the text of the filter. Each entity has room for the filters of this many tenants or users. */
 const kept = new WeakMap<EntityMetadata, LruMap<string, Condition>>();
 const MAX_CONDITIONS = 100;
 const MAX_TEXT = 1000;

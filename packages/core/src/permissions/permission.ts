@@ -44,7 +44,7 @@ type RefusesOthers<Class> = unknown extends Class ? false : [Class] extends [Use
 type And<One, Other> = true extends RefusesOthers<One> | RefusesOthers<Other> ? UserPermissionClass : PermissionClass;
 type Or<One, Other> = RefusesOthers<One> | RefusesOthers<Other> extends true ? UserPermissionClass : PermissionClass;
 
-/** The request as it is known after a list of permission classes, all of which must agree. */
+/** The type of a request that passed a list of permission classes, all of which must agree. */
 export type RequestBehind<Classes> = [RefusesAnonymous<Classes>] extends [true]
   ? Pick<AuthenticatedRequest, 'user'>
   : unknown;

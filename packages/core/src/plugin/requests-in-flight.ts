@@ -8,7 +8,7 @@ export interface RequestInFlight {
   readonly reply: FastifyReply;
   /** The tick of the clock at the request's arrival, or when it was given up. */
   since: number;
-  /** False for health routes. */
+  /** False for health routes, and for parts of a request. */
   readonly takesSlot: boolean;
   phase: 'working' | 'receiving' | 'sending' | 'streaming' | 'left';
   /** How fast the client reads the answer. Set once the answer had to wait for the client. */
@@ -24,11 +24,11 @@ export interface RequestInFlight {
 /**
  * The requests in flight, and the slots of working requests.
  *
- * A request takes a slot while work may be done for it. It has none while its body arrives, because that costs only
- * memory and may last as long as the client likes. As many requests as there are slots may receive a body. A request
- * frees its slot once its answer waits for a client that does not read it. The same number applies to these. If a
- * client disconnects, its transaction ends, but other work of the request goes on. So the request keeps its slot until
- * its handler is done.
+ * A request takes a slot while work may be done for it. It has none while its body arrives. That costs only memory, and
+ * may last as long as the client likes. As many requests as there are slots may receive a body. A request frees its
+ * slot once its answer waits for a client that does not read it. The same number applies to these. If a client
+ * disconnects, its transaction ends, but other work of the request goes on. So the request keeps its slot until its
+ * handler is done.
  */
 export class RequestsInFlight {
   readonly #slots: number;
@@ -106,7 +106,7 @@ export class RequestsInFlight {
     if (request.isClosed) this.#leaveWhenDone(request);
   }
 
-  /** Counts a tick. So the clock is not read for each request. */
+  /** Counts a tick, so that the clock is not read for each request. */
   tick(): void {
     this.#ticks += 1;
   }

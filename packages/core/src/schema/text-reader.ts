@@ -29,8 +29,8 @@ export function textReader(schema: JsonSchema): (value: unknown) => unknown {
 /**
  * Makes the function that converts a field of a form, one text or several of the same name, to the type of a schema. It
  * works as in a query string. Parts of objects and arrays are JSON. An empty text becomes null if the schema allows
- * null and no text. In a union, the first member that is not a text decides. A field without a schema is JSON, or else
- * the text.
+ * null and no text. In a union, the first member that can convert the field decides. If another member is a text, only
+ * objects and arrays are converted. A field without a schema is JSON, or else the text.
  */
 export function formReader(given: AnySchema): (value: unknown) => unknown {
   const schema = typeof given === 'object' ? given : {};

@@ -9,7 +9,7 @@ import { KnownTexts } from './known-texts.ts';
 export interface EntityPlan {
   readonly meta: EntityMetadata;
   readonly dialect: Dialect;
-  /** The schema of entities that name none. */
+  /** The schema of entities without their own schema. */
   readonly schema: string | undefined;
   /** True if the database enforces foreign keys. */
   readonly hasConstraints: boolean;

@@ -7,7 +7,7 @@ import type { Dialect } from './dialects/dialect.ts';
 
 type Matching = Extract<Condition, { kind: 'matching' }>;
 
-/** By the schema of tables that name none. Each entity manager may choose it. */
+/** By the schema of tables without their own schema. Each entity manager may choose it. */
 const known = new WeakMap<Matching, Map<string, Comparison>>();
 
 /** `pk in (select pk …)`: MikroORM's SQL for the condition, with bound parameters. */

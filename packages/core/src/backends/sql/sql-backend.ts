@@ -32,7 +32,7 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
   readonly errors = SQL_ERRORS;
   readonly hasSavepoints = true;
   readonly #dialect: Dialect;
-  /** By the schema of tables that name none. Each entity manager may choose it. */
+  /** By the schema of tables without their own schema. Each entity manager may choose it. */
   readonly #plans = new WeakMap<EntityMetadata, Map<string, EntityPlan>>();
 
   constructor(dialect: Dialect) {

@@ -65,7 +65,7 @@ export interface BoundChildren {
   readonly key: string;
   /** The shape of one child. */
   readonly shape: BoundInput;
-  /** Validates a list of children, each like a body of its own. The paths of problems are within the parent's body. */
+  /** Validates a list of children, each like a separate body. The paths of problems are within the parent's body. */
   check(items: readonly unknown[], path: string, problems: Problem[], mode: BodyMode): unknown;
 }
 

@@ -80,8 +80,8 @@ export class WriteShape<Entity extends object, Input extends object> {
   }
 
   /**
-   * Returns a shape with more fields. The parameters are those of `writeShape()`, or another shape of the entity. A new
-   * field replaces a field of the same name.
+   * Returns a shape with more fields. It accepts the parameters of `writeShape()`, or another shape of the entity. A
+   * new field replaces a field of the same name.
    *
    * @throws ImproperlyConfigured for a name that the entity does not have; it suggests the nearest name
    * @example

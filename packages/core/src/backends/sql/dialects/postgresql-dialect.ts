@@ -18,8 +18,8 @@ import { hasOwnCollation, hasOwnType } from './text-column.ts';
 /**
  * PostgreSQL through pg. Parameters are never cast, so each has the type of the column in its comparison. Decimals are
  * compared as numeric, exactly, and indexes are used. An index on `lower(name collate "C")` (btree, or gin with
- * gin_trgm_ops) supports the case-insensitive lookups of texts with ASCII characters other than `k` and `i`. An index
- * on `lower(name collate "und-x-icu")` supports the others.
+ * gin_trgm_ops) supports the case-insensitive lookups of texts that contain an ASCII character other than `k` and `i`.
+ * An index on `lower(name collate "und-x-icu")` supports the others.
  */
 export class PostgreSqlDialect extends Dialect {
   readonly name = 'PostgreSQL';

@@ -45,7 +45,7 @@ export async function runPostgreSql<T>(
 
 const pools = new WeakMap<Connection, PoolReader>();
 
-/** If the pool prepares connections for each use, they must come from where it does that. */
+/** Opens a reader on the pool, or through Kysely if connections are prepared for each use. */
 async function openReader(em: EntityManager, connection: Connection): Promise<Reader> {
   const opened = await poolOrClient(em, connection);
   if ('client' in opened) return new ClientReader(opened.client);

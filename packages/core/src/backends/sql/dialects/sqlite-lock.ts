@@ -34,8 +34,8 @@ const locks = new WeakMap<Connection, Lock>();
 const FORGET_MS = 1000;
 
 /**
- * Repeats work while another process has locked the database, for at most 5 s, without blocking this process. All that
- * wait for one lock give up at the same time, even if they had to wait for each other first.
+ * Repeats work while another process has locked the database, for at most 5 s, without blocking this process. All calls
+ * that wait for one lock give up at the same time, even if they had to wait for each other first.
  */
 export async function whenFree<Result>(connection: Connection, work: () => Promise<Result> | Result): Promise<Result> {
   const waits = pauses();

@@ -29,7 +29,7 @@ const MAX_STATEMENTS = 500;
 /** The most statements of forms that clients choose, of which there may be endlessly many. */
 const MAX_CLIENT_STATEMENTS = 100;
 
-/** Makes the reader of a database. SQLite's packages differ in the other needs of a statement. */
+/** Makes the reader of a database. SQLite's packages differ in how they run a statement. */
 export type MakeReader = (database: SqliteDatabase) => Reader;
 
 const readers = new WeakMap<SqliteDatabase, Reader>();
