@@ -1,7 +1,7 @@
 import { DriverException, type Platform } from '@mikro-orm/core';
 import { HttpError, ServiceUnavailable } from '../errors.ts';
 
-/** The error of a database that rejects the values of a statement. */
+/** A database's rejection of the values of a statement. */
 export interface Violation {
   /**
    * `value`: its column cannot hold a value. `policy`: row level security does not allow this user to write the row.

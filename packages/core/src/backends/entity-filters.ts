@@ -14,7 +14,7 @@ import { hiddenTarget } from './check-entity.ts';
 import { QueryMemo } from './query-memo.ts';
 import { managerOf, purposeOf, readerOf, type Source } from './source.ts';
 
-/** The filters of a related entity. They hide its records if these do not match. */
+/** The filters of a related entity. Records that do not match are hidden. */
 export interface RelatedFilter {
   readonly condition: Condition;
   /** True if a record is hidden together with its related record. */

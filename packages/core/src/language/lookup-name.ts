@@ -23,9 +23,9 @@ export type LookupFor<Value> = [Value] extends [boolean]
       : EqualityLookup;
 
 /**
- * Every lookup of an entity: `price`, `price__gte`, `role__name__icontains`, through at most two relations, to one or
- * to many. The type is built relation by relation, so the names of an entity are computed once, however many relations
- * lead to it.
+ * Every lookup of an entity: `price`, `price__gte`, `role__name__icontains`, through at most two to-one or to-many
+ * relations. The type is built relation by relation. So the names of an entity are computed once, even if many
+ * relations lead to it.
  */
 export type LookupName<E, Hops extends number = 2> =
   | { [K in FieldName<E> | ToManyName<E>]: K | `${K}__${LookupFor<FieldValue<E, K>>}` }[FieldName<E> | ToManyName<E>]

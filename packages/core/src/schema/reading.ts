@@ -94,7 +94,7 @@ export class Reading {
   }
 
   /**
-   * Validates a value by the target of a `$ref`. It validates each object only once, however many references apply to
+   * Validates a value by the target of a `$ref`. It validates each object only once, even if many references apply to
    * it. Otherwise the work for a recursive schema could double with each level of a document.
    */
   referred(node: SchemaNode, value: unknown): Verdict {

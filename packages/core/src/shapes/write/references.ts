@@ -56,7 +56,7 @@ export interface RecordData {
 /**
  * Replaces sent references by the related entities. It makes one query for each reference of the shape. The query
  * covers all values, including those in children and in all records. A record that is not found counts as missing, or
- * is created if the reference says so. Nothing is created while a problem is known.
+ * is created if `creates` is set. Nothing is created while a problem is known.
  *
  * @param known the problems that are already known; values at their paths are not looked up
  * @throws InvalidUsage with a detail for every known problem, and for every reference to a missing record

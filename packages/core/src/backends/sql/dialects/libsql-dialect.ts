@@ -36,9 +36,9 @@ const FOLDED = textTemplates(`(
 )`);
 
 /**
- * libSQL's package leaves a statement open if it was not read to its end, as with `get`, or if the database was locked.
- * While such a statement writes, no transaction can commit until garbage collection removes it. So a writing statement
- * first takes the right to write, with SQL that is not prepared.
+ * libSQL's package leaves a statement open after `get`, which does not read it to its end, or if the database was
+ * locked. While such a statement writes, no transaction can commit until garbage collection removes it. So a writing
+ * statement first takes the right to write, with SQL that is not prepared.
  */
 function libSqlReader(database: SqliteDatabase): Reader {
   const prepared = preparedBy(database);
