@@ -28,7 +28,6 @@ export interface DatabaseErrors {
 /** The violations that are conflicts with another record. */
 const CONFLICTS: ReadonlySet<string> = new Set<Violation['kind']>(['unique', 'exclusion', 'foreign key']);
 
-/** Reports whether a violation is a conflict with another record. */
 export function isConflict(violation: Violation | undefined): boolean {
   return violation !== undefined && CONFLICTS.has(violation.kind);
 }

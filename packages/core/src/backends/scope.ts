@@ -96,7 +96,6 @@ export abstract class Scope<Own extends Scope<Own, Joined>, Joined> {
     return joined;
   }
 
-  /** True if the path has been joined. */
   protected hasJoined(steps: readonly EntityProperty[]): boolean {
     return this.#joined?.has(namesOf(steps)) === true;
   }

@@ -10,7 +10,6 @@ export interface EntityManagerSource {
   readonly readsPrimary?: boolean;
 }
 
-/** A source of data. */
 export type Source = EntityManager | EntityManagerSource;
 
 /** Returns the entity manager of a source. Creates the one of a request. */

@@ -40,7 +40,6 @@ export interface Group {
   readonly totals: readonly unknown[];
 }
 
-/** Lists the paths that a grouping reads. */
 export function pathsOf({ keys, totals }: Grouping): readonly FieldPath[] {
   return [...keys, ...totals].map(({ path }) => path);
 }

@@ -45,7 +45,6 @@ export type LookupTaking<Operand extends keyof Operands<unknown>> = {
   [L in Lookup]: OperandOf<L> extends Operand ? L : never;
 }[Lookup];
 
-/** Returns the operand of a lookup. */
 export function operandOf(lookup: Lookup): keyof Operands<unknown> {
   return (OPERANDS as Partial<Record<Lookup, keyof Operands<unknown>>>)[lookup] ?? 'value';
 }

@@ -90,7 +90,6 @@ export function lookupCondition(meta: EntityMetadata, lookups: Readonly<Record<s
   return allOf(Object.entries(lookups).map(([name, value]) => ({ ...resolveLookup(meta, name), value })));
 }
 
-/** A lookup and its value. */
 interface Asked extends ResolvedLookup {
   readonly value: unknown;
 }

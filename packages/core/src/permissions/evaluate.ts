@@ -37,7 +37,6 @@ const REFUSED: PermissionGrant = Object.freeze({
   allows: () => false,
 });
 
-/** The kind of request. */
 export interface EvaluateOptions {
   /** True if the request is about one record. */
   readonly object: boolean;

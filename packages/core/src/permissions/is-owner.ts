@@ -42,7 +42,8 @@ import {
  *   write: writeShape(Book, ['title']),
  *   permissionClasses: [IsOwner('author').or(IsRoleAdminUser)],
  * }) {}
- * // POST /books {"title":"Ash"} by user 7: the author is 7; PATCH /books/1 by anybody else than its author and administrators: 403
+ * // POST /books {"title":"Ash"} by user 7: the author is 7
+ * // PATCH /books/1 by a user who is neither its author nor an administrator: 403
  */
 export function IsOwner(field: string, options: { readonly scope: true }): UserPermissionClass;
 export function IsOwner(field: string, options?: { readonly scope?: boolean }): PermissionClass;

@@ -44,7 +44,6 @@ export class RequestsInFlight {
     this.#slots = slots;
   }
 
-  /** Reports whether every slot is taken. */
   get isFull(): boolean {
     return this.#taken >= this.#slots;
   }

@@ -34,7 +34,6 @@ function estimateRows(question: SqlQuestion, reader: Reader): Awaitable<number> 
   });
 }
 
-/** Counts the records of a question. */
 export function countRows(question: SqlQuestion, reader: Reader): Awaitable<number> {
   const { statement, values } = bindSelect(question, { columns: COUNT, one: true });
   return whenReady(reader.rows(statement, values), ([row]) => Number(row?.[0]));

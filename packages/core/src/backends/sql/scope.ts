@@ -76,7 +76,6 @@ export class SqlScope extends Scope<SqlScope, Joined> {
     return new SqlText().add(`(${sql})`, values);
   }
 
-  /** True if a relation was joined. */
   get isJoined(): boolean {
     return this.#joins.sql !== '';
   }

@@ -15,7 +15,6 @@ export interface BodySchemas {
 /** The purpose of a body: a new record (POST), a whole existing record (PUT), or a part of one (PATCH). */
 export type BodyMode = 'create' | 'replace' | 'change';
 
-/** A field of a body and its column. */
 export interface BoundField {
   /** The name of the property. */
   readonly name: string;
@@ -63,7 +62,6 @@ export interface BoundChildren {
   readonly owner: string;
   /** The name of a child's primary key. */
   readonly key: string;
-  /** The shape of one child. */
   readonly shape: BoundInput;
   /** Validates a list of children, each like a separate body. The paths of problems are within the parent's body. */
   check(items: readonly unknown[], path: string, problems: Problem[], mode: BodyMode): unknown;

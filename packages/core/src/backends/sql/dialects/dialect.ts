@@ -128,7 +128,6 @@ export abstract class Dialect {
   abstract ordered(path: FieldPath, sql: string, descending: boolean): string;
   /** Returns the first day of the period in UTC that contains a point in time, as text. */
   abstract startOf(path: FieldPath, sql: string, period: Period): string;
-  /** Returns the sum of a column. */
   abstract sum(path: FieldPath, sql: string): string;
   /** Reads a value of `sum`, not null, in the form of `Group`. */
   abstract readSum(path: FieldPath, raw: unknown): string | number;
