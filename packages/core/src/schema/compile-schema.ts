@@ -32,8 +32,8 @@ export function compileSchema(schema: TSchema, place: Place, nodes: CompiledNode
 }
 
 /**
- * Rejects a misspelt keyword in a response schema. Other unknown keywords are left to the compiler of serializers,
- * which knows the schemas that an application adds by `addSchema`.
+ * Rejects a misspelt keyword in a response schema. Everything else that is unknown is left to the compiler of
+ * serializers, which knows the schemas that an application adds by `addSchema`.
  *
  * @throws ImproperlyConfigured, which suggests the correct keyword
  */

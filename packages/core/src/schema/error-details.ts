@@ -5,13 +5,13 @@ import { decimalPlaces } from './exact-number.ts';
 export type Place = ErrorDetail['in'];
 
 const PLACE_NAMES: Readonly<Record<Place, string>> = { body: 'body', query: 'query', params: 'path' };
-/** The number of problems in the sentence. `details` has all of them. */
+/** The most problems in the sentence. `details` has more of them. */
 const NAMED_IN_SENTENCE = 3;
 /** The longest JSON pointer, because it may contain names of any length that the client chose. */
 const MAX_PATH_LENGTH = 300;
 
 /**
- * Makes the 400 for a list of problems. `details` has all of them, the sentence has the first ones.
+ * Makes the 400 for a list of problems. `details` has the first 50, the sentence the first three.
  *
  * @example
  * invalidInput('body', [{ path: '/price', message: 'must be > 0' }]).message;   // 'Invalid body: price must be > 0'

@@ -31,8 +31,8 @@ export function wholeDigits(text: string): number {
 }
 
 /**
- * Returns the exact whole number of a JSON number that JavaScript would round. JavaScript rounds if the parsed value
- * differs and is not written in the same digits. Undefined for all other numbers. For every notation,
+ * Returns the exact whole number of a JSON number that JavaScript would round. A number counts as rounded if its parsed
+ * value differs and is written in other digits. Undefined for all other numbers. For every notation,
  * `9007199254740993.0` or `9.007199254740993e15`, the work grows only with the length of the text.
  *
  * @param value the finite number that `JSON.parse` makes of the text, which limits its exponent

@@ -116,7 +116,7 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
   /** Renames fields to the names of their properties. */
   #named(values: Record<string, unknown>): Record<string, unknown> {
     if (!this.#renames) return values;
-    // An invalid body may lack fields.
+    // An invalid body may also have unknown fields.
     const sent = this.fields.filter(({ sentAs }) => Object.hasOwn(values, sentAs));
     return Object.fromEntries(sent.map(({ name, sentAs }) => [name, values[sentAs]]));
   }
