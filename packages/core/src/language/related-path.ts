@@ -128,8 +128,8 @@ function problemOf(steps: readonly EntityProperty[], property: EntityProperty): 
 }
 
 /**
- * Makes the condition from the lookups that a function of the request returned. Without lookups, no record matches. The
- * lookups come from the application, so a lookup that does not fit its field is not the client's fault.
+ * Makes the condition from the lookups that a function of the request returned. If it returned nothing, no record
+ * matches. The lookups come from the application, so a lookup that does not fit its field is not the client's fault.
  */
 export function requestedCondition(who: string, target: EntityMetadata, lookups: object | null | undefined): Condition {
   if (lookups === undefined || lookups === null) return never;

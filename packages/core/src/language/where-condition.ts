@@ -146,7 +146,7 @@ function unlike(meta: EntityMetadata, name: string, condition: Condition | undef
 function comparison(meta: EntityMetadata, name: string, lookup: Lookup, value: unknown): Condition | undefined {
   if (value === undefined || (lookup !== 'in' && Array.isArray(value))) return undefined;
   if (value === null && lookup !== 'exact' && lookup !== 'ne') return never;
-  // In SQL, NULL is not in a list, not even in one with NULL.
+  // In SQL, NULL matches no list, not even one with NULL.
   const wanted = Array.isArray(value) ? value.filter((one) => one !== null) : value;
   try {
     const path = storedPath(fieldPath(meta, name, '.'));
