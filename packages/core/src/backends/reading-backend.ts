@@ -155,7 +155,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     const { paths, map } = hydrationOf(query.meta, populate);
     if (asksNothing(query, slice)) return [];
     const em = managerOf(source);
-    // By this entity manager, not by the global one: it may be in a transaction.
+    // Reads with this entity manager, not with the global one, because it may be in a transaction.
     const question = await this.#ask({ em, readsPrimary: purposeOf(source) === 'write' }, query, paths);
     const select = selectRows(query, slice, { columns: paths, entityColumns: paths.length });
     const rows = await this.readRows(question, { ...select, locked: lock });
