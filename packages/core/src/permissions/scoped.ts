@@ -12,10 +12,15 @@ import { CHECK_ENTITY, Permission, type PermissionClass, type PermissionView } f
  * Makes a permission class with a scope: the view shows only records that match the lookups. All others are missing
  * from lists and give 404. It composes like any permission class.
  *
- * @param entity the entity of the views, or a class that their entities extend; a view of another entity fails at start
  * @param entity the entity of the views, or a class that their entities extend. A view of another entity fails at start
  * @param lookups returns the lookups for a request, as in `filterFields`. It may be async
  * @throws ImproperlyConfigured during a request, if the lookups are missing or have a wrong name
+ * @example
+ * const OwnProducts = scoped(Product, (request) => ({ owner__id: requireUser(request).id }));
+ * class ProductViewSet extends ModelViewSet(Product, {
+ *   read,
+ *   permissionClasses: [IsAuthenticated, IsRoleAdminUser.or(OwnProducts)],
+ * }) {}
  */
 export function scoped<Entity extends object>(
   entity: EntityName<Entity>,
