@@ -2,7 +2,7 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { isTablePerType } from '../fields/property.ts';
 
-/** @throws ImproperlyConfigured for an entity that is not one table with one key */
+/** @throws ImproperlyConfigured for an entity that does not have exactly one table and one key */
 export function checkEntity(meta: EntityMetadata): void {
   const problem = problemOf(meta);
   if (problem !== undefined) throw new ImproperlyConfigured(`${meta.className} is not supported: ${problem}`);
@@ -18,8 +18,8 @@ function problemOf(meta: EntityMetadata): string | undefined {
 }
 
 /**
- * Names a polymorphic relation to an entity with a filter that is on by default: `em.find` hides what refers to a hidden record, which no query
- * here can say.
+ * Finds a polymorphic relation to an entity with a filter that is on by default. `em.find` hides records that refer to
+ * a hidden record, and queries here cannot express that.
  */
 function hidingTarget({ relations }: EntityMetadata): string | undefined {
   for (const { name, polymorphTargets = [] } of relations) {
@@ -29,7 +29,7 @@ function hidingTarget({ relations }: EntityMetadata): string | undefined {
   return undefined;
 }
 
-/** Says why a polymorphic relation cannot be there. */
+/** Says why a polymorphic relation is not allowed. */
 export function hiddenTarget(relation: string, { className }: EntityMetadata): string {
   return `its polymorphic relation "${relation}" may lead to ${className}, of which a filter of MikroORM hides records`;
 }

@@ -1,44 +1,48 @@
 import { DriverException, type Platform } from '@mikro-orm/core';
 import { HttpError, ServiceUnavailable } from '../errors.ts';
 
-/** The refusal of a database of the values of a statement. */
+/** A database's rejection of the values of a statement. */
 export interface Violation {
-  /** `value`: a value that its column cannot hold. `policy`: a row that row level security does not let this user write. */
+  /**
+   * `value`: its column cannot hold a value. `policy`: row level security does not allow this user to write the row.
+   */
   readonly kind: 'unique' | 'exclusion' | 'foreign key' | 'check' | 'value' | 'policy';
-  /** The constraint's name, or its columns. */
+  /** The name of the constraint, or its columns. */
   readonly constraint: string | undefined;
-  /** Undefined if the database does not say. */
+  /** Undefined if the database does not report it. */
   readonly table: string | undefined;
-  /** The text that names the columns at fault, quoted or not. */
+  /** A text that contains the names of the columns, quoted or not. */
   readonly columns: string;
 }
 
-/** Reads the errors of one kind of database. An application may use several: each is asked about an error until one knows it. */
+/** Reads the errors of one kind of database. If an application uses several kinds, they are tried in turn. */
 export interface DatabaseErrors {
-  /** Reads the refusal of a value. Undefined if the error is none, or of another kind of database. */
+  /** Reads a violation. Undefined for other errors, and for errors of another kind of database. */
   violationOf(error: DriverException): Violation | undefined;
-  /** True of an error that says that the database cannot be reached, has no room, or took too long. */
+  /** True if the database cannot be reached, has no resources, or took too long. */
   isUnavailable(error: Error): boolean;
-  /** True of a transaction that lost against another, or gave up waiting for a lock: it may succeed with the next try. */
+  /** True if a transaction lost against another, or gave up waiting for a lock. It may succeed if repeated. */
   isTransactionLost(error: Error): boolean;
 }
 
-/** The violations by which a record conflicts with another one. */
+/** The violations that are conflicts with another record. */
 const CONFLICTS: ReadonlySet<string> = new Set<Violation['kind']>(['unique', 'exclusion', 'foreign key']);
 
-/** Tells if a record conflicts with another one. */
 export function isConflict(violation: Violation | undefined): boolean {
   return violation !== undefined && CONFLICTS.has(violation.kind);
 }
 
-/** Codes by which Node tells that a server cannot be reached. */
+/** The codes of Node for a server that cannot be reached. */
 const NETWORK = /^(?:ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)/;
 
-/** Tells if an error of a driver, or of Node, says that the database cannot be reached, has no room, or took too long. */
+/**
+ * Reports whether an error of a driver or of Node means that the database cannot be reached, has no resources, or took
+ * too long.
+ */
 export function isUnavailable(errors: DatabaseErrors, error: Error): boolean {
   const { code } = error as { code?: unknown };
   if (typeof code === 'string' && NETWORK.test(code)) return true;
-  // Node gathers the failures of several addresses of one host.
+  // Node combines the failures of several addresses of one host.
   if (error instanceof AggregateError) {
     return error.errors.some((inner) => inner instanceof Error && isUnavailable(errors, inner));
   }
@@ -46,8 +50,8 @@ export function isUnavailable(errors: DatabaseErrors, error: Error): boolean {
 }
 
 /**
- * Returns the error to throw for that of a driver: ServiceUnavailable if the database cannot be reached or has no room,
- * else MikroORM's own exception, as its queries throw it.
+ * Converts an error of a driver: to ServiceUnavailable if the database cannot be reached or has no resources, else to
+ * the exception that MikroORM's queries throw.
  */
 export function readError<Thrown>(errors: DatabaseErrors, platform: Platform, error: Thrown): Thrown | Error {
   if (!(error instanceof Error) || error instanceof HttpError || error instanceof DriverException) return error;

@@ -1,12 +1,14 @@
 import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
 
-/** The column that tells the records of an entity from those of others in the same table, and its values for the entity. */
+/** The column that distinguishes the entities of one table, and its values for an entity. */
 export interface Discriminator {
   readonly column: string;
   readonly values: readonly (string | number)[];
 }
 
-/** Returns the discriminator of an entity of single-table inheritance. Undefined if its table holds no others. */
+/**
+ * Returns the discriminator of an entity with single-table inheritance. Undefined if its table has no other entities.
+ */
 export function discriminatorOf(em: EntityManager, meta: EntityMetadata): Discriminator | undefined {
   const { root } = meta;
   if (root.inheritanceType !== 'sti' || meta.discriminatorValue === undefined) return undefined;
@@ -20,7 +22,7 @@ export function discriminatorOf(em: EntityManager, meta: EntityMetadata): Discri
   return { column: property?.fieldNames[0] ?? String(discriminatorColumn), values };
 }
 
-/** Compares classes: the metadata of an entity at the end of a relation is a copy. */
+/** Compares classes, because the metadata at the end of a relation is a copy. */
 function isOrExtends(em: EntityManager, member: EntityMetadata, ancestor: EntityMetadata): boolean {
   let meta: EntityMetadata | undefined = member;
   while (meta !== undefined && meta.class !== ancestor.class) {

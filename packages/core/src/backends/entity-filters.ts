@@ -14,25 +14,25 @@ import { hiddenTarget } from './check-entity.ts';
 import { QueryMemo } from './query-memo.ts';
 import { managerOf, purposeOf, readerOf, type Source } from './source.ts';
 
-/** The filters of a related entity, without which its records are not seen. */
+/** The filters of a related entity. Records that do not match are hidden. */
 export interface RelatedFilter {
   readonly condition: Condition;
-  /** True if a record is not seen itself whose related record is not. */
+  /** True if a record is hidden together with its related record. */
   readonly required: boolean;
 }
 
-/** By the path that leads to the related records from the root of the query: `role`, `role.parent`, `role.filter:parent`. */
+/** By the path from the root of the query to the related records: `role`, `role.parent`, `role.filter:parent`. */
 export type RelatedFilters = ReadonlyMap<string, RelatedFilter>;
 
-/** Returns the path that leads to a place apart, to write the names of relations behind. */
+/** Returns the prefix for relations in a separate place. */
 export function placeApart(prefix: string, place: PlaceApart): string {
   return `${prefix}${place}:`;
 }
 
-/** The records that may be seen of those that were asked for, and the entity manager to read them with. */
+/** The visible records of a query, and the entity manager to read them with. */
 export interface Visible {
   readonly em: EntityManager;
-  /** Says whether a replica may answer. */
+  /** Decides whether a replica may answer. */
   readonly purpose: Purpose;
   readonly condition: Condition;
   /** Undefined if no related record is hidden. */
@@ -40,12 +40,12 @@ export interface Visible {
 }
 
 /**
- * Adds MikroORM's filters that are on (soft deletion, tenants): those of the entity, of the configuration and of the
- * entity manager, with their parameters. Those of a related entity hide the related record, which then reads as NULL; if
- * a record cannot be without it, the record as well, as `em.find` has it. The option `where` of a relation hides related records
- * whatever filters are on.
+ * Adds MikroORM's enabled filters (soft deletion, tenants) to a query: the filters of the entity, the configuration and
+ * the entity manager, with their parameters. The filters of a related entity hide the related record, which then reads
+ * as NULL. If a record requires its related record, the record is hidden too, as in `em.find`. The `where` option of a
+ * relation always hides related records.
  *
- * Without a filter nothing depends on the request, so that it is read with the global entity manager and needs no fork.
+ * Without a filter, nothing depends on the request. Then the global entity manager reads, and no fork is needed.
  */
 export function withFilters(source: Source, query: Query, paths: readonly FieldPath[]): Awaitable<Visible> {
   const reader = readerOf(source);
@@ -58,7 +58,7 @@ export function withFilters(source: Source, query: Query, paths: readonly FieldP
 
 const reachable = new WeakMap<EntityMetadata, Walk['entities']>();
 
-/** True if no filter is on for an entity, nor for anything that its relations lead to. */
+/** True if no filter is on for an entity, nor for any entity that its relations reach. */
 export function isUnfiltered(em: EntityManager, meta: EntityMetadata): boolean {
   let entities = reachable.get(meta);
   if (entities === undefined) reachable.set(meta, (entities = reachableEntities(meta)));
@@ -78,8 +78,8 @@ function reachableEntities(meta: EntityMetadata): Walk['entities'] {
 }
 
 /**
- * Lists the entities that relations lead to, once each and without the one that they start from. Undefined if a relation
- * has filters or a condition of its own, or leads to several entities: that is looked at closely.
+ * Lists the targets of relations, without duplicates and without the start. Undefined if a relation has its own filters
+ * or condition, or several targets. Then each filter must be checked.
  */
 function targetsOf(meta: EntityMetadata, relations: readonly EntityProperty[]): Walk['entities'] {
   const targets = new Set<EntityMetadata>();
@@ -96,18 +96,21 @@ function areUnfiltered(em: EntityManager, meta: EntityMetadata, others: Walk['en
   return hasNoFilter(em, meta) && others !== undefined && others.every((other) => hasNoFilter(em, other));
 }
 
-/** A relation that matters to a query, by the path that leads to its records. */
+/** A relation that matters to a query. The key in the map is the path to its records. */
 interface Relation {
   readonly step: EntityProperty;
-  /** True of a relation of the records that are read, rather than of related ones, or of what a filter asks. */
+  /** True for a relation of the read records. False for relations of related records, and for relations in filters. */
   readonly isOwn: boolean;
-  /** False if the query does not touch it: it may hide the record all the same. */
+  /** False if the query does not use the relation. It may still hide the record. */
   readonly isTouched: boolean;
-  /** The entities whose filters ask through it, one by way of the other, behind that which the query asks; undefined if the query does. */
+  /**
+   * The entities whose filters use the relation, from the outermost to the innermost. The entity that the query itself
+   * uses is not among them. Undefined if the query itself uses the relation.
+   */
   readonly askedBy: readonly Entity[] | undefined;
 }
 
-/** The class of an entity. Its metadata may be there several times: relations have copies. */
+/** The class of an entity. Its metadata may exist several times, because relations have copies. */
 type Entity = EntityMetadata['class'];
 
 type Relations = Map<string, Relation>;
@@ -115,19 +118,19 @@ type Relations = Map<string, Relation>;
 /** The relations that matter to a query, by their paths. */
 interface Walk {
   readonly relations: Relations;
-  /** The entities that they lead to; undefined if their filters must be looked at closely. */
+  /** The entities at their ends. Undefined if each of their filters must be checked. */
   readonly entities: readonly EntityMetadata[] | undefined;
 }
 
 const NO_WALK: Walk = { relations: new Map(), entities: [] };
 
-/** The walks of the views' own queries, which come again, by the columns that they read. */
+/** The walks of the views' own queries, which repeat, by the columns that they read. */
 const walks = new QueryMemo<Walk>();
 
 async function addFilters(em: EntityManager, purpose: Purpose, query: Query, walked: Relations): Promise<Visible> {
   const { meta, condition, filters, isLoaded = false } = query;
   const own = filters === false || isLoaded ? undefined : await activeFilter(em, meta, filters ?? {});
-  // A walk is kept for the next query.
+  // Copied, because the walk is cached for later queries.
   const relations: Relations = new Map(walked);
   const ownCondition = own === undefined ? always : asked(relations, whereCondition(meta, own.where), '', []);
   const related = new Map<string, RelatedFilter>();
@@ -150,12 +153,12 @@ async function addFilters(em: EntityManager, purpose: Purpose, query: Query, wal
 }
 
 /**
- * Says what a filter asks through relations as lookups do, in a place apart, and adds these relations: the filters of their entities hold
- * there too, as in `em.find`. That of an entity whose filter is asking already would ask without an end; what leads back to one is asked
- * of all records.
+ * Converts a filter's conditions on relations to lookups in a separate place, and adds these relations. The filters of
+ * their entities apply there too, as in `em.find`. To avoid endless recursion, a filter that leads back to an entity in
+ * `askedBy` reads all records.
  *
- * @param prefix leads to the records that are asked
- * @param askedBy the entities whose filters ask, one by way of the other, behind that which the query asks
+ * @param prefix the path to the filtered records
+ * @param askedBy the entities whose filters use the relation, see `Relation`
  */
 function asked(relations: Relations, condition: Condition, prefix: string, askedBy: readonly Entity[]): Condition {
   if (condition.kind === 'and') {
@@ -176,7 +179,8 @@ function entityOf({ targetMeta }: EntityProperty): Entity {
 }
 
 /**
- * @throws ImproperlyConfigured if a filter hides records that a polymorphic relation may lead to: `em.find` hides what refers to them as well
+ * @throws ImproperlyConfigured if a filter hides targets of a polymorphic relation. `em.find` would hide the records
+ * that refer to them too
  */
 async function checkTargets(
   em: EntityManager,
@@ -192,7 +196,7 @@ async function checkTargets(
   }
 }
 
-/** Returns the filters to apply to related records, as MikroORM takes them; false for none. */
+/** Returns the filters for related records, in MikroORM's form. False: no filters. */
 function relatedOptions(em: EntityManager, relation: EntityProperty, filters: Query['filters']): FilterOptions {
   return em.config.get('filtersOnRelations') && (relationFilters(relation, filters) ?? {});
 }
@@ -221,7 +225,10 @@ function walkOf(query: Query, paths: readonly FieldPath[]): Walk {
     : walkRelations(query, paths);
 }
 
-/** Every relation with a column of the entity's own may hide the record along with the related one. */
+/**
+ * Includes every relation with a column in the entity's table, because it may hide the record together with the related
+ * one.
+ */
 function walkRelations({ meta, condition, order }: Query, paths: readonly FieldPath[]): Walk {
   const walked: Relations = new Map();
   for (const path of paths) addPath(walked, path);
@@ -234,7 +241,7 @@ function walkRelations({ meta, condition, order }: Query, paths: readonly FieldP
   return { relations: walked, entities: targetsOf(meta, ends) };
 }
 
-/** @param prefix leads to where the path begins */
+/** @param prefix the path to the start of this path */
 function addPath(walked: Relations, path: FieldPath, prefix = ''): void {
   if (isRelatedPath(path)) {
     addCondition(walked, countedRecords(path), addSteps(walked, path.related.steps, prefix));
@@ -244,7 +251,7 @@ function addPath(walked: Relations, path: FieldPath, prefix = ''): void {
   addSteps(walked, isReference(property) && isStored !== true ? [...steps, property] : steps, prefix);
 }
 
-/** Adds relations that lead one to the other, and returns what leads to the records at their end. */
+/** Adds a chain of relations. Returns the prefix of the records at its end. */
 function addSteps(walked: Relations, steps: readonly EntityProperty[], prefix: string): string {
   return steps.reduce((leading, step) => `${addRelation(walked, step, leading, true)}.`, prefix);
 }

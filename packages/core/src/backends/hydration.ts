@@ -13,23 +13,23 @@ interface Part {
   readonly meta: EntityMetadata;
   readonly start: number;
   readonly names: readonly string[];
-  /** Read the values that MikroORM would take for wrong ones; undefined for a column that has none. */
+  /** Convert values that MikroORM would misread. Undefined for columns without them. */
   readonly readers: readonly (((raw: unknown) => unknown) | undefined)[];
-  /** The place of the primary key; NULL there means that there is no such record. */
+  /** The index of the primary key. NULL there means that the record does not exist. */
   readonly keyIndex: number;
 }
 
-/** Makes entities of rows: those of the relations first, the deepest before the others. */
+/** Makes entities from rows. It makes the related entities first, starting with the deepest. */
 export interface Hydration {
   /** The columns to read. */
   readonly paths: readonly FieldPath[];
-  /** Makes the managed entity of a row, with the relations that were asked for loaded. */
+  /** Makes the managed entity of a row, with the requested relations loaded. */
   readonly map: (em: EntityManager, row: readonly unknown[]) => object;
 }
 
 const hydrations = new WeakMap<EntityMetadata, Map<string, Hydration>>();
 
-/** @throws ImproperlyConfigured for a name in populate that is no to-one relation and no lazy field */
+/** @throws ImproperlyConfigured for a name in populate that is neither a to-one relation nor a lazy field */
 export function hydrationOf(meta: EntityMetadata, populate: readonly string[]): Hydration {
   const known = getOrMake(hydrations, meta, () => new Map<string, Hydration>());
   return getOrMake(known, populate.toSorted().join(), () => makeHydration(meta, populate));
@@ -51,7 +51,7 @@ function makeHydration(meta: EntityMetadata, populate: readonly string[]): Hydra
     const keyIndex = start + properties.findIndex(({ primary }) => primary === true);
     parts.push({ meta: entity, start, names, readers: properties.map(readerOf), keyIndex });
   }
-  // The owner's reference resolves to what is loaded already.
+  // So the reference of an owner finds the entity that is already loaded.
   parts.reverse();
   const loaded = populate.filter((name) => !lazy.has(name));
   return {
@@ -64,7 +64,7 @@ function makeHydration(meta: EntityMetadata, populate: readonly string[]): Hydra
   };
 }
 
-/** PostgreSQL gives `count(*)` as a text, and dates that MikroORM cannot read. */
+/** PostgreSQL returns `count(*)` as a text, and some dates that MikroORM cannot read. */
 function readerOf(property: EntityProperty): ((raw: unknown) => unknown) | undefined {
   if (isOtherNumber(property)) return Number;
   if (isOtherText(property)) return String;
@@ -111,7 +111,7 @@ function cannotPopulate(
   );
 }
 
-/** The columns that `em.find` would read: all of the entity but the lazy ones that nobody asks for. */
+/** The columns that `em.find` reads: all columns of the entity, except for lazy ones that are not requested. */
 function storedProperties(meta: EntityMetadata, isWanted: (name: string) => boolean): EntityProperty[] {
   return meta.props.filter((property) => {
     const { kind, owner, persist, formula, lazy, name } = property;
@@ -123,7 +123,7 @@ function storedProperties(meta: EntityMetadata, isWanted: (name: string) => bool
   });
 }
 
-/** The path of a column of an entity; that of a list of keys is the list, not the records that it leads to. */
+/** Returns the path of a column. A list of keys is read as the list, not as its records. */
 function storedPath(meta: EntityMetadata, prefix: string, property: EntityProperty): FieldPath {
   const key = join(prefix, property.name);
   if (!holdsKeys(property)) return fieldPath(meta, key, '.');

@@ -1,20 +1,23 @@
 import type { Condition } from '../language/condition.ts';
 import type { OrderKey } from '../language/order.ts';
 
-/** A key with the column that it stands for, as a database writes it, and the value of the record to go on from. */
+/** An order key, its column in the database's form, and the value of the record to continue from. */
 export interface Place<Column = string> {
   readonly key: OrderKey;
   readonly column: Column;
   readonly value: unknown;
 }
 
-/** The terms that keysets are made of, as a database writes them; undefined: true of no record. */
+/** The terms of a keyset, in the database's form. Undefined: a term that matches no record. */
 export interface KeysetTerms<Term, Column = string> {
-  /** Values beyond that of the place, which is not NULL; without NULL. */
+  /** Matches values after the given value, which is not NULL. Does not match NULL. */
   beyond(this: void, place: Place<Column>): Term | undefined;
-  /** The same, with the value itself. Undefined if the database cannot say so by one comparison, which an index serves. */
+  /**
+   * The same, including the given value. Undefined if the database has no single comparison for it that an index
+   * supports.
+   */
   from(this: void, place: Place<Column>): Term | undefined;
-  /** The value of the place, which may be NULL. */
+  /** Matches the given value, which may be NULL. */
   same(this: void, place: Place<Column>): Term;
   isNull(this: void, place: Place<Column>, isWanted: boolean): Term;
   both(this: void, first: Term, second: Term): Term;
@@ -34,8 +37,9 @@ export function placesOf<Column>(
 }
 
 /**
- * Makes the condition of the records after a place in an order: `a > 1 or (a = 1 and …)`, with the first key's bound in front, which an
- * index serves. NULLs come last in ascending and first in descending order. Undefined if it is true of no record.
+ * Makes the condition for the records after a position in an order: `a > 1 or (a = 1 and …)`. The bound of the first
+ * key comes first, because an index supports it. NULLs come last in ascending and first in descending order. Undefined
+ * if no record matches.
  */
 export function keysetTerm<Term, Column>(
   places: readonly [Place<Column>, ...Place<Column>[]],

@@ -1,24 +1,24 @@
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import type { Counting, Page, Slice } from '../language/query.ts';
 
-/** The rows of a slice, how many there are without it (null: not counted), and whether any follow. */
+/** The rows of a slice, the number of all rows (null: not counted), and whether more follow. */
 export type RowPage = Page<unknown[], number | null>;
 
-/** The questions of one database that a page is made of. */
+/** The queries of a database for a page. */
 export interface PageSource {
-  /** True if the number of all records may be the last value of each row. */
+  /** True if the total number may be the last value of each row. */
   readonly countsInline: boolean;
-  /** The rows of a slice, in their order. */
+  /** Returns the rows of a slice, in order. */
   rows(slice: Slice | undefined, counted: boolean): Awaitable<unknown[][]>;
-  /** The number of all records. */
+  /** Returns the total number of records. */
   count(): Awaitable<number>;
-  /** The number of all records as the database expects it, or `count()`. */
+  /** Returns the database's estimate of the total number, or `count()`. */
   estimate(): Awaitable<number>;
 }
 
 /**
- * Reads a page. To count exactly, the number comes with the rows if the database can say so; else it is asked for, unless
- * the page shows it, being the last. Otherwise one row more than the page holds tells that others follow.
+ * Reads a page. For an exact count, the total comes with the rows if the database supports it. Otherwise a query
+ * counts, unless a last page shows the total. Without an exact count, one extra row shows whether more follow.
  */
 export function readPage(source: PageSource, slice: Slice | undefined, counting: Counting): Awaitable<RowPage> {
   const { offset, limit } = slice ?? { offset: 0, limit: Infinity };
@@ -41,14 +41,17 @@ export function readPage(source: PageSource, slice: Slice | undefined, counting:
   });
 }
 
-/** The number of all as the rows found prove it: the last of them show it; none, or others behind them, bound it. */
+/**
+ * Returns the bounds of the total that the found rows prove. The last page proves it exactly. An empty page, or a page
+ * with more rows after it, only limits it.
+ */
 function provenCount(offset: number, found: number, isEnd: boolean): { least: number; most: number } {
   if (!isEnd) return { least: offset + found, most: Infinity };
   const isBeyond = found === 0 && offset > 0;
   return { least: isBeyond ? 0 : offset + found, most: offset + found };
 }
 
-/** Takes the count off the rows, where it stands in each. */
+/** Removes the count from the end of each row, and returns it. */
 function takeCount(rows: readonly unknown[][]): number | undefined {
   let count: unknown;
   for (const row of rows) count = row.pop();

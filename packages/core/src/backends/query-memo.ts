@@ -1,6 +1,6 @@
 import type { Query } from '../language/query.ts';
 
-/** Keeps what was made for a query and the columns that it reads, for as long as both are there. */
+/** Caches a value for a query and its columns, for as long as both exist. */
 export class QueryMemo<Value> {
   readonly #byQuery = new WeakMap<Query, WeakMap<object, Value>>();
 

@@ -3,30 +3,30 @@ import type { Condition } from '../language/condition.ts';
 import type { Query, Slice } from '../language/query.ts';
 import type { Visible } from './entity-filters.ts';
 
-/** The records that a command reads: those of a query that may be seen. */
+/** The visible records of a query, for one command. */
 export interface Question extends Visible {
   readonly query: Query;
 }
 
-/** True if a question is the same each time that it is asked: a view's own, which no filter changes. */
+/** True if a question is the same each time: a view's own query without effective filters. */
 export function isSettled({ query, condition, related }: Question): boolean {
   return query.author === 'view' && condition === query.condition && related === undefined;
 }
 
-/** The columns of a question that asks whether there are records, not what they are. */
+/** The columns of a question about the existence of records. */
 export const NO_COLUMNS: readonly FieldPath[] = Object.freeze([]);
 
-/** The parts of a reading that its query does not say. */
+/** The parts of a read that are not in its query. */
 export interface Select {
   readonly columns: readonly FieldPath[];
-  /** The number of columns in front that entities are made of; see `Reading`. */
+  /** The number of leading columns from which entities are made; see `Reading`. */
   readonly entityColumns: number;
-  /** A further condition that changes from call to call: on the primary key, which stands for one record. */
+  /** A further condition on the primary key, which selects one record and changes from call to call. */
   readonly key?: Condition | undefined;
   readonly slice?: Slice | undefined;
   readonly ordered?: boolean;
-  /** Keeps others from writing the records until the transaction ends. */
+  /** Locks the records against other writers until the transaction ends. */
   readonly locked?: boolean;
-  /** True if one row is read at most. */
+  /** True if at most one row is read. */
   readonly one?: boolean;
 }

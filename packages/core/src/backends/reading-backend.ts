@@ -30,8 +30,8 @@ import {
 import { managerOf, purposeOf, type Source } from './source.ts';
 
 /**
- * The part of a backend that is the same on every database: asks about the records that may be seen, and makes records and
- * entities of the rows that come, with their children. A kind of database reads rows, and writes.
+ * The part of a backend that all databases share. It restricts queries to the visible records. From the rows it makes
+ * records and entities, with their children. A kind of database reads rows, and writes.
  */
 export abstract class ReadingBackend<Asked extends Question> implements Backend {
   abstract readonly name: string;
@@ -50,10 +50,10 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   abstract removalReasons(em: EntityManager, meta: EntityMetadata): readonly string[];
   abstract tablesWithTriggers(em: EntityManager): Promise<ReadonlySet<string>>;
 
-  /** Adds to a question what this kind of database needs to know to answer it. */
+  /** Adds the data that this kind of database needs for a question. */
   protected abstract questionOf(visible: Visible, query: Query): Asked;
   protected abstract readRows(question: Asked, select: Select): Awaitable<unknown[][]>;
-  /** Reads a record together with its children of one relation, by one command; undefined if there is no such record. */
+  /** Reads a record and its children of one relation with one command. Undefined if the record does not exist. */
   protected abstract readJoined(
     question: Asked,
     columns: readonly FieldPath[],
@@ -69,9 +69,9 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   protected abstract countRows(question: Asked): Awaitable<number>;
   protected abstract readGroups(question: Asked, grouping: Grouping): Awaitable<Group[]>;
   /**
-   * Reads the children of several records by one command, in their order: rows with the key of the owner behind the columns.
+   * Reads the children of several records with one command, in order. Each row has the owner's key after its columns.
    *
-   * @param keys the owners' keys as entities hold them
+   * @param keys the owners' keys, in the entities' form
    */
   protected abstract readChildRows(
     question: Asked,
@@ -155,7 +155,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     const { paths, map } = hydrationOf(query.meta, populate);
     if (asksNothing(query, slice)) return [];
     const em = managerOf(source);
-    // By this entity manager, not by the global one: it may be in a transaction.
+    // Reads with this entity manager, not with the global one, because it may be in a transaction.
     const question = await this.#ask({ em, readsPrimary: purposeOf(source) === 'write' }, query, paths);
     const select = selectRows(query, slice, { columns: paths, entityColumns: paths.length });
     const rows = await this.readRows(question, { ...select, locked: lock });
@@ -173,7 +173,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     return whenReady(this.#ask(source, query, [path]), (question) => this.readStoredValues(question, path, values));
   }
 
-  /** By default values are equal if they are the same. */
+  /** By default, only identical values are equal. */
   protected readStoredValues(
     _question: Asked,
     _path: FieldPath,
@@ -192,7 +192,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     );
   }
 
-  /** Finds a record together with its children of one relation. */
+  /** Finds a record and its children of one relation. */
   #findJoined<Record>(
     source: Source,
     query: Query,
@@ -220,7 +220,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     );
   }
 
-  /** Asks about the records of a query that may be seen. */
+  /** Makes the question for the visible records of a query. */
   #ask(source: Source, query: Query, paths: readonly FieldPath[]): Awaitable<Asked> {
     return whenReady(withFilters(source, query, paths), (visible) => this.questionOf(visible, query));
   }
@@ -233,7 +233,10 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     return { em, readChildren: this.#childrenReader(source, filters), readTold: this.#toldReader(source, filters) };
   }
 
-  /** Makes the reading of what related records tell of entities, which no filter hides any more. */
+  /**
+   * Makes the function that reads values from related records for entities. Filters have already been applied to the
+   * entities.
+   */
   #toldReader(source: Source, filters: Query['filters']): ReadTold {
     return (told, keys) => {
       const { root: meta } = told[0]!.related;
@@ -256,7 +259,10 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     return { query: asked, reading: readingOf(asked, projection) };
   }
 
-  /** Makes the reading of children for the records of a query that asks for some filters: its children are asked for them too. */
+  /**
+   * Makes the function that reads the children of a query's records. The filters of the query apply to the children
+   * too.
+   */
   #childrenReader(source: Source, ofQuery: Query['filters']): ReadChildren {
     return (related, keys) => {
       const { query, reading } = this.#childrenOf(related, ofQuery);
@@ -273,7 +279,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
 
 const FIRST: Slice = Object.freeze({ offset: 0, limit: 1 });
 
-/** Among one record there is no order, and no second one. */
+/** A single record needs no order and no slice. */
 function selectRows(
   { meta, condition }: Query,
   slice: Slice | undefined,

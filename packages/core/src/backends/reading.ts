@@ -12,30 +12,33 @@ import { entityReader, keyOf } from '../mikro/entity-reader.ts';
 import { managerOf, type Source } from './source.ts';
 import { hydrationOf } from './hydration.ts';
 
-/** The children of several records, by the key of the record that they belong to. */
+/** The children of several records, by the key of their owner. */
 export type ChildrenByOwner = ReadonlyMap<unknown, readonly unknown[]>;
 
-/** Reads the children that records show of a relation to many; `keys` are those of the records, each once. */
+/** Reads the children of a to-many relation. `keys` are the distinct keys of the records. */
 export type ReadChildren = (related: RelatedProjection, keys: readonly unknown[]) => Awaitable<ChildrenByOwner>;
 
-/** Reads values that related records tell of several records: rows with the record's key behind the values. `keys` are those of the records. */
+/**
+ * Reads values from related records for several records: rows with the record's key after the values. `keys` are the
+ * keys of the records.
+ */
 export type ReadTold = (told: readonly RelatedPath[], keys: readonly unknown[]) => Awaitable<readonly unknown[][]>;
 
-/** The ways to read what records of rows show of related ones. */
+/** The functions that read values from related records for rows. */
 export interface RelatedReaders {
   readonly em: EntityManager;
   readonly readChildren: ReadChildren;
   readonly readTold: ReadTold;
 }
 
-/** Makes records of rows, as a projection says: of their columns, or of entities. */
+/** Makes records from rows for a projection: from their columns, or from entities. */
 export interface Reading<Record> {
   readonly columns: readonly FieldPath[];
-  /** The number of columns in front that entities are made of, which MikroORM takes as its driver gives them. */
+  /** The number of leading columns from which entities are made. MikroORM expects the driver's values in them. */
   readonly entityColumns: number;
-  /** Entities belong to an entity manager of their own. */
+  /** Returns the source to read with. Entities need the source's own entity manager, not the global one. */
   sourceOf(this: void, source: Source): Source;
-  /** @param readers makes what only records with related ones need */
+  /** @param readers makes the readers, only for records with related ones */
   recordsOf(this: void, rows: readonly unknown[][], readers: () => RelatedReaders): Awaitable<Record[]>;
 }
 
@@ -79,7 +82,7 @@ function asItIs(source: Source): Source {
   return source;
 }
 
-/** The columns of the entity stand in front of those of the projection. */
+/** The columns of the entity come before the columns of the projection. */
 function entityReading<Record>(meta: EntityMetadata, projection: Projection<Record>): Reading<Record> {
   const { paths, map } = hydrationOf(meta, projection.populate);
   return {
@@ -97,7 +100,9 @@ function entityReading<Record>(meta: EntityMetadata, projection: Projection<Reco
   };
 }
 
-/** Reads the children, and the values that related records tell, which a projection shows of entities, and keeps them for `readEntity`. */
+/**
+ * Reads the children and values from related records that a projection shows of entities. Stores them for `readEntity`.
+ */
 export async function loadRelated(
   read: RelatedReaders,
   { related = [], told = [] }: Projection<unknown>,
@@ -135,7 +140,10 @@ async function loadChildren(
   }
 }
 
-/** Makes the function that reads the key of an owner from an entity: as text, if no two entities share the object. */
+/**
+ * Makes the function that reads the owner's key from an entity. It returns a text if different objects can be the same
+ * key.
+ */
 function ownerReader(owner: FieldPath): (entity: object) => unknown {
   const read = entityReader(owner);
   if (owner.type.kind !== 'objectId') return read;
@@ -145,7 +153,7 @@ function ownerReader(owner: FieldPath): (entity: object) => unknown {
   };
 }
 
-/** Reads the key of an owner from a column of a row, as the entity would hold it. */
+/** Reads the owner's key from a column of a row, in the entity's form. */
 function keyReader({ readKey }: RelatedProjection, index: number): (row: readonly unknown[]) => unknown {
   return (row) => {
     const raw = row[index];
@@ -153,7 +161,7 @@ function keyReader({ readKey }: RelatedProjection, index: number): (row: readonl
   };
 }
 
-/** Sorts children by their owners, whose keys stand behind the `width` columns of the children's own. */
+/** Groups children by owner. The owner's key is after the children's `width` columns. */
 export function childrenByOwner(
   related: RelatedProjection,
   width: number,
@@ -172,10 +180,11 @@ export function childrenByOwner(
 }
 
 /**
- * Reads the children of several records, a list for each relation and record. One relation comes after the other: within a
- * transaction there is one connection, and a request takes no more than one at a time outside of it.
+ * Reads the children of several records, a list for each relation and record. It reads the relations one after the
+ * other, because a transaction has one connection. Outside a transaction, a request takes only one connection at a
+ * time.
  *
- * @param owners the keys of the records, for each relation; null: of no record
+ * @param owners the keys of the records, for each relation. Null: no record
  */
 function readAllChildren(
   readChildren: ReadChildren,
@@ -198,7 +207,7 @@ function readAllChildren(
 
 const NO_CHILDREN: ChildrenByOwner = new Map();
 
-/** The keys that there are, each once. */
+/** Lists the keys without null and duplicates. */
 function distinct({ relation }: RelatedProjection, keys: readonly unknown[]): unknown[] {
   const asked = new Set(keys);
   asked.delete(null);
@@ -211,7 +220,7 @@ function distinct({ relation }: RelatedProjection, keys: readonly unknown[]): un
   return [...asked];
 }
 
-/** The children of one record, a list for each relation. */
+/** Returns the children of one record, a list for each relation. */
 function ofRecord(children: readonly Children[], index: number): Children {
   return children.map((ofRelation) => ofRelation[index] as readonly unknown[]);
 }

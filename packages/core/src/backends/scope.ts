@@ -4,8 +4,8 @@ import type { PlaceApart } from '../language/condition.ts';
 import { placeApart, type RelatedFilter, type RelatedFilters } from './entity-filters.ts';
 
 /**
- * The records that a part of a command reads, with the to-one relations joined to them: one join for a relation, whoever needs it. Says
- * which join has a column; a kind of database writes the joins and the columns.
+ * The records of one part of a command, with joins to their to-one relations. All users of a relation share one join.
+ * This class decides which join has a column; each kind of database writes the joins and columns.
  */
 export abstract class Scope<Own extends Scope<Own, Joined>, Joined> {
   readonly meta: EntityMetadata;
@@ -16,8 +16,8 @@ export abstract class Scope<Own extends Scope<Own, Joined>, Joined> {
   #apart: Partial<Record<PlaceApart, Own>> | undefined;
 
   /**
-   * @param prefix the path that leads here from the root of the command, with a dot at its end; empty at the root
-   * @param whole the scope that this is a place apart of
+   * @param prefix the path from the root of the command to here, with a dot at its end; empty at the root
+   * @param whole the scope whose records this separate scope shares
    */
   constructor(meta: EntityMetadata, related: RelatedFilters | undefined, prefix: string, whole: Own | undefined) {
     this.meta = meta;
@@ -26,32 +26,35 @@ export abstract class Scope<Own extends Scope<Own, Joined>, Joined> {
     this.#whole = whole;
   }
 
-  /** What a join of no relation has: the records themselves. */
+  /** The join for an empty path: the records themselves. */
   protected abstract readonly root: Joined;
-  /** Makes a scope of the same records that leads on from another path. */
+  /** Makes a scope for the same records with another prefix. */
   protected abstract makeApart(prefix: string): Own;
-  /** Writes the join of a path of to-one relations. */
+  /** Adds the join for a path of to-one relations. */
   protected abstract addJoin(steps: readonly EntityProperty[]): Joined;
-  /** The column of a property of the records of a join. */
+  /** Returns the column of a property in a join. */
   protected abstract columnIn(joined: Joined, property: EntityProperty): string;
 
-  /** The same records, with joins of its own to related records of which other ones are hidden. */
+  /**
+   * Returns a scope for the same records, with its own joins to related records, because other related records are
+   * hidden there.
+   */
   apart(place: PlaceApart): Own {
     if (this.#related === undefined) return this as unknown as Own;
     return ((this.#apart ??= {})[place] ??= this.makeApart(placeApart(this.#prefix, place)));
   }
 
-  /** The path of relations from the root of the command. */
+  /** Returns the path of relations from the root of the command. */
   keyOf(steps: readonly EntityProperty[]): string {
     return this.#prefix + namesOf(steps);
   }
 
-  /** The filter that records at the end of a path must pass. */
+  /** Returns the filter for the records at the end of a path. */
   filterOf(steps: readonly EntityProperty[]): RelatedFilter | undefined {
     return this.#related?.get(this.keyOf(steps));
   }
 
-  /** Lists the references to records without which a record is hidden itself. */
+  /** Lists the references whose target must be visible for the record to be visible. */
   required(): readonly EntityProperty[] {
     if (this.#related === undefined) return [];
     return this.meta.relations.filter(
@@ -59,7 +62,7 @@ export abstract class Scope<Own extends Scope<Own, Joined>, Joined> {
     );
   }
 
-  /** The column of a property at the end of to-one relations. */
+  /** Returns the column of a property at the end of to-one relations. */
   column(steps: readonly EntityProperty[], property: EntityProperty): string {
     const last = steps.at(-1);
     if (
@@ -70,7 +73,7 @@ export abstract class Scope<Own extends Scope<Own, Joined>, Joined> {
     ) {
       return this.column(steps.slice(0, -1), last);
     }
-    // A reference to a record that its own filters hide reads as NULL.
+    // A reference to a hidden record reads as NULL.
     const isOne = isReference(property) && !holdsKeys(property);
     const isHidden = isOne && this.filterOf([...steps, property]) !== undefined;
     return isHidden
@@ -78,12 +81,12 @@ export abstract class Scope<Own extends Scope<Own, Joined>, Joined> {
       : this.storedColumn(steps, property);
   }
 
-  /** The column as it is stored, whatever a filter makes of what it refers to. */
+  /** Returns the stored column, even if a filter hides the record that it refers to. */
   storedColumn(steps: readonly EntityProperty[], property: EntityProperty): string {
     return this.columnIn(this.join(steps), property);
   }
 
-  /** Joins a path of to-one relations. */
+  /** Returns the join for a path of to-one relations. */
   join(steps: readonly EntityProperty[]): Joined {
     if (steps.length === 0) return this.root;
     if (this.#whole !== undefined && this.#hidesAs(this.#whole, steps)) return this.#whole.join(steps);
@@ -93,18 +96,20 @@ export abstract class Scope<Own extends Scope<Own, Joined>, Joined> {
     return joined;
   }
 
-  /** True if a path was joined. */
   protected hasJoined(steps: readonly EntityProperty[]): boolean {
     return this.#joined?.has(namesOf(steps)) === true;
   }
 
-  /** True if the last reference of a path holds the key of a record that is there, so that it answers for that key. */
+  /**
+   * True if the last reference of a path is guaranteed to refer to an existing record. Then its column can be read
+   * instead of that record's key.
+   */
   protected isHeld(steps: readonly EntityProperty[]): boolean {
     const step = steps.at(-1) as EntityProperty;
     return ownsColumn(step) && step.createForeignKeyConstraint;
   }
 
-  /** True if the same records are hidden in two places wherever relations lead, one by way of the other. */
+  /** True if both scopes hide the same records at every step of a path. */
   #hidesAs(other: Own, steps: readonly EntityProperty[]): boolean {
     return steps.every((_, index) => {
       const path = steps.slice(0, index + 1);

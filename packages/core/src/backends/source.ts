@@ -1,37 +1,36 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { Purpose } from '../mikro/connection-for.ts';
 
-/** Something that has an entity manager, such as a request, whose own is made when it is first read. */
+/** An object with an entity manager, such as a request. A request makes its entity manager on first use. */
 export interface EntityManagerSource {
   readonly em: EntityManager;
-  /** The ORM's global entity manager, to read rows with as long as nobody has asked for `em`. Default: `em`. */
+  /** The ORM's global entity manager, for reading rows while `em` has not been used. Default: `em`. */
   readonly reader?: EntityManager;
-  /** True if what is read has to be as it was last committed, so that no replica answers. Default: false. */
+  /** True if reads must see the last committed state, so that no replica may answer. Default: false. */
   readonly readsPrimary?: boolean;
 }
 
-/** Something to read with. */
 export type Source = EntityManager | EntityManagerSource;
 
-/** The entity manager of a source; that of a request is made by this. */
+/** Returns the entity manager of a source. Creates the one of a request. */
 export function managerOf(source: Source): EntityManager {
   return 'em' in source ? source.em : source;
 }
 
-/** The entity manager of a source that is there already, for questions about the ORM. */
+/** Returns an existing entity manager of a source, to look up metadata and the database. */
 export function readerOf(source: Source): EntityManager {
   return (source as EntityManagerSource).reader ?? managerOf(source);
 }
 
 const onPrimary = new WeakSet<EntityManager>();
 
-/** Has everything that is read with an entity manager read from the primary. */
+/** Makes all reads with an entity manager use the primary. */
 export function keepToPrimary(em: EntityManager): EntityManager {
   onPrimary.add(em);
   return em;
 }
 
-/** Tells whether a replica may answer what is read with a source. */
+/** Decides whether a replica may answer reads with a source. */
 export function purposeOf(source: Source): Purpose {
   const readsPrimary = 'em' in source ? source.readsPrimary === true : onPrimary.has(source);
   return readsPrimary ? 'write' : 'read';

@@ -2,17 +2,17 @@ import type { EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { isPolymorphic, ownsColumn } from '../fields/property.ts';
 
-/** The columns by which the records that a relation leads to are tied to the record that it starts from. */
+/** The columns that connect the records of a relation to their owner. */
 export interface Tie {
   readonly columns: readonly string[];
   readonly ownerColumns: readonly string[];
 }
 
 /**
- * Returns the tie of a relation by a foreign key, on either side. By fieldNames: the joinColumns of a relation with a `targetKey` are not
- * what its column is called.
+ * Returns the tie of a relation with a foreign key on either side. It uses fieldNames, because the joinColumns of a
+ * relation with a `targetKey` are not its column name.
  *
- * @throws ImproperlyConfigured for a polymorphic relation to many
+ * @throws ImproperlyConfigured for a polymorphic to-many relation
  */
 export function tieOf(step: EntityProperty): Tie {
   if (ownsColumn(step)) return { columns: step.referencedColumnNames, ownerColumns: step.fieldNames };
@@ -21,7 +21,7 @@ export function tieOf(step: EntityProperty): Tie {
 }
 
 /**
- * Returns the property of the related records that leads back; undefined if there is none.
+ * Returns the property of the related records that refers back. Undefined if there is none.
  *
  * @throws ImproperlyConfigured for a polymorphic relation
  */

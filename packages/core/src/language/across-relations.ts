@@ -11,12 +11,12 @@ import { getOrMake } from '../get-or-make.ts';
 
 type Matching = Extract<Condition, { kind: 'matching' }>;
 
-/** By the condition, not by what it was made of: that is an object of the caller's, who may change it for the next one. */
+/** Keyed by the condition, because the caller may change the `where` object for its next condition. */
 const known = new WeakMap<Matching, Condition>();
 
 /**
- * Says a condition of MikroORM without its words for relations, as lookups ask across them, so that the filters of the related
- * entities hold; MikroORM's query builder does not apply them. Undefined if it asks nothing across relations.
+ * Converts a MikroORM condition that crosses relations to lookups, so that the filters of the related entities apply.
+ * MikroORM's query builder does not apply them. Undefined if the condition crosses no relation.
  *
  * @throws ImproperlyConfigured for `$size`
  */
@@ -26,8 +26,9 @@ export function acrossRelations(condition: Matching): Condition | undefined {
 }
 
 /**
- * Says a condition of MikroORM by lookups, with what `em.find` makes of it on SQL: what is unknown because of a NULL is unknown if it
- * is negated too. What it asks of columns that lookups do not know stays `matching`, of one column each.
+ * Converts a MikroORM condition to lookups with the meaning of `em.find` on SQL. A comparison that is unknown because
+ * of a NULL stays unknown if it is negated. A condition on a column without lookups stays `matching`, one for each
+ * column.
  *
  * @throws ImproperlyConfigured for `$size`
  */
@@ -48,7 +49,7 @@ function crossesRelation(meta: EntityMetadata, where: unknown): boolean {
 
 const LOGICAL = new Set(['$and', '$or', '$not']);
 
-/** The entity whose fields a value asks about. What is not kept in a column of the record itself is asked of the related record. */
+/** Returns the related entity that a value is about. Undefined if a column of the record itself decides. */
 function relationAt(meta: EntityMetadata, name: string, value: unknown): EntityMetadata | undefined {
   const property = propertyOf(meta, name);
   if (property === undefined || !isReference(property) || isPolymorphic(property)) return undefined;
@@ -61,18 +62,20 @@ function asksFields(value: unknown): boolean {
   return Reflect.ownKeys(value).some((key) => typeof key === 'symbol' || !key.startsWith('$') || LOGICAL.has(key));
 }
 
-/** The relations to one that lead from a row to the record that is asked. */
+/** The to-one relations from a row to the record of a condition. */
 interface Place {
   readonly root: EntityMetadata;
   readonly entity: EntityMetadata;
   readonly steps: readonly EntityProperty[];
-  /** The part of an "and" that stands directly here, empty for none: as in MikroORM, it has joins of its own. */
+  /** The direct part of an "and"; empty for none. As in MikroORM, each part has its own joins. */
   readonly branch: string;
   /** True if MikroORM has already converted the values to database values. */
   readonly converted: boolean;
 }
 
-/** @param isNegated asks for the opposite, which goes down to the columns: `not (a and b)` is `not a or not b`, NULL or not */
+/**
+ * @param isNegated negates the condition down to the columns: `not (a and b)` becomes `not a or not b`, also for NULL
+ */
 function rowCondition(place: Place, where: unknown, isNegated: boolean): Asked {
   if (Array.isArray(where)) return groupOf('or', isNegated, where, (one) => rowCondition(place, one, isNegated));
   if (!isPlainObject(where)) throw unsayable(place);
@@ -104,7 +107,7 @@ function entry(place: Place, name: string, value: unknown, isNegated: boolean): 
     : ofColumn(place, name, value, isNegated);
 }
 
-/** True of an operator in the place of a column: it is asked of the key. Others are MongoDB's own. */
+/** True for an operator instead of a column, which applies to the key. Other operators are specific to MongoDB. */
 function isOfKey(name: string): boolean {
   return Object.hasOwn(QueryOperator, name) && name !== '$fulltext';
 }
@@ -129,13 +132,13 @@ function asksColumn(place: Place, name: string | symbol, value: unknown): Asked 
   const isTrueOfNull = asksForNull(value);
   if (condition !== undefined) return own(condition, isTrueOfNull || isAlways(condition));
   const asked = leaf(place, { [name]: value });
-  // In MikroORM's words, a column that is not there is NULL.
+  // In MikroORM, a column of a missing record is NULL.
   return own(isTrueOfNull && place.steps.length > 0 ? or(asked, not(isThere(place))) : asked, isTrueOfNull);
 }
 
 function inOneLookup({ root, entity, steps }: Place, name: string, value: unknown): Condition | undefined {
   const property = propertyOf(entity, name);
-  // To MikroORM, a related record without a key is a foreign key that is NULL.
+  // In MikroORM, a related record without a key means that the foreign key is NULL.
   const isForeignKey = steps.length > 0 && property?.primary === true && ownsColumn(steps.at(-1) as EntityProperty);
   if (isForeignKey && asksForNull(value)) return entryCondition(root, pathOf(steps), value, steps.at(-1));
   return entryCondition(root, pathOf(steps, name), value, property);
@@ -161,7 +164,10 @@ const OPPOSITES: Readonly<Record<string, string>> = {
   $nin: '$in',
 };
 
-/** What is asked of a column if one of several is true that asks for the opposite; undefined if no operator says so. */
+/**
+ * Returns the opposites of a column's operators. The negation holds if at least one of them holds. Undefined if an
+ * operator has no opposite.
+ */
 function oppositesOf(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return [{ $nin: value as unknown[] }];
   if (!isPlainObject(value)) return value instanceof RegExp || isRaw(value) ? undefined : [{ $ne: value }];
@@ -172,7 +178,7 @@ function oppositesOf(value: unknown): readonly unknown[] | undefined {
   return opposites.includes(undefined) ? undefined : opposites;
 }
 
-/** NULL is nothing else to SQL, not even one of a list with NULL in it. */
+/** Reports whether a condition matches NULL. In SQL no other condition does, not even a list with NULL in it. */
 function asksForNull(value: unknown): boolean {
   if (!isPlainObject(value)) return value === null;
   const operators = Object.entries(value);
@@ -194,10 +200,10 @@ function ofMany(place: Place, step: EntityProperty, value: unknown, isNegated: b
     return { kind: 'joined', join, asked: ofRow(where, isNegated) };
   };
   if (!isPlainObject(value)) return joined(value);
-  /** Of a record that is not there, it is unknown what is related. */
+  /** Makes a condition on the related records. It is not true if the record itself is missing. */
   const related = (where: unknown, isOpposite: boolean, isWanted: boolean): Asked => {
     const found = some(steps, conditionOf(ofRow(where, isOpposite)));
-    // As in MikroORM, hidden records count too where one of them may keep the record from being found.
+    // As in MikroORM, hidden records count too if they may exclude the record.
     return own(isWanted === isNegated ? and(isThere(place), not(apart('unfiltered', found))) : found);
   };
   const { $some, $none, $every, $all, ...others } = value;
@@ -212,7 +218,7 @@ function ofMany(place: Place, step: EntityProperty, value: unknown, isNegated: b
   return groupOf('and', isNegated, parts, (part) => part);
 }
 
-/** Says a condition on a relation as one on its record: a value and a list are asked of the key. */
+/** Converts a condition on a relation to a condition on its record. A value or a list applies to the key. */
 function ofRecord(target: EntityMetadata, value: unknown): unknown {
   if (Array.isArray(value)) return { [keyOf(target)]: { $in: value } };
   return isPlainObject(value) ? value : { [keyOf(target)]: value };

@@ -11,9 +11,10 @@ import { never, not, or, type Condition } from './condition.ts';
 import { lookupsFor, type Lookup } from './lookup.ts';
 
 /**
- * Makes a condition that compares a field with a value of its type. `in` takes an array, `range` two values (both inclusive), `isnull` a
- * boolean. `exact` and `ne` also take null. Text lookups have no wildcards. On a path through a to-many relation, the condition is true if
- * such a related record exists. `ne` is the opposite of `exact`, for NULL too.
+ * Makes a condition that compares a field with a value of its type. `in` takes an array, `range` two values (both
+ * inclusive), `isnull` a boolean. `exact` and `ne` also take null. Text lookups have no wildcards. On a path through a
+ * to-many relation, the condition is true if such a related record exists. `ne` is the opposite of `exact`, for NULL
+ * too.
  *
  * A value outside the column's range is decided here, so no database gets an integer that it cannot hold.
  * @throws FieldValueError for a value of another type than the field's
@@ -55,12 +56,12 @@ function node(path: FieldPath, lookup: Lookup, value: unknown): Condition {
 
 function isNull(path: FieldPath, value: unknown): Condition {
   if (typeof value !== 'boolean') throw new FieldValueError('must be true or false');
-  // "Is null" of a path to many means that there is no related value, not that there is one which is NULL.
+  // On a to-many path, "is null" means that no related value exists, not that a related value is NULL.
   if (path.toMany && value) return not(node(path, 'isnull', false));
   return node(path, 'isnull', value);
 }
 
-/** `ne` is one comparison if a column can say so itself. */
+/** `ne` is a single comparison if a column supports it. */
 function negated(path: FieldPath, condition: Condition): Condition {
   const isPlain = condition.kind === 'compare' && condition.lookup === 'exact' && !path.toMany;
   return isPlain ? node(path, 'ne', condition.value) : not(condition);
@@ -77,7 +78,7 @@ function isOneOf(path: FieldPath, values: unknown): Condition {
   return values.includes(null) ? or(isNull(path, true), some) : some;
 }
 
-/** Asks both bounds of the same value, which matters on a path to many. */
+/** Applies both bounds to the same value, which matters on a to-many path. */
 function inRange(path: FieldPath, values: unknown): Condition {
   if (!Array.isArray(values) || values.length !== 2) throw new FieldValueError('must be two values');
   const [low, high] = values as [unknown, unknown];
@@ -89,12 +90,15 @@ function inRange(path: FieldPath, values: unknown): Condition {
 }
 
 function compareValue(path: FieldPath, lookup: Lookup, value: unknown): Condition {
-  // Every text contains the empty text; databases disagree on its place.
+  // Every text contains the empty text, but databases disagree on this.
   if (value === '' && /contains|startswith|endswith/.test(lookup)) return isNull(path, false);
   return fit(path, lookup, value);
 }
 
-/** Brings a value to what the column can hold, or decides the comparison if none is equal to it or all lie to one side. */
+/**
+ * Rounds a value to one that the column can hold. If no stored value equals it, or all lie on one side, decides the
+ * comparison.
+ */
 function fit(path: FieldPath, lookup: Lookup, value: unknown): Condition {
   if (isBetweenMicroseconds(value)) {
     if (lookup === 'exact') return never;
@@ -122,7 +126,7 @@ function fit(path: FieldPath, lookup: Lookup, value: unknown): Condition {
   return node(path, lookup, toWhole(number));
 }
 
-/** Checks a value; a related record stands for its key. */
+/** Validates a value. A related record is replaced by its key. */
 function checked(path: FieldPath, value: unknown): unknown {
   if (value === null) throw new FieldValueError('must not be null');
   const plain = value instanceof Reference ? (value.unwrap() as unknown) : value;

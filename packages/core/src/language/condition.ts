@@ -9,8 +9,8 @@ import type { NativeTerm } from './native-term.ts';
 import { reversed, type OrderKey } from './order.ts';
 
 /**
- * A condition on a record, as an immutable tree. It is true or false for every record, never unknown: a comparison with NULL is false, and
- * its `not` is true.
+ * A condition on a record, as an immutable tree. It is true or false for every record, never unknown: a comparison with
+ * NULL is false, and its `not` is true.
  */
 export type Condition =
   | { readonly kind: 'constant'; readonly value: boolean }
@@ -29,20 +29,23 @@ export type Condition =
     }
   | {
       readonly kind: 'matching';
-      /** The entity of the condition: that of the record, or the one at the end of `steps`. */
+      /** The entity of the condition: the record's entity, or the entity at the end of `steps`. */
       readonly meta: EntityMetadata;
-      /** Relations to one. */
+      /** To-one relations. */
       readonly steps: readonly EntityProperty[];
       readonly where: FilterQuery<object>;
       /** True if MikroORM has already converted the values to database values. */
       readonly converted: boolean;
-      /** True if it is about one column that lookups cannot compare. Else it may be about anything of the record. */
+      /**
+       * True for a condition on one column that lookups cannot compare. Otherwise it may be about any part of the
+       * record.
+       */
       readonly isOfColumn: boolean;
     };
 
 /**
- * The related records that a part of a condition asks, whatever the query itself asks of them: what a filter of MikroORM asks with, or all
- * records, also those that filters hide.
+ * The related records for a part of a condition, independent of the rest of the query. `filter`: the records for a
+ * condition of a MikroORM filter. `unfiltered`: all records, including those that filters hide.
  */
 export type PlaceApart = 'filter' | 'unfiltered';
 
@@ -52,7 +55,7 @@ export const always: Condition = Object.freeze({ kind: 'constant', value: true }
 /** The condition that is true for no record. */
 export const never: Condition = Object.freeze({ kind: 'constant', value: false });
 
-/** True of the condition that every record passes. */
+/** True for the condition that every record matches. */
 export function isAlways(condition: Condition): boolean {
   return condition.kind === 'constant' && condition.value;
 }
@@ -71,13 +74,16 @@ export function or(...conditions: readonly Condition[]): Condition {
   return combine('or', conditions, never, always);
 }
 
-/** Makes a condition that is true if the given one is not. */
+/** Makes a condition that is true if the given condition is false. */
 export function not(condition: Condition): Condition {
   if (condition.kind === 'constant') return condition.value ? never : always;
   return condition.kind === 'not' ? condition.condition : { kind: 'not', condition };
 }
 
-/** Tells if a condition asks all that another one asks, by the same objects: adding that one would change nothing. */
+/**
+ * Reports whether a condition includes all parts of another condition, as the same objects. Then adding that condition
+ * has no effect.
+ */
 export function asksAll(condition: Condition, part: Condition): boolean {
   if (condition === part || isAlways(part) || isNever(condition)) return true;
   if (part.kind === 'and') return part.conditions.every((each) => asksAll(condition, each));
@@ -85,22 +91,22 @@ export function asksAll(condition: Condition, part: Condition): boolean {
 }
 
 /**
- * True of the records that have a related record of which a condition is true.
- * @param steps the relations that lead there, only the last of them to many
- * @param condition asked of the related record, from which its paths begin
+ * Makes a condition for records with a related record that matches.
+ * @param steps the relations to the related record; only the last one is to-many
+ * @param condition the condition on the related record; its paths start there
  */
 export function some(steps: readonly EntityProperty[], condition: Condition): Condition {
   return isNever(condition) ? never : { kind: 'some', steps, condition };
 }
 
-/** Asks the same of the related records of another place. */
+/** Makes the same condition for another choice of related records. */
 export function apart(place: PlaceApart, condition: Condition): Condition {
   return condition.kind === 'constant' ? condition : { kind: 'apart', place, condition };
 }
 
 /**
- * Makes a condition from a `where` of MikroORM, for what lookups cannot express. Give the entity as the type argument, so that misspelt
- * names do not compile.
+ * Makes a condition from a MikroORM `where`, for conditions that lookups cannot express. Give the entity as the type
+ * argument, so that misspelt names do not compile.
  *
  * @example
  * class OfOwnTitle extends Permission {
@@ -117,8 +123,8 @@ export function matching<Entity extends object = object>(
 }
 
 /**
- * Makes a condition of a term and its values. Use it for operators of a database that lookups do not have. Unlike `matching()`, its
- * statement is written once for all values.
+ * Makes a condition from a term and its values. Use it for database operators that have no lookup. Unlike `matching()`,
+ * it has one statement for all values.
  *
  * @param meta the entity of the record
  * @example
@@ -134,10 +140,11 @@ export function nativeCondition(meta: EntityMetadata, term: NativeTerm, values: 
 }
 
 /**
- * Says in MikroORM's own words what lookups cannot say of one column of the record that relations to one lead to; false if there is none.
+ * Makes a condition from a MikroORM `where` on one column, for conditions that lookups cannot express. The column
+ * belongs to the record at the end of to-one relations. If that record is missing, the condition is false.
  *
- * @param where a condition on one column of `meta`, the entity at the end of `steps`, or `$not` of one
- * @param converted true if MikroORM has made database values of the values already
+ * @param where a condition on one column of `meta`, the entity at the end of `steps`, or its `$not`
+ * @param converted true if MikroORM has already converted the values to database values
  */
 export function matchingColumn(
   meta: EntityMetadata,
@@ -149,15 +156,16 @@ export function matchingColumn(
 }
 
 /**
- * Writes primary keys, by which MikroORM finds records too, as a condition on the key: its query builder takes a text for
- * SQL. Throws ImproperlyConfigured for what is no condition, which the builder takes for all records.
+ * Rewrites primary keys as a condition on the key. MikroORM finds records by keys too, but its query builder reads a
+ * text as SQL. Throws ImproperlyConfigured for a value that is not a condition, because the builder would select all
+ * records for it.
  */
 function ofKeys(meta: EntityMetadata, where: unknown): FilterQuery<object> {
   const { key } = primaryKey(meta);
   if (isKey(where)) return { [key]: where };
   if (Array.isArray(where) && where.every(isKey)) return { [key]: { $in: where } };
   const isCondition = typeof where === 'object' && where !== null;
-  // A list with nothing in a place is one of all records too.
+  // For MikroORM, a list with an empty element selects all records too.
   if (isCondition && ![where].flat(Infinity).some((one) => one === null || one === undefined)) return where;
   throw new ImproperlyConfigured(
     `${meta.className}: matching() takes a condition of MikroORM, but ${describe(where)} came`,
@@ -169,8 +177,9 @@ function isKey(value: unknown): boolean {
 }
 
 /**
- * Makes a condition that is true for the records after a given one in an order. The keys must make the order total (`totalOrder()`).
- * @param values the values that `orderValues(keys)` read from that record, one for each key
+ * Makes a condition for the records after a given record in an order. The keys must make the order total
+ * (`totalOrder()`).
+ * @param values the values that `orderValues(keys)` read from the given record, one for each key
  */
 export function after(keys: readonly OrderKey[], values: readonly unknown[]): Condition {
   if (keys.length === 0 || keys.length !== values.length) {
@@ -181,28 +190,28 @@ export function after(keys: readonly OrderKey[], values: readonly unknown[]): Co
   return { kind: 'after', keys, values };
 }
 
-/** Makes a condition that is true for the records before a given one in an order. */
+/** Makes a condition for the records before a given record in an order. */
 export function before(keys: readonly OrderKey[], values: readonly unknown[]): Condition {
   return after(reversed(keys), values);
 }
 
 /**
- * True of the record that a row was read of, as long as its columns hold what they held then.
- * @param row what the driver gave for each of the columns
+ * Makes a condition for the record of a row, while its columns still hold the values of the row.
+ * @param row the driver's value for each of the columns
  */
 export function unchanged(columns: readonly FieldPath[], row: readonly unknown[]): Condition {
   return and(...columns.map((path, index): Condition => ({ kind: 'unchanged', path, raw: row[index] })));
 }
 
-/** True if a condition holds for one value of a column alone, such as the primary key of a record. */
+/** True if a condition allows only one value of a column, such as the primary key of a record. */
 export function asksForOne(condition: Condition, path: FieldPath): boolean {
   if (condition.kind === 'and') return condition.conditions.some((part) => asksForOne(part, path));
   return condition.kind === 'compare' && condition.path === path && condition.lookup === 'exact';
 }
 
 /**
- * Tells if a condition reads nothing but columns of the record's own row, of which each passes a test. A database asks such a condition
- * again when it has waited for the row; of what a sub-select reads, it asks an old version.
+ * Reports whether a condition reads only columns in the record's row that pass a test. After waiting for a locked row,
+ * a database evaluates such a condition again. But a sub-select still reads an old version.
  */
 export function readsOwnColumns(condition: Condition, test: (column: FieldPath) => boolean = () => true): boolean {
   switch (condition.kind) {
@@ -230,7 +239,10 @@ function isOwnColumn({ steps, property }: FieldPath): boolean {
   return steps.length === 0 && property.formula === undefined;
 }
 
-/** Tells if two conditions are written alike, part by part. Two that are not may mean the same all the same. */
+/**
+ * Reports whether two conditions have the same form, part by part. Conditions of different forms may still mean the
+ * same.
+ */
 export function isSameCondition(one: Condition, other: Condition): boolean {
   if (one === other) return true;
   switch (one.kind) {
@@ -270,8 +282,8 @@ export function isSameCondition(one: Condition, other: Condition): boolean {
 }
 
 /**
- * Tells if two values are the same. Objects of a class may differ in what nobody sees from outside, so those alone are compared that can be
- * written as a text: keys, decimals, points in time.
+ * Reports whether two values are equal. Objects of a class may have private state. Two of them can be equal only if
+ * they have a text form: keys, decimals, points in time.
  */
 function isSameValue(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
@@ -288,7 +300,7 @@ function isSameValue(one: unknown, other: unknown): boolean {
   return names.length === Reflect.ownKeys(other).length && names.every(isSameMember);
 }
 
-/** The text that an object of a class says itself to be; undefined if it says none. */
+/** Returns the text form of an object of a class. Undefined if it has none. */
 function textOf(value: object): string | undefined {
   const { toString } = value as { readonly toString: (this: object) => string };
   return toString === Object.prototype.toString ? undefined : toString.call(value);
@@ -298,7 +310,7 @@ function isPlain(prototype: unknown): boolean {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** Writes down a condition in part: the same for conditions that are written alike. */
+/** Describes a condition in part. Conditions of the same form have the same text. */
 export function hintOf(condition: Condition): string {
   switch (condition.kind) {
     case 'constant':
@@ -343,7 +355,7 @@ function areAlike<Part>(
   return parts.length === others.length && parts.every((part, index) => isAlike(part, others[index]!));
 }
 
-/** Flattens, drops what changes nothing (`neutral`) or is there already, and stops at what decides (`deciding`). */
+/** Flattens conditions. Drops `neutral` conditions and duplicates, and stops at a `deciding` one. */
 function combine(kind: 'and' | 'or', given: readonly Condition[], neutral: Condition, deciding: Condition): Condition {
   let only: Condition = neutral;
   let conditions: Set<Condition> | undefined;

@@ -1,26 +1,26 @@
 /**
- * Folds case as the case-insensitive lookups mean it: lower case by Unicode's rules of no language in particular, and
- * one small sigma, whose form at the end of a word is a matter of place and not of case.
+ * Folds case for the case-insensitive lookups: lower case by Unicode's language-independent rules. It has one small
+ * sigma, because the final form depends on position, not on case.
  */
 export function foldCase(text: string): string {
   return text.toLowerCase().replaceAll('ς', 'σ');
 }
 
-/** The dotted capital I, the one letter that folds to two characters: an `i` and the dot above. */
+/** The dotted capital I. It is the only letter that folds to two characters, an `i` and a combining dot above. */
 export const DOTTED_I = 'İ';
-/** The dot above, which combines with the letter before it. */
+/** The combining dot above. */
 export const DOT = '\u0307';
 
 let variants: ReadonlyMap<string, readonly string[]> | undefined;
 
-/** Lists the other letters that fold to a letter, apart from the dotted capital I. */
+/** Lists the other letters that fold to a letter, except for the dotted capital I. */
 export function variantsOf(letter: string): readonly string[] {
   variants ??= findVariants();
   return variants.get(letter) ?? [];
 }
 
 /**
- * Lists the letters to replace in a text, each with what it folds to, before the text is compared with a folded one. For
+ * Lists the letters to replace in a text, with their replacements, before comparing it with a folded text. For
  * databases that cannot fold case by Unicode.
  */
 export function foldedLetters(folded: string): [letter: string, replacement: string][] {
@@ -31,7 +31,7 @@ export function foldedLetters(folded: string): [letter: string, replacement: str
   return letters;
 }
 
-/** Letters that have a case stand in the first two of Unicode's planes. */
+/** Letters with a case are in the first two Unicode planes. */
 const LAST_LETTER = 0x1ffff;
 
 function findVariants(): Map<string, string[]> {

@@ -1,41 +1,45 @@
 import type { FieldPath } from '../fields/field-path.ts';
 
-/** The periods into which points in time can be put, in UTC. A week begins on Monday. */
+/** The periods by which points in time can be grouped, in UTC. A week begins on Monday. */
 export const PERIODS = ['day', 'week', 'month', 'year'] as const;
 /** The name of a period. */
 export type Period = (typeof PERIODS)[number];
 
-/** A column by whose values records are put into groups. NULL is a value of its own. */
+/** A column to group records by. NULL is a separate value. */
 export interface GroupKey {
   readonly path: FieldPath;
-  /** The period whose first day, as `2026-11-01`, stands for a point in time; undefined: the value itself. */
+  /**
+   * The period that a point in time belongs to. Its first day, as `2026-11-01`, is the value of the group. Undefined:
+   * the value itself.
+   */
   readonly period: Period | undefined;
 }
 
-/** Something that a database tells of the values of a column in a group, of which NULLs are none. */
+/** A total over the values of a column in a group, except NULLs. */
 export interface GroupTotal {
   readonly path: FieldPath;
   readonly told: 'count' | 'sum' | 'min' | 'max';
 }
 
-/** Groups of records. Records in no groups are one group, which may be empty. */
+/** Groups of records. Without keys, all records are one group, which may be empty. */
 export interface Grouping {
   readonly keys: readonly GroupKey[];
   readonly totals: readonly GroupTotal[];
-  /** The most groups that are read. */
+  /** The most groups to read. */
   readonly limit: number;
 }
 
-/** One group. Keys, minima and maxima are as the driver gives the values of their columns. */
+/** One group. Keys, minima and maxima are the driver's values of their columns. */
 export interface Group {
   readonly keys: readonly unknown[];
-  /** The number of its records. */
+  /** The number of records in the group. */
   readonly count: number;
-  /** A number for `count`; for `sum` the text of a decimal, but a number if the column holds floating-point numbers. */
+  /**
+   * For `count`, a number. For `sum`, the text of a decimal, or a number if the column holds floating-point numbers.
+   */
   readonly totals: readonly unknown[];
 }
 
-/** The paths that a grouping reads. */
 export function pathsOf({ keys, totals }: Grouping): readonly FieldPath[] {
   return [...keys, ...totals].map(({ path }) => path);
 }

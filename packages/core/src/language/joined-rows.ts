@@ -2,8 +2,8 @@ import type { EntityProperty } from '@mikro-orm/core';
 import { always, and, type Condition, never, not, or, some } from './condition.ts';
 
 /**
- * A condition on a row of MikroORM's statement, where each relation to many is a left join: all that is asked through one join is asked
- * of the same record, and of NULL if there is none.
+ * A condition on a row of MikroORM's statement, in which each to-many relation is a left join. All conditions through
+ * one join are about the same record, or about NULLs if there is none.
  */
 export type Asked =
   | { readonly kind: 'and' | 'or'; readonly parts: readonly Asked[] }
@@ -14,22 +14,24 @@ type Group = Extract<Asked, { kind: 'and' | 'or' }>;
 type Joined = Extract<Asked, { kind: 'joined' }>;
 
 interface Join {
-  /** Two joins of one path are the same. */
+  /** Joins with the same path are the same join. */
   readonly path: string;
-  /** The relations that lead there, only the last of them to many. */
+  /** The relations to the joined record; only the last one is to-many. */
   readonly steps: readonly EntityProperty[];
 }
 
 /**
- * Asks something of the row's own record.
+ * Makes a condition on the row's own record.
  *
- * @param ofNull true if it is true of a record whose columns are all NULL, as those of one that is not there are
+ * @param ofNull true if it holds for a missing record, whose columns are all NULL
  */
 export function own(condition: Condition, ofNull = false): Asked {
   return { kind: 'own', condition, isTrueOfNull: ofNull };
 }
 
-/** Asks for all parts or for one of them; for the opposite if the parts are opposites. */
+/**
+ * Combines parts by `kind`. With `isNegated`, the parts are already negated, so it combines them by the opposite kind.
+ */
 export function groupOf<T>(
   kind: 'and' | 'or',
   isNegated: boolean,
@@ -40,7 +42,7 @@ export function groupOf<T>(
   return { kind: isNegated ? opposite : kind, parts: parts.map((part, index) => make(part, index)) };
 }
 
-/** Says that there is a row of which a condition is true. */
+/** Makes the condition that a matching row exists. */
 export function conditionOf(asked: Asked): Condition {
   switch (asked.kind) {
     case 'own':
@@ -75,7 +77,7 @@ function flatten(parts: readonly Asked[]): Asked[] {
   return parts.flatMap((part) => (part.kind === 'and' ? flatten(part.parts) : [part]));
 }
 
-/** Asks parts that have joins in common: an "or" of several joins is asked once for each of its parts. */
+/** Combines parts with common joins. An "or" over several joins is split into one condition for each of its parts. */
 function sharedJoinCondition(parts: readonly Asked[]): Condition {
   const [first, ...more] = parts;
   if (first !== undefined && more.length === 0) return conditionOf(first);
@@ -86,7 +88,7 @@ function sharedJoinCondition(parts: readonly Asked[]): Condition {
   return or(...choice.parts.map((part) => conditionOf({ kind: 'and', parts: [part, ...others] })));
 }
 
-/** Puts together what asks through the same joins, however long the way from one to the other. */
+/** Groups parts that are connected by common joins, directly or through other parts. */
 function groupByJoin(parts: readonly Asked[]): Asked[][] {
   let groups: Asked[][] = [];
   for (const part of parts) {
@@ -106,7 +108,7 @@ function joinedBy(asked: Asked): Joined[] {
   return asked.kind === 'joined' ? [asked] : asked.parts.flatMap(joinedBy);
 }
 
-/** Finds the join through which everything is asked. */
+/** Finds the single join that all parts use. Undefined if there is another join, or a part without one. */
 function onlyJoin(parts: readonly Asked[]): Join | undefined {
   const [first, ...others] = parts.flatMap(joinedBy);
   const isOnly = others.every(({ join }) => join.path === first?.join.path) && parts.every(asksNothingElse);
@@ -118,7 +120,7 @@ function asksNothingElse(asked: Asked): boolean {
   return asked.kind === 'joined' || asked.parts.every(asksNothingElse);
 }
 
-/** Asks the related record itself what was asked of it through its join. */
+/** Moves a condition on a joined record to that record. */
 function ofRecord(asked: Asked): Asked {
   if (asked.kind === 'joined') return asked.asked;
   return asked.kind === 'own' ? asked : { kind: asked.kind, parts: asked.parts.map(ofRecord) };

@@ -3,22 +3,25 @@ import { getOrMake } from '../get-or-make.ts';
 import { entityReader } from '../mikro/entity-reader.ts';
 import { countedRecords, isRelatedPath, type RelatedPath } from './related-path.ts';
 
-/** The children of an entity that a projection shows of a relation to many. */
+/** The children of an entity that a projection shows for a to-many relation. */
 interface ShownChildren {
   readonly relation: { readonly name: string };
 }
 
-/** What related records show of an entity: children, or a value that they tell. */
+/** Values of an entity that come from related records: children, or a computed value. */
 type Shown = ShownChildren | RelatedPath;
 
 const kept = new WeakMap<Shown, WeakMap<object, unknown>>();
 
-/** Keeps children of an entity, or a value, for `readEntity` of a projection. What was kept earlier is forgotten. */
+/**
+ * Stores children or a value of an entity for the `readEntity` of a projection. Replaces the stored value, if there is
+ * one.
+ */
 export function keepShown(shown: Shown, entity: object, value: unknown): void {
   getOrMake(kept, shown, () => new WeakMap<object, unknown>()).set(entity, value);
 }
 
-/** Tells if all is kept that a projection shows of an entity's related records. */
+/** Reports whether all values from related records that a projection shows are stored for an entity. */
 export function isAllKept(
   { related = [], told = [] }: { readonly related?: readonly ShownChildren[]; readonly told?: readonly RelatedPath[] },
   entity: object,
@@ -27,18 +30,18 @@ export function isAllKept(
 }
 
 /**
- * Returns the children of an entity that were kept, a list for each relation of a projection.
+ * Returns the stored children of an entity, a list for each relation of a projection.
  *
- * @throws Error if they were not read: missing children must not pass for none
+ * @throws Error if they were not read, because missing children must not look like none
  */
 export function keptChildren(related: readonly ShownChildren[], entity: object): readonly (readonly unknown[])[] {
   return related.map((one) => keptValue(one, entity, one.relation.name) as readonly unknown[]);
 }
 
 /**
- * Makes the function that reads a path of an entity: what it holds, or the value that was kept of its related records.
+ * Makes the function that reads a path of an entity: its own value, or the stored value from related records.
  *
- * @throws Error, when called, if the value was not read: a missing value must not pass for none
+ * @throws Error, when called, if the value was not read, because a missing value must not look like none
  */
 export function readerOfEntity(path: FieldPath): (entity: object) => unknown {
   if (!isRelatedPath(path)) return entityReader(path);

@@ -23,8 +23,9 @@ export type LookupFor<Value> = [Value] extends [boolean]
       : EqualityLookup;
 
 /**
- * Every lookup of an entity: `price`, `price__gte`, `role__name__icontains`, through at most two relations, to one or to many. The type is
- * built relation by relation, so the names of an entity are computed once, however many relations lead to it.
+ * Every lookup of an entity: `price`, `price__gte`, `role__name__icontains`, through at most two to-one or to-many
+ * relations. The type is built relation by relation. So the names of an entity are computed once, even if many
+ * relations lead to it.
  */
 export type LookupName<E, Hops extends number = 2> =
   | { [K in FieldName<E> | ToManyName<E>]: K | `${K}__${LookupFor<FieldValue<E, K>>}` }[FieldName<E> | ToManyName<E>]
@@ -32,15 +33,15 @@ export type LookupName<E, Hops extends number = 2> =
       ? { [K in RelationName<E>]: `${K}__${LookupName<Related<E, K>, Fewer[Hops]>}` }[RelationName<E>]
       : never);
 
-/** Every name that a list can be ordered by, through at most two relations. A minus in front means descending. */
+/** Every name by which a list can be ordered, through at most two relations. A leading minus means descending. */
 export type OrderName<E> = PathOf<E, '__', 2> | `-${PathOf<E, '__', 2>}`;
 
-/** The value that each lookup takes. */
+/** The values of lookups, by name. */
 export type Lookups<E> = { readonly [N in LookupName<E>]?: LookupValue<E, N> };
 
 /**
- * The value that a lookup takes: one of its field, a list for `in`, two values for `range`, a boolean for `isnull`; null for
- * `exact` and `ne` if the field may be NULL.
+ * The value of a lookup: a value of its field, a list for `in`, two values for `range`, a boolean for `isnull`. `exact`
+ * and `ne` also accept null if the field may be NULL.
  */
 export type LookupValue<E, Name extends string> = Name extends `${infer Path}__${LookupTaking<'list'>}`
   ? Operands<PathValue<E, Path, '__'> | PathNull<E, Path>>['list']
@@ -54,5 +55,5 @@ export type LookupValue<E, Name extends string> = Name extends `${infer Path}__$
           ? PathValue<E, Path, '__'>
           : PathValue<E, Name, '__'> | PathNull<E, Name>;
 
-/** The null of a field: whatever is read through a relation may be missing. */
+/** The null of a field. A value behind a relation may always be null, because the related record may be missing. */
 type PathNull<E, Path extends string> = Path extends keyof E ? Extract<E[Path], null> : null;

@@ -24,7 +24,7 @@ export const LOOKUPS = [
 /** A way to compare a field with a value. */
 export type Lookup = (typeof LOOKUPS)[number];
 
-/** The values that a lookup can take, for a field whose values are of the type `Value`. */
+/** The operands of lookups, for a field with values of the type `Value`. */
 export interface Operands<Value> {
   readonly value: Value;
   readonly list: readonly Value[];
@@ -32,20 +32,19 @@ export interface Operands<Value> {
   readonly boolean: boolean;
 }
 
-/** The lookups that take something other than one value of the field. */
+/** The lookups with another operand than one value of the field. */
 const OPERANDS = { in: 'list', range: 'bounds', isnull: 'boolean' } as const satisfies Partial<
   Record<Lookup, keyof Operands<unknown>>
 >;
 
-/** What a lookup takes. */
+/** The operand of a lookup. */
 export type OperandOf<L extends Lookup> = L extends keyof typeof OPERANDS ? (typeof OPERANDS)[L] : 'value';
 
-/** The lookups that take this operand. */
+/** The lookups with this operand. */
 export type LookupTaking<Operand extends keyof Operands<unknown>> = {
   [L in Lookup]: OperandOf<L> extends Operand ? L : never;
 }[Lookup];
 
-/** Returns what a lookup takes. */
 export function operandOf(lookup: Lookup): keyof Operands<unknown> {
   return (OPERANDS as Partial<Record<Lookup, keyof Operands<unknown>>>)[lookup] ?? 'value';
 }
@@ -57,7 +56,7 @@ const BY_COMPARABILITY: Readonly<Record<Comparability, readonly Lookup[]>> = {
   'not at all': ['isnull'],
 };
 
-/** The lookups of a text whose column has no operator for an order, or none at all. */
+/** The lookups of a text column without operators for order, or without any comparison operators. */
 const WITHOUT_ORDER = allBut('by order', 'by equality');
 const WITHOUT_EQUALITY = allBut('by order', 'not at all');
 
@@ -67,7 +66,7 @@ function allBut(lacking: Comparability, kept: Comparability): readonly Lookup[] 
   );
 }
 
-/** The lookups that fit the type of a field. */
+/** Returns the lookups that fit the type of a field. */
 export function lookupsFor({ kind, lacks }: Pick<FieldType, 'kind' | 'lacks'>): readonly Lookup[] {
   if (lacks === undefined) return BY_COMPARABILITY[FIELD_KINDS[kind].comparability];
   return lacks === 'order' ? WITHOUT_ORDER : WITHOUT_EQUALITY;

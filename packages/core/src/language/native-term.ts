@@ -3,41 +3,43 @@ import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { computedPath } from './computed-path.ts';
 
-/** The record that the SQL of a term is about. */
+/** The record in the SQL of a term. */
 export interface TermRecord {
-  /** The alias of its table in the statement. */
+  /** The alias of the record's table in the statement. */
   readonly alias: string;
-  /** Stands for the next of the values. */
+  /** The placeholder for the next value. */
   readonly value: string;
 }
 
 /**
- * Something that no lookup can say, in the words of the database: a condition on a record, or a number that it has. Make a term once, when a
- * view is registered: statements are kept by its identity. What differs between requests are its values, which are bound.
+ * An expression in the database's language that no lookup can express: a condition on a record, or a number computed
+ * from it. Make a term once, when a view is registered, because statements are cached by its identity. Values that
+ * differ between requests are bound.
  */
 export interface NativeTerm {
-  /** Names the term in messages and cursors. */
+  /** The name of the term in messages and cursors. */
   readonly name: string;
   /**
-   * Writes the term in SQL. The text must be the same for every request. It must contain `value` once for each of the values.
+   * Writes the term in SQL. The text must be the same for every request. It must contain `value` once for each of the
+   * values.
    */
   readonly sql?: (record: TermRecord) => string;
-  /** Makes the filter of MongoDB, or the expression of the number. Undefined: the term is not for MongoDB. */
+  /** Makes the MongoDB filter, or the expression of the number. Undefined: MongoDB does not support the term. */
   readonly document?: (...values: readonly unknown[]) => object;
 }
 
-/** A path to a number that no column holds: the database computes it of a term. Lists are ordered by it like by a column. */
+/** A path to a number that the database computes with a term. Lists can be ordered by it like by a column. */
 export interface NativePath extends FieldPath {
   readonly native: { readonly term: NativeTerm; readonly values: readonly unknown[] };
 }
 
-/** Tells if a term computes the value of a path. */
+/** Reports whether a term computes the value of a path. */
 export function isNativePath(path: FieldPath): path is NativePath {
   return 'native' in path;
 }
 
 /**
- * Makes a path to the number that a term computes of a record, never NULL, for `orderByPaths`.
+ * Makes a path to a number that a term computes from a record, for `orderByPaths`. The number must never be NULL.
  *
  * @param meta the entity of the record
  * @example
@@ -50,13 +52,13 @@ export function isNativePath(path: FieldPath): path is NativePath {
  * // … order by t0."place" <@> point($1, $2), t0."id"
  */
 export function nativeNumber(meta: EntityMetadata, term: NativeTerm, values: readonly unknown[]): FieldPath {
-  // A place in the order of other values is no place in this one.
+  // A cursor position for other values must not be valid for this order.
   const key = `${term.name} ${JSON.stringify(values)}`;
   const path = computedPath(key, `${meta.className}.${term.name}`, 'double', 'a term');
   return Object.freeze({ ...path, native: { term, values } } satisfies NativePath);
 }
 
-/** @throws ImproperlyConfigured for a term that has no form for the database */
+/** Returns the form of a term for a database. @throws ImproperlyConfigured if the term does not have that form */
 export function nativeForm<Form extends 'sql' | 'document'>(
   term: NativeTerm,
   form: Form,

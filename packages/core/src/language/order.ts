@@ -12,21 +12,21 @@ export interface OrderKey {
   readonly descending: boolean;
 }
 
-/** The same order from its other end. */
+/** Returns the reverse of an order. */
 export function reversed(keys: readonly OrderKey[]): readonly OrderKey[] {
   return keys.map((key) => ({ path: key.path, descending: !key.descending }));
 }
 
 /**
- * Resolves the names of an order: `role__name`, descending with a minus in front.
- * @throws ImproperlyConfigured for an unknown name, and for a field that has no order
+ * Resolves the name of an order key: `role__name`, or `-role__name` for descending.
+ * @throws ImproperlyConfigured for an unknown name, and for a field without an order
  */
 export function orderKey(meta: EntityMetadata, name: string): OrderKey {
   const descending = name.startsWith('-');
   return checkOrderKey(meta, { path: fieldPath(meta, descending ? name.slice(1) : name, '__'), descending });
 }
 
-/** @throws ImproperlyConfigured for a path through a relation to many, for JSON and bytes, and for a column of a type without an order */
+/** @throws ImproperlyConfigured for a to-many path, for JSON and bytes, and for a column type without an order */
 export function checkOrderKey(meta: EntityMetadata, key: OrderKey): OrderKey {
   const { path } = key;
   if (path.toMany) {
@@ -46,7 +46,7 @@ export function checkOrderKey(meta: EntityMetadata, key: OrderKey): OrderKey {
   return key;
 }
 
-/** An order that was asked for, and the total order that it comes to. */
+/** A requested order, and the total order made from it. */
 export class Order {
   readonly keys: readonly OrderKey[];
   readonly #meta: EntityMetadata;
@@ -59,7 +59,7 @@ export class Order {
     this.#meta = meta;
   }
 
-  /** The keys with the primary key as the last one, unless it is among them: no two records are equal in it. */
+  /** The keys, followed by the primary key unless they contain it. So no two records are equal in this order. */
   get total(): readonly OrderKey[] {
     return (this.#total ??= withKey(this.keys, primaryKey(this.#meta)));
   }
@@ -71,7 +71,7 @@ function withKey(keys: readonly OrderKey[], key: FieldPath): readonly OrderKey[]
 
 const withoutOrder = new WeakMap<EntityMetadata, Order>();
 
-/** The order of the primary key, if no other was asked for. */
+/** Returns the order by primary key, for queries without another order. */
 export function noOrder(meta: EntityMetadata): Order {
   return getOrMake(withoutOrder, meta, () => new Order(meta, []));
 }

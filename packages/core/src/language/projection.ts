@@ -7,62 +7,69 @@ import type { OrderKey } from './order.ts';
 import type { Query } from './query.ts';
 import type { RelatedPath } from './related-path.ts';
 
-/** The columns that a query reads for each record, and how a record is made from them. */
+/** The columns that a query reads for each record, and how it makes the record. */
 export interface Projection<Record> {
-  /** The columns of a row, in its order. */
+  /** The columns of a row, in order. */
   readonly paths: readonly FieldPath[];
-  /** The to-many relations that each record shows; left out if there are none. */
+  /** The to-many relations that each record shows. Omitted if there are none. */
   readonly related?: readonly RelatedProjection[];
-  /** The `paths` whose values related records decide, so that no entity has them; left out if there are none. */
+  /** The `paths` with values from related records, which no entity holds. Omitted if there are none. */
   readonly told?: readonly RelatedPath[];
-  /** Makes a record from a row, which has the driver's value for each path (see `valueReader`). `children` has a list for each of `related`. */
+  /**
+   * Makes a record from a row with the driver's value for each path (see `valueReader`). `children` has a list for each
+   * entry of `related`.
+   */
   readRow(row: readonly unknown[], children?: Children): Record;
   /**
-   * Makes the same record from an entity whose `populate` is loaded; `keepShown` has the values of related records. `row`: see
-   * `ofEntities`.
+   * Makes the same record from an entity with `populate` loaded. `keepShown` has stored the values from related
+   * records. `row`: see `ofEntities`.
    */
   readEntity(entity: object, row?: readonly unknown[]): Record;
-  /** The relations that readEntity needs loaded. */
+  /** The relations that readEntity needs to be loaded. */
   readonly populate: readonly string[];
   /**
-   * True: readEntity makes all records, from entities that the query set's `em` manages and the same statement reads. It also gets the
-   * columns of `paths`. Default: false, readRow makes them.
+   * If true, readEntity makes all records. The same statement reads their entities, and the query set's `em` manages
+   * them. readEntity then also gets the columns of `paths`. Default: false, readRow makes the records.
    */
   readonly ofEntities?: boolean;
 }
 
-/** A projection whose records may tell of the request that they are read for. */
+/** A projection whose records may depend on the request. */
 export interface ShapeProjection<Record> extends Projection<Record> {
-  /** Makes the same projection for one request; left out if the records tell of none. */
+  /** Makes the same projection for one request. Omitted if the records do not depend on requests. */
   forRequest?(request: object): Projection<Record>;
 }
 
-/** The children of one record, by the place of their relation in `Projection.related`. */
+/** The children of one record, a list for each entry of `Projection.related`, in its order. */
 export type Children = readonly (readonly unknown[])[];
 
-/** The children that each record of a projection shows of one relation to many. They are read by a statement of their own. */
+/** The children of one to-many relation that each record of a projection shows. A separate statement reads them. */
 export interface RelatedProjection {
-  /** A property of the record's entity, or of one that it refers to. */
+  /** A property of the record's entity, or of an entity that it refers to. */
   readonly relation: EntityProperty;
   /** The entity that has the property. */
   readonly ownerMeta: EntityMetadata;
-  /** The way from the record to the key that ties its children to it: `id`, or `author.id`. One of the projection's `paths`. */
+  /**
+   * The path from the record to the key that its children refer to: `id`, or `author.id`. It is one of the projection's
+   * `paths`.
+   */
   readonly owner: FieldPath;
-  /** Makes of what the driver gives for that key, never null, what the entity holds; undefined if both are the same. */
+  /** Converts the driver's value of that key, never null, to the entity's value. Undefined if both are the same. */
   readonly readKey: ((raw: unknown) => unknown) | undefined;
-  /** All records that may be children, in their order. */
+  /** All possible children, in order. */
   readonly query: Query;
-  /** The greatest number of children of one record, the first in their order; undefined: all. */
+  /** The most children of one record, the first in their order. Undefined: all. */
   readonly limit: number | undefined;
-  /** Makes a child of its row. */
+  /** Makes a child from its row. */
   readonly projection: ShapeProjection<unknown>;
-  /** True if `find` reads them by the statement that finds the record. Default: false. */
+  /** If true, `find` reads them in the same statement as the record. Default: false. */
   readonly joined?: boolean;
 }
 
 /**
- * A projection whose children of one relation `find` reads by the statement of the record itself: of the first one that has no limit. A
- * database sends the record's columns with each child, so that it fits few children. Those of further relations have a statement each.
+ * Makes a projection for `find` that reads the first relation without a limit in the statement of the record. The
+ * database sends the record's columns with each child, so this suits few children. Each further relation has a separate
+ * statement.
  */
 export function withJoinedChildren<Record>(base: Projection<Record>): Projection<Record> {
   const { related = [] } = base;
@@ -71,7 +78,7 @@ export function withJoinedChildren<Record>(base: Projection<Record>): Projection
   return { ...base, related: related.map((one) => (one === first ? { ...one, joined: true } : one)) };
 }
 
-/** A projection whose records are made of entities, loaded as the given one needs them. */
+/** Makes a projection with records made from entities. The entities are loaded as for the given projection. */
 export function ofEntities<Record>(
   base: Projection<Record>,
   represent: (entity: object) => Record,
@@ -79,13 +86,13 @@ export function ofEntities<Record>(
   return { ...base, paths: [], readEntity: represent, ofEntities: true };
 }
 
-/** A record, and the value that names it as the database has it. */
+/** A record, and its key as the database has it. */
 export interface Keyed<Record> {
   readonly key: unknown;
   readonly record: Record;
 }
 
-/** A projection that reads a column as well, as the key of the record. */
+/** Makes a projection that also reads a column as the key of the record. */
 export function withKey<Record>(base: Projection<Record>, key: FieldPath): Projection<Keyed<Record>> {
   const shown = base.paths.indexOf(key);
   const paths = shown === -1 ? [...base.paths, key] : base.paths;
@@ -98,17 +105,17 @@ export function withKey<Record>(base: Projection<Record>, key: FieldPath): Proje
   };
 }
 
-/** A value of an order's key, fit for JSON. */
+/** A value of an order key, in a JSON type. */
 export type OrderValue = string | number | boolean | null;
 
-/** A record, and the condition that is true of it as long as nobody changes what was read of it. */
+/** A record, and a condition that matches it until somebody changes the values that were read. */
 export interface Seen<Record> {
   readonly record: Record;
-  /** Undefined if what was read of it is not known. */
+  /** Undefined if the values that were read are not known. */
   readonly unchanged: Condition | undefined;
 }
 
-/** A projection that tells of each record by what it is the same record still. Those made of entities do not tell. */
+/** Makes a projection that adds such a condition to each record. Records made from entities have none. */
 export function withUnchanged<Record>(base: Projection<Record>): Projection<Seen<Record>> {
   const { paths } = base;
   return {
@@ -119,8 +126,8 @@ export function withUnchanged<Record>(base: Projection<Record>): Projection<Seen
 }
 
 /**
- * Reads the values of an order's keys exactly, as strings, numbers, booleans and nulls, fit for JSON and for `after()`.
- * Those of rows are exact to the microsecond and to the last digit; those of entities are what the entities hold.
+ * Reads the values of order keys exactly, as strings, numbers, booleans and nulls, for JSON and for `after()`. Values
+ * from rows are exact to the microsecond and the last digit. Values from entities are as exact as the entities.
  */
 export function orderValues(keys: readonly OrderKey[]): Projection<readonly OrderValue[]> {
   const paths = keys.map(({ path }) => path);
@@ -133,15 +140,16 @@ export function orderValues(keys: readonly OrderKey[]): Projection<readonly Orde
   };
 }
 
-/** A record, and its place in the order. */
+/** A record, and its position in the order. */
 export interface Positioned<Record> {
   readonly record: Record;
   readonly position: readonly OrderValue[];
 }
 
 /**
- * Makes a projection that reads with each record the values of the order's keys, whether or not the record shows them.
- * They come from the row if there is one: an entity may hold less than the column, such as no microseconds.
+ * Makes a projection that also reads the values of the order keys, even if the record does not show them. They come
+ * from the row if there is one, because an entity may be less exact than the column. For example, it has no
+ * microseconds.
  */
 export function withPosition<Record>(
   projection: Projection<Record>,

@@ -2,27 +2,30 @@ import type { EntityMetadata, FilterOptions } from '@mikro-orm/core';
 import { type Condition, isNever } from './condition.ts';
 import type { Order } from './order.ts';
 
-/** The part of the records that is read, in their order. */
+/** The part of the ordered records to read. */
 export interface Slice {
   readonly offset: number;
   readonly limit: number;
 }
 
 /**
- * Who decides the conditions and the order of a query: a view when it is registered, so that the same query comes again and
- * its statement is written once; code, for one request; or a client, so that there may be endlessly many.
+ * The source of a query's conditions and order. `view`: fixed at registration, so the query repeats and its statement
+ * is written once. `code`: set by code, for one request. `client`: chosen by a client, so there may be endlessly many.
  */
 export type QueryAuthor = 'view' | 'code' | 'client';
 
-/** The records that a question is about. */
+/** The records to read. */
 export interface Query {
   readonly meta: EntityMetadata;
   readonly condition: Condition;
   readonly order: Order;
   readonly author: QueryAuthor;
-  /** The filters of MikroORM to apply to the entity, as `em.find` takes them; default: those that are on by default. */
+  /**
+   * The MikroORM filters to apply to the entity, in the form for `em.find`. Default: the filters that are on by
+   * default.
+   */
   readonly filters?: FilterOptions | undefined;
-  /** True: the records are loaded already, and no filter of MikroORM hides one of them. Default: false. */
+  /** If true, the records are already loaded, and no MikroORM filter hides any of them. Default: false. */
   readonly isLoaded?: boolean;
 }
 
@@ -30,8 +33,8 @@ export interface Query {
 export const COUNTINGS = ['exact', 'estimated', 'none'] as const;
 
 /**
- * How all records of a list are counted. `exact`: they are counted. `estimated`: the database estimates, if it can. `none`: no number, so a
- * page is one statement however large the table is.
+ * How to count the records of a list. `exact`: count them. `estimated`: use the database's estimate, if there is one.
+ * `none`: no number, so a page is one statement for tables of any size.
  */
 export type Counting = (typeof COUNTINGS)[number];
 
@@ -40,14 +43,14 @@ export interface Page<Record, Count extends number | null = number> {
   readonly rows: Record[];
   /** Null if they were not counted. */
   readonly count: Count;
-  /** True if records follow; always exact. */
+  /** True if more records follow. Always exact. */
   readonly next: boolean;
 }
 
 /** The type of `count` for a way of counting. */
 export type CountOf<How extends Counting> = How extends 'none' ? null : number;
 
-/** True if there is no record to read, which needs no question to a database. */
+/** True if no record can match, so no query is needed. */
 export function asksNothing({ condition }: Query, slice?: Slice, key?: Condition): boolean {
   return isNever(condition) || slice?.limit === 0 || (key !== undefined && isNever(key));
 }

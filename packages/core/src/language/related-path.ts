@@ -9,42 +9,46 @@ import { computedPath } from './computed-path.ts';
 import { always, type Condition, never } from './condition.ts';
 import { lookupCondition } from './resolve-lookup.ts';
 
-/** What related records tell of a record: if there are any, or how many. */
+/** The value that related records give to a record: whether there are any, or how many. */
 export type Telling = 'exists' | 'count';
 
-/** The related records that count, by lookups; of a function, those of a request, or none if it returns nothing. */
+/**
+ * The related records to count, as lookups. A function returns the lookups for a request. If it returns nothing, no
+ * record counts.
+ */
 export type AnyRelatedConditions =
   | Readonly<Record<string, unknown>>
   | ((request: never) => Readonly<Record<string, unknown>> | null | undefined)
   | undefined;
 
-/** Records that tell a value of the record that they are related to. */
+/** The related records that determine a value of a record. */
 export interface RelatedRecords {
   readonly tells: Telling;
   /** The entity of the record. */
   readonly root: EntityMetadata;
-  /** The relations that lead to the records, only the last of them to many. */
+  /** The relations to the counted records; only the last one is to-many. */
   readonly steps: readonly EntityProperty[];
-  /** True of the records that count; undefined as long as no request has said so. */
+  /** The condition for the counted records. Undefined until a request decides it. */
   readonly condition: Condition | undefined;
-  /** Returns the condition of a request; undefined if it is the same for all. */
+  /** Returns the condition for a request. Undefined if all requests have the same condition. */
   readonly conditionFor: ((request: object) => Condition) | undefined;
 }
 
-/** A path to a value that no column holds: related records tell it. It is read, compared and ordered by like a column. */
+/** A path to a value that related records determine. It is read, compared and ordered by like a column. */
 export interface RelatedPath extends FieldPath {
   readonly related: RelatedRecords;
 }
 
-/** Tells if related records tell the value of a path. */
+/** Reports whether related records determine the value of a path. */
 export function isRelatedPath(path: FieldPath): path is RelatedPath {
   return 'related' in path;
 }
 
 /**
- * Resolves a way through relations to one to a relation to many, `author.followers`, as a value of its records.
+ * Resolves a path like `author.followers`, through to-one relations to a to-many relation, as a value of its records.
  *
- * @throws ImproperlyConfigured for an unknown name, for a way with none or several relations to many, and for lookups that do not fit
+ * @throws ImproperlyConfigured for an unknown name, for a path without a to-many relation or with several, and for
+ * lookups that do not fit
  */
 export function relatedPath(
   root: EntityMetadata,
@@ -71,7 +75,10 @@ export function relatedPath(
   });
 }
 
-/** Returns the path with the records that count for a request; one that is the same for all requests as it is. */
+/**
+ * Returns the path with the condition for a request. If all requests have the same condition, returns the path
+ * unchanged.
+ */
 export function pathFor(path: FieldPath, request: object | undefined): FieldPath {
   if (request === undefined || !asksRequest(path)) return path;
   const { related } = path;
@@ -81,15 +88,15 @@ export function pathFor(path: FieldPath, request: object | undefined): FieldPath
   });
 }
 
-/** Tells if the request decides which related records count. */
+/** Reports whether the request decides which related records count. */
 export function asksRequest(path: FieldPath): path is RelatedPath {
   return isRelatedPath(path) && path.related.conditionFor !== undefined;
 }
 
 /**
- * Returns the condition of the records that count.
+ * Returns the condition for the counted records.
  *
- * @throws TypeError if a request decides which they are, and the call has not passed it on
+ * @throws TypeError if the condition depends on the request, and the call did not pass the request
  */
 export function countedRecords({ key, related: { root, condition } }: RelatedPath): Condition {
   if (condition !== undefined) return condition;
@@ -121,8 +128,8 @@ function problemOf(steps: readonly EntityProperty[], property: EntityProperty): 
 }
 
 /**
- * Returns the condition of the lookups that a function of the request has returned; true of no record if it returned none. Lookups are the
- * program's own: one that does not fit its field is no fault of a client.
+ * Makes the condition from the lookups that a function of the request returned. If it returned nothing, no record
+ * matches. The lookups come from the application, so a lookup that does not fit its field is not the client's fault.
  */
 export function requestedCondition(who: string, target: EntityMetadata, lookups: object | null | undefined): Condition {
   if (lookups === undefined || lookups === null) return never;

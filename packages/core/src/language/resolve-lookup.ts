@@ -13,7 +13,7 @@ import { compare } from './compare.ts';
 import { and, type Condition, some } from './condition.ts';
 import { LOOKUPS, lookupsFor, type Lookup, operandOf, type Operands } from './lookup.ts';
 
-/** A lookup whose names have been checked. */
+/** A lookup with validated names. */
 export interface ResolvedLookup {
   readonly path: FieldPath;
   readonly lookup: Lookup;
@@ -31,7 +31,7 @@ export function resolveLookup(meta: EntityMetadata, name: string): ResolvedLooku
 }
 
 function resolve(meta: EntityMetadata, name: string): ResolvedLookup {
-  // A field may be called "range"; it comes first.
+  // A field may have the name "range". Fields take precedence.
   const whole = findFieldPath(meta, name, '__');
   if (typeof whole !== 'string') return fitting(meta, name, whole, 'exact');
   const cut = name.lastIndexOf('__');
@@ -51,7 +51,7 @@ export function fitting(meta: EntityMetadata, name: string, path: FieldPath, loo
   );
 }
 
-/** The kind of a field, or the column if that has fewer lookups than others of the kind. */
+/** Returns the kind of a field, or its column type if that has fewer lookups than the kind. */
 function typeName({ type, property }: FieldPath): string {
   return type.lacks === undefined ? type.kind : valueProperty(property).columnTypes[0]!;
 }
@@ -67,7 +67,7 @@ function unknownLookup(
   last: string,
   problem: string,
 ): ImproperlyConfigured {
-  // The name behind a relation may have been meant for a field of the related entity.
+  // A name after a relation may have been meant as a field of the related entity.
   if (path.property.targetMeta !== undefined) return new ImproperlyConfigured(problem);
   const lookups = lookupsFor(path.type);
   const near = nearest(last, lookups);
@@ -78,8 +78,10 @@ function unknownLookup(
 }
 
 /**
- * The records of which all of the lookups are true. Those through the same relation to many are asked of one related record.
- * @throws ImproperlyConfigured for a name that is no lookup of the entity; FieldValueError for a value of another type
+ * Makes a condition for the records that match all lookups. Lookups through the same to-many relation apply to the same
+ * related record.
+ * @throws ImproperlyConfigured for a name that is not a lookup of the entity; FieldValueError for a value of another
+ * type
  */
 export function lookupCondition(meta: EntityMetadata, lookups: Readonly<Record<string, unknown>>): Condition {
   if (!isPlainRecord(lookups)) {
@@ -88,7 +90,6 @@ export function lookupCondition(meta: EntityMetadata, lookups: Readonly<Record<s
   return allOf(Object.entries(lookups).map(([name, value]) => ({ ...resolveLookup(meta, name), value })));
 }
 
-/** A lookup and the value that it is asked with. */
 interface Asked extends ResolvedLookup {
   readonly value: unknown;
 }
@@ -102,18 +103,19 @@ function allOf(lookups: readonly Asked[]): Condition {
   return and(...[...groups.values()].map(ofGroup));
 }
 
-/** Asks lookups through the same relation to many; the relation is undefined if they go through none. */
+/** Combines lookups through the same to-many relation, or through none. */
 function ofGroup(lookups: readonly Asked[]): Condition {
   const each = lookups.map(({ path, lookup, value }) => compare(path, lookup, value));
   const steps = splitAtMany(lookups[0]!.path)?.steps;
-  // Any other condition than a comparison says that no related record is such, which does not need one.
+  // A condition that is not a comparison says that no related record matches, so it needs no common record.
   const needsOne = each.length > 1 && each.some(({ kind }) => kind === 'compare');
   if (steps === undefined || !needsOne) return and(...each);
   return some(steps, allOf(lookups.map((lookup) => ({ ...lookup, path: splitAtMany(lookup.path)!.rest }))));
 }
 
 /**
- * Makes a condition from the text of a query parameter. `in` takes values separated by commas, `range` two of them, `isnull` true or false.
+ * Makes a condition from the text of a query parameter. `in` takes values separated by commas, `range` two of them,
+ * `isnull` true or false.
  * @throws FieldValueError if the text does not fit
  */
 export function parseLookupText({ path, lookup }: ResolvedLookup, text: string): Condition {

@@ -6,9 +6,9 @@ import { getOrMake } from '../get-or-make.ts';
 type Compare = Extract<Condition, { kind: 'compare' }>;
 
 /**
- * Says lookups with foreign keys as they are stored, as `em.find` asks for them: a reference to a record that a filter of MikroORM hides
- * is not NULL. Lookups of clients read it as NULL, as answers have it; but a scope that shows what refers to nothing must not show what
- * refers to a hidden record.
+ * Rewrites lookups to use stored foreign keys, like `em.find`. Then a reference to a record that a MikroORM filter
+ * hides is not NULL. Lookups of clients read it as NULL, as in responses. But a scope for records without a reference
+ * must not show references to hidden records.
  */
 export function byStoredKeys(condition: Condition): Condition {
   switch (condition.kind) {
@@ -27,10 +27,10 @@ export function byStoredKeys(condition: Condition): Condition {
   }
 }
 
-/** The foreign keys in the records that refer, by the paths to the keys of the related records. */
+/** The foreign keys on the referring record, by the paths to the keys of the related records. */
 const foreignKeys = new WeakMap<FieldPath, FieldPath>();
 
-/** To MikroORM, a related record without a key is a foreign key that is NULL. */
+/** In MikroORM, a related record without a key means that the foreign key is NULL. */
 function storedKey({ path, lookup, value }: Compare): FieldPath {
   const last = path.steps.at(-1);
   const asksForNone = lookup === 'isnull' && value === true && path.property.primary === true;

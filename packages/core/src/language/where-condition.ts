@@ -20,9 +20,9 @@ const LOOKUP_OF: Readonly<Record<string, Lookup>> = {
 };
 
 /**
- * A filter of MikroORM as a condition. Most filters compare columns of the entity with values: these are said directly, which
- * a database plans better than a sub-select. Anything else becomes `matching`, the same object for the same question: MikroORM asks a filter
- * anew each time, and what is made of a condition is kept with it.
+ * Converts a MikroORM filter to a condition. Most filters compare columns of the entity with values. These become
+ * direct comparisons, which a database plans better than a sub-select. All others become `matching`, one object for
+ * equal filters. MikroORM evaluates a filter for each query, and results derived from a condition are cached by object.
  */
 export function whereCondition(meta: EntityMetadata, where: FilterQuery<object>): Condition {
   return plainCondition(meta, where) ?? rememberedCondition(meta, where) ?? convertCondition(meta, where);
@@ -32,7 +32,7 @@ function convertCondition(meta: EntityMetadata, where: FilterQuery<object>): Con
   return { ...(matching(meta, where) as Extract<Condition, { kind: 'matching' }>), converted: true };
 }
 
-/** By the text of what is asked; of each entity those of so many tenants or people. */
+/** By the text of the filter. Each entity has room for the filters of this many tenants or users. */
 const kept = new WeakMap<EntityMetadata, LruMap<string, Condition>>();
 const MAX_CONDITIONS = 100;
 const MAX_TEXT = 1000;
@@ -41,11 +41,11 @@ function rememberedCondition(meta: EntityMetadata, where: FilterQuery<object>): 
   const text = textOf(where);
   if (text === undefined || text.length > MAX_TEXT) return undefined;
   const ofEntity = getOrMake(kept, meta, () => new LruMap<string, Condition>(MAX_CONDITIONS));
-  // What is kept must not change with an object of the application's.
+  // The cached condition must not change with an object of the application.
   return getOrMake(ofEntity, text, () => convertCondition(meta, structuredClone(where)));
 }
 
-/** Writes a question so that no two have the same text; undefined if something in it has no text, such as a fragment of SQL. */
+/** Writes a `where` as a unique text. Undefined if a part of it has no text, such as a fragment of SQL. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'bigint') return `${value}n`;
@@ -64,7 +64,9 @@ function textOfAll(opening: string, texts: readonly (string | undefined)[]): str
   return texts.includes(undefined) ? undefined : `${opening}${texts.join()})`;
 }
 
-/** The option `where` of a relation to many as a condition on its records: without it, `always`. */
+/**
+ * Converts the `where` option of a to-many relation to a condition on its records. Without the option, it is `always`.
+ */
 export function relationCondition({ where, targetMeta }: EntityProperty): Condition {
   if (where === undefined || asksNothing(where as object)) return always;
   const meta = targetMeta as EntityMetadata;
@@ -83,9 +85,10 @@ function all(conditions: readonly (Condition | undefined)[]): Condition | undefi
 }
 
 /**
- * Says what MikroORM asks of one column; undefined if the lookups cannot say it. As in `em.find`, a foreign key is asked as it is stored.
+ * Converts a MikroORM condition on one column. Undefined if the lookups cannot express it. As in `em.find`, a foreign
+ * key is compared as it is stored.
  *
- * @param name the property, or a path that leads to it through relations
+ * @param name the property, or a path to it through relations
  */
 export function entryCondition(
   meta: EntityMetadata,
@@ -134,16 +137,16 @@ function operation(meta: EntityMetadata, name: string, operator: string, value: 
   }
 }
 
-/** To MikroORM, as to SQL, a NULL is not unlike a value. */
+/** In MikroORM, as in SQL, NULL does not match "not equal". */
 function unlike(meta: EntityMetadata, name: string, condition: Condition | undefined): Condition | undefined {
   return all([comparison(meta, name, 'isnull', false), condition]);
 }
 
-/** Undefined if a lookup does not know the field or the value, which MikroORM may do all the same. */
+/** Undefined if a lookup does not support the field or the value, although MikroORM may. */
 function comparison(meta: EntityMetadata, name: string, lookup: Lookup, value: unknown): Condition | undefined {
   if (value === undefined || (lookup !== 'in' && Array.isArray(value))) return undefined;
   if (value === null && lookup !== 'exact' && lookup !== 'ne') return never;
-  // To SQL, not even NULL is one of a list with NULL in it.
+  // In SQL, NULL matches no list, not even one with NULL.
   const wanted = Array.isArray(value) ? value.filter((one) => one !== null) : value;
   try {
     const path = storedPath(fieldPath(meta, name, '.'));

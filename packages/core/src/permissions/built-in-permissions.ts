@@ -6,14 +6,14 @@ import { SAFE_METHODS } from '../methods.ts';
 import { wrongOption } from '../options.ts';
 import { Permission, type PermissionClass, REFUSES_ANONYMOUS } from './permission.ts';
 
-/** Allows everybody. It shows that a view is open on purpose, which an empty list does not. */
+/** Allows everybody. Use it instead of an empty list to show that a view is open on purpose. */
 export class AllowAny extends Permission {
   override hasPermission(): boolean {
     return true;
   }
 }
 
-/** Tells if a list of permission classes says that everybody may do everything. */
+/** Reports whether a list of permission classes is `AllowAny` alone. */
 export function isAllowAny(classes: readonly PermissionClass[] | undefined): boolean {
   return classes?.length === 1 && classes[0] === AllowAny;
 }
@@ -34,7 +34,7 @@ export class IsAuthenticated extends Permission {
  * Allows requests that only read: GET, HEAD, OPTIONS and QUERY.
  *
  * @example
- * const MayWrite = IsSafeMethodOnly.or(IsAuthenticated);   // everybody reads, who is logged in writes
+ * const MayWrite = IsSafeMethodOnly.or(IsAuthenticated);   // everybody reads, logged-in users write
  * class ProductViewSet extends ModelViewSet(Product, { read, write, permissionClasses: [MayWrite] }) {}
  */
 export class IsSafeMethodOnly extends Permission {
@@ -49,8 +49,8 @@ export class IsSafeMethodOnly extends Permission {
 }
 
 /**
- * Allows users whose `role`, or one of whose `roles`, is that of administrators. The roles must be loaded with the user, as entities,
- * loaded references or plain objects with a `name`.
+ * Allows users whose `role`, or one of whose `roles`, is the administrator role. Load the roles with the user, as
+ * entities, loaded references or plain objects with a `name`.
  *
  * @example
  * class ProductViewSet extends ModelViewSet(Product, {
@@ -59,10 +59,10 @@ export class IsSafeMethodOnly extends Permission {
  * }) {}
  */
 export class IsRoleAdminUser extends Permission {
-  /** The name of the role. */
+  /** The name of the administrator role. */
   static readonly role: string = 'admin';
 
-  /** Returns the same class for a role with another name. */
+  /** Returns this class for a role with another name. */
   static named(role: string): typeof IsRoleAdminUser {
     if (typeof role !== 'string' || role === '') {
       throw wrongOption('IsRoleAdminUser.named()', 'role', "a role's name", role);

@@ -4,22 +4,25 @@ import { and, type Condition, isAlways, never } from '../language/condition.ts';
 import { ALL, covers, type Grant, intersection, NONE, scopeGrant } from './grant.ts';
 import { GRANT, type Permission, type PermissionView } from './permission.ts';
 
-/** The answer of a view's permissions together, for one request. */
+/** The combined decision of a view's permissions about one request. */
 export interface PermissionGrant {
-  /** True: the request itself is refused. */
+  /** True if the request itself is refused. */
   readonly denied: boolean;
-  /** The condition of the records that may be seen, perhaps none; undefined: all of them. The view's queries have to apply it. */
+  /**
+   * The condition for the records that the request may see, perhaps none. Undefined: all records. The view's queries
+   * must apply it.
+   */
   readonly scope: Condition | undefined;
-  /** True if the record has to be looked at, by `allows`. */
+  /** True if the record must be checked with `allows`. */
   readonly needsObject: boolean;
   /**
-   * Tells if a record of the scope may be touched. If the request was not about one record (`object: false`), any record
-   * may be asked about: it is looked at in full, its scope included.
+   * Reports whether the request may use a record of the scope. With `object: false` it accepts any record, and checks
+   * the scope as well.
    */
   allows(object: object): boolean | Promise<boolean>;
 }
 
-/** The answer of permissions that grant everything, which most requests get. */
+/** The grant of permissions that allow everything. Most requests get it. */
 const EVERYTHING: PermissionGrant = Object.freeze({
   denied: false,
   scope: undefined,
@@ -34,15 +37,14 @@ const REFUSED: PermissionGrant = Object.freeze({
   allows: () => false,
 });
 
-/** The kind of a request. */
 export interface EvaluateOptions {
   /** True if the request is about one record. */
   readonly object: boolean;
 }
 
 /**
- * Asks permissions, all of which must grant, once for a request; none is asked after one that refuses. Makes no
- * promise if no permission needs one.
+ * Evaluates permissions for a request. All of them must grant; the first refusal ends the evaluation. Creates no
+ * promise unless a permission returns one.
  */
 export function evaluatePermissions(
   permissions: readonly Permission[],
@@ -55,7 +57,7 @@ export function evaluatePermissions(
     if (granted === NONE) return REFUSED;
     const { shown, object: check } = granted;
     const scope = isAlways(shown.most) ? undefined : shown.most;
-    // A view without an entity has no query that a scope could narrow.
+    // A view without an entity has no query to which a scope could apply.
     if (scope !== undefined && view.meta === undefined) return REFUSED;
     return {
       denied: false,
@@ -67,8 +69,8 @@ export function evaluatePermissions(
 }
 
 /**
- * Narrows a grant to the records that other permissions show. Only their scopes count: if they grant nothing, no record
- * is shown, and the request itself is not refused.
+ * Narrows a grant to the records that other permissions show. It uses only their scopes. If they grant nothing, no
+ * record is shown, but the request itself is not refused.
  */
 export function narrowGrant(
   granted: PermissionGrant,
@@ -91,7 +93,10 @@ export function narrowGrant(
   });
 }
 
-/** Asks permissions in their order, from one on, until one of them refuses, and adds their answers to what those before it grant. */
+/**
+ * Evaluates permissions in order, starting at `first`, until one refuses. Intersects their grants with the grants of
+ * the permissions before it.
+ */
 function grantOf(
   permissions: readonly Permission[],
   request: FastifyRequest,

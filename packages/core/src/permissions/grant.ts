@@ -8,28 +8,33 @@ import { always, and, type Condition, isAlways, isNever, never, not, or } from '
 import { managerOfEntity, metadataOf } from '../mikro/entities.ts';
 import { QuerySet } from '../query/queryset.ts';
 
-/** Asks about one record. */
+/** Checks one record. */
 export type ObjectCheck = (object: object) => Awaitable<boolean>;
 
-/** Bounds of a set of records that a query can ask for: all records of `least` are in the set, and none outside `most`. */
+/**
+ * The bounds of a set of records, as conditions for a query. The set contains all records of `least`, and no record
+ * outside `most`.
+ */
 interface Bounds {
   readonly least: Condition;
   readonly most: Condition;
 }
 
 /**
- * The records that a permission grants to a request: those in its scope that pass its object check. `NONE` refuses the request
- * itself; a grant of no records lets it in, and there is nothing to see.
+ * The records that a permission grants to a request: the records in its scope that pass its object check. `NONE`
+ * refuses the request. A grant without records allows the request, but shows no record.
  *
- * Permissions are combined as grants, so that the result is right for the view, its queries and each record at once. A query
- * cannot ask an object check, so a grant has bounds that it can ask. The complement of a grant exchanges them.
+ * Permissions are combined as grants. So one result is right for the view, its queries and each record. A query cannot
+ * run an object check, so a grant has bounds that a query can use. The complement of a grant exchanges them.
  */
 export interface Grant {
-  /** Bounds of the records that exist for the request. A scope speaks for the object check of its own class here. */
+  /**
+   * The bounds of the records that exist for the request. If a class has a scope, its object check has no effect here.
+   */
   readonly shown: Bounds;
-  /** Bounds of the records that pass. */
+  /** The bounds of the records that pass. */
   readonly passing: Bounds;
-  /** Decides about the records within `passing.most`; true: all of them pass. */
+  /** Decides about the records within `passing.most`. True: all of them pass. */
   readonly object: ObjectCheck | true;
 }
 
@@ -38,7 +43,7 @@ export const ALL: Grant = Object.freeze(scopeGrant(always));
 /** Refuses the request. */
 export const NONE: Grant = Object.freeze(scopeGrant(never));
 
-/** Grants all records of a scope, which may be none. */
+/** Grants all records of a scope. The scope may be empty. */
 export function scopeGrant(scope: Condition): Grant {
   const bounds = { least: scope, most: scope };
   return { shown: bounds, passing: bounds, object: true };
@@ -50,7 +55,7 @@ export function checkedGrant(scope: Condition | undefined, object: ObjectCheck):
   return { shown: scope === undefined ? passing : { least: scope, most: scope }, passing, object };
 }
 
-/** Grants what both grant. */
+/** Grants the records that both grants contain. */
 export function intersection(first: Grant, second: Grant): Grant {
   if (first === ALL || second === NONE) return second;
   if (second === ALL || first === NONE) return first;
@@ -61,7 +66,7 @@ export function intersection(first: Grant, second: Grant): Grant {
   };
 }
 
-/** Grants what either grants. */
+/** Grants the records that at least one of the grants contains. */
 export function union(first: Grant, second: Grant, source: EntityManagerSource): Grant {
   if (first === NONE || second === ALL) return second;
   if (second === NONE || first === ALL) return first;
@@ -74,7 +79,7 @@ export function union(first: Grant, second: Grant, source: EntityManagerSource):
   };
 }
 
-/** Grants what is not granted. */
+/** Grants the records that the given grant does not contain. */
 export function complement(granted: Grant, source: EntityManagerSource): Grant {
   if (granted === ALL) return NONE;
   if (granted === NONE) return ALL;
@@ -86,15 +91,15 @@ export function complement(granted: Grant, source: EntityManagerSource): Grant {
   };
 }
 
-/** Tells if one record is granted: it exists for the request, and passes. */
+/** Reports whether a record is granted: it exists for the request, and passes. */
 export function covers(granted: Grant, object: object, source: EntityManagerSource): Awaitable<boolean> {
   const { shown, passing } = granted;
-  // The bounds differ only if a class with a scope and an object check was negated.
+  // The bounds differ only after the negation of a class that has both a scope and an object check.
   const isShown = shown.most === passing.most || isWithin(source, shown.most, object);
   return whenReady(isShown, (there) => there && passes(granted, object, source));
 }
 
-/** Tells if one record is in the scope of a grant and past its object check, whatever lists show. */
+/** Reports whether a record is in the scope of a grant and passes its object check, even if lists do not show it. */
 function passes({ passing, object: check }: Grant, object: object, source: EntityManagerSource): Awaitable<boolean> {
   const inScope = isWithin(source, passing.most, object);
   return check === true ? inScope : whenReady(inScope, (inside) => inside && check(object));
@@ -118,8 +123,8 @@ function bothPass(first: Grant['object'], second: Grant['object']): Grant['objec
 }
 
 /**
- * Asks the database, with one query, if an entity is in a scope: through the entity's own entity manager, so that the query
- * sees what the entity's transaction sees.
+ * Reports whether an entity is in a scope, with one query. It uses the entity manager of the entity, so the query sees
+ * the data of the entity's transaction.
  */
 function isWithin(source: EntityManagerSource, scope: Condition, object: object): Awaitable<boolean> {
   if (isNever(scope)) return false;

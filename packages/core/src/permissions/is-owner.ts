@@ -23,13 +23,16 @@ import {
 } from './permission.ts';
 
 /**
- * Makes a permission class for records that belong to a user. A field of the record, a to-one relation or a column, has the user's `id`.
+ * Makes a permission class for records that belong to a user. A field of the record, a to-one relation or a column,
+ * holds the user's `id`.
  *
  * - A new record belongs to the user who creates it. Clients cannot set the field, on update either.
- * - Only the owner may update or destroy the record, or use its actions by methods other than GET and QUERY.
- * - Everybody may read. With `scope: true` users only see their own records.
+ * - Only the owner may update or destroy the record. The same applies to its actions by methods other than GET and
+ *   QUERY.
+ * - Everybody may read. With `scope: true`, users see only their own records.
  *
- * It composes by `and` and `or`. Its `not` fails at start. If the option `fill` of a view has the field, that value is used.
+ * It composes by `and` and `or`. Its `not` fails at start. If the `fill` option of a view sets the field, the view uses
+ * that value.
  *
  * Throws ImproperlyConfigured for wrong arguments. A view whose entity lacks the field fails at start.
  *
@@ -39,7 +42,8 @@ import {
  *   write: writeShape(Book, ['title']),
  *   permissionClasses: [IsOwner('author').or(IsRoleAdminUser)],
  * }) {}
- * // POST /books {"title":"Ash"} by user 7: the author is 7; PATCH /books/1 by anybody else than its author and administrators: 403
+ * // POST /books {"title":"Ash"} by user 7: the author is 7
+ * // PATCH /books/1 by a user who is neither its author nor an administrator: 403
  */
 export function IsOwner(field: string, options: { readonly scope: true }): UserPermissionClass;
 export function IsOwner(field: string, options?: { readonly scope?: boolean }): PermissionClass;
@@ -106,7 +110,9 @@ function pathOf(meta: EntityMetadata | undefined, field: string): FieldPath {
   return fieldPath(meta as EntityMetadata, field, '.');
 }
 
-/** Returns the id of the user as the field holds it; undefined if nobody is logged in, and for an id that the field cannot hold. */
+/**
+ * Returns the user's id in the type of the field. Undefined if nobody is logged in, or if the field cannot hold the id.
+ */
 function ownKey(request: FastifyRequest, { type }: FieldPath): unknown {
   const id: unknown = getCurrentUser(request)?.id;
   if (id === undefined || id === null) return undefined;

@@ -14,13 +14,13 @@ import { ALL, checkedGrant, complement, covers, type Grant, intersection, NONE, 
 /** The parts of a view that a permission sees. */
 export interface PermissionView {
   readonly name: string;
-  /** Returns the requested operation or action: `list`, `retrieve`, `featured`, … */
+  /** Returns the name of the requested operation or action: `list`, `retrieve`, `featured`, … */
   getAction(request: FastifyRequest): string;
   /** The view's entity, if it has one. */
   readonly meta?: EntityMetadata | undefined;
 }
 
-/** A permission class, written or composed. */
+/** A permission class, hand-written or composed. */
 export interface PermissionClass {
   new (): Permission;
   readonly name: string;
@@ -38,18 +38,18 @@ interface UserPermission extends Permission {
   hasPermission(request: FastifyRequest, view: PermissionView): request is AuthenticatedRequest;
 }
 
-/** True if a class, or every class of a union, grants nothing to whoever is not logged in. */
+/** True if a class, or every class of a union, grants nothing to anonymous requests. */
 type RefusesOthers<Class> = unknown extends Class ? false : [Class] extends [UserPermissionClass] ? true : false;
 
 type And<One, Other> = true extends RefusesOthers<One> | RefusesOthers<Other> ? UserPermissionClass : PermissionClass;
 type Or<One, Other> = RefusesOthers<One> | RefusesOthers<Other> extends true ? UserPermissionClass : PermissionClass;
 
-/** The request that a list of permission classes lets through, all of which have to agree. */
+/** The type of a request that passed a list of permission classes, all of which must agree. */
 export type RequestBehind<Classes> = [RefusesAnonymous<Classes>] extends [true]
   ? Pick<AuthenticatedRequest, 'user'>
   : unknown;
 
-/** Looks at the classes that are certainly in the list: a part that is spread into it may be empty. */
+/** Considers only the classes that are certainly in the list, because a part that is spread into it may be empty. */
 type RefusesAnonymous<Classes> = Classes extends readonly [infer First, ...infer Rest]
   ? RefusesOthers<First> extends true
     ? true
@@ -60,46 +60,47 @@ type RefusesAnonymous<Classes> = Classes extends readonly [infer First, ...infer
       : RefusesAnonymous<Rest>
     : false;
 
-/** Names the method that answers a permission's questions all at once. */
+/** The key of the method that evaluates all questions of a permission. */
 export const GRANT: unique symbol = Symbol('viewset.grant');
-/** Names the property that tells if a permission hides records. */
+/** The key of the property that reports whether a permission hides records. */
 export const HIDES_RECORDS: unique symbol = Symbol('viewset.hides-records');
-/** Names the method that refuses views whose records a permission cannot judge. */
+/** The key of the method that rejects views whose records a permission cannot check. */
 export const CHECK_ENTITY: unique symbol = Symbol('viewset.check-entity');
-/** Names the property that tells if a permission looks at records. */
+/** The key of the property that reports whether a permission checks records. */
 export const ASKS_OF_RECORDS: unique symbol = Symbol('viewset.asks-of-records');
-/** Names the method that tells if a permission grants nothing to whoever is not logged in. */
+/** The key of the method that reports whether a permission grants nothing to anonymous requests. */
 export const REFUSES_ANONYMOUS: unique symbol = Symbol('viewset.refuses-anonymous');
 
-/** Names the property with the fields that a permission sets on create. */
+/** The key of the property with the fields that a permission sets on create. */
 export const FILLS: unique symbol = Symbol('viewset.fills');
 
-/** Returns the value of a field of a new record for a request. Throws Unauthorized or Forbidden if there is none. */
+/** Returns a request's value for a field of a new record. Throws Unauthorized or Forbidden if there is none. */
 export type FillOf = (request: FastifyRequest) => unknown;
 
-/** The lookups of the entity that is named; nothing fits if none is. */
+/** The lookups of the named entity. Without a named entity, no value is assignable. */
 type LookupsOf<Entity extends object> = [Entity] extends [never]
   ? 'name the entity whose records these are: this.records<Order>(view, …)'
   : Lookups<Entity>;
 
 /**
- * Decides who may do what. Override any of three methods. Each allows everything by default, and costs nothing if you do not override it.
- * One instance serves all requests. Only `true` allows; any other value refuses.
+ * Decides which requests and records are allowed. Override any of three methods. Each allows everything by default, and
+ * costs nothing if you do not override it. One instance serves all requests. Only `true` allows; any other value
+ * refuses.
  *
- * | question | asked | another answer than true, or a record outside, means |
+ * | question | called for | if the answer is not true, or the record is outside |
  * |---|---|---|
- * | `hasPermission` | of every request to the view | 401 or 403 |
- * | `hasObjectPermission` | of the one record of retrieve, update, destroy and detail actions | 401 or 403 |
- * | `scope` | of every query of the view, lists too | the record is not there: lists leave it out, its URL is a 404 |
+ * | `hasPermission` | every request to the view | 401 or 403 |
+ * | `hasObjectPermission` | the record of retrieve, update, destroy and detail actions | 401 or 403 |
+ * | `scope` | every query of the view, lists too | lists omit the record, its URL gives 404 |
  *
  * A scope never refuses a request. If it has no records, lists are empty.
  *
- * Classes compose: `A.and(B)`, `A.or(B)` and `A.not()` are permission classes too, and correct for all three methods. The second class is
- * not called if the first decides. A record that is not in the list gives 404. So `not()` of a class with a scope and an object check
- * grants only records outside the scope.
+ * Classes compose: `A.and(B)`, `A.or(B)` and `A.not()` are permission classes too, and correct for all three methods.
+ * The second class is not called if the first decides. A record that lists omit gives 404. So `not()` of a class with a
+ * scope and an object check grants only records outside the scope.
  *
  * @example
- * // `ViewsetTypes` says what the user is; until it does, an id may be a number, a string or a bigint.
+ * // `ViewsetTypes` declares the type of the user. Without it, an id may be a number, a string or a bigint.
  * declare module '@viewset/core' {
  *   interface ViewsetTypes { user: Account }
  * }
@@ -140,27 +141,31 @@ export class Permission {
     });
   }
 
-  /** Tells if the request may use the view at all. Called before the body is read. */
+  /** Reports whether the request may use the view at all. Called before the body is read. */
   hasPermission(_request: FastifyRequest, _view: PermissionView): boolean | Promise<boolean> {
     return true;
   }
 
-  /** Tells if the request may use this record of the scope. If you override it, records are read as entities. */
+  /**
+   * Reports whether the request may use this record of the scope. If you override it, the view reads records as
+   * entities.
+   */
   hasObjectPermission(_request: FastifyRequest, _view: PermissionView, _object: object): boolean | Promise<boolean> {
     return true;
   }
 
   /**
-   * Returns the condition for the records that the request may see, usually made by `records`. Undefined: all records. It narrows the
-   * queries of list, retrieve, update and destroy.
+   * Returns the condition for the records that the request may see, usually made by `records`. Undefined: all records.
+   * It applies to the queries of list, retrieve, update and destroy.
    */
   scope(_request: FastifyRequest, _view: PermissionView): Condition | undefined | Promise<Condition | undefined> {
     return undefined;
   }
 
   /**
-   * Makes a `scope` from lookups, as in `filterFields`. The type argument is the entity. A reference is compared as it is stored: a
-   * reference to a record that a MikroORM filter hides is not NULL. Throws ImproperlyConfigured for a wrong name.
+   * Makes a `scope` from lookups, as in `filterFields`. The type argument is the entity. References are compared by
+   * their stored value: a reference to a record that a MikroORM filter hides is not NULL. Throws ImproperlyConfigured
+   * for a wrong name.
    */
   protected records<Entity extends object = never>(view: PermissionView, lookups: LookupsOf<Entity>): Condition {
     const { meta } = view;
@@ -219,16 +224,16 @@ export function fillsOf(permissions: readonly Permission[], meta: EntityMetadata
   return Object.assign({}, ...permissions.map((permission) => permission[FILLS](meta))) as Record<string, FillOf>;
 }
 
-/** Tells if something can stand in a list of permission classes. */
+/** Reports whether a value may be an entry in a list of permission classes. */
 function isPermissionClass(value: unknown): value is PermissionClass {
   return typeof value === 'function' && (value === Permission || value.prototype instanceof Permission);
 }
 
 /**
- * Makes one instance of each class, to serve every request.
- * @param owner what declares them, for the error
- * @param meta the entity whose records they are asked about, if there is one
- * @throws ImproperlyConfigured for something that is no permission class, and for one of another entity
+ * Makes one instance of each class. It serves every request.
+ * @param owner the declaring class or option, for the error
+ * @param meta the entity whose records the permissions check, if there is one
+ * @throws ImproperlyConfigured for a value that is not a permission class, and for a class of another entity
  */
 export function makePermissions(
   classes: readonly PermissionClass[],
@@ -248,7 +253,10 @@ export function makePermissions(
   });
 }
 
-/** Makes an instance, unless its class asks nothing, or a method of it is a misspelt question: it would let everybody in. */
+/**
+ * Makes an instance. Rejects a class that overrides nothing, or has a method with a misspelt name, because it would
+ * allow everybody.
+ */
 function makePermission(Class: PermissionClass): Permission {
   const permission = new Class();
   const names = new Set(Object.getOwnPropertyNames(permission));
@@ -268,13 +276,16 @@ function makePermission(Class: PermissionClass): Permission {
   return permission;
 }
 
-/** Combines the answers of a composition's classes. */
+/** The rules by which a composition combines the results of its classes. */
 interface Algebra {
-  /** Combines their grants, each of which is asked for by its place. */
+  /** Combines their grants. `ask` evaluates the class at a position. */
   readonly grant: (ask: (place: number) => Awaitable<Grant>, request: FastifyRequest) => Awaitable<Grant>;
-  /** Tells if the composition grants nothing to whoever is not logged in, given which of its classes do not. */
+  /**
+   * Reports whether the composition grants nothing to anonymous requests. `refuses` reports the same for one of its
+   * classes.
+   */
   readonly refuses: (operands: readonly Permission[], refuses: (operand: Permission) => boolean) => boolean;
-  /** True if the composition grants what its class does not. */
+  /** True if the composition grants the records that its class does not grant. */
   readonly isNegation?: boolean;
 }
 
@@ -283,7 +294,7 @@ const QUESTIONS = ['hasPermission', 'hasObjectPermission', 'scope'] as const;
 function compose(name: string, classes: readonly PermissionClass[], algebra: Algebra): PermissionClass {
   class Composed extends Permission {
     readonly #operands = classes.map(makePermission);
-    /** Undefined until it is first asked, since a subclass may have fields. */
+    /** Computed on first use, because a subclass may have fields. */
     #isOverridden: boolean | undefined;
 
     override hasPermission(request: FastifyRequest, view: PermissionView): boolean | Promise<boolean> {
@@ -304,7 +315,7 @@ function compose(name: string, classes: readonly PermissionClass[], algebra: Alg
     }
 
     override [GRANT](request: FastifyRequest, view: PermissionView): Awaitable<Grant> {
-      // A subclass that overrides a question means what it says: it is asked like any class that was written.
+      // If a subclass overrides a question, it is evaluated like a hand-written class.
       this.#isOverridden ??= QUESTIONS.some((question) => this[question] !== Composed.prototype[question]);
       return this.#isOverridden ? super[GRANT](request, view) : this.#combined(request, view);
     }

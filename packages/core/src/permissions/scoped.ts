@@ -9,12 +9,12 @@ import { wrongOption } from '../options.ts';
 import { CHECK_ENTITY, Permission, type PermissionClass, type PermissionView } from './permission.ts';
 
 /**
- * Makes a permission class with a scope: the view shows only records that match the lookups. All others are missing from lists and give
- * 404. It composes like any permission class.
+ * Makes a permission class with a scope: the view shows only records that match the lookups. All others are missing
+ * from lists and give 404. It composes like any permission class.
  *
- * @param entity the entity of the views, or a class that their entities extend; a view of another entity fails at start
- * @param lookups returns the lookups for a request, as in `filterFields`; may be async
- * @throws ImproperlyConfigured during a request, if its lookups have a wrong name or are missing
+ * @param entity the entity of the views, or a class that their entities extend. A view of another entity fails at start
+ * @param lookups returns the lookups for a request, as in `filterFields`. It may be async
+ * @throws ImproperlyConfigured during a request, if the lookups are missing or have a wrong name
  * @example
  * const OwnProducts = scoped(Product, (request) => ({ owner__id: requireUser(request).id }));
  * class ProductViewSet extends ModelViewSet(Product, {
@@ -42,7 +42,7 @@ export function scoped<Entity extends object>(
   return Scoped;
 }
 
-/** Tells if an entity is the one that is given, or extends it. */
+/** Reports whether an entity is the given entity, or extends it. */
 function isOf(meta: EntityMetadata, entity: EntityName): boolean {
   const wanted: unknown = typeof entity === 'function' ? entity : declaredMetadata(entity).class;
   let each: unknown = meta.class;

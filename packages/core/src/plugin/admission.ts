@@ -11,15 +11,15 @@ import type { ResolvedOptions } from './options.ts';
 import { type RequestInFlight, RequestsInFlight } from './requests-in-flight.ts';
 import type { Throttles } from './throttles.ts';
 
-/** The time that a request may be answered later than its limit, in milliseconds. */
+/** The longest delay of a timeout answer after its limit, in milliseconds. */
 const GRAIN_MS = 1000;
-/** The time between two lines in the log that requests are refused, in milliseconds. */
+/** The least time between two log lines about refused requests, in milliseconds. */
 const REPORT_INTERVAL_MS = 1000;
-/** The answer of a process that has too much to do; a client may try again in a second. */
+/** The answer of an overloaded process. A client may try again after a second. */
 const OVERLOADED = new ServiceUnavailable('Too many requests are in flight here; try again shortly', {
   headers: { 'retry-after': '1' },
 });
-/** Ends the connection too: the rest of the body is not waited for. */
+/** Also closes the connection, so that the rest of the body is not awaited. */
 export const SLOW_REQUEST = new HttpError(408, 'request_timeout', 'The request took too long to arrive', {
   headers: { connection: 'close' },
 });
@@ -29,14 +29,14 @@ const IN_FLIGHT: unique symbol = Symbol('viewset.in-flight');
 type Admitted = FastifyRequest & { [IN_FLIGHT]?: RequestInFlight | null };
 
 /**
- * Admits the requests of an application: one hook, because each hook costs every request, refuses what there is no slot
- * for, a first line that is none, and an address that asks too often. A process that is asked more than it can do stays
- * quick for the requests that it has taken, instead of queueing until all of them time out.
+ * Admits the requests of an application. It is one hook, because each hook costs every request. It refuses requests
+ * without a free slot, with an invalid first line, or from an address that asks too often. So an overloaded process
+ * stays fast for the requests that it has accepted. Otherwise all of them would queue until they time out.
  *
- * Routes that no throttle counts (`config.throttle: false`, the health routes) are neither refused for load nor counted,
- * so that a busy process is not taken for a dead one.
+ * Routes that no throttle counts (`config.throttle: false`, the health routes) neither take a slot nor need one. So a
+ * busy process is not mistaken for a dead one.
  *
- * @returns frees the slot of a request whose answer lasts
+ * @returns frees the slot of a request with a long-lasting answer
  */
 export function admitRequests(
   app: FastifyInstance,
@@ -51,11 +51,11 @@ export function admitRequests(
   app.decorateRequest(IN_FLIGHT, null);
   app.addHook('onRequest', (request: Admitted, reply, done) => {
     void reply.header('x-content-type-options', 'nosniff');
-    // Fastify makes an object of twelve fields each time it is asked.
+    // Fastify creates an object of twelve fields on each read.
     const { config } = request.routeOptions;
     const counts = config.throttle !== false;
     const part = partOf(request);
-    // A part works in the slot of the whole request.
+    // A part of a request works in the slot of the whole request.
     if (part === undefined && counts && inFlight.isFull) return refuse(reply);
     request[IN_FLIGHT] = inFlight.enter(reply, counts && part === undefined);
     const problem = problemOf(request.raw, maxUrlLength);
@@ -85,7 +85,7 @@ export function admitRequests(
   };
 }
 
-/** Keeps a body that is still coming in from taking a slot of those that work. */
+/** Frees the slot of a request while its body arrives. */
 function waitForBodies(app: FastifyInstance, inFlight: RequestsInFlight, refuse: (reply: FastifyReply) => void): void {
   app.addHook('preParsing', (request: Admitted, _reply, _payload, done) => {
     const admitted = request[IN_FLIGHT];
@@ -99,7 +99,7 @@ function waitForBodies(app: FastifyInstance, inFlight: RequestsInFlight, refuse:
     else done();
   };
   app.addHook('preValidation', (request: Admitted, reply, done) => {
-    // A form with files is read by a hook of its route.
+    // For a form with files, a hook of the route reads the body.
     if (request.body === undefined && isBodyToCome(request.raw)) done();
     else endBody(request, reply, done);
   });
@@ -125,13 +125,13 @@ function overloadAnswer(app: FastifyInstance, maxRequestsInFlight: number): (rep
 }
 
 /**
- * Answers a request that has not been answered `handlerTimeoutMs` after it came in: 408 if its body has not come in by then,
- * else 503. Cuts off a client that takes too little of its answer. One clock looks after all requests: Fastify's own
- * `handlerTimeout` sets a timer for each, and forgets it (with Fastify 5.12) once a body has been read.
+ * Answers a request without an answer `handlerTimeoutMs` after its arrival: 408 if its body is not complete by then,
+ * else 503. Cuts off a client that reads its answer too slowly. One clock serves all requests. Fastify's
+ * `handlerTimeout` sets a timer for each request, and loses it (with Fastify 5.12) once a body has been read.
  */
 function limitTime(app: FastifyInstance, options: ResolvedOptions, inFlight: RequestsInFlight): void {
   const { handlerTimeoutMs, readerTimeoutMs, minReadRate } = options;
-  // A request may come in just before a tick or just after it: two ticks are what it may be late.
+  // A request arrives at any time between two ticks, so the answer may be two ticks late.
   const tickMs = Math.min(GRAIN_MS, handlerTimeoutMs, readerTimeoutMs) / 2;
   const ticks = Math.ceil(handlerTimeoutMs / tickMs);
   const least = { ticks: Math.ceil(readerTimeoutMs / tickMs), bytes: (minReadRate * readerTimeoutMs) / 1000 };
@@ -164,12 +164,11 @@ function sendSafely(reply: FastifyReply, answer: HttpError): void {
 }
 
 /**
- * Returns the error of a request whose first line or Host is none:
+ * Returns the error of a request with an invalid first line or Host:
  *
- * - HTTP/1.1 without a Host, which Node would refuse with an empty body (`serverOptions` has it let it through);
- * - a URL, query string included, of more than `maxUrlLength` characters, which are bytes: whatever the rest of a request
- *   does with a query string is bounded by it. Node has a limit for the URL and the headers together, see
- *   `serverOptions`.
+ * - HTTP/1.1 without a Host. Node would refuse it with an empty body, but `serverOptions` lets it through;
+ * - a URL, query string included, of more than `maxUrlLength` characters, which are bytes. This bounds all later work
+ *   on the query string. Node limits the URL and the headers together, see `serverOptions`.
  */
 function problemOf({ headers, httpVersion, url = '' }: IncomingMessage, maxUrlLength: number): Error | undefined {
   if (headers.host === undefined && httpVersion === '1.1') return new ParseError('The Host header is missing');
@@ -177,9 +176,9 @@ function problemOf({ headers, httpVersion, url = '' }: IncomingMessage, maxUrlLe
   return undefined;
 }
 
-/** Has a server ignore an Expect that Node does not know, as RFC 9110 (section 10.1.1) allows: Node refuses by itself. */
+/** Makes a server ignore an unknown Expect header, as RFC 9110 (section 10.1.1) allows. Node would refuse it. */
 function ignoreUnknownExpectations(server: Pick<Server, 'on' | 'emit' | 'listenerCount'>): void {
-  // The plugin may stand in several scopes of one server.
+  // The plugin may be registered in several scopes of one server.
   if (server.listenerCount('checkExpectation') > 0) return;
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }

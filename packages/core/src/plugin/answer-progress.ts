@@ -2,22 +2,22 @@ import type { ServerResponse } from 'node:http';
 import { constants, type Http2ServerResponse } from 'node:http2';
 import type { Socket } from 'node:net';
 
-/** What Node keeps of a socket's writes: the public counts know no part of a single long one. */
+/** Node's internal counts of a socket's writes. The public counts ignore the written part of a single long write. */
 interface SocketHandle {
   readonly bytesWritten?: number;
   readonly writeQueueSize?: number;
   readonly _parent?: SocketHandle;
 }
 
-/** The least that a client has to take of an answer which waits for it. */
+/** The slowest allowed rate of a client that has an answer to read. */
 export interface LeastRate {
-  /** The time in which it has to take it, in ticks of the clock. */
+  /** The period of measurement, in ticks of the clock. */
   readonly ticks: number;
-  /** The bytes that it has to take in that time. */
+  /** The bytes that the client must read in that period. */
   readonly bytes: number;
 }
 
-/** Watches how quickly a client takes an answer, with TLS or without, over HTTP/1.1 or HTTP/2. */
+/** Measures how fast a client reads an answer, with or without TLS, over HTTP/1.1 or HTTP/2. */
 export class AnswerProgress {
   readonly #raw: ServerResponse | Http2ServerResponse;
   #since: number;
@@ -29,7 +29,7 @@ export class AnswerProgress {
     this.#taken = this.#takenBytes();
   }
 
-  /** Tells whether the client has taken less than it has to. Time in which nothing waited for it does not count. */
+  /** Reports whether the client reads too slowly. Periods in which no data waited for it do not count. */
   isTooSlow(tick: number, least: LeastRate): boolean {
     if (waitsForClient(this.#raw) && tick - this.#since < least.ticks) return false;
     const taken = this.#takenBytes();
@@ -39,11 +39,11 @@ export class AnswerProgress {
     return false;
   }
 
-  /** Returns the bytes of the connection that the system has taken for the client. */
+  /** Returns the bytes of the connection that the system has accepted for the client. */
   #takenBytes(): number {
     const socket = socketOf(this.#raw);
     const { _handle: handle } = (socket ?? {}) as { _handle?: SocketHandle | null };
-    // TLS counts a long write as taken or waiting as a whole; the connection below it counts its bytes.
+    // TLS counts a long write as one unit. The connection below it counts the bytes.
     const { _parent: below = handle } = handle ?? {};
     const { bytesWritten, writeQueueSize } = below ?? {};
     if (bytesWritten !== undefined) return bytesWritten - (writeQueueSize ?? 0);
@@ -52,14 +52,14 @@ export class AnswerProgress {
 }
 
 /**
- * Tells whether a part of an answer waits for its client. One that stands behind another of the same connection has no socket
- * yet: it waits for that.
+ * Reports whether a part of an answer waits for its client. An answer behind another one on the same connection has no
+ * socket yet. It waits for that answer, not for the client.
  */
 export function waitsForClient(raw: ServerResponse | Http2ServerResponse): boolean {
   return raw.headersSent && socketOf(raw) !== null && raw.writableLength > 0;
 }
 
-/** Ends an answer and its connection; of HTTP/2, the answer alone. */
+/** Ends an answer and its connection. With HTTP/2, ends only the answer. */
 export function cutOff(raw: ServerResponse | Http2ServerResponse): void {
   if ('stream' in raw) raw.stream.close(constants.NGHTTP2_CANCEL);
   else raw.destroy();

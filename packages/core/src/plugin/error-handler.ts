@@ -28,7 +28,7 @@ import { isTransient, violationOf } from '../query/known-errors.ts';
 import { partOf } from '../viewset/writes/request-part.ts';
 import { logRefusal } from './security-event.ts';
 
-/** The words for the errors of Fastify that say that a request cannot be read, by their codes. */
+/** The messages for Fastify's errors about unreadable requests, by error code. */
 const PARSE_ERRORS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_EMPTY_JSON_BODY: 'The request body must be JSON, but it is empty',
   FST_ERR_CTP_INVALID_JSON_BODY: 'The request body is not valid JSON',
@@ -37,7 +37,10 @@ const PARSE_ERRORS: Readonly<Record<string, string>> = {
   FST_ERR_BAD_URL: 'The URL is not valid',
 };
 
-/** The classes by status, for the errors of Fastify and its plugins, which carry one (`http-errors`, @fastify/error). */
+/**
+ * The error classes by status, for errors of Fastify and its plugins that carry a status (`http-errors`,
+ * @fastify/error).
+ */
 const STATUS_ERRORS: Readonly<Record<number, (cause: unknown) => HttpError>> = {
   401: (cause) => new Unauthorized(messageOf(cause), { cause }),
   403: (cause) => new Forbidden(messageOf(cause), { cause }),
@@ -51,26 +54,26 @@ const STATUS_ERRORS: Readonly<Record<number, (cause: unknown) => HttpError>> = {
   503: (cause) => new ServiceUnavailable(undefined, { cause }),
 };
 
-/** An error below 500 speaks to the client. */
+/** The message of an error below 500 is meant for the client. */
 function messageOf(error: unknown): string | undefined {
   const { message } = error as { message?: unknown };
   return typeof message === 'string' && message !== '' ? message : undefined;
 }
 
-/** Fastify itself does not say what it would take. */
+/** Fastify's own messages do not say what it would accept. */
 function pluginMessageOf(error: unknown): string | undefined {
   const { code } = error as { code?: unknown };
   return typeof code === 'string' && code.startsWith('FST_ERR_') ? undefined : messageOf(error);
 }
 
-/** Returns the table's own entry: an error's code may be `constructor`. */
+/** Returns an own entry of the table, because an error's code may be `constructor`. */
 function ownEntry<Value>(table: Readonly<Record<PropertyKey, Value>>, key: PropertyKey): Value | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
 /**
- * Returns the HTTP error for anything that was thrown. It is a 500 that reveals nothing, unless the error is known to be the client's
- * fault.
+ * Returns the HTTP error for any thrown value. Unless the client is known to be at fault, it is a 500 that reveals
+ * nothing.
  */
 export function toHttpError(error: unknown): HttpError {
   try {
@@ -78,14 +81,14 @@ export function toHttpError(error: unknown): HttpError {
     if (error instanceof HttpError) return error;
     return fromDatabaseError(error) ?? fromFastifyError(error as FastifyError) ?? new InternalError({ cause: error });
   } catch (cause) {
-    // The getters of an error may throw too.
+    // A getter of the error may throw too.
     return new InternalError({ cause });
   }
 }
 
 /**
- * Returns the answer to an error of the ORM or its driver; undefined if the error is none, or no fault of the client's: a
- * value of the program that fits no column, a `findOneOrFail` that finds nothing.
+ * Returns the answer to an error of the ORM or its driver. Undefined for other errors, and for errors that are not the
+ * client's fault: a value of the program that does not fit its column, a `findOneOrFail` without a result.
  */
 function fromDatabaseError(error: unknown): HttpError | undefined {
   if (isTransient(error)) return new ServiceUnavailable(undefined, { cause: error });
@@ -116,7 +119,7 @@ function fromFastifyError(error: Partial<FastifyError> | null | undefined): Http
 
 const PARTS: Readonly<Record<string, ErrorDetail['in']>> = { body: 'body', querystring: 'query', params: 'params' };
 
-/** Schema validation of an ordinary Fastify route, which the application declared beside its viewsets. */
+/** Handles schema validation of an ordinary Fastify route, which the application declares besides its viewsets. */
 function fromValidation(error: FastifyError): HttpError {
   const part = PARTS[error.validationContext ?? 'body'] ?? 'body';
   const details = (error.validation ?? []).map((problem): ErrorDetail => {
@@ -127,7 +130,7 @@ function fromValidation(error: FastifyError): HttpError {
   return new InvalidUsage(error.message, { details, cause: error });
 }
 
-/** The error handler for Fastify. It sends one body for every error. The cause appears only in the log. */
+/** The error handler for Fastify. It sends one body format for every error. The cause appears only in the log. */
 export function errorHandler(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = errorFrom(thrown);
   const answer = toHttpError(error);
@@ -137,7 +140,7 @@ export function errorHandler(thrown: unknown, request: FastifyRequest, reply: Fa
   return sendError(answer, reply);
 }
 
-/** Writes the answer of an error that needs no log line. */
+/** Sends the answer of an error without a log line. */
 export function sendError(answer: HttpError, reply: FastifyReply): FastifyReply {
   const { statusCode, status, headers, body } = errorFormatOf(reply.server).write(answer, reply.request, reply.log);
   void reply
@@ -146,18 +149,18 @@ export function sendError(answer: HttpError, reply: FastifyReply): FastifyReply 
     .headers(statusCode === 401 ? withChallenge(headers, reply.request) : headers)
     .type('application/json; charset=utf-8');
   removeUnsendable(reply);
-  // A route's response schema describes its success; errors go out as they are.
+  // A route's response schema describes its success. Errors are sent without it.
   return reply.serializer(JSON.stringify).send(body);
 }
 
 const USUAL_FORMAT = new ErrorFormat();
 
-/** The format of an application's errors; the usual one if the application does not have the plugin. */
+/** Returns the error format of an application, or the default format if the application does not have the plugin. */
 export function errorFormatOf(app: FastifyInstance | undefined): ErrorFormat {
   return app?.hasDecorator('viewset') === true ? app.viewset.defaults.errorFormat : USUAL_FORMAT;
 }
 
-/** Removes the headers that Node refuses to write, which would make an error of the answer to an error. */
+/** Removes headers that Node refuses to write. Otherwise the answer to an error would fail too. */
 function removeUnsendable(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     try {
@@ -182,13 +185,16 @@ function logError(request: FastifyRequest, answer: HttpError, error: unknown): v
   else if (!logConflict(request, error)) request.log.debug({ err: error }, answer.message);
 }
 
-/** Says what to do about an error of the server's own; undefined if nobody knows. */
+/** Returns advice about an error of the server. Undefined if there is none. */
 function adviceOn(cause: unknown): string | undefined {
   if (!(cause instanceof TableNotFoundException)) return undefined;
   return 'A table is missing: make those of an empty database by orm.schema.create(), and change those of a database with data by migrations';
 }
 
-/** A constraint that another statement than the write of the view's record violates, and a trigger that drops a record, are for the application to look at. */
+/**
+ * The application should know about two causes: a constraint violated by another statement than the write of the view's
+ * record, and a trigger that drops a record.
+ */
 function logConflict(request: FastifyRequest, error: unknown): boolean {
   const violation = violationOf(error);
   if (violation === undefined && !(error instanceof NotStored)) return false;

@@ -5,12 +5,13 @@ import { allowedMethods, pathOf, sendAllowed } from '../router/allowed-methods.t
 import { sendError } from './error-handler.ts';
 
 /**
- * Answers unknown paths and wrong methods before a body is read: Fastify would parse it first, and a malformed one would
- * be told before the route. It runs after every onRequest hook, so that what those add (CORS) is on these answers too.
+ * Answers unknown paths and wrong methods before a body is read. Otherwise Fastify would parse the body first, and
+ * report a malformed body before the wrong route. It runs after every onRequest hook, so their headers (CORS) are on
+ * these answers too.
  */
 export function answerNotFound(app: FastifyInstance): void {
   const early: preParsingHookHandler = (request, reply) => void notFoundHandler.call(app, request, reply);
-  // Fastify takes any hook of a request here; its types tell of two.
+  // Fastify accepts any request hook here, but its types declare only two.
   const hooks: Parameters<FastifyInstance['setNotFoundHandler']>[0] & { preParsing: preParsingHookHandler } = {
     preParsing: early,
   };
@@ -18,8 +19,9 @@ export function answerNotFound(app: FastifyInstance): void {
 }
 
 /**
- * Fastify comes here for an unknown path, for a known path with another method, and from a route that calls `reply.callNotFound()`.
- * Which of them it is, the route tree knows: 404, 405 with `Allow` (204 for OPTIONS), or 404 again. `OPTIONS *` is of no path.
+ * Fastify calls this for an unknown path, for a known path with another method, and for a route that calls
+ * `reply.callNotFound()`. The route tree decides which case it is: 404, 405 with `Allow` (204 for OPTIONS), or 404
+ * again. `OPTIONS *` has no path.
  */
 export function notFoundHandler(this: FastifyInstance, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const path = pathOf(request.raw.url ?? '/');

@@ -19,7 +19,7 @@ import type { Idempotency } from '../viewset/setup/idempotency.ts';
 import { LIST_RULES } from '../viewset/setup/list-options.ts';
 import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
 
-/** Answers with the user of a request, or null, from what the application knows of it by then. */
+/** Returns the user of a request, or null, from the data that the application has at that time. */
 export type UserSource = (request: FastifyRequest) => CurrentUser | null | undefined;
 
 /** The options of the `viewset` plugin. Only `orm` is required. */
@@ -28,75 +28,86 @@ export interface ViewsetOptions {
   readonly orm: MikroORM;
   /**
    * The source of a request's user. `'own'`: from `request.user`, which the `auth` plugin or a hook of yours sets.
-   * Default: `'own'`; needed if the application's requests have a `user` already.
+   * Default: `'own'`. Required if the application's requests already have a `user`.
    */
   readonly user?: 'own' | UserSource;
   /**
-   * The source of a request's entity manager. `'own'`: `request.em` is a fork of `orm`, even if the application sets another. `'existing'`:
-   * the application sets it, from the same MikroORM. Default: a fork, unless a hook has set an entity manager of the same MikroORM. Needed
-   * if the application's requests have an `em` already.
+   * The source of a request's entity manager. `'own'`: `request.em` is a fork of `orm`, even if the application sets
+   * another. `'existing'`: the application sets it, from the same MikroORM. Default: a fork, unless a hook has set an
+   * entity manager of the same MikroORM. Required if the application's requests already have an `em`.
    */
   readonly em?: 'own' | 'existing';
-  /** False: the application's own error handler answers the errors of this scope. Default: true. */
+  /** If false, the application's own error handler answers the errors of this scope. Default: true. */
   readonly errorHandler?: boolean;
   /**
-   * Makes the bodies of all errors, from every layer, and optionally their statuses. Needs `errorSchema`. Default: an `ErrorBody` with the
-   * status of the error.
+   * Makes the bodies of all errors, from every layer, and optionally their statuses. Requires `errorSchema`. Default:
+   * an `ErrorBody` with the status of the error.
    */
   readonly formatError?: FormatError;
   /** The schema of the bodies that `formatError` makes, for documents. */
   readonly errorSchema?: TSchema;
-  /** False: the application's not-found handler answers unknown paths and methods. Default: true. */
+  /** If false, the application's not-found handler answers unknown paths and methods. Default: true. */
   readonly notFoundHandler?: boolean;
-  /** Rules that count every request to a route. Default: none. */
+  /** Rules that limit all requests to routes. Default: none. */
   readonly throttles?: readonly RateLimitRuleInstance[];
-  /** Called for every request to a route, after the rules; false gives 429. */
+  /** Called for every request to a route, after the rules. Any answer but true gives 429. */
   readonly throttleRate?: (request: FastifyRequest) => boolean | Promise<boolean>;
-  /** The store in which the throttles count, and which remembers used direct uploads. Default: a MemoryStore of the application's own. */
+  /** Stores the counts of the throttles, and the used direct uploads. Default: a MemoryStore for this application. */
   readonly store?: Store;
-  /** The checks of `/health/`. False: there is neither `/health/` nor `/health/live` and `/health/ready`. Default: no checks. */
+  /**
+   * The checks of `/health/`. False: no health routes, neither `/health/` nor `/health/live` nor `/health/ready`.
+   * Default: no checks.
+   */
   readonly health?: HealthRegistry | false;
   /** The path of the health routes. Default: `/health`. */
   readonly healthPath?: string;
-  /** The permissions of views that declare none. Default: none, so every authenticated request is allowed. */
+  /** The permissions of views without `permissionClasses`. Default: none, so every authenticated request is allowed. */
   readonly permissionClasses?: readonly PermissionClass[];
   /**
-   * Stores the answers of POST and PATCH by `Idempotency-Key`, so that a request that is sent again writes nothing: `IdempotencyKeys` of
-   * `@viewset/idempotency`. Default: none, and the header is ignored.
+   * Stores the answers of POST and PATCH by `Idempotency-Key`, so that a repeated request writes nothing:
+   * `IdempotencyKeys` of `@viewset/idempotency`. Default: none, and the header is ignored.
    */
   readonly idempotency?: Idempotency;
-  /** The filters of views that declare none. Default: `DEFAULT_FILTERS`. */
+  /** The filters of views without `filters`. Default: `DEFAULT_FILTERS`. */
   readonly filters?: readonly FilterClass[];
-  /** The pagination of views that declare none; null: off. Default: `PageNumberPagination`. */
+  /** The pagination of views without `pagination`. Null: no pagination. Default: `PageNumberPagination`. */
   readonly pagination?: PaginatorClass | null;
-  /** Unknown query parameters that are ignored instead of refused: true for all, or their names. Default: false. */
+  /** Unknown query parameters to ignore instead of rejecting them: true for all, or their names. Default: false. */
   readonly ignoreUnknownParameters?: boolean | readonly string[];
   /**
-   * Encrypts the cursors of cursor pagination, and keys the hashes of entity tags. At least 32 bytes, the same in every process. Without
-   * it, views with cursors fail at start, and entity tags are plain hashes.
+   * Encrypts the cursors of cursor pagination, and keys the hashes of entity tags. At least 32 bytes, the same in every
+   * process. Without it, views with cursors fail at start, and entity tags are plain hashes.
    */
   readonly secret?: string;
   /**
-   * The longest URL, with its query string, in characters. A longer one gives 414. Default: 16,384, which is also Node's default for the
-   * URL and the headers together (`http.maxHeaderSize`).
+   * The longest URL, with its query string, in characters. A longer one gives 414. Default: 16,384, which is also
+   * Node's default for the URL and the headers together (`http.maxHeaderSize`).
    */
   readonly maxUrlLength?: number;
-  /** The most requests that this process handles at once. Further requests get 503. Infinity: no limit. Default: 2000. */
+  /**
+   * The most requests that this process handles at once. Further requests give 503. Infinity: no limit. Default: 2000.
+   */
   readonly maxRequestsInFlight?: number;
-  /** The time for the response to a request, in milliseconds. After that the client gets 503. Infinity: no limit. Default: 30,000. */
+  /**
+   * The time for the response to a request, in milliseconds. After that the client gets 503, or 408 if the request's
+   * body is still incomplete. Infinity: no limit. Default: 30,000.
+   */
   readonly handlerTimeoutMs?: number;
   /**
-   * The span over which `minReadRate` is measured, in milliseconds. A client that reads a response more slowly loses its connection.
-   * Infinity: never. Default: 60,000.
+   * The period over which `minReadRate` is measured, in milliseconds. A client that reads a response more slowly loses
+   * its connection. Infinity: never. Default: 60,000.
    */
   readonly readerTimeoutMs?: number;
-  /** The slowest rate at which a client may read a response, in bytes a second, measured over `readerTimeoutMs`. Default: 1024. */
+  /**
+   * The slowest rate at which a client may read a response, in bytes per second, measured over `readerTimeoutMs`.
+   * Default: 1024.
+   */
   readonly minReadRate?: number;
-  /** The most exports that this process sends at once. Further ones get 503. Infinity: no limit. Default: 50. */
+  /** The most exports that this process sends at once. Further exports give 503. Infinity: no limit. Default: 50. */
   readonly maxExports?: number;
 }
 
-/** The options with their defaults, checked and frozen. */
+/** The options with their defaults, validated and frozen. */
 export interface ResolvedOptions
   extends
     Pick<ViewsetOptions, 'orm' | 'user' | 'em' | 'throttleRate' | 'store' | 'health'>,
@@ -153,12 +164,12 @@ const RULES: Readonly<Record<keyof ViewsetOptions, OptionRule>> = {
   maxExports: LIMIT,
 };
 
-/** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
+/** Validates the options. Throws ImproperlyConfigured, which names the option, what was expected and what came. */
 export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
   checkOptions('viewset', options, RULES);
   if (options.orm === undefined) throw wrongOption('viewset', 'orm', RULES.orm[0], undefined);
   if (!(options.orm instanceof MikroORM)) {
-    // Its errors would be of other classes, and a unique value that is taken a 500.
+    // With another copy, the error classes differ, and a duplicate unique value gives 500.
     throw new ImproperlyConfigured(
       'viewset: option "orm" comes from another copy of @mikro-orm/core than @viewset/core imports; install all ' +
         '@mikro-orm/* packages in one version',

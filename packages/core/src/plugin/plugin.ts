@@ -30,64 +30,69 @@ import { decorateRequests } from './request-decorators.ts';
 import { resolveOptions, type ViewsetOptions } from './options.ts';
 import { Throttles } from './throttles.ts';
 
-/** The part of the plugin that an application reaches, as `app.viewset`. */
+/** The API of the plugin for an application, as `app.viewset`. */
 export interface ViewsetInstance {
   readonly orm: MikroORM;
   readonly defaults: ViewDefaults;
-  /** The rules of the option `throttles`, which apply to every route. */
+  /** The rules of the `throttles` option, which apply to every route. */
   readonly throttles: readonly RateLimitRule[];
   /** The plans of all routers' routes, in the order of their registration. */
   readonly operations: readonly OperationPlan[];
   /** The names of all routers' routes. */
   readonly routeNames: RouteNames;
   /**
-   * Serves an option that views have: `emits`, `history` or `live`. A plugin calls it before the routers are registered.
+   * Serves an option of views: `emits`, `history` or `live`. A plugin calls it before the routers are registered.
    *
-   * @throws ImproperlyConfigured if another plugin serves the option
+   * @throws ImproperlyConfigured if another plugin already serves the option
    */
   readonly provide: Providers['provide'];
-  /** What a plugin needs whose answers last. */
+  /** Support for plugins with long-lasting answers. */
   readonly live: LiveSupport;
   /**
-   * Lists the responses of a route that belongs to no view, by status, for documents. It has the responses that the route's schema
-   * declares, without their schemas, and the errors that the library sends. Both come with their headers.
+   * Lists the responses of a route without a view, by status, for documents. It returns the responses that the route's
+   * schema declares, without their schemas, and the errors that the library sends. Both come with their headers.
    */
   readonly responsesOf: (route: RouteOptions) => OperationPlan['responses'];
   /** Makes the `response` of a route's schema for errors with these statuses, in the format of `formatError`. */
   readonly errorResponses: (statuses: readonly number[]) => Readonly<Record<number, TSchema>>;
   /**
-   * Tells if an operation may let the sender of a request in, before its record, query string and body are known. False if it needs a token
-   * and nobody is logged in, or if its permission classes refuse this user. True is no promise: the request itself is judged again.
+   * Reports whether an operation may admit the sender of a request, before its record, query string and body are known.
+   * False if it needs a token and nobody is logged in, or if its permission classes refuse this user. True guarantees
+   * nothing, because the request itself is checked again.
    */
   readonly admitsSender: (request: FastifyRequest, plan: OperationPlan) => Promise<boolean>;
   /**
-   * Names the one of `plan.writeShapes` that the view chooses for the sender of a request, before its record, query string and body are known.
-   * Undefined if there is no choice, or if it depends on these. Ask it of an operation that lets the sender in.
+   * Returns the entry of `plan.writeShapes` that the view chooses for the sender of a request, before its record, query
+   * string and body are known. Undefined if there is no choice, or if it depends on these. Call it only for an
+   * operation that admits the sender.
    */
   readonly writeShapeOf: (request: FastifyRequest, plan: OperationPlan) => Promise<string | undefined>;
   /** @internal */
   readonly plannedRoutes: readonly PlannedRoute[];
   /** @internal */
   readonly addRoute: (route: PlannedRoute) => void;
-  /** @internal What `provide` was given. */
+  /** @internal The registrations made by `provide`. */
   readonly providers: Providers;
   /** @internal */
   readonly shownViews: ShownRecords[];
   /** @internal */
   readonly makeRules: RuleListFactory;
-  /** @internal That of the option `store`, or this process's own. */
+  /** @internal The store of the `store` option, or a store of this process. */
   readonly store: Store;
 }
 
-// Here and not beside the accessors: the published types lead from index.ts to this file.
+// Declared in this file, because the published types lead from index.ts to it.
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * The entity manager of the request. It is forked when it is first read, unless the application has set one. Within
-     * `em.transactional()` it is that of the transaction.
+     * The entity manager of the request. It is forked on first use, unless the application has set one. Within
+     * `em.transactional()` it is the transaction's entity manager.
      */
     em: EntityManager;
-    /** The entity manager that rows are read with: `em` if it has been made, else the ORM's global one. */
+    /**
+     * The entity manager for reading rows: the transaction's within `em.transactional()`, else `em` if it exists, else
+     * the ORM's global one.
+     */
     readonly reader: EntityManager;
     /** True for a request that may write. Its views read the last committed state, so they use no replica. */
     readonly readsPrimary: boolean;
@@ -98,12 +103,12 @@ declare module 'fastify' {
 }
 
 /**
- * The Fastify plugin that every viewset needs. It adds `request.em` and `request.user`, one format for all errors, 405 and OPTIONS,
- * throttling and health routes. Register it before `auth` and the routers.
+ * The Fastify plugin that every viewset needs. It adds `request.em` and `request.user`, one format for all errors, 405
+ * and OPTIONS, throttling and health routes. Register it before `auth` and the routers.
  *
- * It applies to the scope in which you register it. On the root instance that is the whole application. In a scope with a prefix, it is the
- * requests below the prefix, with their errors and unknown paths. An application may register it in several scopes, one for each MikroORM;
- * docs/existing-application.md has an example.
+ * It applies to the scope in which you register it. On the root instance that is the whole application. In a scope with
+ * a prefix, it handles requests below the prefix, including their errors and unknown paths. An application may register
+ * it in several scopes, one for each MikroORM; docs/existing-application.md has an example.
  *
  * Throws ImproperlyConfigured for a wrong option.
  *
@@ -182,7 +187,7 @@ function errorResponsesIn(format: ErrorFormat): ViewsetInstance['errorResponses'
     );
 }
 
-/** An ORM that no backend serves is refused by the views alone. */
+/** If no backend supports an ORM, only the views reject it. */
 async function startDatabase(app: FastifyInstance, orm: MikroORM): Promise<void> {
   const warnings = (await findBackend(orm.em)?.start(orm)) ?? [];
   for (const { message, details } of warnings) app.log.warn(details, message);
@@ -190,7 +195,7 @@ async function startDatabase(app: FastifyInstance, orm: MikroORM): Promise<void>
   for (const search of searches) await search.check?.();
 }
 
-/** Names the option for an application that has a handler of its own in the same scope. */
+/** Names the option in the error, for an application that already has a handler in the same scope. */
 function orSay(option: 'errorHandler' | 'notFoundHandler', set: () => void): void {
   try {
     set();

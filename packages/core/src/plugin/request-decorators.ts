@@ -9,17 +9,17 @@ import { REQUEST_STATE, stateOf } from '../viewset/request/request-state.ts';
 import { transactionalManager } from '../viewset/writes/transaction.ts';
 import type { ResolvedOptions, UserSource } from './options.ts';
 
-/** A property of requests that is read and written through what the plugin keeps of a request. */
+/** A property of requests that is stored in the plugin's state of a request. */
 interface Accessor<Value> {
   readonly getter: (this: FastifyRequest) => Value;
   readonly setter: (this: FastifyRequest, value: Value) => void;
 }
 
 /**
- * Gives requests `user`, `challenge`, `em`, `reader` and `readsPrimary`. A `user` or `em` that the application's requests have already
- * is never replaced in silence: its options say what becomes of it.
+ * Adds `user`, `challenge`, `em`, `reader` and `readsPrimary` to requests. If requests already have a `user` or `em`,
+ * it is never silently replaced. The options of that name decide.
  *
- * @throws ImproperlyConfigured for a `user` or `em` that is there already, if no option says what it is
+ * @throws ImproperlyConfigured for an existing `user` or `em`, unless its option is set
  */
 export function decorateRequests(app: FastifyInstance, options: ResolvedOptions): void {
   app.decorateRequest(REQUEST_STATE, null);
@@ -50,8 +50,8 @@ function decorateUser(app: FastifyInstance, source: ResolvedOptions['user']): vo
 }
 
 /**
- * Gives requests an accessor. Where those of a scope around this one have a decorator of that name, each request is
- * given the accessor by itself; if `keeps` is true, with the value that it has.
+ * Adds an accessor to requests. If an outer scope already decorates them with that name, each request gets the accessor
+ * separately. With `keeps`, the request keeps its value.
  */
 function decorate<Name extends 'user' | 'em'>(
   app: FastifyInstance,
@@ -92,7 +92,7 @@ function decorateEntityManager(app: FastifyInstance, { orm, em: source }: Resolv
       return transactionalManager(orm) ?? stateOf(this).em ?? orm.em;
     },
   });
-  // By the request that came: what it leads to asking may be asked as a GET.
+  // Decided by the method of the original request, because parts of its work may use GET.
   app.decorateRequest('readsPrimary', {
     getter(this: FastifyRequest) {
       return !SAFE_METHODS.has(this.raw.method ?? '');

@@ -3,38 +3,39 @@ import { isPromise } from '../awaitable.ts';
 import { giveUp } from '../given-up.ts';
 import { AnswerProgress, type LeastRate, waitsForClient } from './answer-progress.ts';
 
-/** A request that came in and is not done with. */
+/** A request in flight. */
 export interface RequestInFlight {
   readonly reply: FastifyReply;
-  /** The tick of the clock in which the request came in. */
+  /** The tick of the clock at the request's arrival, or when it was given up. */
   since: number;
-  /** Health routes take no slot. */
+  /** False for health routes, and for parts of a request. */
   readonly takesSlot: boolean;
   phase: 'working' | 'receiving' | 'sending' | 'streaming' | 'left';
-  /** How quickly the client takes the answer, once it has had to be waited for. */
+  /** How fast the client reads the answer. Set once the answer had to wait for the client. */
   progress: AnswerProgress | undefined;
-  /** The value that the handler returned, once the handler has been called. */
+  /** The value that the handler returned. Set once the handler has been called. */
   work: unknown;
   isClosed: boolean;
   isGivenUp: boolean;
-  /** The place of the request in the list of all. */
+  /** The index of the request in the list of all. */
   index: number;
 }
 
 /**
- * The requests in flight, and the slots of those that work.
+ * The requests in flight, and the slots of working requests.
  *
- * A request takes a slot while anything may be done for it. It has none while its body comes in, which costs no more
- * than memory and lasts as long as its client likes; as many requests may do that as there are slots. It gives its slot back
- * once its answer waits for a client that does not read it: as many may do that, too. A client that goes
- * away ends its transaction and no more of what was begun for it, so its request keeps the slot until its handler is done.
+ * A request takes a slot while work may be done for it. It has none while its body arrives. That costs only memory, and
+ * may last as long as the client likes. As many requests as there are slots may receive a body. A request frees its
+ * slot once its answer waits for a client that does not read it. The same number applies to these. If a client
+ * disconnects, its transaction ends, but other work of the request goes on. So the request keeps its slot until its
+ * handler is done.
  */
 export class RequestsInFlight {
   readonly #slots: number;
   readonly #all: RequestInFlight[] = [];
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #receiving = new Set<RequestInFlight>();
-  /** Those whose answers wait or have waited for their clients, in the order in which they began to. */
+  /** Requests whose answers wait or have waited for their clients, in the order in which they began to wait. */
   readonly #sending = new Set<RequestInFlight>();
   #taken = 0;
   #ticks = 0;
@@ -43,7 +44,6 @@ export class RequestsInFlight {
     this.#slots = slots;
   }
 
-  /** Tells whether every slot is taken. */
   get isFull(): boolean {
     return this.#taken >= this.#slots;
   }
@@ -62,12 +62,15 @@ export class RequestsInFlight {
     };
     this.#all.push(request);
     if (takesSlot) this.#taken += 1;
-    // Not onResponse, which Fastify does not call for a client that went away.
+    // Fastify does not call onResponse after a client disconnects.
     reply.raw.on('close', () => this.#close(request));
     return request;
   }
 
-  /** Frees the slot of a request whose body is still to come. Returns the one that has been sending longest, if there are too many. */
+  /**
+   * Frees the slot of a request whose body is not complete. If too many bodies are arriving, returns the request that
+   * has been sending its body longest.
+   */
   beginBody(request: RequestInFlight): RequestInFlight | undefined {
     if (request.phase !== 'working' || !request.takesSlot) return undefined;
     this.#taken -= 1;
@@ -78,7 +81,7 @@ export class RequestsInFlight {
     return slowest;
   }
 
-  /** Takes a slot again for a request whose body is there. Returns false if there is none. */
+  /** Takes a slot again for a request with a complete body. Returns false if no slot is free. */
   endBody(request: RequestInFlight): boolean {
     if (request.phase !== 'receiving') return true;
     if (this.isFull) return false;
@@ -88,28 +91,28 @@ export class RequestsInFlight {
     return true;
   }
 
-  /** Frees the slot of a request whose answer lasts. What is still sent of it must be read no more slowly than any answer. */
+  /** Frees the slot of a request with a long-lasting answer. The client must still read the answer fast enough. */
   beginStream(request: RequestInFlight): void {
     if (request.phase !== 'working') return;
     if (request.takesSlot) this.#taken -= 1;
     request.phase = 'streaming';
   }
 
-  /** Notes what a handler returned: a request whose client is gone is done when that is settled. */
+  /** Stores the result of the handler. If its client is gone, the request is done once that result settles. */
   beginWork(request: RequestInFlight, work: unknown): void {
-    // A reply can be awaited, and says no more than what is known of it already.
+    // A reply can be awaited, but adds nothing to its known state.
     request.work = work === request.reply ? undefined : work;
     if (request.isClosed) this.#leaveWhenDone(request);
   }
 
-  /** Lets the time of one tick pass, so that no clock is read for each request. */
+  /** Counts a tick, so that the clock is not read for each request. */
   tick(): void {
     this.#ticks += 1;
   }
 
   /**
-   * Frees the slots of answers that wait for their clients. Yields those whose clients take less than they have to, and
-   * those that have been sending longest if there are too many.
+   * Frees the slots of answers that wait for their clients. Yields the requests whose clients read too slowly. If too
+   * many answers wait, also yields those that have been sending longest.
    */
   *slowReaders(least: LeastRate): Generator<RequestInFlight> {
     for (const request of this.#all.slice()) {
@@ -134,8 +137,8 @@ export class RequestsInFlight {
   }
 
   /**
-   * Gives up the requests that came more than so many ticks ago, and answers with those whose clients still wait. What
-   * a handler does after that is rolled back, so its slot is kept for as long again at most.
+   * Gives up requests that arrived more than `ticks` ago. Yields those whose clients are still connected. Later work of
+   * a handler is rolled back, so it keeps its slot for the same time again at most.
    */
   *giveUpOlderThan(ticks: number): Generator<RequestInFlight> {
     for (const request of this.#all.slice()) {
@@ -145,7 +148,7 @@ export class RequestsInFlight {
         continue;
       }
       const { reply } = request;
-      // An answer that has begun may take as long as it takes.
+      // Once an answer has begun, it has no time limit.
       if (reply.sent || reply.raw.headersSent) continue;
       request.isGivenUp = true;
       request.since = this.#ticks;
@@ -160,7 +163,7 @@ export class RequestsInFlight {
     const isAnswered = request.reply.sent && !request.isGivenUp;
     if (isBodyLost || isAnswered) this.#leave(request);
     else this.#leaveWhenDone(request);
-    // Nobody learns what comes of the request, so nothing may come of it.
+    // The client does not learn the result, so the request must have none.
     if (!request.reply.sent) giveUp(request.reply.request);
   }
 
@@ -172,7 +175,7 @@ export class RequestsInFlight {
     } else if (reply.sent) {
       leave();
     } else {
-      // Nothing is emitted by an answer that ends after its connection has.
+      // No event reports an answer that ends after its connection.
       const { raw } = reply;
       const end = raw.end.bind(raw) as (...args: unknown[]) => typeof raw;
       raw.end = (...args: unknown[]) => {
@@ -182,7 +185,7 @@ export class RequestsInFlight {
     }
   }
 
-  /** Does nothing for a request that has left. */
+  /** Does nothing for a request that has already left. */
   #leave(request: RequestInFlight): void {
     if (request.phase === 'left') return;
     if (request.phase === 'receiving') this.#receiving.delete(request);

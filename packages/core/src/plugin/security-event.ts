@@ -2,15 +2,17 @@ import type { FastifyRequest } from 'fastify';
 import { getCurrentUser } from '../current-user.ts';
 import { LineLimit } from '../line-limit.ts';
 
-/** The fields of a security event in the log. They never contain a token, a password, a code, a body or a query string. */
+/**
+ * The fields of a security event in the log. They never contain a token, a password, a code, a body or a query string.
+ */
 export interface SecurityEvent {
-  /** The name of the event, such as `permission.refused`. docs/security-events.md lists all. */
+  /** The name of the event, such as `permission.refused`. docs/security-events.md lists all events. */
   readonly event: string;
   /** The account's id; null if nobody is logged in. */
   readonly account: number | string | bigint | null;
   readonly address: string;
   readonly method: string;
-  /** The route as it was registered, `/api/products/:pk`; null for a path that has none. */
+  /** The route as it was registered, `/api/products/:pk`. Null for a path without a route. */
   readonly route: string | null;
 }
 
@@ -26,13 +28,13 @@ export function securityEvent(request: FastifyRequest, event: string): SecurityE
   return { event, account, address: ip, method, route: routeOptions.url?.replace(/\(.*\)/, '') ?? null };
 }
 
-/** One account or address has one line of each event in this time, and all of them together have `MAX_LINES`. */
+/** In this time, each account or address gets one line for each event, and all of them together get `MAX_LINES`. */
 const INTERVAL_MS = 1000;
 const MAX_LINES = 100;
-/** The limit of each server: one application in a process withholds no line of another. */
+/** The limits by server, so that one application does not suppress lines of another in the same process. */
 const limits = new WeakMap<object, LineLimit>();
 
-/** Logs the event of a refused request, unless that account or address had a line of it within the second. */
+/** Logs the event of a refused request, unless the same account or address had a line for it within the last second. */
 export function logRefusal(request: FastifyRequest, event: string, message: string): void {
   const { server } = request.server;
   let limit = limits.get(server);

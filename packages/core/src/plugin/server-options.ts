@@ -15,18 +15,19 @@ import { HeadersTooLarge, type HttpError, ParseError, UriTooLong } from '../erro
 import { SLOW_REQUEST } from './admission.ts';
 import { errorFormatOf, sendError, toHttpError } from './error-handler.ts';
 
-/** Longest path parameter that reaches a route, in characters; a longer one is a 414. */
+/** The longest path parameter that reaches a route, in characters. A longer one gives 414. */
 const MAX_PARAM_LENGTH = 1024;
-/** The time that a client may take to send a whole request, in milliseconds. */
+/** The time in which a client must send a whole request, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** The time that a client may take to send the headers at most, in milliseconds; Node's own default. */
+/** The longest time for sending the headers, in milliseconds. Node's default. */
 const MAX_HEADERS_TIMEOUT_MS = 60_000;
-/** The time between two looks of Node for clients that take longer, in milliseconds: they are cut off so much later. */
+/** The interval of Node's checks for slow clients, in milliseconds. Clients are cut off up to this much later. */
 const CHECK_INTERVAL_MS = 5_000;
 
 /**
- * Returns the options that only Fastify's constructor can set. With them, errors before a route is found (by Fastify or Node) have the same
- * body as all others, a trailing slash makes no difference, and hanging clients are cut off. `options` override these defaults.
+ * Returns the options that only Fastify's constructor can set. With them, errors before a route is found (by Fastify or
+ * Node) have the same body as all others. A trailing slash makes no difference, and hanging clients are cut off.
+ * `options` override these defaults.
  *
  * | option | default |
  * |---|---|
@@ -64,26 +65,27 @@ type OptionName =
   | keyof FastifyHttpsOptions<HttpsServer>
   | keyof FastifyHttp2Options<Http2Server>;
 
-/** Returns the options that Fastify hands on to Node as they are. */
+/** Returns the options that Fastify passes to Node unchanged. */
 function nodeOptions(requestTimeoutMs: number): ServerOptions {
   return {
-    // The plugin refuses such a request itself, with a body that says why.
+    // The plugin refuses these requests itself, with a body that says why.
     requireHostHeader: false,
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
-    // If the time for the headers is the longer one, Node takes each of the two for the other, without a word.
+    // If the time for the headers is longer, Node silently swaps the two times.
     ...(requestTimeoutMs > 0 ? { headersTimeout: Math.min(requestTimeoutMs, MAX_HEADERS_TIMEOUT_MS) } : {}),
   };
 }
 
-/** The connections whose last answer waits for those of the requests before it. */
+/** The connections on which an error answer waits for the answers to earlier requests. */
 const waiting = new WeakSet<Socket>();
 
-/** Says why Node's HTTP parser gave up on a connection, in the one error body, as far as the socket still lets us. */
+/** Answers a connection that Node's HTTP parser rejected, in the usual error format, as far as the socket allows. */
 function answerClientError(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
-  // Node calls this for each further packet of such a connection.
+  // Node calls this for each further packet of a rejected connection.
   if (error.code === 'ECONNRESET' || socket.destroyed || waiting.has(socket)) return;
   const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null };
-  // Requests before it are answered first: its answer would be taken for theirs, or stand in the middle of one.
+  // Answer earlier requests first. Otherwise the client would take this answer for theirs, or receive it inside one of
+  // them.
   if (answer?.req.complete === true && !answer.writableFinished) {
     waiting.add(socket);
     answer.once('close', () => {
@@ -114,8 +116,8 @@ function fromParser(error: Error & { code?: string; rawPacket?: Buffer }, socket
 }
 
 /**
- * Node has one limit for the URL and the headers together. The piece of the request that it came upon last tells which
- * of them was too long; if the request came in smaller pieces, the error speaks of the headers.
+ * Node limits the URL and the headers together. The last piece that it parsed shows which of them was too long. If the
+ * request came in smaller pieces, the error names the headers.
  */
 function tooLong(piece: Buffer | undefined, socket: Socket): HttpError {
   const { server } = socket as { server?: Server & { readonly maxHeaderSize?: number } };

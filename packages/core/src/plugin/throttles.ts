@@ -10,16 +10,16 @@ import { partOf } from '../viewset/writes/request-part.ts';
 import type { ResolvedOptions } from './options.ts';
 
 /**
- * The throttles of an application. A route is held to the application's rules and its view's together. Those on users are
- * asked after authentication; those on addresses are for the application's first hook.
+ * The throttles of an application. A route must obey the rules of the application and of its view. Rules on users run
+ * after authentication. Rules on addresses run in the application's first hook.
  */
 export class Throttles {
   readonly #app: FastifyInstance;
-  /** That of the application, or one of this process alone. */
+  /** The application's store, or one of this process. */
   readonly store: NonNullable<ResolvedOptions['store']>;
   readonly #common: RuleList;
   readonly #limiters = new Map<string, RequestLimiter>();
-  /** The rules on paths that no route has had so far, each with the declaration that it stands in. */
+  /** The path rules that match no route so far, each with the declaration that contains it. */
   readonly #idle = new Map<PathRateLimit, string>();
 
   constructor(app: FastifyInstance, { store, throttles, throttleRate }: ResolvedOptions) {
@@ -36,7 +36,7 @@ export class Throttles {
     });
   }
 
-  /** Makes the rules of one route of a view, under scopes that are the same in every process. */
+  /** Makes the rules for one route of a view. Their scopes are the same in every process. */
   readonly makeRules: RuleListFactory = (declared) => {
     const own = declared.filter(({ rules }) => rules.length > 0);
     if (own.length === 0) return this.#common;
@@ -50,13 +50,16 @@ export class Throttles {
     return RuleList.combine([this.#common, ...limiters]);
   };
 
-  /** Counts a request by its address, by the rules of its route. Throws TooManyRequests. */
+  /** Applies the address rules of a request's route. Throws TooManyRequests. */
   askAddress({ viewset }: FastifyContextConfig, request: FastifyRequest, reply: FastifyReply): Awaitable<void> {
     if (request.is404) return;
     return (viewset?.rules ?? this.#common).check('address', request, reply);
   }
 
-  /** Warns at start of each rule whose path no route has that it holds: it counts nothing, and what it was to protect is open. */
+  /**
+   * Remembers path rules until a route matches. At start, unmatched rules get a warning: they count nothing, and the
+   * path that they should protect is open.
+   */
   #watchPaths(rules: readonly RateLimitRule[], place: string): void {
     for (const rule of rules) if (rule instanceof PathRateLimit) this.#idle.set(rule, place);
   }

@@ -4,14 +4,14 @@ import type { AnySchema } from './json-schema.ts';
 import { type KeywordContext, isText } from './keyword.ts';
 import { type Fault, type Judge, type Verdict, unite } from './reading.ts';
 
-/** Judges by `allOf`. */
+/** Validates `allOf`. */
 export function everyJudge(parts: readonly AnySchema[], { fillsIn, node }: KeywordContext): Judge {
   const nodes = parts.map((part) => node(part, fillsIn));
   return (value, reading) =>
     nodes.reduce<unknown>((known, each) => unite(value, known, each.read(value, reading)), value);
 }
 
-/** Judges by a `$ref`. */
+/** Validates a `$ref`. */
 export function referenceJudge(ref: string, { referred }: KeywordContext): Judge {
   const node = referred(ref);
   return (value, reading) => {
@@ -21,7 +21,7 @@ export function referenceJudge(ref: string, { referred }: KeywordContext): Judge
   };
 }
 
-/** Judges by `not`. */
+/** Validates `not`. */
 export function notJudge(schema: AnySchema, { node }: KeywordContext): Judge {
   const refused = node(schema);
   return (value, reading) => {
@@ -32,7 +32,7 @@ export function notJudge(schema: AnySchema, { node }: KeywordContext): Judge {
 
 const NOT_ALLOWED = { path: '', message: 'is not allowed' };
 
-/** Judges by `if`, `then` and `else`. */
+/** Validates `if`, `then` and `else`. */
 export function conditionJudge(condition: AnySchema, { schema, node }: KeywordContext): Judge {
   const asked = node(condition);
   const consequence = node((schema['then'] ?? true) as AnySchema);
@@ -44,7 +44,7 @@ export function conditionJudge(condition: AnySchema, { schema, node }: KeywordCo
   };
 }
 
-/** Judges by `dependentSchemas`: schemas that hold if a property is there. */
+/** Validates `dependentSchemas`: schemas that apply if a property is present. */
 export function dependentSchemasJudge(schemas: Readonly<Record<string, AnySchema>>, { node }: KeywordContext): Judge {
   const dependents = Object.entries(schemas).map(([name, schema]) => [name, node(schema)] as const);
   return (value, reading) => {
@@ -54,14 +54,18 @@ export function dependentSchemasJudge(schemas: Readonly<Record<string, AnySchema
   };
 }
 
-/** Judges by `anyOf` (any member) or `oneOf` (exactly one). The faults of a value are those of the member that was meant. */
+/**
+ * Validates `anyOf` (any member) or `oneOf` (exactly one). If no member fits, reports the faults of the member that was
+ * probably meant.
+ */
 export function unionJudge(isExclusive: boolean) {
   return (members: readonly AnySchema[], { node }: KeywordContext): Judge => {
     const nodes = members.map((member) => node(member));
     return (value, reading) => {
       const verdicts = nodes.map((each) => reading.attempt(each, value));
       const fitting = verdicts.filter(({ faults }) => faults.length === 0);
-      // A text of a query string that a member has read, `7` as an integer, is a text to the others still.
+      // If a member has converted a query string's text, `7` to an integer, other members that keep the text do not
+      // count.
       const read = fitting.filter(({ known }) => isText(value) && known !== value);
       const valid = read.length > 0 ? read : fitting;
       if (valid.length === 0) {
@@ -86,7 +90,10 @@ function faultsOfTheMeant(verdicts: readonly Verdict[]): readonly Fault[] {
   return best.distance >= OTHER_LITERAL ? [unknownLiteral(faults)] : best.faults;
 }
 
-/** Measures the distance of a value from a member: its properties at fault. Literals tell members apart. */
+/**
+ * Measures the distance of a value from a member: the number of wrong properties. A wrong literal counts more, because
+ * literals distinguish members.
+ */
 function distanceOf(faults: readonly Fault[]): number {
   if (faults.some(({ path, types, literals }) => path === '' && types !== undefined && literals === undefined)) {
     return OTHER_TYPE;
@@ -95,18 +102,18 @@ function distanceOf(faults: readonly Fault[]): number {
   return faults.filter(tellsApart).length * OTHER_LITERAL + steps.size;
 }
 
-/** Tells a literal of the value itself or of one of its properties, such as `kind`. */
+/** Reports whether a fault is about a literal: the value itself, or one of its properties, such as `kind`. */
 function tellsApart({ path, literals }: Fault): boolean {
   return literals !== undefined && path.lastIndexOf('/') <= 0;
 }
 
-/** No member is meant: the value is of none of their types. */
+/** The fault if no member is meant, because the value has none of their types. */
 function unknownType(faults: readonly Fault[]): Fault {
   const types = [...new Set(faults.flatMap((fault) => (fault.path === '' ? (fault.types ?? []) : [])))];
   return { path: '', message: mustBe(types), types };
 }
 
-/** No member is meant: what tells them apart (`kind`) is none of the literals that they ask for. */
+/** The fault if no member is meant, because the distinguishing property (`kind`) has none of their literals. */
 function unknownLiteral(faults: readonly Fault[]): Fault {
   const path = faults.find(tellsApart)?.path ?? '';
   const literals = faults

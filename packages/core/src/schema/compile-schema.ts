@@ -9,16 +9,16 @@ import { KEYWORDS } from './keywords.ts';
 import { type Assertion, type Judge, SchemaNode } from './reading.ts';
 import { textReader } from './text-reader.ts';
 
-/** The nodes of schemas that were compiled together, by their schemas. */
+/** The nodes of schemas that were compiled together, by schema. */
 export type CompiledNodes = Map<AnySchema, SchemaNode>;
 
 /**
- * Compiles a schema, to every depth: a change to the schema, by a hook of the application or by its maker, changes no
- * validator.
+ * Compiles a schema at every depth. Later changes to the schema, by a hook of the application or by its author, do not
+ * change the validator.
  *
- * @param nodes shared by schemas that are compiled at the same time, and have properties or items in common
- * @throws ImproperlyConfigured for a keyword, a format, a reference or a value of a keyword that is not known, and for
- * what JSON cannot carry
+ * @param nodes shared by schemas that are compiled at the same time and have common properties or items
+ * @throws ImproperlyConfigured for an unknown keyword, format or reference, for a wrong value of a keyword, and for a
+ * value that JSON does not have
  */
 export function compileSchema(schema: TSchema, place: Place, nodes: CompiledNodes = new Map()): SchemaNode {
   try {
@@ -32,10 +32,10 @@ export function compileSchema(schema: TSchema, place: Place, nodes: CompiledNode
 }
 
 /**
- * Refuses a misspelt keyword in the schema of an answer. Whatever else is not known there is left to the compiler of serializers, which
- * knows the schemas that an application has added by `addSchema`.
+ * Rejects a misspelt keyword in a response schema. Everything else that is unknown is left to the compiler of
+ * serializers, which knows the schemas that an application adds by `addSchema`.
  *
- * @throws ImproperlyConfigured that names the keyword that was meant
+ * @throws ImproperlyConfigured, which suggests the correct keyword
  */
 export function checkSpelling(schema: TSchema): void {
   try {
@@ -47,13 +47,13 @@ export function checkSpelling(schema: TSchema): void {
   }
 }
 
-/** A keyword that nobody knows and that is nearly one that there is. */
+/** An unknown keyword that is close to a known one. */
 class MisspeltKeyword extends ImproperlyConfigured {}
 
-/** The names of keywords that say nothing of values: an application's own, and those that TypeBox keeps out of sight. */
+/** The names of keywords that do not restrict values: the application's own, and TypeBox's internal ones. */
 const SILENT = /^x-|^(?:~kind|~optional|~readonly|~immutable|~unsafe)$/;
 
-/** Tells a schema from an object of schemas by name, `{ id: Type.Integer() }`, which would let everything pass. */
+/** Distinguishes a schema from an object of schemas by name, `{ id: Type.Integer() }`, which would accept any value. */
 export function isSchema(value: unknown): value is TSchema {
   return isRecord(value) && Object.keys(value).every((name) => isKeyword(name) || !isRecord(value[name]));
 }
@@ -69,7 +69,7 @@ const BOUNDS = [
   ['minProperties', 'maxProperties'],
 ] as const;
 
-/** @throws ImproperlyConfigured for bounds that leave no value */
+/** @throws ImproperlyConfigured for bounds that allow no value */
 function checkBounds(schema: JsonSchema): void {
   for (const [least, most] of BOUNDS) {
     const [from, to] = [schema[least], schema[most]];
@@ -85,7 +85,7 @@ function unknownKeyword(name: string): ImproperlyConfigured {
     : new MisspeltKeyword(`unknown keyword: "${name}"; did you mean "${meant}"?`);
 }
 
-/** The compiling of one schema with all that it contains. */
+/** Compiles one schema with all schemas in it. */
 class SchemaCompiler {
   readonly #place: Place;
   readonly #root: JsonSchema;
@@ -99,7 +99,7 @@ class SchemaCompiler {
     this.#nodes = nodes;
   }
 
-  /** Compiles a schema. Inside unions, conditions and references absent properties do not get their defaults. */
+  /** Compiles a schema. Inside unions, conditions and references, absent properties do not get their defaults. */
   readonly node = (schema: AnySchema, fillsIn = false, node = new SchemaNode()): SchemaNode => {
     const shared = fillsIn ? this.#nodes.get(schema) : undefined;
     if (shared !== undefined) return shared;
@@ -114,7 +114,7 @@ class SchemaCompiler {
       referred: this.referred,
     };
     const stages = Object.values(Stage).map((): (Assertion | Judge)[] => []);
-    // TypeBox keeps refinements out of sight, so that Object.keys() does not name them.
+    // TypeBox makes refinements non-enumerable, so Object.keys() omits them.
     for (const name of Object.getOwnPropertyNames(plain)) {
       const keyword = KEYWORDS.get(name);
       if (plain[name] === undefined || (keyword === undefined && SILENT.test(name))) continue;
@@ -123,14 +123,14 @@ class SchemaCompiler {
       if (compiled !== undefined) stages[keyword.stage]!.push(compiled);
     }
     checkBounds(plain);
-    // A copy takes no more room than it has members.
+    // A copy allocates only as much memory as it needs.
     node.stages = stages.filter((stage) => stage.length > 0).map((stage) => stage.slice());
-    // A reference inside the schema refers to its own root.
+    // A schema with a reference is not shared, because the reference refers to its own root.
     if (fillsIn && references === this.#references) this.#nodes.set(schema, node);
     return node;
   };
 
-  /** Compiles what a `$ref` refers to once: a schema may contain itself. */
+  /** Compiles the target of a `$ref` once, because a schema may contain itself. */
   readonly referred = (ref: string): SchemaNode => {
     this.#references++;
     const known = this.#referred.get(ref);

@@ -5,13 +5,13 @@ import { decimalPlaces } from './exact-number.ts';
 export type Place = ErrorDetail['in'];
 
 const PLACE_NAMES: Readonly<Record<Place, string>> = { body: 'body', query: 'query', params: 'path' };
-/** The number of problems that the sentence names; `details` names them all. */
+/** The most problems in the sentence. `details` has more of them. */
 const NAMED_IN_SENTENCE = 3;
-/** A pointer may hold names that the client chose, at any length. */
+/** The longest JSON pointer, because it may contain names of any length that the client chose. */
 const MAX_PATH_LENGTH = 300;
 
 /**
- * The 400 that names every problem: all of them in `details`, the first ones in its sentence.
+ * Makes the 400 for a list of problems. `details` has the first 50, the sentence the first three.
  *
  * @example
  * invalidInput('body', [{ path: '/price', message: 'must be > 0' }]).message;   // 'Invalid body: price must be > 0'
@@ -68,7 +68,7 @@ export function decimalsMessage(places: number): string {
   return `must have at most ${counted(places, 'decimal')}`;
 }
 
-/** Writes a value of JSON as a message names it. */
+/** Writes a JSON value for a message. */
 export function written(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

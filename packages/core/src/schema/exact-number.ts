@@ -1,4 +1,6 @@
-/** The decimal digits of a number as JavaScript (and JSON) writes it: `±0.digits × 10^exponent`, without end zeros. */
+/**
+ * The decimal digits of a number as JavaScript (and JSON) writes it: `±0.digits × 10^exponent`, without trailing zeros.
+ */
 interface Digits {
   readonly digits: string;
   readonly exponent: number;
@@ -7,16 +9,16 @@ interface Digits {
 const WRITTEN_NUMBER = /^-?(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i;
 
 /**
- * Counts the digits after the point: 0 for 100, 2 for 0.29, 3 for 1.005, 7 for 1e-7. The shortest decimal text that
- * reads back as the number is what counts, which is what the client wrote, whatever its binary neighbours are. No
- * arithmetic on floats is involved.
+ * Counts the digits after the point: 0 for 100, 2 for 0.29, 3 for 1.005, 7 for 1e-7. It counts the shortest decimal
+ * text that reads back as the number. That is the text that the client wrote, regardless of binary rounding. It does no
+ * arithmetic on floats.
  *
  * @param value a finite number, or a text of digits such as `-12.50`
  */
 export function decimalPlaces(value: number | string): number {
   if (Number.isSafeInteger(value)) return 0;
   const text = String(value);
-  // JavaScript writes no zeros at the end, and most numbers without an exponent.
+  // JavaScript writes no trailing zeros, and writes most numbers without an exponent.
   if (Number.isFinite(value) && !text.includes('e')) return text.length - (text.indexOf('.') + 1 || text.length);
   const { digits, exponent } = digitsOf(value);
   return digits === '' ? 0 : Math.max(0, digits.length - exponent);
@@ -29,11 +31,11 @@ export function wholeDigits(text: string): number {
 }
 
 /**
- * Returns the whole number that a JSON number is, if JavaScript would round it: if it neither is the value exactly nor has the digits in which
- * JavaScript writes the value. Undefined for any other number. However it is written, `9007199254740993.0` or `9.007199254740993e15`,
- * the work grows with the length of the text alone.
+ * Returns the exact whole number of a JSON number that JavaScript would round. A number counts as rounded if its parsed
+ * value differs and is written in other digits. Undefined for all other numbers. For every notation,
+ * `9007199254740993.0` or `9.007199254740993e15`, the work grows only with the length of the text.
  *
- * @param value the finite number that `JSON.parse` makes of the text, which bounds its exponent
+ * @param value the finite number that `JSON.parse` makes of the text, which limits its exponent
  */
 export function roundedWhole(text: string, value: number): bigint | undefined {
   const { digits, exponent } = digitsOf(text);
@@ -44,7 +46,7 @@ export function roundedWhole(text: string, value: number): bigint | undefined {
   return whole === BigInt(value) ? undefined : whole;
 }
 
-/** Finds whole multiples of a step, in decimal arithmetic: 0.29 is one of 0.01, 1.005 is not. */
+/** Makes the test for multiples of a step, in decimal arithmetic: 0.29 is a multiple of 0.01, 1.005 is not. */
 export function multiplesOf(step: number): (value: number) => boolean {
   const places = decimalPlaces(step);
   if (step === Number(`1e-${places}`)) return (value) => decimalPlaces(value) <= places;
@@ -65,7 +67,7 @@ function digitsOf(value: number | string): Digits {
   const [, whole = '', fraction = '', power = '0'] = match;
   const all = whole + fraction;
   const leading = /^0*/.exec(all)?.[0].length ?? 0;
-  // A pattern would look anew from each zero within.
+  // A regular expression would start again at each zero inside.
   let end = all.length;
   while (end > leading && all[end - 1] === '0') end--;
   return { digits: all.slice(leading, end), exponent: whole.length - leading + Number(power) };

@@ -11,9 +11,8 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const ISO_TIME = /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(z|[+-]\d\d(?::?\d\d)?)?$/i;
 
 /**
- * The formats of texts that a schema may name, with their words for people. Each is judged in a time that grows with the text
- * and not with its square. `date`, `time` and `date-time` are as this framework reads them, so that what is valid can always
- * be kept.
+ * The text formats that a schema may name, with their messages. The time of each check grows linearly with the text.
+ * `date`, `time` and `date-time` follow the rules of this framework, so that valid values can always be stored.
  */
 const TEXT_FORMATS: ReadonlyMap<string, readonly [IsOfFormat<string>, message?: string]> = new Map<
   string,
@@ -50,10 +49,10 @@ const TEXT_FORMATS: ReadonlyMap<string, readonly [IsOfFormat<string>, message?: 
   ['uuid', [typebox.IsUuid, 'must be a UUID']],
 ]);
 
-/** Formats that say nothing about the length of a text: a file may stand in it. */
+/** Formats for texts of any length, because they may contain a file. */
 export const UNBOUNDED_FORMATS: ReadonlySet<string> = new Set(['binary', 'byte', 'password']);
 
-/** The formats of numbers, which are OpenAPI's. */
+/** The number formats, from OpenAPI. */
 const NUMBER_FORMATS: ReadonlyMap<string, IsOfFormat<number>> = new Map<string, IsOfFormat<number>>([
   ['double', () => true],
   ['float', () => true],
@@ -61,7 +60,7 @@ const NUMBER_FORMATS: ReadonlyMap<string, IsOfFormat<number>> = new Map<string, 
   ['int64', Number.isInteger],
 ]);
 
-/** Returns the check of values by a format, or undefined for an unknown one. A value of another type fits. */
+/** Returns the check for a format, or undefined for an unknown format. Values of another type pass. */
 export function formatCheck(name: string): IsOfFormat<unknown> | undefined {
   const [isText] = TEXT_FORMATS.get(name) ?? [];
   if (isText !== undefined) return (value) => typeof value !== 'string' || isText(value);
@@ -69,7 +68,7 @@ export function formatCheck(name: string): IsOfFormat<unknown> | undefined {
   return isNumber && ((value) => typeof value !== 'number' || isNumber(value));
 }
 
-/** Says to a person what a format asks for. */
+/** Returns the error message of a format. */
 export function formatMessage(name: string): string {
   return TEXT_FORMATS.get(name)?.[1] ?? `must be of the format ${name}`;
 }
@@ -77,7 +76,7 @@ export function formatMessage(name: string): string {
 const PRIVATE_IPV4 = /^(?:0|10|127|22[4-9]|2[345]\d)\.|^169\.254\.|^192\.168\.|^172\.(?:1[6-9]|2\d|3[01])\./;
 const PUBLIC_NAME = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
 
-/** Tells the address of something public on the web: http, https or ftp, of a domain or a public IPv4 address. */
+/** Reports whether a text is a public web address: http, https or ftp, with a domain or a public IPv4 address. */
 function isUrl(text: string): boolean {
   if (!/^(?:https?|ftp):\/\/[^/\\]/i.test(text) || /[\s\\]/.test(text)) return false;
   const host = URL.parse(text)?.hostname ?? '';
@@ -87,25 +86,25 @@ function isUrl(text: string): boolean {
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 const TIME = /^\d{2}:\d{2}:\d{2}$/;
 
-/** Tells a day that exists, `2026-02-28`, of the years that every database keeps. */
+/** Reports whether a text is an existing day, `2026-02-28`, in a year that every database supports. */
 export function isDate(text: string): boolean {
   return parseDate(text) !== undefined;
 }
 
-/** Tells a time of day, `23:59:59`. */
+/** Reports whether a text is a time of day, `23:59:59`. */
 export function isTime(text: string): boolean {
   return TIME.test(text) && parseTime(text) !== undefined;
 }
 
-/** Tells a moment that `parseDateTime` reads. */
+/** Reports whether `parseDateTime` accepts a text. */
 export function isDateTime(text: string): boolean {
   return parseDateTime(text) !== undefined;
 }
 
 /**
- * The moment that an RFC 3339 text names, or undefined where it names none. A body is written by a program: the date,
- * the time with its seconds, and the offset must all be there, unlike in a query string. Digits past the millisecond
- * are cut, as a Date has none.
+ * Returns the moment of an RFC 3339 text, or undefined for another text. Programs write bodies, so the date, the time
+ * with seconds, and the offset are required, unlike in a query string. Digits after the millisecond are dropped,
+ * because a Date has none.
  *
  * @example
  * parseDateTime('2026-02-28T12:00:00+01:00');   // 2026-02-28T11:00:00.000Z
@@ -115,10 +114,10 @@ export function parseDateTime(text: string): Date | undefined {
   return DATE_TIME.test(text) ? parseLoosely(text) : undefined;
 }
 
-/** Tells a text of more code points than a number. */
+/** Reports whether a text has more code points than a limit. */
 export function isLongerThan(text: string, limit: number): boolean {
   if (text.length <= limit) return false;
-  // A code point takes at most two units.
+  // A code point has at most two units.
   if (text.length > limit * 2) return true;
   let count = 0;
   for (const _ of text) count += 1;

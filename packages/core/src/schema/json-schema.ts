@@ -1,6 +1,6 @@
 import { ImproperlyConfigured } from '../errors.ts';
 
-/** A JSON Schema object, as far as the framework looks into one. */
+/** The parts of a JSON Schema object that the framework reads. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
   readonly type?: string | readonly string[];
@@ -19,21 +19,21 @@ export interface JsonSchema {
 /** A schema, or `true` for any value, `false` for none. */
 export type AnySchema = JsonSchema | boolean;
 
-/** Lists the JSON types that a schema itself names; none if it does not say. OpenAPI's `nullable` counts. */
+/** Lists the JSON types that a schema names. Empty if it names none. OpenAPI's `nullable` counts as null. */
 export function namedTypes({ type = [], nullable }: JsonSchema): readonly string[] {
   const types = typeof type === 'string' ? [type] : type;
   return nullable === true && types.length > 0 && !types.includes('null') ? [...types, 'null'] : types;
 }
 
-/** Lists the only values that a schema allows; undefined if it does not name them. */
+/** Lists the only values that a schema allows. Undefined if it does not list them. */
 export function namedValues(schema: JsonSchema): readonly unknown[] | undefined {
   return 'const' in schema ? [schema['const']] : schema.enum;
 }
 
 /**
- * Finds the schema that a `$ref` refers to: `#`, a pointer such as `#/$defs/Node`, or a `$id` of the same document.
+ * Finds the target of a `$ref`: `#`, a pointer such as `#/$defs/Node`, or a `$id` of the same document.
  *
- * @throws ImproperlyConfigured for a reference that leads out of the schema
+ * @throws ImproperlyConfigured for a reference to a target outside the schema
  */
 export function referredSchema(root: JsonSchema, ref: string): JsonSchema {
   const found = withId(root, ref) ?? (ref.startsWith('#') ? schemaAt(root, ref.split('/').slice(1)) : undefined);

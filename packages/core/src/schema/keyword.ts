@@ -4,32 +4,35 @@ import type { Place } from './error-details.ts';
 import type { AnySchema, JsonSchema } from './json-schema.ts';
 import type { Assertion, Judge, SchemaNode } from './reading.ts';
 
-/** A keyword of JSON Schema: the values it may have, and its way to judge. */
+/** A keyword of JSON Schema: its allowed values, and its validation. */
 export interface Keyword {
   readonly stage: Stage;
-  /** @throws ImproperlyConfigured for a value that the keyword cannot have */
+  /** @throws ImproperlyConfigured for a wrong value of the keyword */
   compile(name: string, argument: unknown, context: KeywordContext): Assertion | Judge | undefined;
 }
 
-/** A later stage is asked of what the earlier ones have let through: a pattern only of a text of the right length. */
+/** A stage runs only if the earlier ones pass. For example, a pattern is tested only on a text of the right length. */
 export const Stage = { type: 0, size: 1, content: 2, refinement: 3 } as const;
 export type Stage = (typeof Stage)[keyof typeof Stage];
 
-/** The schema that a keyword stands in, and the compiling of schemas inside it. */
+/** The schema that contains a keyword, and the compiler for schemas in it. */
 export interface KeywordContext {
   readonly schema: JsonSchema;
   readonly place: Place;
   /** True if absent properties get their defaults. */
   readonly fillsIn: boolean;
   readonly node: (schema: AnySchema, fillsIn?: boolean) => SchemaNode;
-  /** Compiles the schema that a `$ref` refers to. */
+  /** Compiles the target of a `$ref`. */
   readonly referred: (ref: string) => SchemaNode;
 }
 
-/** A text is put to no format and no pattern beyond this many UTF-16 units, unless it declares a greatest length. */
+/**
+ * The longest text, in UTF-16 units, that is tested against a format or pattern, unless the schema declares a maximum
+ * length.
+ */
 export const MAX_JUDGED_LENGTH = 4_096;
 
-/** The values that a keyword may have, and their name. */
+/** The allowed values of a keyword, and their description. */
 export interface Values<Argument> {
   readonly name: string;
   readonly has: (value: unknown) => value is Argument;
@@ -51,7 +54,7 @@ export const SCHEMAS = values<AnySchema>('a schema', isSchema);
 export const LISTS_OF_SCHEMAS = values<readonly AnySchema[]>('an array of schemas', isListOf(isSchema));
 export const NAMED_SCHEMAS = values<Record<string, AnySchema>>('an object of schemas', isRecordOf(isSchema));
 
-/** Describes a keyword. @param compile makes what judges by it, if it judges by itself */
+/** Describes a keyword. @param compile makes its validation. Omit it for a keyword without its own validation */
 export function keyword<Argument>(
   { name: expected, has }: Values<Argument>,
   stage: Stage,
@@ -92,7 +95,10 @@ export function isPattern(value: unknown): boolean {
   }
 }
 
-/** Tells JSON from what no request can hold: undefined, a bigint, a function, a value that contains itself. */
+/**
+ * Reports whether a value can be JSON. A request cannot contain undefined, a bigint, a function, or a value that
+ * contains itself.
+ */
 export function isJson(value: unknown): boolean {
   try {
     return JSON.stringify(value) !== undefined;

@@ -13,17 +13,17 @@ import * as parts from './parts.ts';
 import type { Assertion, Judge } from './reading.ts';
 import { copyOf } from './scan-input.ts';
 
-/** Makes an assertion that says one thing of every value that it does not hold for. */
+/** Makes an assertion with the same message for every value that fails. */
 function assertion(holds: (value: unknown) => boolean, message: string, literals?: readonly unknown[]): Assertion {
   return { holds, fault: { path: '', message, ...(literals && { literals }) } };
 }
 
-/** A keyword that bounds numbers. */
+/** Makes a keyword that limits numbers. */
 function bound(sign: string, within: (limit: number) => (value: unknown) => boolean): Keyword {
   return keyword(are.NUMBERS, Stage.size, (limit) => assertion(within(limit), `must be ${sign} ${limit}`));
 }
 
-/** A keyword that bounds the length of texts, or the number of items or properties. */
+/** Makes a keyword that limits the length of texts, or the number of items or properties. */
 function size(within: (limit: number) => (value: unknown) => boolean, message: (limit: number) => string): Keyword {
   return keyword(are.COUNTS, Stage.size, (limit) => assertion(within(limit), message(limit)));
 }
@@ -38,7 +38,7 @@ const OF_TYPE: ReadonlyMap<unknown, (value: unknown) => boolean> = new Map<unkno
   ['string', isText],
 ]);
 
-/** The assertions about types that schemas of no literals have made, each once. */
+/** The shared type assertions of schemas without literals. */
 const TYPE_ASSERTIONS = new Map<string, Assertion>();
 
 function typeAssertion({ schema, place }: KeywordContext): Assertion {
@@ -68,17 +68,17 @@ function literalAssertion(given: readonly unknown[], message: string): Assertion
   return assertion(holds, message, literals);
 }
 
-/** Writes JSON with the names of each object in one order. */
+/** Writes JSON with the names of each object sorted. */
 function canonicalText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`;
-  // A whole number that would be rounded is a bigint, which the scan of the document tells of.
+  // A bigint replaces a whole number that JavaScript would round. The scan of the document reports it.
   if (typeof value === 'bigint') return String(value);
   if (!isRecord(value)) return JSON.stringify(value);
   const names = Object.keys(value).toSorted();
   return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalText(value[name])}`).join()}}`;
 }
 
-/** Makes an assertion that may take long, of texts of a bounded length. */
+/** Makes an assertion that may be slow. It tests only texts of limited length. */
 function contentAssertion({ schema }: KeywordContext, holds: (value: unknown) => boolean, message: string): Assertion {
   const isBounded = schema['maxLength'] !== undefined || UNBOUNDED_FORMATS.has(schema['format'] as string);
   if (isBounded) return assertion(holds, message);
@@ -93,7 +93,7 @@ function isTooLong(value: unknown): boolean {
   return isText(value) && value.length > MAX_JUDGED_LENGTH;
 }
 
-/** The form in which Type.Refine adds checks to a schema. */
+/** A check that Type.Refine adds to a schema. */
 interface Refinement {
   readonly check: (value: unknown) => unknown;
   readonly error?: ((value: unknown) => unknown) | string;
@@ -112,12 +112,12 @@ function refinementsJudge(refinements: readonly Refinement[]): Judge {
   };
 }
 
-/** Keywords that say nothing about which values are valid. */
+/** Keywords that do not restrict values. */
 const ANNOTATIONS =
   '$comment $defs $id $schema contentEncoding contentMediaType definitions deprecated description discriminator example' +
   ' examples externalDocs nullable readOnly title writeOnly xml';
 
-/** Every keyword that a schema may have. One without a judge is an annotation, or another keyword reads it. */
+/** All keywords that a schema may have. A keyword without validation is an annotation, or another keyword reads it. */
 export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
   ...Object.entries<Keyword>({
     type: keyword(

@@ -6,7 +6,7 @@ import { naming } from '../options.ts';
 import { type Fault, type Judge, Reading, type SchemaNode, unite } from './reading.ts';
 import { copyOf, isUnsafeName } from './scan-input.ts';
 
-/** Judges declared properties: those required are there, absent ones get their defaults. */
+/** Validates declared properties. Required ones must be present; absent ones get their defaults. */
 export function propertiesJudge(properties: Readonly<Record<string, AnySchema>>, context: KeywordContext): Judge {
   const { schema, fillsIn, node } = context;
   const rules = Object.entries(properties).map(([name, child]) => {
@@ -33,9 +33,9 @@ export function propertiesJudge(properties: Readonly<Record<string, AnySchema>>,
   };
 }
 
-/** @throws ImproperlyConfigured for a default that the schema itself refuses: it would be filled in all the same */
+/** @throws ImproperlyConfigured for a default that the schema rejects, because it is filled in without validation */
 function checkDefault(owner: string, node: SchemaNode, given: unknown): void {
-  // As documents have it: a Date is a text there, and a bigint a number.
+  // In the form of documents, in which a Date is a text, and a bigint a number.
   const json = JSON.stringify(given, (_name, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
   const [fault] = new Reading(1).attempt(node, JSON.parse(json)).faults;
   if (fault === undefined) return;
@@ -43,7 +43,7 @@ function checkDefault(owner: string, node: SchemaNode, given: unknown): void {
   throw new ImproperlyConfigured(`${owner}: the default ${json} ${fault.message}${place}`);
 }
 
-/** Judges that names are there which are none of the properties; the others are the properties' own to judge. */
+/** Validates required names that are not declared properties. The properties validate their own names. */
 export function requiredJudge(names: readonly string[], { schema }: KeywordContext): Judge | undefined {
   const { properties } = schema;
   const others = names.filter((name) => properties === undefined || !Object.hasOwn(properties, name));
@@ -61,7 +61,7 @@ function missing(name: string): Fault {
   return { path: pointerStep(name), message: 'is required' };
 }
 
-/** Judges by `patternProperties`: each property by the schemas of the patterns that its name matches. */
+/** Validates `patternProperties`: each property by the schemas of the patterns that match its name. */
 export function matchingPropertiesJudge(
   patterns: Readonly<Record<string, AnySchema>>,
   { node }: KeywordContext,
@@ -75,9 +75,9 @@ export function matchingPropertiesJudge(
   });
 }
 
-/** Judges by `additionalProperties`: each property that no other keyword names. */
+/** Validates `additionalProperties`: each property that no other keyword covers. */
 export function otherPropertiesJudge(rest: AnySchema, { schema, node }: KeywordContext): Judge | undefined {
-  // Closed or not, an object keeps what its schema names: what is unknown is dropped, never refused.
+  // An object keeps only the properties that its schema names. Unknown ones are dropped, never rejected.
   if (rest === false) return undefined;
   const named = new Set(Object.keys(schema.properties ?? {}));
   const patterns = Object.keys(schema.patternProperties ?? {}).map((pattern) => new RegExp(pattern, 'u'));
@@ -85,7 +85,7 @@ export function otherPropertiesJudge(rest: AnySchema, { schema, node }: KeywordC
   return namedPartsJudge((name) => (named.has(name) || patterns.some((each) => each.test(name)) ? undefined : nodes));
 }
 
-/** Judges each property by the nodes for its name; undefined for an unknown one. */
+/** Validates each property by the nodes for its name. Undefined for an unknown name. */
 function namedPartsJudge(nodesOf: (name: string) => readonly SchemaNode[] | undefined): Judge {
   return (value, reading) => {
     if (!hasShortNames(value, reading)) return value;
@@ -99,7 +99,7 @@ function namedPartsJudge(nodesOf: (name: string) => readonly SchemaNode[] | unde
   };
 }
 
-/** Judges by `propertyNames`, and tells of the first name that is wrong. */
+/** Validates `propertyNames`. Reports only the first wrong name. */
 export function propertyNamesJudge(names: AnySchema, { node }: KeywordContext): Judge {
   const judged = node(names);
   return (value, reading) => {
@@ -114,7 +114,7 @@ export function propertyNamesJudge(names: AnySchema, { node }: KeywordContext): 
   };
 }
 
-/** Tells an object whose names are short enough to be put to patterns. */
+/** Reports whether a value is an object with names that are short enough for patterns. Adds a fault for long names. */
 function hasShortNames(value: unknown, reading: Reading): value is Record<string, unknown> {
   if (!isRecord(value)) return false;
   if (Object.keys(value).every((name) => name.length <= MAX_JUDGED_LENGTH)) return true;
@@ -123,7 +123,7 @@ function hasShortNames(value: unknown, reading: Reading): value is Record<string
   return false;
 }
 
-/** Judges by `items`: a list of schemas, or the `prefixItems` of draft 2020, are those of the first items. */
+/** Validates `items`. A list of schemas, or draft 2020's `prefixItems`, applies to the first items. */
 export function itemsJudge(items: AnySchema | readonly AnySchema[], { schema, fillsIn, node }: KeywordContext): Judge {
   const isTuple = Array.isArray(items);
   const prefix = (isTuple ? items : (schema['prefixItems'] ?? [])) as readonly AnySchema[];
@@ -136,7 +136,7 @@ export function itemsJudge(items: AnySchema | readonly AnySchema[], { schema, fi
   };
 }
 
-/** Judges by `contains`: a number of items is valid by a schema. */
+/** Validates `contains`: a number of items must match a schema. */
 export function containsJudge(item: AnySchema, { schema, node }: KeywordContext): Judge {
   const judged = node(item);
   const { minContains: least = 1, maxContains: most = Infinity } = schema as Readonly<Record<string, number>>;

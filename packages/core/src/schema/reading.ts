@@ -1,34 +1,34 @@
 import { MAX_PROBLEMS, placeUnder, type Problem } from './scan-input.ts';
 
-/** A problem, with what a union asks of it to find the member that was meant. */
+/** A problem, with the data by which a union finds the member that was meant. */
 export interface Fault extends Problem {
-  /** The JSON types of which the value has none. */
+  /** The expected JSON types. The value has none of them. */
   readonly types?: readonly string[];
-  /** The values of which the value is none. */
+  /** The expected values. The value is none of them. */
   readonly literals?: readonly unknown[];
 }
 
 /** A condition on a value as a whole. */
 export interface Assertion {
   readonly holds: (value: unknown) => boolean;
-  /** The fault of a value that it does not hold for, or the function that makes it. */
+  /** The fault of a value that fails, or a function that makes it. */
   readonly fault: Fault | ((value: unknown) => Fault);
 }
 
 /**
- * Adds the faults of a value to a reading and returns what one keyword knows of the value: a new object or array of the
- * parts that the keyword names, or the value itself if it names no parts.
+ * Adds the faults of a value to a reading. Returns the part of the value that one keyword names, as a new object or
+ * array. Returns the value itself if the keyword names no parts.
  */
 export type Judge = (value: unknown, reading: Reading) => unknown;
 
 /** A compiled schema. */
 export class SchemaNode {
-  /** The keywords of the schema. A stage is asked about a value that all stages before it have let through. */
+  /** The keywords of the schema, by stage. A stage runs only if all earlier stages pass. */
   stages: readonly (readonly (Assertion | Judge)[])[] = [];
-  /** Makes of a text what the schema asks for; undefined in a body. */
+  /** Converts a text to the type of the schema. Undefined in a body. */
   readText: ((value: unknown) => unknown) | undefined;
 
-  /** Adds the faults of a value to a reading and returns what the schema knows of the value. */
+  /** Adds the faults of a value to a reading. Returns the part of the value that the schema names. */
   read(given: unknown, reading: Reading): unknown {
     if (reading.isFull) return given;
     const value = this.readText === undefined ? given : this.readText(given);
@@ -50,21 +50,21 @@ function faultOf({ fault }: Assertion, value: unknown): Fault {
   return typeof fault === 'function' ? fault(value) : fault;
 }
 
-/** The judgement of a schema on a value by itself. */
+/** The result of validating a value separately. */
 export interface Verdict {
   readonly known: unknown;
   readonly faults: readonly Fault[];
 }
 
-/** One document, while a schema reads it. */
+/** The validation of one document. */
 export class Reading {
   faults: Fault[] = [];
-  /** True once a part of the document is kept as it is. */
+  /** True if the result contains an object or array of the document itself, not a copy. */
   keepsInput = false;
   #limit: number;
   #referred: Map<object, Map<SchemaNode, Verdict>> | undefined;
 
-  /** @param limit the number of faults after which the rest of the document is no longer looked at */
+  /** @param limit the number of faults after which validation stops */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -73,7 +73,7 @@ export class Reading {
     return this.faults.length >= this.#limit;
   }
 
-  /** Reads a property or an item of a value; its faults are told with the way to it. */
+  /** Validates a property or an item. Adds its step to the paths of its faults. */
   part(node: SchemaNode, step: string | number, part: unknown): unknown {
     const before = this.faults.length;
     const known = node.read(part, this);
@@ -81,7 +81,7 @@ export class Reading {
     return known;
   }
 
-  /** Reads a value on trial: its faults are not those of the document. */
+  /** Validates a value without adding its faults to the document. */
   attempt(node: SchemaNode, value: unknown): Verdict {
     const [outer, limit] = [this.faults, this.#limit];
     const faults: Fault[] = [];
@@ -94,8 +94,8 @@ export class Reading {
   }
 
   /**
-   * Reads a value by what a `$ref` refers to: an object once, however many references lead to it. Without that the work
-   * for a schema that contains itself could double with each level of a document.
+   * Validates a value by the target of a `$ref`. It validates each object only once, even if many references apply to
+   * it. Otherwise the work for a recursive schema could double with each level of a document.
    */
   referred(node: SchemaNode, value: unknown): Verdict {
     if (typeof value !== 'object' || value === null) return this.attempt(node, value);
@@ -108,7 +108,7 @@ export class Reading {
   }
 }
 
-/** Unites what two judges know of one value: the parts that either knows. */
+/** Merges the results of two keywords for one value: the parts that either of them names. */
 export function unite(value: unknown, one: unknown, other: unknown): unknown {
   if (other === value || one === other) return one;
   if (one === value) return other;

@@ -1,19 +1,20 @@
 import { roundedWhole } from './exact-number.ts';
 
 /**
- * The numbers that may be rounded, and hardly any other text: of fewer than sixteen digits JavaScript keeps each one, and a whole number has a
- * point among them only before an exponent.
+ * Match texts with numbers that may be rounded, and hardly any others. JavaScript keeps every number of fewer than
+ * sixteen digits. A whole number has a point among its digits only before an exponent.
  */
 const SIXTEEN_DIGITS = /\d{16}/;
 const POINT_AND_EXPONENT = /\.\d+e/i;
 
 /**
- * Puts a bigint, which no JSON is, in the place of each whole number that JavaScript would round in silence: `9007199254740993`
- * would be stored as another number, such as the key of another record. The scan of a document then names its place. A number that
- * JavaScript writes in the same digits is none of them, whatever its binary neighbours are: a client may send what it has read.
+ * Replaces each whole number that JavaScript would silently round by a bigint, which JSON does not have. For example,
+ * `9007199254740993` would be stored as another number, such as the key of another record. The scan of a document then
+ * reports its path. A number that JavaScript writes in the same digits is not replaced, so that clients may send back
+ * values that they have read.
  *
  * @param text the JSON of the document
- * @param document the document as it was parsed, which is given back if nothing in it is rounded
+ * @param document the parsed document, which is returned if no number in it is rounded
  * @example
  * markRounded('{"id":9007199254740993}', { id: 9007199254740992 });   // { id: 9007199254740993n }
  */
@@ -30,5 +31,5 @@ export function markRounded(text: string, document: unknown): unknown {
   return isRounded ? marked : document;
 }
 
-/** A reviver of `JSON.parse` that is given the text of each primitive value (V8 11.4). */
+/** A reviver for `JSON.parse`, which passes it the text of each primitive value (V8 11.4). */
 type Reviver = (name: string, value: unknown, context: { readonly source?: string }) => unknown;

@@ -1,17 +1,17 @@
 import { pointerStep, textProblem } from '../json.ts';
 
-/** A value of a request that cannot be used, by the JSON pointer to it. */
+/** An invalid value of a request, with the JSON pointer to it. */
 export interface Problem {
   readonly path: string;
   readonly message: string;
 }
 
-/** Places the problems of a value in the document that holds the value at a JSON pointer. */
+/** Prefixes the paths of problems with the JSON pointer to their value. */
 export function placedAt(pointer: string, problems: readonly Problem[]): readonly Problem[] {
   return pointer === '' ? problems : problems.map((problem) => ({ ...problem, path: pointer + problem.path }));
 }
 
-/** Places the problems of a part, the first of which has an index, in the value that holds the part. */
+/** Prefixes the paths of problems with a step, from the index `first` on. */
 export function placeUnder(step: string | number, problems: Problem[], first: number): void {
   for (let index = first; index < problems.length; index++) {
     const problem = problems[index]!;
@@ -19,15 +19,15 @@ export function placeUnder(step: string | number, problems: Problem[], first: nu
   }
 }
 
-/** Deeper than any document that a person means, far shallower than what overflows a stack. */
+/** Deeper than any sensible document, and far below a stack overflow. */
 const MAX_DEPTH = 100;
-/** An answer names this many problems and no more: enough for any form, and bounded whatever is sent. */
+/** The most problems in a response. It is enough for any form, and bounds every response. */
 export const MAX_PROBLEMS = 50;
 
 /**
- * Tells the name that sets an object's prototype where it is assigned; it is dropped wherever it stands, and no schema
- * may declare it. Every other name (`constructor` and `prototype` too) is a property like any, once it is assigned to a
- * new object instead of merged into one that is there.
+ * Reports whether a name sets an object's prototype on assignment. That name is dropped everywhere, and no schema may
+ * declare it. Every other name is an ordinary property (`constructor` and `prototype` too), because it is assigned to a
+ * new object, not merged into an existing one.
  */
 export function isUnsafeName(name: string): boolean {
   return name === '__proto__';
@@ -35,15 +35,15 @@ export function isUnsafeName(name: string): boolean {
 
 export interface Scanned {
   readonly problems: readonly Problem[];
-  /** The number of values that the document holds, itself included. */
+  /** The number of values in the document, including the document itself. */
   readonly size: number;
   readonly isTooDeep: boolean;
 }
 
 /**
- * Finds what no schema says of a JSON document and no database keeps: NUL characters, text that is not well-formed
- * Unicode (a lone surrogate), in values and in names alike, numbers that were too large to read or would be rounded, and nesting deeper
- * than 100 levels.
+ * Finds problems in a JSON document that no schema covers and no database can store. It reports NUL characters and text
+ * that is not well-formed Unicode (a lone surrogate), in values and in names. It also reports numbers that were too
+ * large to read or would be rounded, and nesting deeper than 100 levels.
  */
 export function scanInput(input: unknown): Scanned {
   const scan = new Scan();
@@ -51,7 +51,7 @@ export function scanInput(input: unknown): Scanned {
   return scan;
 }
 
-/** Copies JSON with all that it holds, but for names that are unsafe. What is no JSON, a file of a form, stays itself. */
+/** Copies JSON deeply, without unsafe names. Values that are not JSON, such as a file of a form, are not copied. */
 export function copyOf<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyOf) as Value;
@@ -61,7 +61,7 @@ export function copyOf<Value>(value: Value): Value {
   return copy as Value;
 }
 
-/** The walk through one document. */
+/** The scan of one document. */
 class Scan implements Scanned {
   readonly problems: Problem[] = [];
   size = 0;

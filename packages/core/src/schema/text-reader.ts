@@ -8,9 +8,9 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 /**
- * Makes the function that turns a text of a query string or a path into what a schema asks for: `12` into an integer
- * (only its canonical form: neither `012` nor `1e1` nor ` 12`), `true` and `false` into a boolean, one value or several
- * into an array. A text that does not fit, and null, stay as they are, for validation to refuse.
+ * Makes the function that converts a text of a query string or a path to the type of a schema. `12` becomes an integer
+ * (only in canonical form: not `012`, `1e1` or ` 12`), `true` and `false` a boolean, one or several values an array. A
+ * text that does not fit, and null, stay unchanged, and validation rejects them.
  */
 export function textReader(schema: JsonSchema): (value: unknown) => unknown {
   const types = new Set(namedTypes(schema));
@@ -27,9 +27,10 @@ export function textReader(schema: JsonSchema): (value: unknown) => unknown {
 }
 
 /**
- * Makes the function that turns a field of a form, a text or the several texts of one name, into what a schema asks for: as
- * in a query string, the parts of objects and arrays as JSON, and the empty text as null if the schema takes null and no text. Of a union, the
- * first member that is no text reads it. A field of which the schema says nothing is JSON, or else the text.
+ * Makes the function that converts a field of a form, one text or several of the same name, to the type of a schema. It
+ * works as in a query string. Parts of objects and arrays are JSON. An empty text becomes null if the schema allows
+ * null and no text. In a union, the first member that can convert the field decides. If another member is a text, only
+ * objects and arrays are converted. A field without a schema is JSON, or else the text.
  */
 export function formReader(given: AnySchema): (value: unknown) => unknown {
   const schema = typeof given === 'object' ? given : {};
@@ -52,7 +53,7 @@ export function formReader(given: AnySchema): (value: unknown) => unknown {
   };
 }
 
-/** The keywords that say nothing of a value. */
+/** The keywords that do not restrict values. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([
   'title',
   'description',
@@ -76,7 +77,7 @@ function eachText(value: unknown, read: (text: string) => unknown): unknown {
   return typeof value === 'string' ? read(value) : value;
 }
 
-/** Parses JSON; a text that is none stays as it is, for validation to refuse. */
+/** Parses JSON. Other texts stay unchanged, and validation rejects them. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -5,18 +5,21 @@ import { type Place, invalidInput } from './error-details.ts';
 import { Reading } from './reading.ts';
 import { MAX_PROBLEMS, type Problem, copyOf, scanInput } from './scan-input.ts';
 
-/** The value to go on with, which may only be used if there are no problems. */
+/** The validated value. Use it only if there are no problems. */
 export interface Inspected {
   readonly value: unknown;
   readonly problems: readonly Problem[];
-  /** The number of problems after which no further ones are looked for: fewer are all that there are. */
+  /** The number of problems after which the search stops. If there are fewer, they are complete. */
   readonly limit: number;
 }
 
-/** Finds everything that is wrong with a value, and the parts of it that are to be kept. */
+/** Finds all problems of a value, and the parts of it to keep. */
 export type Inspect = (value: unknown) => Inspected;
 
-/** A document of more values than this is named its first problem alone: naming each would cost too much. */
+/**
+ * The most values of a document for which all problems are reported. For larger ones only the first is, because
+ * reporting each would cost too much.
+ */
 const MAX_SIZE_FOR_ALL_PROBLEMS = 2_000;
 
 /**
@@ -24,11 +27,12 @@ const MAX_SIZE_FOR_ALL_PROBLEMS = 2_000;
  *
  * - Unknown properties are dropped at every depth, as is `__proto__`.
  * - Defaults of the schema are filled in, except inside unions, conditions and references.
- * - A body is not coerced. In a query string or path, texts become the integers, numbers, booleans and arrays of the schema.
+ * - Bodies are not coerced. In a query string or path, texts become the integers, numbers, booleans and arrays of the
+ *   schema.
  * - An empty query parameter counts as absent.
  * - Lengths count Unicode code points, and `multipleOf` uses decimal arithmetic.
  *
- * The validator throws InvalidUsage with a detail for every wrong field (at most 50).
+ * The validator throws InvalidUsage with a detail for every invalid field (at most 50).
  *
  * @throws ImproperlyConfigured for a schema that cannot be compiled (an unknown keyword, format or reference)
  * @example
@@ -45,7 +49,7 @@ export function compileValidator(schema: TSchema, where: Place): (value: unknown
   };
 }
 
-/** Compiles as compileValidator does, for those who have more to say of the value before they throw. */
+/** Compiles like compileValidator, for callers that add their own problems before they throw. */
 export function compileInspect(schema: TSchema, where: Place, nodes?: CompiledNodes): Inspect {
   const node = compileSchema(schema, where, nodes);
   return (input) => {
@@ -62,7 +66,7 @@ export function compileInspect(schema: TSchema, where: Place, nodes?: CompiledNo
   };
 }
 
-/** Lists problems once each, without those that a schema has with a text that is wrong as a text already. */
+/** Lists problems without duplicates. If a text is already invalid as a text, drops the schema's problems with it. */
 function distinct(found: readonly Problem[], invalid: readonly Problem[]): Problem[] {
   const paths = new Set(found.map(({ path }) => path));
   const all = [...found, ...invalid.filter(({ path }) => !paths.has(path))];
@@ -70,7 +74,7 @@ function distinct(found: readonly Problem[], invalid: readonly Problem[]): Probl
   return [...once.values()].slice(0, MAX_PROBLEMS);
 }
 
-/** Copies the parameters of a query string; an empty one counts as absent. */
+/** Copies the parameters of a query string, without empty ones. */
 function withoutEmpty(parameters: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const given = Object.entries(parameters).filter(([, value]) => value !== '');
   const values = given.map(([name, value]) => [

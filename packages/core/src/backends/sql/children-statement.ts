@@ -10,11 +10,12 @@ import { StatementShape } from './statement-shape.ts';
 import { tiedFrom, tieSql } from './tie-sql.ts';
 
 /**
- * `select …, "author_id" as owner from "book" where "author_id" = any($1) order by …`: the children of several records, each with
- * the key of its owner behind its columns, and its values. The text is the same for any number of records. It is written once for its shape.
+ * `select …, "author_id" as owner from "book" where "author_id" = any($1) order by …`: the children of several records,
+ * in order. Each row has the owner's key after its columns. The text is the same for any number of records. It is
+ * written once for its shape.
  *
- * Keys that the database may hold equal although their texts are not (citext, `nocase`) are no keys to tell owners apart by: in their place each row has
- * the places of its owners among `keys`, which `rowsByKey` reads.
+ * The database may consider keys equal although their texts differ (citext, `nocase`). These keys cannot identify
+ * owners. Instead, each row then has the positions of its owners in `keys`, which `rowsByKey` reads.
  */
 export function bindChildren(
   question: SqlQuestion,
@@ -39,7 +40,7 @@ export function bindChildren(
   return shape.bind(write);
 }
 
-/** Puts a row for each of its owners in the place of each row, with the owner's key as it was asked for. */
+/** Replaces each row by one row for each of its owners, with the owner's key from `keys`. */
 export function rowsByKey(
   related: RelatedProjection,
   rows: unknown[][],
@@ -57,10 +58,10 @@ function foldsKeys({ owner, readKey }: RelatedProjection): boolean {
   return owner.type.kind === 'string' && readKey === undefined && !isPlainText(owner);
 }
 
-/** The comparisons that tell whose children rows are. */
+/** The comparisons that decide the owner of a row. */
 interface OwnedBy {
   readonly isOwner: Comparison;
-  /** The places of the owners; undefined if the key of the owner tells. */
+  /** The positions of the owners. Undefined if the owner's key identifies it. */
   readonly places: Comparison | undefined;
   readonly isShapedByClient: boolean;
 }
@@ -89,7 +90,7 @@ function writeChildren(
   return whole.bound(dialect, { isShapedByClient });
 }
 
-/** Keeps the first children of each owner. */
+/** Limits the rows to the first children of each owner. */
 function firstOfEach(text: SqlText, width: number, limit: number): SqlText {
   const columns = Array.from({ length: width }, (_, index) => `c${index}`);
   return new SqlText()

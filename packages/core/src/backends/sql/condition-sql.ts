@@ -15,7 +15,7 @@ import { nextAlias, SqlScope } from './scope.ts';
 import { SqlText, writeChain } from './sql-text.ts';
 import { tiedFrom, tieSql } from './tie-sql.ts';
 
-/** Writes a condition on the records of a scope, and the values that it binds: the one walk over its tree. */
+/** Writes a condition on the records of a scope, and the values that it binds. This is the only walk over its tree. */
 export function writeCondition(out: SqlText, scope: SqlScope, condition: Condition): void {
   switch (condition.kind) {
     case 'constant':
@@ -27,7 +27,7 @@ export function writeCondition(out: SqlText, scope: SqlScope, condition: Conditi
       writeChain(out, condition.conditions, condition.kind, (inner) => writeMember(out, scope, inner, condition.kind));
       break;
     case 'not':
-      // Not "not": what is unknown because of a NULL is not true.
+      // Not "not", because that is not true if the condition is unknown because of a NULL.
       out.add('(');
       writeCondition(out, scope, condition.condition);
       out.add(') is not true');
@@ -79,7 +79,7 @@ function writeMember(out: SqlText, scope: SqlScope, condition: Condition, around
   }
 }
 
-/** The kinds of conditions that stand beside others without parentheses. */
+/** The kinds of conditions that need no parentheses in a chain. */
 const ONE_TERM: ReadonlySet<Condition['kind']> = new Set(['compare', 'unchanged', 'some', 'native']);
 
 function checkEntity(meta: EntityMetadata, of: EntityMetadata): void {
@@ -87,7 +87,7 @@ function checkEntity(meta: EntityMetadata, of: EntityMetadata): void {
   throw new ImproperlyConfigured(`a condition on ${of.className} cannot be asked of ${meta.className}`);
 }
 
-/** A comparison of the value at the end of a path; through a relation to many, that there is such a record. */
+/** Writes a comparison of the value at the end of a path. On a to-many path, writes that a matching record exists. */
 function writeComparison(out: SqlText, scope: SqlScope, path: FieldPath, comparison: Comparison): void {
   const many = path.steps.findIndex(isToMany) + 1;
   if (many === 0) {
@@ -99,7 +99,7 @@ function writeComparison(out: SqlText, scope: SqlScope, path: FieldPath, compari
   );
 }
 
-/** Writes the value that related records tell of a record of a scope. */
+/** Writes the value that related records give to a record of a scope. */
 export function writeTold(scope: SqlScope, path: RelatedPath): SqlText {
   const { steps, tells } = path.related;
   const condition = countedRecords(path);
@@ -115,8 +115,8 @@ export function writeTold(scope: SqlScope, path: RelatedPath): SqlText {
 }
 
 /**
- * Asks if there is a related record that passes, `exists (…)`, or how many there are. The last of the relations that lead there is
- * to many.
+ * Writes whether a matching related record exists, `exists (…)`, or how many there are. The last of the relations is
+ * to-many.
  */
 function writeRelated(
   out: SqlText,

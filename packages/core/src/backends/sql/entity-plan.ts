@@ -5,15 +5,15 @@ import { primaryKey } from '../../fields/primary-key.ts';
 import { discriminatorOf } from '../discriminator.ts';
 import { KnownTexts } from './known-texts.ts';
 
-/** The facts that all queries of one entity in one schema of one ORM share, and the statements that come again. */
+/** The data that all queries of an entity in one schema of one ORM share, and the statements that repeat. */
 export interface EntityPlan {
   readonly meta: EntityMetadata;
   readonly dialect: Dialect;
-  /** The schema of the entities that name none. */
+  /** The schema of entities without their own schema. */
   readonly schema: string | undefined;
-  /** True if the database itself sees to it that foreign keys lead somewhere. */
+  /** True if the database enforces foreign keys. */
   readonly hasConstraints: boolean;
-  /** The statements whose text comes again with other values. */
+  /** The statements that repeat with other values. */
   readonly texts: KnownTexts;
   /** The column of the primary key. */
   readonly key: readonly FieldPath[];
@@ -33,21 +33,21 @@ export function makeEntityPlan(
     schema,
     hasConstraints,
     texts: new KnownTexts(),
-    // A view that is only read may have no key.
+    // A read-only view may have no key.
     get key() {
       return (key ??= [primaryKey(meta)]);
     },
   };
 }
 
-/** The table of an entity, quoted; as MikroORM names it. */
+/** Returns the quoted table of an entity, as MikroORM names it. */
 export function tableSql(plan: EntityPlan, em: EntityManager, meta: EntityMetadata): string {
   const schema = schemaOf(plan, em, meta);
   const table = quoted(meta.tableName);
   return schema === undefined || schema === defaultSchema(em) ? table : `${quoted(schema)}.${table}`;
 }
 
-/** The schema of an entity's table; undefined if it is the default one, and the entity does not name it. */
+/** Returns the schema of an entity's table. Undefined if it is the default schema, and the entity does not name it. */
 export function schemaOf(plan: EntityPlan, em: EntityManager, { schema }: EntityMetadata): string | undefined {
   if (schema !== undefined && schema !== '*') return schema;
   return plan.schema === defaultSchema(em) ? undefined : plan.schema;
@@ -57,7 +57,10 @@ function defaultSchema(em: EntityManager): string | undefined {
   return em.getPlatform().getDefaultSchemaName();
 }
 
-/** Tells an entity's records from those of others in the same table, as text: the values are the program's own. */
+/**
+ * Writes the condition that selects an entity's records in a shared table. It is plain text, because the values come
+ * from the program.
+ */
 export function discriminatorSql(em: EntityManager, meta: EntityMetadata, alias: string): string | undefined {
   const discriminator = discriminatorOf(em, meta);
   if (discriminator === undefined) return undefined;

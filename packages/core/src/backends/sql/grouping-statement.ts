@@ -11,7 +11,7 @@ export function bindGrouping({ em, plan, related, condition }: SqlQuestion, grou
   const { dialect } = plan;
   const { keys, totals, limit } = grouping;
   const scope = rootScope(em, plan, related);
-  // Every record is read, however few values the condition has.
+  // Always guarded, because every record is read, even if the condition has few values.
   const where = whereText(scope, condition, dialect.guard === undefined ? [] : [dialect.guard]);
   const text = new SqlText().add('select ');
   for (const key of keys) text.append(keySql(scope, key)).add(', ');
@@ -23,7 +23,10 @@ export function bindGrouping({ em, plan, related, condition }: SqlQuestion, grou
   return text.bound(dialect, { isShapedByClient: true });
 }
 
-/** Texts are in one group if they are the same to the byte, whatever their collation says: else any of them would stand for the group. */
+/**
+ * Texts are in one group only if their bytes are equal, regardless of their collation. Otherwise any of several texts
+ * could be the key of the group.
+ */
 function keySql(scope: SqlScope, { path, period }: GroupKey): SqlText {
   const { dialect } = scope.context.plan;
   return scope.value(path).within((sql) => {

@@ -10,8 +10,8 @@ import { StatementShape } from './statement-shape.ts';
 import { tieSql } from './tie-sql.ts';
 
 /**
- * `select … from "account" left join "account_roles" on … left join "role" on … where "id" = ? order by …`: a record and its children of
- * one relation, a row for each child. It is written once for its shape.
+ * `select … from "account" left join "account_roles" on … left join "role" on … where "id" = ? order by …`: a record
+ * and its children of one relation, with a row for each child. It is written once for its shape.
  */
 export function bindJoined(
   question: SqlQuestion,
@@ -68,7 +68,7 @@ function writeJoined(
   return text.bound(plan.dialect, { isShapedByClient: query.author === 'client' });
 }
 
-/** Makes the record and its children of the rows; undefined if there are none. */
+/** Splits rows into the record and its children. Undefined if there are no rows. */
 export function withChildren(rows: unknown[][], width: number): RecordWithChildren | undefined {
   const [first] = rows;
   if (first === undefined) return undefined;

@@ -8,8 +8,8 @@ import { SqlText } from './sql-text.ts';
 type After = Extract<Condition, { kind: 'after' }>;
 
 /**
- * Makes the condition of the records after a place in an order: `(a, b) > (?, ?)` if that says it, which an index serves; else
- * `a > ? or (a = ? and …)`.
+ * Writes the condition for the records after a position in an order: `(a, b) > (?, ?)` if possible, which an index
+ * supports; else `a > ? or (a = ? and …)`.
  */
 export function keysetSql(scope: SqlScope, condition: After): SqlText {
   const { dialect } = scope.context.plan;
@@ -22,9 +22,9 @@ export function keysetSql(scope: SqlScope, condition: After): SqlText {
 }
 
 /**
- * Returns the values that `keysetSql` binds, in their order.
+ * Returns the values that `keysetSql` binds, in order.
  *
- * @param told the values that the SQL of each key binds by itself
+ * @param told the values that the SQL of each key itself binds
  */
 export function keysetValues(
   dialect: Dialect,
@@ -43,7 +43,7 @@ export function keysetValues(
   return keyset(places, VALUES, ofRow) ?? [];
 }
 
-/** @param ofRow compares the keys as one row, which says it if all are ordered alike and none is ever NULL */
+/** @param ofRow compares the keys as one row. This works if all have the same direction and none is ever NULL */
 function keyset<Term, Column>(
   places: readonly [Place<Column>, ...Place<Column>[]],
   terms: KeysetTerms<Term, Column>,
@@ -80,7 +80,7 @@ const TERMS: KeysetTerms<SqlText, SqlText> = {
   either: (first, second) => first.add(' or (').append(second).add(')'),
 };
 
-/** What `TERMS` binds. */
+/** The values that `TERMS` binds. */
 const VALUES: KeysetTerms<readonly unknown[], readonly unknown[]> = {
   beyond: ({ column, value }) => [...column, value],
   from: ({ column, value }) => [...column, value],

@@ -1,13 +1,13 @@
 import type { Statement } from './dialects/reader.ts';
 
-/** Something that decides the text of a statement: an object that is the same each time, such as a path, or a piece of text. */
+/** A part of what decides the text of a statement: an object with a fixed identity, such as a path, or a text. */
 export type Step = object | string;
 
-/** A place in a tree of texts: what all statements have in common that begin with the same steps. */
+/** A node in a tree of statement texts. All statements below it begin with the same steps. */
 export class TextNode {
   /** The statement whose steps end here. */
   statement: Statement | undefined = undefined;
-  /** The first step that has gone on from here, and where it leads. Most places have no other one, and so no map. */
+  /** The first known step from here, and its node. Most nodes have only one, and need no map. */
   #firstStep: Step | undefined;
   #first: TextNode | undefined;
   #others: Map<Step, TextNode> | undefined;
@@ -29,22 +29,26 @@ export class TextNode {
   }
 }
 
-/** The texts that a tree keeps, and the steps that lead to them, before it begins again. Clients may think of any number of shapes. */
+/**
+ * The most texts and steps in a tree. At a limit the tree is emptied, because clients may choose any number of shapes.
+ */
 const MAX_TEXTS = 200;
 const MAX_STEPS = 10_000;
 
-/** The statements whose text comes again with other values, by the steps that decide it. */
+/** The statements that repeat with other values, by the steps that decide their text. */
 export class TextTree {
   #root = new TextNode();
   #texts = 0;
   #steps = 0;
 
-  /** The place where the steps of every statement begin. */
+  /** The node where all statements begin. */
   get root(): TextNode {
     return this.#root;
   }
 
-  /** Keeps a statement whose steps go on from a place by steps that nothing is known of. */
+  /**
+   * Adds a statement below a node, by steps that the tree does not have yet. At a limit it empties the tree instead.
+   */
   keep(from: TextNode, steps: readonly Step[], statement: Statement): void {
     if (this.#texts === MAX_TEXTS || this.#steps + steps.length > MAX_STEPS) {
       this.#root = new TextNode();
@@ -60,7 +64,7 @@ export class TextTree {
   }
 }
 
-/** The texts of an entity's statements: those that clients shape do not push out the others. */
+/** The texts of an entity's statements. Texts that clients shape do not displace the others. */
 export class KnownTexts {
   readonly #ofClients = new TextTree();
   readonly #others = new TextTree();

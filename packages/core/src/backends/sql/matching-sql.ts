@@ -7,10 +7,10 @@ import type { Dialect } from './dialects/dialect.ts';
 
 type Matching = Extract<Condition, { kind: 'matching' }>;
 
-/** By the schema of the tables that name none, which each entity manager may choose. */
+/** By the schema of tables without their own schema. Each entity manager may choose it. */
 const known = new WeakMap<Matching, Map<string, Comparison>>();
 
-/** `pk in (select pk …)`: what MikroORM makes of the condition, with its parameters bound. */
+/** `pk in (select pk …)`: MikroORM's SQL for the condition, with bound parameters. */
 export function matchingSql(em: EntityManager, dialect: Dialect, condition: Matching): Comparison {
   const schemas = getOrMake(known, condition, () => new Map<string, Comparison>());
   return getOrMake(schemas, em.schema ?? '', () => build(em, dialect, condition));
@@ -22,7 +22,7 @@ function build(em: EntityManager, dialect: Dialect, { meta, where, converted }: 
   return { template: `${COLUMN} in (${bound.template})`, values: bound.values };
 }
 
-/** As `formatQuery` of MikroORM's platforms, with values bound instead of written into the text. */
+/** Like `formatQuery` of MikroORM's platforms, but with bound values instead of values in the text. */
 function bind(platform: Platform, dialect: Dialect, sql: string, params: readonly unknown[]): Comparison {
   const values: unknown[] = [];
   let next = 0;

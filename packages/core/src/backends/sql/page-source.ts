@@ -5,7 +5,7 @@ import { NO_COLUMNS } from '../question.ts';
 import type { Reader } from './dialects/reader.ts';
 import { bindSelect, COUNT, type SqlQuestion } from './statement.ts';
 
-/** The questions that a page is made of, as statements of one reader. */
+/** The queries of a page, as statements of one reader. */
 export function pageSource(question: SqlQuestion, columns: readonly FieldPath[], reader: Reader): PageSource {
   return {
     countsInline: question.plan.dialect.countsInline,
@@ -18,7 +18,9 @@ export function pageSource(question: SqlQuestion, columns: readonly FieldPath[],
   };
 }
 
-/** Cheaper than this, in the planner's own unit (the reading of one page of 8 kB in sequence), records are counted. */
+/**
+ * If counting costs less than this, records are counted. In the planner's unit (one sequential read of a page of 8 kB).
+ */
 const CHEAP = 1000;
 
 function estimateRows(question: SqlQuestion, reader: Reader): Awaitable<number> {
@@ -32,7 +34,6 @@ function estimateRows(question: SqlQuestion, reader: Reader): Awaitable<number> 
   });
 }
 
-/** Counts the records of a question. */
 export function countRows(question: SqlQuestion, reader: Reader): Awaitable<number> {
   const { statement, values } = bindSelect(question, { columns: COUNT, one: true });
   return whenReady(reader.rows(statement, values), ([row]) => Number(row?.[0]));

@@ -19,7 +19,7 @@ import { quoted } from './dialects/dialect.ts';
 import { type EntityPlan, schemaOf, tableSql } from './entity-plan.ts';
 import { SqlText } from './sql-text.ts';
 
-/** The state that the scopes of one statement share. */
+/** The state that all scopes of a statement share. */
 export interface CompileContext {
   readonly em: EntityManager;
   readonly plan: EntityPlan;
@@ -27,18 +27,18 @@ export interface CompileContext {
   readonly aliases: { next: number };
   /** Writes a condition on the records of a scope. */
   writeCondition(this: void, out: SqlText, scope: SqlScope, condition: Condition): void;
-  /** Writes the value that related records tell of a record of a scope. */
+  /** Writes the value that related records give to a record of a scope. */
   writeTold(this: void, scope: SqlScope, path: RelatedPath): SqlText;
 }
 
 interface Joined {
   readonly alias: string;
   readonly meta: EntityMetadata;
-  /** True if every record of the scope has one. */
+  /** True if every record of the scope has a joined record. */
   readonly always: boolean;
 }
 
-/** One select with its table and the to-one relations joined to it. */
+/** One select with its table and its joined to-one relations. */
 export class SqlScope extends Scope<SqlScope, Joined> {
   readonly context: CompileContext;
   readonly alias: string;
@@ -46,8 +46,8 @@ export class SqlScope extends Scope<SqlScope, Joined> {
   readonly #joins: SqlText;
 
   /**
-   * @param prefix the path that leads here from the root of the statement, with a dot at its end; empty at the root
-   * @param whole the scope that this is a place apart of
+   * @param prefix the path from the root of the statement to here, with a dot at its end; empty at the root
+   * @param whole the scope whose records this separate scope shares
    */
   constructor(context: CompileContext, meta: EntityMetadata, alias: string, prefix: string, whole?: SqlScope) {
     super(meta, context.related, prefix, whole);
@@ -57,12 +57,12 @@ export class SqlScope extends Scope<SqlScope, Joined> {
     this.#joins = whole === undefined ? new SqlText() : whole.#joins;
   }
 
-  /** `table alias join …`: complete once all columns have been asked for. */
+  /** Returns `table alias join …`. Call it after all columns have been requested. */
   from(): SqlText {
     return new SqlText().add(`${this.table(this.meta)} ${this.alias}`).append(this.#joins);
   }
 
-  /** The value at the end of a path through to-one relations. */
+  /** Returns the value at the end of a path of to-one relations. */
   value(path: FieldPath): SqlText {
     if (isRelatedPath(path)) return this.context.writeTold(this, path);
     if (isNativePath(path)) return this.term(path.native);
@@ -70,13 +70,12 @@ export class SqlScope extends Scope<SqlScope, Joined> {
     return new SqlText().add(isStored === true ? this.storedColumn(steps, property) : this.column(steps, property));
   }
 
-  /** A term about the record, in parentheses. */
+  /** Returns a term about the record, in parentheses. */
   term({ term, values }: NativePath['native']): SqlText {
     const sql = nativeForm(term, 'sql')({ alias: this.alias, value: VALUE });
     return new SqlText().add(`(${sql})`, values);
   }
 
-  /** True if a relation was joined. */
   get isJoined(): boolean {
     return this.#joins.sql !== '';
   }
@@ -92,7 +91,7 @@ export class SqlScope extends Scope<SqlScope, Joined> {
   protected columnIn({ alias, meta, always }: Joined, property: EntityProperty): string {
     if (property.formula !== undefined) {
       const sql = formulaSql(this.context, meta, alias, property);
-      // It may read no column of the record, and have a value though there is none.
+      // A formula may have a value for a missing record, because it may read no column of it.
       const [key] = meta.getPrimaryProp().fieldNames as [string];
       return always ? sql : `(case when ${alias}.${quoted(key)} is not null then ${sql} end)`;
     }
@@ -101,7 +100,7 @@ export class SqlScope extends Scope<SqlScope, Joined> {
     throw new ImproperlyConfigured(`${meta.className}: "${property.name}" is not kept in one column`);
   }
 
-  /** The database sees to it that a record is there, but for the columns of a view. */
+  /** The database guarantees that a record exists, except for the columns of a view. */
   protected override isHeld(steps: readonly EntityProperty[]): boolean {
     const owner = steps.at(-2)?.targetMeta ?? this.meta;
     return super.isHeld(steps) && owner.view !== true && this.context.plan.hasConstraints;
@@ -123,7 +122,7 @@ export class SqlScope extends Scope<SqlScope, Joined> {
       on.add(')');
     }
     const join = new SqlText().add(` ${always ? 'inner' : 'left'} join `);
-    // What the filter asks through relations is joined to the record before the record is.
+    // Joins of the filter's relations come before the join of the record.
     if (joined.isJoined) join.add('(').append(joined.from()).add(')');
     else join.append(joined.from());
     join.add(' on ').append(on);
@@ -132,7 +131,7 @@ export class SqlScope extends Scope<SqlScope, Joined> {
   }
 }
 
-/** `a.x = b.y`, for each pair of columns. */
+/** Writes `a.x = b.y` for each pair of columns. */
 export function equalSql(
   left: string,
   leftColumns: readonly string[],
@@ -145,12 +144,15 @@ export function equalSql(
   return pairs.join(' and ');
 }
 
-/** An alias that no other table of the statement has. */
+/** Returns an alias that is unique in the statement. */
 export function nextAlias(context: CompileContext): string {
   return `t${context.aliases.next++}`;
 }
 
-/** The SQL of a formula property, given the columns and the table as MikroORM gives them; the columns are quoted. */
+/**
+ * Returns the SQL of a formula property. It calls the formula with the columns and the table like MikroORM, but with
+ * quoted columns.
+ */
 function formulaSql(
   { em, plan }: CompileContext,
   meta: EntityMetadata,

@@ -6,11 +6,11 @@ import type { SqlScope } from './scope.ts';
 import { SqlText } from './sql-text.ts';
 
 /**
- * Writes the columns of a select, `t0."id" as c0, …`: each has a name of its own, whatever it is called in its table. Without a
- * column it is `1`.
+ * Writes the columns of a select, `t0."id" as c0, …`. The names do not depend on the table. Without columns it writes
+ * `1`.
  *
  * @param first the number in the name of the first column
- * @throws ImproperlyConfigured for a path through a relation to many
+ * @throws ImproperlyConfigured for a to-many path
  */
 export function selectionSql(scope: SqlScope, paths: readonly FieldPath[], first = 0): SqlText {
   const text = new SqlText();

@@ -26,13 +26,13 @@ import { bindSelect, type SqlQuestion } from './statement.ts';
 import { bindStoredValues, mayHoldEqual, placedValues } from './stored-values-statement.ts';
 import { type Assignment, bindWrite, type Write } from './write-statement.ts';
 
-/** SQLite, libSQL and PostgreSQL: compiles what the language says to SQL, and runs it. */
+/** SQLite, libSQL and PostgreSQL: compiles queries to SQL, and runs them. */
 export class SqlBackend extends ReadingBackend<SqlQuestion> {
   readonly name: string;
   readonly errors = SQL_ERRORS;
   readonly hasSavepoints = true;
   readonly #dialect: Dialect;
-  /** By the schema of the tables that name none, which each entity manager may choose. */
+  /** By the schema of tables without their own schema. Each entity manager may choose it. */
   readonly #plans = new WeakMap<EntityMetadata, Map<string, EntityPlan>>();
 
   constructor(dialect: Dialect) {
@@ -50,7 +50,7 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
     return false;
   }
 
-  /** A part of a transaction is rolled back by its savepoint. */
+  /** A savepoint rolls back a part of a transaction. */
   async spoilTransaction(): Promise<void> {}
 
   /** A transaction holds nothing beyond its end. */
@@ -82,7 +82,7 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
     return whenReady(removed, (rows) => rows.length > 0);
   }
 
-  /** The database itself does what its foreign keys say. */
+  /** The database itself applies the actions of its foreign keys. */
   removalReasons(): readonly string[] {
     return [];
   }

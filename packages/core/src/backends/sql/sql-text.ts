@@ -2,27 +2,27 @@ import { COLUMN, type Comparison, VALUE } from './dialects/comparison.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { Bound, Statement } from './dialects/reader.ts';
 
-/** What a statement is, besides its text. */
+/** The properties of a statement besides its text. */
 type StatementKind = Pick<Statement, 'isShapedByClient'> & Partial<Pick<Statement, 'one'>>;
 
-/** SQL that is being written, with VALUE for each of its values, in order. */
+/** SQL under construction, with VALUE for each of its values, in order. */
 export class SqlText {
   sql = '';
   readonly values: unknown[] = [];
 
-  /** Adds text, with the values that it binds. */
+  /** Adds a text with the values that it binds. */
   add(sql: string, values?: readonly unknown[]): this {
     this.sql += sql;
     if (values !== undefined) for (const value of values) this.values.push(value);
     return this;
   }
 
-  /** Adds what was written apart, because its beginning depends on its end. */
+  /** Adds a separately written text. It was written separately because its beginning depends on its end. */
   append({ sql, values }: SqlText): this {
     return this.add(sql, values);
   }
 
-  /** Adds a piece about a column, whose own values stand wherever it does. */
+  /** Adds a piece about a column. The column's own values are added wherever the column occurs. */
   addAbout(column: SqlText, { template, values }: Comparison): this {
     if (column.values.length === 0) return this.add(template.split(COLUMN).join(column.sql), values);
     let next = 0;
@@ -34,13 +34,13 @@ export class SqlText {
     return this;
   }
 
-  /** Returns the text in the midst of another, `lower(…)`. */
+  /** Wraps the text in another text, `lower(…)`. */
   within(write: (sql: string) => string): SqlText {
     if (this.values.length === 0) return new SqlText().add(write(this.sql));
     return new SqlText().addAbout(this, { template: write(COLUMN), values: [] });
   }
 
-  /** Makes the statement of the complete text, whose values are numbered. */
+  /** Makes the statement from the complete text, and numbers its values. */
   bound({ placeholder }: Dialect, { isShapedByClient, one = false }: StatementKind): Bound {
     let n = 0;
     const sql =
@@ -51,10 +51,13 @@ export class SqlText {
   }
 }
 
-/** Splits a template at its marks. */
+/** Splits a template at its placeholders. */
 export const MARKS = new RegExp(`([${COLUMN}${VALUE}])`);
 
-/** Writes pieces as a balanced tree. A flat chain of a thousand conditions is a thousand deep to SQLite: too deep. */
+/**
+ * Writes pieces as a balanced tree. SQLite would nest a flat chain of a thousand conditions a thousand levels deep,
+ * which is too deep.
+ */
 export function writeChain<Piece>(
   out: SqlText,
   pieces: readonly Piece[],

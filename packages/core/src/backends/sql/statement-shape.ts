@@ -13,28 +13,32 @@ import type { EntityPlan } from './entity-plan.ts';
 import type { Step, TextNode, TextTree } from './known-texts.ts';
 import { MARKS } from './sql-text.ts';
 
-/** A larger shape has a long list of values, and hardly comes again. A text is as large as it is long. */
+/**
+ * The largest shape to keep. A larger one has a long list of values and hardly repeats. The size of a text is its
+ * length.
+ */
 const MAX_SIZE = 2000;
 const SIZE_OF_OBJECT = 4;
 const NO_STEPS: readonly Step[] = [];
 
 /**
- * Everything that decides the text of a statement, step by step, and its values in the order of the text. Two statements of one shape differ
- * in nothing but their values, so the text is written once. The steps lead through a tree of the texts that are known (`TextTree`).
+ * The shape of a statement: all that decides its text, step by step, and its values in the order of the text.
+ * Statements of the same shape differ only in their values, so the text is written once. The steps are a path in the
+ * tree of known texts (`TextTree`).
  */
 export class StatementShape {
   readonly values: unknown[] = [];
   readonly #dialect: Dialect;
   readonly #texts: TextTree;
-  /** The place that the steps have led to, as far as they are known. */
+  /** The node of the steps so far, as far as the tree has them. */
   #place: TextNode;
-  /** The steps from there on. */
+  /** The steps after that node. */
   #ahead: Step[] | undefined;
   #size = 0;
   #isWhole = true;
 
   /**
-   * @param kind tells apart the statements that have the same paths and conditions
+   * @param kind distinguishes statements with the same paths and conditions
    * @param isShapedByClient true if clients choose the shape
    */
   constructor({ dialect, texts }: Pick<EntityPlan, 'dialect' | 'texts'>, kind: string, isShapedByClient: boolean) {
@@ -44,7 +48,7 @@ export class StatementShape {
     this.#addStep(kind);
   }
 
-  /** Binds the values to the text, which is written if it is not known. A text is kept only if it binds exactly these values. */
+  /** Binds the values to the known text, or writes the text. Keeps a new text only if it binds exactly these values. */
   bind(write: () => Bound): Bound {
     const { values } = this;
     const { statement } = this.#place;
@@ -61,13 +65,13 @@ export class StatementShape {
     this.#addStep(sql);
   }
 
-  /** Adds a relation to many, and the key of the owner that ties its records to it. */
+  /** Adds a to-many relation, and the owner's key that its records refer to. */
   addRelation({ relation, owner }: Pick<RelatedProjection, 'relation' | 'owner'>): void {
     this.#addStep(relation);
     this.#addStep(owner);
   }
 
-  /** Adds columns that are read. */
+  /** Adds columns to read. */
   addColumns(paths: readonly FieldPath[]): void {
     let known = columnKeys.get(paths);
     if (known === undefined) columnKeys.set(paths, (known = paths.some(isComputed) ? null : paths.map(idOf).join()));
@@ -121,7 +125,7 @@ export class StatementShape {
         break;
       case 'native':
         this.#addStep(':');
-        // A condition on another entity is refused when it is written, so it must not find the text of this one.
+        // Writing rejects a condition on another entity, so it must not find the text of this one.
         this.#addStep(condition.meta);
         this.#addStep(condition.term);
         this.addValues(condition.values);
@@ -131,7 +135,7 @@ export class StatementShape {
     }
   }
 
-  /** Adds a comparison of a column, which may be one that is computed. */
+  /** Adds a comparison of a column, which may be computed. */
   addComparison(path: FieldPath, { template, values }: Comparison): void {
     if (isComputed(path)) return this.#addUse(path, template, values);
     this.#addStep(path);
@@ -143,7 +147,7 @@ export class StatementShape {
     for (const value of values) this.values.push(value);
   }
 
-  /** Adds the values from a place on once more, for a text that comes twice. */
+  /** Adds the values from an index on again, for a text that occurs twice. */
   repeatValues(from: number): void {
     const { length } = this.values;
     for (let index = from; index < length; index++) this.values.push(this.values[index]);
@@ -170,7 +174,7 @@ export class StatementShape {
     this.#addStep(template);
   }
 
-  /** Adds the source of a value, and returns the values that stand wherever its SQL mentions it: those of what computes it. */
+  /** Adds the source of a value. Returns the values that its SQL binds wherever it occurs. */
   #addSource(path: FieldPath): readonly unknown[] {
     if (isNativePath(path)) {
       this.#addStep(path.native.term);
@@ -200,19 +204,19 @@ export class StatementShape {
   }
 }
 
-/** Tells if the SQL of a path binds values of its own. */
+/** Reports whether the SQL of a path itself binds values. */
 function isComputed(path: FieldPath): boolean {
   return isRelatedPath(path) || isNativePath(path);
 }
 
-/** Ends a list of steps. No SQL is equal to it. */
+/** Ends a list of steps. It never equals SQL. */
 const END = '\u0003';
-/** One step for a list of columns, whichever array it comes in; null if one of them is computed. */
+/** One step for a list of columns, by array. Null if one of them is computed. */
 const columnKeys = new WeakMap<readonly FieldPath[], string | null>();
 const ids = new WeakMap<object, string>();
 let lastId = 0;
 
-/** Numbers the paths and relations, which are resolved once and then shared. */
+/** Returns a unique number for a path or relation. They are resolved once and shared. */
 function idOf(shared: object): string {
   let id = ids.get(shared);
   if (id === undefined) ids.set(shared, (id = `#${++lastId}`));

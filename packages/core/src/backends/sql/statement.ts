@@ -13,13 +13,13 @@ import { selectionSql } from './selection.ts';
 import { SqlText } from './sql-text.ts';
 import { StatementShape } from './statement-shape.ts';
 
-/** The columns of a select: those of records, or the one of a question about all of them. */
+/** The columns of a select: columns of records, or one aggregate over all of them. */
 export type Columns = readonly FieldPath[] | { readonly sql: string };
 
-/** The column of the number of records. */
+/** The number of records as a column. */
 export const COUNT: Columns = Object.freeze({ sql: 'count(*)' });
 
-/** The parts of a select that its query does not say. */
+/** The parts of a select that are not in its query. */
 export interface SqlSelect extends Omit<Select, 'columns' | 'entityColumns'> {
   readonly columns: Columns;
   /** Adds the number of all records as the last column. */
@@ -31,7 +31,10 @@ export interface SqlQuestion extends Question {
   readonly plan: EntityPlan;
 }
 
-/** The statement of a select, and its values. It is written once for its shape; each time if related records are filtered. */
+/**
+ * Returns the statement of a select, and its values. The text is written once for its shape. If related records are
+ * filtered, it is written each time.
+ */
 export function bindSelect(question: SqlQuestion, select: SqlSelect): Bound {
   const { plan, query, condition, related } = question;
   const write = (): Bound => writeSelect(question, select);
@@ -48,14 +51,14 @@ export function bindSelect(question: SqlQuestion, select: SqlSelect): Bound {
   return shape.bind(write);
 }
 
-/** A number for everything else that decides the text. */
+/** Encodes everything else that decides the text as a number. */
 function traitsOf({ slice, ordered, counted, locked, one }: SqlSelect): number {
   const sliced = slice === undefined ? 0 : slice.offset === 0 ? 1 : 2;
   const flags = (ordered === true ? 4 : 0) + (counted === true ? 8 : 0) + (locked === true ? 16 : 0);
   return sliced + flags + (one === true ? 32 : 0);
 }
 
-/** The condition of a select, which may be about one record. */
+/** Returns the condition of a select, which may be about one record. */
 function askedOf(condition: Condition, key: Condition | undefined): Condition {
   return key === undefined ? condition : and(key, condition);
 }
@@ -69,7 +72,7 @@ function writeSelect(question: SqlQuestion, select: SqlSelect): Bound {
   return selectText(question, select).bound(plan.dialect, { isShapedByClient: query.author === 'client', one });
 }
 
-/** A scope of the whole table of an entity. */
+/** Makes the scope of an entity's whole table. */
 export function rootScope(em: EntityManager, plan: EntityPlan, related: RelatedFilters | undefined): SqlScope {
   const context = { em, plan, related, aliases: { next: 0 }, writeCondition, writeTold };
   return new SqlScope(context, plan.meta, nextAlias(context), '');
@@ -88,7 +91,7 @@ function selectText({ em, plan, query, condition, related }: SqlQuestion, select
   const asked = askedOf(condition, key);
   const scope = rootScope(em, plan, related);
   const where = whereText(scope, asked);
-  // The joins that the condition needs, and no other: those of the columns and of the order come below.
+  // Only the joins that the condition needs. The joins of the columns and the order are added below.
   const counted = select.counted === true ? scope.from() : undefined;
   const selected = 'sql' in columns ? new SqlText().add(columns.sql) : selectionSql(scope, columns);
   const order = select.ordered === true ? orderSql(scope, query.order.total) : new SqlText();
@@ -101,13 +104,13 @@ function selectText({ em, plan, query, condition, related }: SqlQuestion, select
   return text;
 }
 
-/** Writes the condition of the records of a select, ` where …`; nothing if all of them are asked for. */
+/** Writes the condition of a select, ` where …`. Writes nothing if all records are read. */
 export function whereText(scope: SqlScope, condition: Condition, tied?: readonly string[]): SqlText {
   const written = conditionText(scope, condition, tied);
   return written.sql === '' ? written : new SqlText().add(' where ').append(written);
 }
 
-/** Writes the condition of records, with what must hold besides: `tied`, and the entity's own table. */
+/** Writes a condition together with `tied`, required related records, and the discriminator of the entity. */
 export function conditionText(scope: SqlScope, condition: Condition, tied: readonly string[] = []): SqlText {
   const { em, plan } = scope.context;
   const required = [...tied, ...requiredSql(scope)];
@@ -124,10 +127,10 @@ export function conditionText(scope: SqlScope, condition: Condition, tied: reado
     .add(')');
 }
 
-/** A condition with more values than these is guarded. It has several for a word of a search. */
+/** A condition with more values than this is guarded. Each word of a search has several values. */
 const UNGUARDED_VALUES = 8;
 
-/** Asks for the related records that a record is hidden without: by a join, where there must be one. */
+/** Returns the conditions for related records that must be visible. It joins them; an inner join needs no condition. */
 function requiredSql(scope: SqlScope): string[] {
   const pieces: string[] = [];
   for (const property of scope.required()) {
@@ -138,7 +141,7 @@ function requiredSql(scope: SqlScope): string[] {
   return pieces;
 }
 
-/** Writes the order of the records of a select, ` order by …`. */
+/** Writes the order of a select, ` order by …`. */
 export function orderSql(scope: SqlScope, order: readonly OrderKey[]): SqlText {
   const { dialect } = scope.context.plan;
   const text = new SqlText();

@@ -6,12 +6,15 @@ import { selectionSql } from './selection.ts';
 import { SqlText } from './sql-text.ts';
 import { rootScope, type SqlQuestion, whereText } from './statement.ts';
 
-/** True of a column that may hold values equal whose texts are not: `Tea` and `tea`, 1.0 and 1.00. */
+/** True for a column that may consider different texts equal: `Tea` and `tea`, 1.0 and 1.00. */
 export function mayHoldEqual(path: FieldPath): boolean {
   return path.type.kind === 'string' ? !isPlainText(path) : path.type.kind === 'decimal';
 }
 
-/** `select "code", … from "tea" where "code" in (…)`: what is stored, and the places of the values that it is equal to. */
+/**
+ * `select "code", … from "tea" where "code" in (…)`: the stored values, each with the positions of the values that it
+ * equals.
+ */
 export function bindStoredValues(
   { em, plan, related }: SqlQuestion,
   path: FieldPath,
@@ -28,7 +31,7 @@ export function bindStoredValues(
   return text.bound(plan.dialect, { isShapedByClient: true });
 }
 
-/** Reads the rows: what is stored for each of the values. */
+/** Reads the rows: the stored value for each of the values. */
 export function placedValues(
   rows: readonly unknown[][],
   values: readonly unknown[],

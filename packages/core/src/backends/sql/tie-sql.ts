@@ -4,11 +4,11 @@ import { quoted } from './dialects/dialect.ts';
 import { equalSql, nextAlias, type SqlScope } from './scope.ts';
 import { SqlText } from './sql-text.ts';
 
-/** The tie of the records of a relation to many to their owner: their own foreign key, or a table between. */
+/** How the records of a to-many relation refer to their owner: by a foreign key, or by a pivot table. */
 export interface SqlTie extends Tie {
-  /** The table between; undefined if there is none. */
+  /** The pivot table. Undefined if there is none. */
   readonly between: string | undefined;
-  /** The condition that ties the records to the table between; undefined if there is none. */
+  /** The condition that joins the records to the pivot table. Undefined if there is none. */
   readonly on: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export function tieSql(inner: SqlScope, step: EntityProperty): SqlTie {
   };
 }
 
-/** Writes the tables of the records of a tie. */
+/** Writes the tables of a tie's records. */
 export function tiedFrom({ between }: SqlTie, inner: SqlScope): SqlText {
   return new SqlText().add(between === undefined ? '' : `${between}, `).append(inner.from());
 }

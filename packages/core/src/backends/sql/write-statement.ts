@@ -11,24 +11,24 @@ import { SqlText } from './sql-text.ts';
 import { rootScope } from './statement.ts';
 import { StatementShape } from './statement-shape.ts';
 
-/** A column and what to store in it. */
+/** A column, and the value to store in it. */
 export interface Assignment {
   readonly path: FieldPath;
   readonly value: unknown;
 }
 
-/** A statement that writes, and the columns that it reads of the written records. */
+/** A writing statement, and the columns of the written record that it reads. */
 export interface Write {
   readonly kind: 'insert' | 'update' | 'delete';
   readonly assignments: readonly Assignment[];
-  /** The records to write; an insert has none. */
+  /** The records to write. Undefined for an insert. */
   readonly condition: Condition | undefined;
   readonly returning: readonly FieldPath[];
 }
 
 /**
- * `insert … returning …`, `update … returning …` or `delete … returning …`. The first row tells what is asked: databases have
- * written all rows by then. The text is written once for its shape.
+ * `insert … returning …`, `update … returning …` or `delete … returning …`. Reading the first row is enough, because
+ * databases have written all rows by then. The text is written once for its shape.
  */
 export function bindWrite(em: EntityManager, plan: EntityPlan, write: Write): Bound {
   const { kind, assignments, condition, returning } = write;
@@ -49,7 +49,7 @@ function writeStatement(em: EntityManager, plan: EntityPlan, write: Write): Boun
   return text.bound(plan.dialect, { isShapedByClient: isShapedByClient(kind), one: true });
 }
 
-/** A client chooses which fields it sends. */
+/** Clients choose which fields they send. */
 function isShapedByClient(kind: Write['kind']): boolean {
   return kind !== 'delete';
 }
@@ -77,7 +77,7 @@ function changeText(em: EntityManager, plan: EntityPlan, { kind, assignments, co
   return condition === undefined ? text : text.add(' where ').append(targetText(scope, condition));
 }
 
-/** A statement that writes has one table: a condition that joins others asks them in a sub-select of keys. */
+/** A writing statement has only one table. A condition with joins becomes a sub-select of keys. */
 function targetText(scope: SqlScope, condition: Condition): SqlText {
   const direct = new SqlText();
   writeCondition(direct, scope, condition);
@@ -95,7 +95,7 @@ function targetText(scope: SqlScope, condition: Condition): SqlText {
     .add(')');
 }
 
-/** Columns of the written record, by their own names: SQLite knows no alias there. */
+/** Writes columns of the written record by their own names, because SQLite has no alias there. */
 function returningSql(plan: EntityPlan, paths: readonly FieldPath[]): string {
   return paths.map((path, index) => `${plan.dialect.selected(path, columnOf(path.property))} as c${index}`).join(', ');
 }

@@ -10,14 +10,17 @@ import { childrenOf } from './references.ts';
 
 type Values = Record<string, unknown>;
 
-/** Lists the relations to many that the data of an update replaces, as `em.populate` takes them: they have to be loaded first. */
+/**
+ * Lists the to-many relations that the data of an update replaces, in the form for `em.populate`. They must be loaded
+ * first.
+ */
 export function replacedRelations(fields: readonly BoundField[], data: object): string[] {
   const relations = fields.flatMap(({ name, reference, children }) => {
     const items = (data as Values)[name];
     if (!Array.isArray(items)) return [];
     if (reference?.isMany === true) return [name];
     if (children === undefined) return [];
-    // A body with a fault may hold anything in the place of a child.
+    // An invalid body may hold any value instead of a child.
     const changed = (items as readonly unknown[]).filter(isRecord).filter((item) => item[children.key] !== undefined);
     const inner = changed.flatMap((item) => replacedRelations(children.shape.fields, item));
     return [name, ...inner.map((relation) => `${name}.${relation}`)];
@@ -26,10 +29,10 @@ export function replacedRelations(fields: readonly BoundField[], data: object): 
 }
 
 /**
- * Makes the entities of a new record and of its children, which the next flush stores. Each is made by itself: to MikroORM a child with
- * the key of an entity that it knows would be that entity, which would change its parent.
+ * Makes the entities of a new record and of its children. The next flush stores them. Each is created separately.
+ * Otherwise MikroORM would take a child with the key of a known entity for that entity, and change its parent.
  *
- * @throws UniqueConstraintViolationException for a key that is taken
+ * @throws UniqueConstraintViolationException for a duplicate key
  */
 export function makeRecord<Entity extends object>(
   em: EntityManager,
@@ -47,7 +50,7 @@ export function makeRecord<Entity extends object>(
   return entity;
 }
 
-/** Makes a child of its data; a hook may have made the entity. */
+/** Makes a child from its data. If a hook has already made the entity, stores that entity. */
 function makeChild(em: EntityManager, { target, owner, shape }: BoundChildren, item: object, parent: object): void {
   const isEntity: boolean = Utils.isEntity(item);
   if (isEntity) em.persist(em.assign(item, { [owner]: parent } as never));
@@ -55,8 +58,8 @@ function makeChild(em: EntityManager, { target, owner, shape }: BoundChildren, i
 }
 
 /**
- * Stores the data of an update in an entity whose replaced relations are loaded. A unique value may move from one child to another:
- * children that are left out are deleted before others are changed, and those are changed before new ones are created.
+ * Stores the data of an update in an entity. The relations to replace must be loaded. A unique value may move between
+ * children. So this first deletes the children that are not listed, then changes others, then creates new ones.
  */
 export async function assignInput(
   em: EntityManager,
@@ -73,7 +76,7 @@ export async function assignInput(
   await em.flush();
 }
 
-/** Removes the children that the lists of the data do not name, at every level; answers if there are any. */
+/** Removes the children that the lists of the data omit, at every level. Returns whether there were any. */
 function removeLeftOut(em: EntityManager, entity: Values, data: Values, fields: readonly BoundField[]): boolean {
   let isAny = false;
   for (const { name, children } of fields) {
@@ -89,7 +92,7 @@ function removeLeftOut(em: EntityManager, entity: Values, data: Values, fields: 
   return isAny;
 }
 
-/** Assigns what the data has of an entity and of its children, and notes the creation of new children. */
+/** Assigns data to an entity and its children. Collects the creation of new children in `creations`. */
 function assign(
   em: EntityManager,
   entity: Values,

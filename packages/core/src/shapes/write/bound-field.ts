@@ -30,7 +30,9 @@ import { type ObjectSchema, objectIn } from '../schema-object.ts';
 import { type ShapeField, shapeField } from '../shape-field.ts';
 import { columnBounds } from '../wire-format.ts';
 
-/** Puts into `values` what the column takes for what the client sent, or into `problems` why it takes nothing. */
+/**
+ * Replaces the sent value in `values` by the value for the column. If the column cannot hold it, adds to `problems`.
+ */
 export function checkField(
   field: BoundField,
   values: Record<string, unknown>,
@@ -63,7 +65,7 @@ function checkParts(parts: readonly BoundField[], json: unknown, problems: Probl
   return inner;
 }
 
-/** Checks the parts of each embeddable of a list, which have their places below that of the list. */
+/** Checks the parts of each embeddable in a list. Their paths are below the path of the list. */
 function checkItems(
   parts: readonly BoundField[],
   json: unknown,
@@ -83,7 +85,7 @@ function checkItems(
   });
 }
 
-/** Tells if a part of a value is at fault. */
+/** Reports whether a part of a value has a problem. */
 function isFaulty(path: string, problems: readonly Problem[]): boolean {
   return problems.some((problem) => problem.path.startsWith(`${path}/`));
 }
@@ -95,10 +97,11 @@ function isAtFault(path: string, problems: readonly Problem[]): boolean {
 type BoundColumn = Omit<BoundField, 'name' | 'sentAs' | 'path'>;
 
 /**
- * Finds the columns of the fields that a schema names, before the ORM has discovered the entity as afterwards.
+ * Finds the columns of the fields in a schema. Works before and after the ORM has discovered the entity.
  *
- * @param embeddable the field whose parts they are; without a key if its column holds them all, so that `meta` is the embeddable's own
- * @throws ImproperlyConfigured if a field cannot be written, or if its schema and its column can never fit each other
+ * @param embeddable the field that contains these fields. Its key is empty if one column holds the whole embeddable;
+ * `meta` is then the embeddable's own
+ * @throws ImproperlyConfigured if a field cannot be written, or if its schema and its column never fit each other
  */
 export function bindFields(
   meta: EntityMetadata,
@@ -133,7 +136,7 @@ function bindColumn(
     return { nullable: true, parts: object && bindFields(meta, object, new Map(), { key, path }) };
   }
   if (isEmbeddable(property) && property.persist !== false) return bindJson(meta, key, path, schema);
-  // A property that is not stored has no column, and its schema has judged it.
+  // A property that is not stored has no column. Its schema alone validates it.
   if (property.persist === false) return { nullable: true };
   const column = shapeField(meta, key);
   const file = source?.kind === 'file' ? source.field : undefined;
@@ -156,7 +159,7 @@ function bindColumn(
   return { nullable, rule, bounds, reference };
 }
 
-/** Binds an embeddable, or a list of them, that one column holds: its values are judged as those of columns. */
+/** Binds an embeddable, or a list of them, in one column. Its values are validated like the values of columns. */
 function bindJson(meta: EntityMetadata, key: string, path: string, schema: TSchema): BoundColumn {
   const column = shapeField(meta, key);
   const { property, nullable } = column;
@@ -218,14 +221,14 @@ function bindToMany(
 }
 
 /**
- * MikroORM writes a row of a many to many from both of its sides, the second time unless its key is there already: by a key of its own a row
- * never is, and comes twice.
+ * MikroORM writes a row of a many-to-many relation from both sides. The second time it skips the row if its key exists.
+ * A row with its own key never matches, so it is stored twice.
  *
- * @throws ImproperlyConfigured for such a relation
+ * @throws ImproperlyConfigured for a relation with that problem
  */
 function checkRowsOfRelation({ className }: EntityMetadata, relation: EntityProperty): void {
   const { targetMeta, pivotEntity, inversedBy, mappedBy } = relation;
-  // Before MikroORM has discovered the entity, and on MongoDB, nothing is known of such rows.
+  // Before MikroORM has discovered the entity, and on MongoDB, no metadata about these rows exists.
   if (targetMeta === undefined || pivotEntity === undefined) return;
   const inverse: EntityProperty | undefined = targetMeta.properties[inversedBy as never];
   const hasBothSides = mappedBy !== undefined || (inverse !== undefined && !isAddedInverse(inverse));
@@ -237,7 +240,10 @@ function checkRowsOfRelation({ className }: EntityMetadata, relation: EntityProp
   );
 }
 
-/** @throws ImproperlyConfigured for a property that no client can write: computed by the database, or on the other side */
+/**
+ * @throws ImproperlyConfigured for a property that no client can write: the database computes it, or its column is on
+ * the other side
+ */
 function checkWritableProperty(owner: string, property: EntityProperty): void {
   if (property.formula !== undefined || property.generated !== undefined) {
     throw new ImproperlyConfigured(`${owner} is computed by the database, so a write shape cannot have it`);

@@ -12,10 +12,9 @@ export interface BodySchemas {
   readonly partial: TObject;
 }
 
-/** What a body is for: a new record (POST), all of one that is there (PUT), or a part of one (PATCH). */
+/** The purpose of a body: a new record (POST), a whole existing record (PUT), or a part of one (PATCH). */
 export type BodyMode = 'create' | 'replace' | 'change';
 
-/** A field of a body and its column. */
 export interface BoundField {
   /** The name of the property. */
   readonly name: string;
@@ -24,17 +23,20 @@ export interface BoundField {
   /** The JSON pointer to the field in a body. */
   readonly path: string;
   readonly nullable: boolean;
-  /** Undefined if nothing is known of the column, or there is none. */
+  /** Undefined if the column has no known rule, or if there is no column. */
   readonly rule?: ColumnRule | undefined;
-  /** The keywords that say in a schema what the column can hold. */
+  /** The keywords that describe the values of the column in a schema. */
   readonly bounds?: object;
   readonly reference?: Reference | undefined;
-  /** The fields of an embeddable; if `isList`, of each one of a list, with their places below that of the one. */
+  /**
+   * The fields of an embeddable. With `isList`, the fields of each embeddable in the list; their paths start at the
+   * embeddable.
+   */
   readonly parts?: readonly BoundField[] | undefined;
   readonly isList?: boolean;
-  /** The file that the field takes. */
+  /** The file that the field accepts. */
   readonly file?: FileField | undefined;
-  /** The greatest number of related records in the field; undefined if it is no list of them. */
+  /** The most related records in the field. Undefined if it is not a list of records. */
   readonly maxItems?: number;
   /** The children that the field writes. */
   readonly children?: BoundChildren | undefined;
@@ -43,13 +45,13 @@ export interface BoundField {
 /** A field of a body that refers to records of another entity. */
 export interface Reference {
   readonly target: EntityMetadata;
-  /** The field of the target that the value is compared with: its primary key, or another unique one. */
+  /** The field of the target that identifies the record: its primary key, or another unique field. */
   readonly key: string;
-  /** The key that the property holds; undefined if it holds the related entity, as it does without `mapToPk`. */
+  /** The key that the property holds. Undefined if it holds the related entity, which is the case without `mapToPk`. */
   readonly held: string | undefined;
   /** True if the value is a list. */
   readonly isMany: boolean;
-  /** True if a record that is not there is created. */
+  /** True if a missing record is created. */
   readonly creates: boolean;
 }
 
@@ -58,21 +60,20 @@ export interface BoundChildren {
   readonly target: EntityMetadata;
   /** The property of a child that refers to its parent. */
   readonly owner: string;
-  /** The name of the primary key of a child. */
+  /** The name of a child's primary key. */
   readonly key: string;
-  /** The shape of one child. */
   readonly shape: BoundInput;
-  /** Validates a list of children, each as the body that it is; its problems are told with their places. */
+  /** Validates a list of children, each like a separate body. The paths of problems are within the parent's body. */
   check(items: readonly unknown[], path: string, problems: Problem[], mode: BodyMode): unknown;
 }
 
-/** The fields of a body, and the check of all that is said of one. */
+/** The fields of a body, and its complete validation. */
 export interface BoundInput {
   /** The schema of a body that creates a record. */
   readonly schema: TObject;
   readonly fields: readonly BoundField[];
-  /** The references of a body, by the paths of their relations: `author`, `books.tags` of children. */
+  /** The references of a body, by the paths of their relations: `author`, or `books.tags` in children. */
   readonly references: ReadonlyMap<string, Reference>;
-  /** Finds everything that is wrong with a body. */
+  /** Finds all problems of a body. */
   inspect(body: unknown, mode: BodyMode): Inspected;
 }

@@ -12,38 +12,41 @@ import { type FindReferred, type RecordData, resolveReferences } from './referen
 import { mapObjects, mapProperties, partialOf, withKeyword, withOnly, withProperties } from '../schema-object.ts';
 import { withinBounds } from '../wire-format.ts';
 
-/** The values of a file in JSON. */
+/** The values of a file field in JSON. */
 const UPLOAD = Type.Object(
   { upload: Type.String({ description: 'The text of this name that the request for the upload was answered with' }) },
   { title: 'UploadedFile', description: 'A file that was uploaded to the store' },
 );
 const REMOVAL = Type.Null({ description: 'Removes the file' });
 
-/** The schemas of one body: in JSON, and as a form if it takes files. */
+/** The schemas of one body: as JSON, and as a form if it accepts files. */
 export interface BodyDocument {
   readonly json: TObject;
   readonly form?: TObject;
 }
 
-/** A field of a body that takes a file. */
+/** A field of a body that accepts a file. */
 export interface FileBoundField extends BoundField {
   readonly file: FileField;
 }
 
-/** A write shape that knows the columns of its entity. Whatever its schema allows, it lets nothing through that they cannot hold. */
+/**
+ * A write shape with the columns of its entity. It rejects values that a column cannot hold, even if its schema allows
+ * them.
+ */
 export class BoundWriteShape<Data extends object> implements BoundInput {
   readonly schema: TObject;
   readonly fields: readonly BoundField[];
   readonly references: ReadonlyMap<string, Reference>;
-  /** The fields that are files, by the names of their properties. */
+  /** The file fields, by the names of their properties. */
   readonly files: FileFields;
-  /** Those of them that a body may name an upload for. */
+  /** The file fields for which a body may name an upload. */
   readonly directFiles: readonly FileBoundField[];
   readonly #inspect: Readonly<Record<BodyMode, Inspect>>;
   readonly #inspectPartOfNew: Inspect;
   readonly #schemas: Readonly<Record<BodyMode, TObject>>;
   readonly #documented = new Map<TObject, BodyDocument>();
-  /** True if a field has another name in bodies than its property. */
+  /** True if the name of a field in bodies differs from the name of its property. */
   readonly #renames: boolean;
 
   constructor({ schema, replacement, partial }: BodySchemas, fields: readonly BoundField[]) {
@@ -66,8 +69,8 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
   }
 
   /**
-   * The schemas of a body as documents have them: with the bounds of the columns at every depth, which are no part of the other schemas.
-   * Asked once the ORM has discovered the entities, whose children the body may hold.
+   * Returns the schemas of a body for documents. Only these have the bounds of the columns, at every depth. Call it
+   * after the ORM has discovered the entities, because the body may hold children.
    */
   documented(mode: BodyMode): BodyDocument {
     const schema = this.#schemas[mode];
@@ -78,11 +81,11 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
   }
 
   /**
-   * Makes a new object of what the shape knows of a body, by the names of the entity: declared defaults filled in, dates as Dates,
-   * bigints as the entity has them. References are still what the client sent. To `change` a record, nothing is required, and no property of the record
-   * gets its default.
+   * Makes a new object from the known fields of a body, under the names of the entity's properties. It fills in
+   * declared defaults, and has dates as Dates and bigints in the type of the entity. References are still in the form
+   * that the client sent. In the mode `change`, nothing is required, and no property of the record gets its default.
    *
-   * @throws InvalidUsage with a detail for every offending field
+   * @throws InvalidUsage with a detail for every invalid field
    */
   validate(body: unknown, mode: BodyMode = 'create'): object {
     const { value, problems } = this.inspect(body, mode);
@@ -94,14 +97,14 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
     return this.#inspected(this.#inspect[mode](body), mode);
   }
 
-  /** Inspects a part of a body: nothing is required, and children are those of the whole body. */
+  /** Inspects a part of a body. Nothing is required. Children are validated as in a whole body. */
   inspectPart(part: unknown, mode: BodyMode): Inspected {
     return mode === 'create' ? this.#inspected(this.#inspectPartOfNew(part), mode) : this.inspect(part, 'change');
   }
 
   #inspected(inspected: Inspected, mode: BodyMode): Inspected {
     const { value, problems, limit } = inspected;
-    // Of values that nobody has looked at, a column can say nothing.
+    // A column cannot check values that the schema did not validate.
     if (!isRecord(value) || problems.length >= limit) return inspected;
     const values = this.#named(problems.length === 0 ? value : { ...value });
     const found = [...problems];
@@ -110,19 +113,19 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
     return { value: values, problems: listed, limit };
   }
 
-  /** Puts values under the names of their properties. */
+  /** Renames fields to the names of their properties. */
   #named(values: Record<string, unknown>): Record<string, unknown> {
     if (!this.#renames) return values;
-    // A body with a fault may hold anything else.
+    // An invalid body may also have unknown fields.
     const sent = this.fields.filter(({ sentAs }) => Object.hasOwn(values, sentAs));
     return Object.fromEntries(sent.map(({ name, sentAs }) => [name, values[sentAs]]));
   }
 
-  /** Tells if values, as `inspect` returns them, name records that only the database knows. */
+  /** Reports whether values, as `inspect` returns them, name records that only the database can find. */
   refers(values: Readonly<Record<string, unknown>>, mode: BodyMode): boolean {
     return this.fields.some(({ name, reference, children }) => {
       if (values[name] === undefined || values[name] === null) return false;
-      // A child that is there is named by its key.
+      // A child that exists is named by its key.
       return (
         reference !== undefined || (children !== undefined && (mode !== 'create' || children.shape.references.size > 0))
       );
@@ -130,11 +133,11 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
   }
 
   /**
-   * Puts the related entities in the place of references.
+   * Replaces references by the related entities.
    *
    * @param findReferred finds the records that may be referred to
-   * @param known the faults of the records that are known already
-   * @throws InvalidUsage with a detail for every fault that is known, and for every reference to a record that is not there
+   * @param known the problems that are already known
+   * @throws InvalidUsage with a detail for every known problem, and for every reference to a missing record
    */
   resolveReferences(
     em: EntityManager,
@@ -152,7 +155,7 @@ function referencesOf({ name, reference, children, parts = [] }: BoundField): (r
   return inner.map(([path, each]) => [`${name}.${path}`, each] as const);
 }
 
-/** Leaves the objects of children to their own shapes, each of which says by itself what it takes. */
+/** Removes the schemas of children from a schema. The shape of the children validates them. */
 function withoutChildren(schema: TObject, fields: readonly BoundField[]): TObject {
   const opaque = fields.filter(({ sentAs, children }) => children !== undefined && sentAs in schema.properties);
   if (opaque.length === 0) return schema;
@@ -160,7 +163,10 @@ function withoutChildren(schema: TObject, fields: readonly BoundField[]): TObjec
   return withProperties(schema, { ...schema.properties, ...(Object.fromEntries(lists) as TObject['properties']) });
 }
 
-/** Takes the files out of a body, which JSON cannot hold. A null that removes one stays, and the upload that a client may name. */
+/**
+ * Removes files from a body, because JSON cannot hold them. The null that removes a file stays, and so does the name of
+ * an upload.
+ */
 function inJson(schema: TObject, fields: readonly BoundField[]): TObject {
   const properties = { ...schema.properties };
   for (const { sentAs, file, nullable } of fields) {
@@ -176,7 +182,7 @@ function inJson(schema: TObject, fields: readonly BoundField[]): TObject {
   return withOnly(schema, properties);
 }
 
-/** Adds to the fields of an object what their columns can hold. A field that is bounded already stays the same schema. */
+/** Adds the bounds of the columns to the fields of an object. A field that already has them keeps the same schema. */
 function withBounds(schema: TObject, fields: readonly BoundField[]): TObject {
   const byName = new Map(fields.map((field) => [field.sentAs, field]));
   return mapProperties(schema, (child, name) => {
@@ -185,14 +191,14 @@ function withBounds(schema: TObject, fields: readonly BoundField[]): TObject {
   });
 }
 
-/** Bounds a field where its values stand: those of children and embeddables are the properties of its objects. */
+/** Adds bounds to a field. For children and embeddables, adds them to the properties of their objects. */
 function boundedField(schema: TSchema, { bounds, parts, children }: BoundField): TSchema {
   const inner = children?.shape.fields ?? parts;
   if (inner !== undefined) return mapObjects(schema, (object) => withBounds(object, inner));
   return bounds === undefined ? schema : withinBounds(schema, bounds);
 }
 
-/** Sorts problems as the shape names its fields; problems of anything else come last. */
+/** Sorts problems in the order of the shape's fields. Other problems come last. */
 function inOrder(problems: readonly Problem[], fields: readonly BoundField[]): Problem[] {
   const positions = new Map(fields.map(({ path }, index) => [path, index]));
   const position = ({ path }: Problem): number => positions.get(`/${path.split('/')[1] ?? ''}`) ?? Infinity;

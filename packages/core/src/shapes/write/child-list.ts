@@ -25,7 +25,7 @@ class ChildList implements BoundChildren {
     this.#keyRule = columnRule(shapeField(target, this.key));
   }
 
-  /** The shape of one child; bound when it is first asked for, once the ORM has discovered the entity. */
+  /** The shape of one child. It is bound on first use, after the ORM has discovered the entity. */
   get shape(): BoundInput {
     return (this.#shape ??= this.#bound());
   }
@@ -57,15 +57,18 @@ class ChildList implements BoundChildren {
   }
 }
 
-/** Places the problems of a child in the list, without those that were found in the whole body: texts that no database keeps. */
+/**
+ * Adds the path of the child to its problems. Drops problems that the validation of the whole body has already found:
+ * texts that no database stores.
+ */
 function furtherProblems(known: readonly Problem[], found: readonly Problem[], place: string): Problem[] {
   const places = new Set(known.map(({ path }) => path));
   return placedAt(place, found).filter(({ path }) => !places.has(path));
 }
 
 /**
- * @throws ImproperlyConfigured for a shape of another entity, for one that could put a child under another parent, and for children
- * that hold the key of their parent, which a new record does not have yet
+ * @throws ImproperlyConfigured for a shape of another entity, and for a shape that could move a child to another
+ * parent. Also for children that hold the key of their parent, because a new record does not have a key yet
  */
 export function bindChildren(
   meta: EntityMetadata,

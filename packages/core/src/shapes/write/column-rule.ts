@@ -11,13 +11,13 @@ import type { Problem } from '../../schema/scan-input.ts';
 import type { ShapeField } from '../shape-field.ts';
 
 /**
- * Turns a JSON value into what the column takes, or says what is wrong with it. Null is never passed in.
+ * Converts a JSON value to the value for the column, or rejects it. It is never called with null.
  *
  * @throws FieldValueError whose message completes a sentence: `must be a number`
  */
 export type ColumnRule = (json: unknown) => unknown;
 
-/** Returns what a column takes for a value, or tells of the problem and returns undefined. */
+/** Returns the column's value for a JSON value. If the rule rejects it, adds a problem and returns undefined. */
 export function applyRule(rule: ColumnRule | undefined, json: unknown, path: string, problems: Problem[]): unknown {
   try {
     return rule === undefined ? json : rule(json);
@@ -28,7 +28,7 @@ export function applyRule(rule: ColumnRule | undefined, json: unknown, path: str
   }
 }
 
-/** Reads the key by which an object of a list names a record. Two objects of one list may not have the same key. */
+/** Reads the key of the record that an object of a list names. Two objects of a list must not have the same key. */
 export function readKey(
   rule: ColumnRule | undefined,
   json: unknown,
@@ -47,17 +47,20 @@ export function readKey(
   return key;
 }
 
-/** The bounds of a 4-byte float: beyond them a number becomes infinite, or zero. */
+/** The bounds of a 4-byte float. Beyond them a number becomes infinite, or zero. */
 const REAL_MAX = 3.402_823_4e38;
 const REAL_MIN = 1.175_494_4e-38;
 
-/** Makes the rule of a column, which holds whatever the schema of the body says; undefined if nothing is known of the column. */
+/**
+ * Makes the rule of a column. It applies in addition to the schema of the body. Undefined if the column has no known
+ * rule.
+ */
 export function columnRule({ type, property, list, custom }: ShapeField): ColumnRule | undefined {
   if (custom) return undefined;
   return list ? (json) => listOf(json, property) : OF_KIND[type.kind](type, property);
 }
 
-/** The rules of columns by their kind. They are stricter than what a column may be compared with, and say so in words of their own. */
+/** The rules of columns, by kind. They are stricter than the rules for comparisons, and have their own messages. */
 const OF_KIND: Readonly<Record<FieldKind, (type: FieldType, property: EntityProperty) => ColumnRule | undefined>> = {
   string: stringRule,
   integer: asCompared,
@@ -84,7 +87,7 @@ function instant(json: unknown): Date {
 }
 
 function stringRule({ maxLength = Infinity }: FieldType, { customType }: EntityProperty): ColumnRule {
-  // A type of text may trim or lower-case: done here, it shows in the answer as it is stored.
+  // A text type may trim or lower-case. Doing it here makes the response equal to the stored value.
   const normalize = customType as { normalize?(text: string): string } | undefined;
   return (json) => {
     if (typeof json !== 'string') return fail('must be a string');
@@ -133,7 +136,7 @@ function formatted(format: string, matches: (text: string) => boolean): ColumnRu
 
 function bytes(json: unknown): Buffer {
   const decoded = typeof json === 'string' ? Buffer.from(json, 'base64') : undefined;
-  // Node skips what is no base64, so only what comes back the same was.
+  // Node skips characters that are not base64. So the text is valid only if encoding returns the same text.
   if (decoded === undefined || decoded.toString('base64') !== json) return fail('must be base64');
   return decoded;
 }

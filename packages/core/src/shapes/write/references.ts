@@ -12,9 +12,9 @@ import type { BoundChildren, BoundField, Reference } from './bound-input.ts';
 import { createUnknown } from './unknown-references.ts';
 
 /**
- * Finds the records of a condition that a reference may lead to, as entities of the request.
+ * Finds the records that match a condition and that a reference may select, as entities of the request.
  *
- * @param mentions the places of the body whose values the condition asks for
+ * @param mentions the positions in the body of the values in the condition
  */
 export type FindReferred = (
   reference: Reference,
@@ -23,9 +23,9 @@ export type FindReferred = (
 ) => Promise<readonly object[]>;
 
 /**
- * Finds the records of a condition that the filters of their entity show.
+ * Finds the records that match a condition and that the filters of their entity show.
  *
- * @param filters the filters of MikroORM that are put on, or are given parameters
+ * @param filters the MikroORM filters that are enabled, or have parameters
  */
 export function findVisible(
   em: EntityManager,
@@ -46,17 +46,20 @@ export interface RecordData {
   readonly data: object;
   /** The JSON pointer to the record in the body. */
   readonly path: string;
-  /** The record that is changed, its children loaded; a child that the data names has to be one of them. Undefined for a new one. */
+  /**
+   * The record to change, with its children loaded. Children that the data names must be among them. Undefined for a
+   * new record.
+   */
   readonly entity?: object | undefined;
 }
 
 /**
- * Puts the related entities in the place of what the client sent for them: one query for each reference of the shape, however
- * many values it has, those of children and of all records among them. A record that is not found is answered like one that is not there, or
- * created if the reference says so. Nothing is created as long as a fault is known.
+ * Replaces sent references by the related entities. It makes one query for each reference of the shape. The query
+ * covers all values, including those in children and in all records. A record that is not found counts as missing, or
+ * is created if `creates` is set. Nothing is created while a problem is known.
  *
- * @param known the faults of the records that are known already: nothing is asked of the values at their places
- * @throws InvalidUsage with a detail for every fault that is known, and for every reference to a record that is not there
+ * @param known the problems that are already known; values at their paths are not looked up
+ * @throws InvalidUsage with a detail for every known problem, and for every reference to a missing record
  */
 export async function resolveReferences(
   em: EntityManager,
@@ -70,7 +73,7 @@ export async function resolveReferences(
     return reading.copy(fields, data as Values, path, entity as Values | undefined);
   });
   for (const [reference, mentions] of reading.mentions) {
-    // One after the other: inside a transaction there is but one connection.
+    // Sequentially, because a transaction has only one connection.
     let found = await find(em, reference, mentions, findReferred);
     const { held, creates } = reference;
     const unknown = creates ? mentions.filter(({ value }) => found(value) === undefined) : [];
@@ -91,12 +94,12 @@ export async function resolveReferences(
   return resolved;
 }
 
-/** The fault of a reference to a record that is not there. */
+/** Makes the problem of a reference to a missing record. */
 export function absentAt(path: string, { target, key }: Reference): Problem {
   return { path, message: `must be the ${key} of an existing ${target.className}` };
 }
 
-/** The children that a loaded collection has, by their keys. */
+/** Returns the children in a loaded collection, by key. */
 export function childrenOf(entity: object, name: string, { key }: BoundChildren): Map<string, Values> {
   const items = ((entity as Values)[name] as { getItems(): Values[] } | undefined)?.getItems() ?? [];
   return new Map(items.map((child) => [keyText(child[key]), child]));
@@ -109,18 +112,18 @@ export interface Mention {
   readonly put: (found: unknown) => void;
 }
 
-/** The walk through the data of one body. */
+/** Collects the references in the data of a request. */
 class ReferenceReading {
   readonly mentions = new Map<Reference, Mention[]>();
   readonly problems: Problem[] = [];
-  /** The places whose values are no references, or lists of none. */
+  /** The paths with a known problem, whose values are not references or lists of references. */
   readonly #faulty: ReadonlySet<string>;
 
   constructor(known: readonly Problem[]) {
     this.#faulty = new Set(known.map(({ path }) => path));
   }
 
-  /** Copies data, and notes its references, whose places in the copy are filled later. */
+  /** Copies data and collects its references. Their values in the copy are set later. */
   copy(fields: readonly BoundField[], data: Values, at: string, entity: Values | undefined): Values {
     const copied = { ...data };
     for (const { name, path, reference, children, parts, isList = false } of fields) {
@@ -172,7 +175,7 @@ class ReferenceReading {
     const named = new Set<string>();
     const listed = new Set<unknown>();
     const put = (found: unknown): void => {
-      // The database may find one record by several texts.
+      // The database may find the same record for several texts.
       if (!listed.has(found)) list.push(found);
       listed.add(found);
     };
@@ -193,7 +196,7 @@ class ReferenceReading {
   }
 }
 
-/** Looks up all values of one reference by one condition. */
+/** Looks up all values of one reference with one condition. */
 async function find(
   em: EntityManager,
   reference: Reference,

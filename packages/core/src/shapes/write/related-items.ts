@@ -4,7 +4,7 @@ import { DEFAULT_MAX_REFERENCES } from './to-many-input.ts';
 
 type Fields = readonly Pick<BoundField, 'name' | 'children' | 'maxItems'>[];
 
-/** Counts the related records that validated values name: the items of all lists, those of children included. */
+/** Counts the related records in validated values: the items of all lists, including lists in children. */
 export function countRelated(fields: Fields, values: unknown): number {
   if (!isRecord(values)) return 0;
   let count = 0;
@@ -18,8 +18,8 @@ export function countRelated(fields: Fields, values: unknown): number {
 }
 
 /**
- * Returns the greatest number of related records that one body may name in all. Each list has a maximum of its own, and lists within lists
- * multiply theirs: together they may have as many items as the largest of them, and 1,000 at least.
+ * Returns the most related records in one body. Each list has its own maximum, and nested lists would multiply theirs.
+ * So all lists together may have as many items as the largest maximum, and at least 1,000.
  */
 export function maxRelated(fields: Fields): number {
   const own = fields.flatMap(({ children, maxItems = 0 }) => [maxItems, children && maxRelated(children.shape.fields)]);

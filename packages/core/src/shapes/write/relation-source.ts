@@ -11,30 +11,33 @@ import { Renamed } from './renamed-field.ts';
 import { DEFAULT_MAX_REFERENCES, Nested, Refs } from './to-many-input.ts';
 import { writeSchema } from '../wire-format.ts';
 
-/** The way in which a write shape takes a relation. Left out, a to-one relation is its primary key. */
+/** How a write shape accepts a relation. Without a source, a to-one relation is its primary key. */
 export type RelationSource =
-  /** A related record, by a unique field of it. */
+  /** A related record, by one of its unique fields. */
   | { readonly kind: 'one'; readonly key: string }
-  /** Any number of related records, by a unique field of theirs; undefined: by the primary key. */
+  /** A list of related records, by a unique field. Undefined: by the primary key. */
   | { readonly kind: 'refs'; readonly key: string | undefined; readonly max: number; readonly create: boolean }
   /** The children of the record. */
   | { readonly kind: 'nested'; readonly nested: Nested<object, object> }
-  /** No relation, but a file of the record. */
+  /** Not a relation, but a file of the record. */
   | { readonly kind: 'file'; readonly field: FileField };
 
-/** The property that a field of a write shape is written to. */
+/** The property that a field of a write shape writes. */
 export interface FieldSource {
   readonly property: string;
   /** Undefined for a column, and for a to-one relation by its primary key. */
   readonly relation: RelationSource | undefined;
 }
 
-/** The properties that a write shape writes, by the names of their fields in a body. One that is left out is the property of its name. */
+/**
+ * The properties that a write shape writes, by the names of their fields in a body. A missing field writes the property
+ * of the same name.
+ */
 export type FieldSources = ReadonlyMap<string, FieldSource>;
 
 /**
- * Takes apart the override of a field: the property that is written, and the override of it under its own name. A path leads to another
- * property only under a name that no property has.
+ * Splits the override of a field into the written property and the rest of the override. A path may select another
+ * property only if no property has the name of the field.
  */
 export function writtenTo(
   { properties }: EntityMetadata,
@@ -49,7 +52,7 @@ export function writtenTo(
 }
 
 /**
- * Reads the override of a field as that of a relation; undefined if it is none, or if the field is taken as it is.
+ * Reads the override of a field as a relation. Undefined if it is not a relation, or if the field has no override.
  *
  * @throws ImproperlyConfigured if the override does not fit the relation
  */
@@ -72,7 +75,10 @@ export function relationSource(meta: EntityMetadata, name: string, source: unkno
   return { kind: 'refs', key: undefined, max: DEFAULT_MAX_REFERENCES, create: false };
 }
 
-/** Returns the `name` of `role.name`. @throws ImproperlyConfigured if the path is not the field's own relation and one field of it */
+/**
+ * Returns the `name` of `role.name`. @throws ImproperlyConfigured unless the path is the field's own relation and one
+ * field of it
+ */
 function keyOf(meta: EntityMetadata, name: string, path: string): string {
   const key = path.startsWith(`${name}.`) ? path.slice(name.length + 1) : '';
   if (key !== '' && !key.includes('.')) return key;
@@ -81,7 +87,7 @@ function keyOf(meta: EntityMetadata, name: string, path: string): string {
   );
 }
 
-/** Makes the schema of a list of references or of children, as a POST takes it. */
+/** Makes the POST schema of a list of references or children. */
 export function listSchema(
   meta: EntityMetadata,
   name: string,
@@ -96,8 +102,8 @@ export function listSchema(
 }
 
 /**
- * Makes the schema of PUT of that of POST: children that only a POST writes are not in it, and of others an object may name
- * the child that it changes.
+ * Makes the PUT schema from the POST schema. It omits children that only a POST writes. Objects of other children may
+ * name the child to change.
  */
 export function replacementOf(schema: TObject, sources: FieldSources): TObject {
   const children = [...sources].filter(([, { relation }]) => relation?.kind === 'nested');
@@ -133,7 +139,7 @@ function changeSchema({ shape }: Nested<object, object>): TSchema {
   return Object.assign(withProperties(shape.partial, properties), { required: [key] });
 }
 
-/** Returns the entity that a relation leads to. */
+/** Returns the target entity of a to-many relation. @throws ImproperlyConfigured for another property */
 export function relatedMeta(meta: EntityMetadata, name: string): EntityMetadata {
   const property = meta.properties[name as never] as EntityProperty | undefined;
   const target = property === undefined ? undefined : targetOf(property);
@@ -142,9 +148,9 @@ export function relatedMeta(meta: EntityMetadata, name: string): EntityMetadata 
 }
 
 /**
- * Returns the name of the primary key of an entity, before the ORM has discovered it as afterwards.
+ * Returns the name of an entity's primary key. Works before and after the ORM has discovered the entity.
  *
- * @throws ImproperlyConfigured if the key is not one property
+ * @throws ImproperlyConfigured unless the key is a single property
  */
 export function keyName(meta: EntityMetadata): string {
   const key = onlyPrimaryKey(meta);

@@ -12,9 +12,9 @@ export class Renamed<Property extends string, Source> {
 }
 
 /**
- * Writes a property by a field with another name. `source` is what the third parameter of `writeShape` takes for the property: a schema, a
- * reference, a `file()` or `nested()` children. Without `source` it does the same as `{ username: 'name' }`, but only `field()` may use the
- * name of another property for the field.
+ * Writes a property by a field with another name. `source` is the override that the third parameter of `writeShape`
+ * would have for the property: a schema, a reference, a `file()` or `nested()` children. Without `source` it does the
+ * same as `{ username: 'name' }`, but only `field()` may use the name of another property for the field.
  *
  * Throws ImproperlyConfigured for a name that is not a text. An unknown property does not compile.
  *

@@ -4,7 +4,7 @@ import { BOOLEAN, checkOptions, POSITIVE, wrongOption } from '../../options.ts';
 import type { Flat, WireValue } from '../wire-value.ts';
 import type { BodySchemas, BoundInput } from './bound-input.ts';
 
-/** The greatest number of references in a list whose shape says no other. */
+/** The default for the most references in a list. */
 export const DEFAULT_MAX_REFERENCES = 1000;
 const DEFAULT_MAX_CHILDREN = 100;
 
@@ -28,13 +28,14 @@ interface RefsOptions {
 }
 
 /**
- * Writes a many-to-many relation as a list that replaces the set. `[]` empties the set; a PATCH without the field keeps it. The path is the
- * relation, and then the list has primary keys; or it ends in a unique field of the related records. Duplicates are stored once. An unknown
- * record gives 400 with its place, `/tags/2`. One statement looks up all records.
+ * Writes a many-to-many relation as a list that replaces the set. `[]` empties the set; a PATCH without the field keeps
+ * it. If the path is the relation, the list has primary keys. If the path ends in a unique field of the related
+ * records, the list has values of that field. Duplicates are stored once. An unknown record gives 400 with its
+ * position, `/tags/2`. One statement looks up all records.
  *
- * `max` is the most references in a list; default: 1,000. With `create: true` a missing record is created from its unique field, in the
- * transaction of the write. If requests create the same record at once, they share it. The view fails at registration if a new record needs
- * more fields. Default: false.
+ * `max` is the most references in a list; default: 1,000. With `create: true`, a missing record is created from its
+ * unique field, in the transaction of the write. If several requests create the same record at once, they share it. The
+ * view fails at registration if a new record needs more fields. Default: false.
  *
  * Throws ImproperlyConfigured for wrong options. A path that is not a to-many relation of the entity does not compile.
  *
@@ -53,7 +54,7 @@ interface ChildShape<Child extends object, Input extends object> extends BodySch
   readonly entity: EntityName<Child>;
   /** Only for the types. */
   readonly input?: Input;
-  /** Tells if a field of the shape writes a property. */
+  /** Reports whether a field of the shape writes a property. */
   writes(property: string): boolean;
   bind(meta: EntityMetadata): BoundInput;
 }
@@ -72,12 +73,13 @@ export class Nested<Child extends object, Input extends object, Update extends b
 }
 
 /**
- * Writes the children of a record (a one-to-many relation) by a list of objects with a write shape of their own. A POST creates all of
- * them, in one transaction with the record. Shapes can be nested. A fault is reported with its place, `/books/3/title`.
+ * Writes the children of a record (a one-to-many relation) as a list of objects with their own write shape. A POST
+ * creates all of them, in one transaction with the record. Shapes can be nested. Errors have the position of the value,
+ * `/books/3/title`.
  *
- * With `update: true` PUT and PATCH take the list too. An object with the primary key of a child changes that child; an object without one
- * creates a child; a child that is not in the list is deleted. By default PUT and PATCH drop the list like any unknown field. `max` is the
- * most objects in a list; default: 100.
+ * With `update: true`, PUT and PATCH accept the list too. An object with the primary key of a child changes that child.
+ * An object without one creates a child. A child that is not in the list is deleted. By default PUT and PATCH drop the
+ * list like any unknown field. `max` is the most objects in a list; default: 100.
  *
  * Throws ImproperlyConfigured for wrong options.
  *
@@ -99,7 +101,7 @@ export function nested<Child extends object, Input extends object, const Update 
   return new Nested(shape, options.max ?? DEFAULT_MAX_CHILDREN, (options.update ?? false) as Update);
 }
 
-/** The objects that a nested shape takes: with `update`, the one of a child that is there names its primary key. */
+/** The objects of a nested list. With `update`, an object may name an existing child by its primary key. */
 export type NestedItem<Child, Input, Update> = true extends Update
   ? Input | Flat<Partial<Input> & { [Key in PrimaryKeyName<Child> & string]: WireValue<Child, Key> }>
   : Input;

@@ -9,9 +9,9 @@ import { QuerySet } from '../../query/queryset.ts';
 import type { Reference } from './bound-input.ts';
 
 /**
- * Creates records by one unique field each, in the transaction of an entity manager. Records that exist stay as they are, also those that filters
- * hide. A record that another transaction creates at the same time is waited for, and is then one that exists. On a database without savepoints
- * the transaction fails instead, and `inTransaction` begins it anew.
+ * Creates records from one unique field each, in the transaction of an entity manager. Existing records stay unchanged,
+ * including records that filters hide. If another transaction is creating the same record, this waits for it, and then
+ * uses that record. On a database without savepoints the transaction fails instead, and `inTransaction` repeats it.
  */
 export async function createUnknown(
   em: EntityManager,
@@ -25,7 +25,7 @@ export async function createUnknown(
   for (const value of unknown) await createOrIgnore(em, reference, [value]);
 }
 
-/** Lists the values that no record has, each once, in an order that is the same in every request: none waits for another in a circle. */
+/** Lists each value that no record has. The order is the same in every request, so that requests cannot deadlock. */
 async function unstored(em: EntityManager, { target, key }: Reference, values: readonly unknown[]): Promise<unknown[]> {
   const path = fieldPath(target, key, '.');
   const rows = await QuerySet.of(em, target.class)
@@ -37,7 +37,7 @@ async function unstored(em: EntityManager, { target, key }: Reference, values: r
   return [...unknown].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, value]) => value);
 }
 
-/** Creates all records or, if one of them exists by now, none: then it returns false. */
+/** Creates all records. If one of them exists by now, creates none and returns false. */
 async function createOrIgnore(em: EntityManager, reference: Reference, values: readonly unknown[]): Promise<boolean> {
   try {
     await em.fork({ keepTransactionContext: true }).transactional((part) => create(part, reference, values));

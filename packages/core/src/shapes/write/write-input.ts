@@ -10,12 +10,12 @@ import type { NamedSchema, ObjectSchema } from '../schema-object.ts';
 import type { Nested, NestedItem, Refs } from './to-many-input.ts';
 import type { Flat, NullOf, PropertyValue, ToWire, WireValue } from '../wire-value.ts';
 
-/** The name of every property that a write shape may hold. */
+/** The names of all properties that a write shape may have. */
 export type WritableName<Entity> = FieldName<Entity> | ToManyName<Entity>;
 
 /**
- * The fields of a write shape that are not derived as they are: a schema of one's own, a reference, `'role.name'`, for a relation to many
- * `refs(…)` or `nested(…)`, and a property under another name.
+ * The fields of a write shape with an override: a schema, a reference by `'role.name'`, `refs(…)` or `nested(…)` for a
+ * to-many relation, or a property with another name.
  */
 export type WriteOverrides<Entity, Names extends PropertyKey> = {
   readonly [Name in Names]: Name extends WritableName<Entity>
@@ -23,7 +23,7 @@ export type WriteOverrides<Entity, Names extends PropertyKey> = {
     : OtherSource<Entity>;
 };
 
-/** The sources of a field under a name that no property has. */
+/** The sources of a field whose name is not a property. */
 export type OtherSource<Entity> = WritableName<Entity> | ReferenceOf<Entity> | AnyRenamed<Entity>;
 
 type ReferenceOf<Entity> =
@@ -48,11 +48,11 @@ type PathBy<Entity, Name extends ToOneName<Entity>> = `${Name}.${FieldName<Relat
 
 type RefsOf<Entity, Name extends ToManyName<Entity>> = Refs<Name | `${Name}.${FieldName<Related<Entity, Name>>}`>;
 
-/** A schema which, if it names a type of JSON, names one of these; no other source of a field. */
+/** A schema. If it has a JSON type, the type must be one of these. Not another source of a field. */
 type SchemaOf<Type extends string> = TSchema &
   object & { readonly type?: Type; readonly max?: never; readonly source?: never };
 
-/** The types of JSON as which a value may be written; a text may also be a decimal, which a number can write. */
+/** The JSON types in which a value may be written. A text may also be a decimal, which a number can write. */
 type JsonType<Value> = 0 extends 1 & Value
   ? string
   : Value extends Date | Uint8Array
@@ -65,15 +65,15 @@ type JsonType<Value> = 0 extends 1 & Value
           ? 'boolean'
           : string;
 
-/** The fields that a client must, or need not, send although the entity says otherwise. */
+/** Fields that are required or optional in spite of their columns. */
 export interface WriteOptions<Name extends string = string> {
-  /** Must be sent on create and PUT, although their column has a default or may be null. */
+  /** Required on create and PUT, although the column is nullable or has a default. */
   readonly required?: readonly Name[];
-  /** Need not be sent, although their column has no default; for what a hook of the view fills in. */
+  /** Optional, although the column has no default. Use it for fields that a hook of the view fills. */
   readonly optional?: readonly Name[];
 }
 
-/** The object that a write shape takes in. */
+/** The input object of a write shape. */
 export type WriteInput<
   Entity,
   Names extends string,
@@ -94,7 +94,7 @@ export type WriteInput<
   NamesOf<Overrides>
 >;
 
-/** Says of a body, for the types alone, which properties its fields are written to if they have other names. */
+/** Adds the properties of renamed fields to a body, only for the types. */
 type Named<Input, Names> = [keyof Names] extends [never] ? Input : Input & { readonly '~names'?: Names };
 
 /** The properties of the fields that have another name in a body. */
@@ -105,7 +105,7 @@ type NamesOf<Overrides> = {
   >;
 };
 
-/** The values of a body by the properties that they are written to. */
+/** The values of a body, by the properties that they are written to. */
 export type ByProperty<Input> = Input extends unknown
   ? '~names' extends keyof Input
     ? {
@@ -120,7 +120,7 @@ export type ByProperty<Input> = Input extends unknown
     : Input
   : never;
 
-/** The fields of two bodies, the second's in the place of those of the same names. */
+/** The fields of two bodies. Fields of the second replace fields with the same name. */
 export type ExtendedBody<Input, Added> = Named<
   Flat<Omit<Input, keyof Added | '~names'> & Omit<Added, '~names'>>,
   Flat<Omit<NamesIn<Input>, keyof Added> & NamesIn<Added>>
@@ -134,7 +134,7 @@ export type PickedBody<Input, Names extends keyof Input> = Named<
 
 type NamesIn<Input> = '~names' extends keyof Input ? NonNullable<Input['~names']> : Record<never, never>;
 
-/** A body as clients send it, without what the types say of its names and of its children's. */
+/** A body as clients send it, without the type information about renamed fields, in children too. */
 export type SentBody<Input> = {
   [Name in keyof Input as Exclude<Name, '~names'>]: SentValue<Input[Name]>;
 };
@@ -159,10 +159,10 @@ type Resolved<Entity, Input> = {
         : Input[Name];
 };
 
-/** A reference of a list is the related entity, an object of a list the data of a child. */
+/** An item that is a reference becomes the related entity. An item that is an object is the data of a child. */
 type ResolvedItem<Entity, Item> = Item extends object ? ResolvedData<Entity, Item> : Entity;
 
-/** The property that a field is written to. */
+/** The property that a field writes. */
 type WrittenTo<Name, Override> =
   Override extends Renamed<infer Property, unknown>
     ? Property
@@ -176,7 +176,7 @@ type HeadOf<Path> = Path extends `${infer Head}.${string}` ? Head : Path;
 
 type ItemOf<List> = NonNullable<List> extends readonly (infer Item)[] ? Item : never;
 
-/** The value of a field as a client sends it: of a relation to many, the keys. */
+/** The value of a field as a client sends it. A to-many relation is a list of keys. */
 type InputValue<Entity, Name extends string> =
   Name extends ToManyName<Entity> ? ToWire<Unbranded<Primary<Related<Entity, Name>>>>[] : WireValue<Entity, Name>;
 
@@ -204,7 +204,7 @@ type RefsValue<Entity, Path extends string> = Path extends `${infer Name}.${infe
     ? ToWire<Unbranded<Primary<Related<Entity, Path>>>>
     : never;
 
-/** The names whose column can do without a value: nullable, or with a value that the entity or the database makes. */
+/** The names of columns that need no value: they are nullable, or the entity or the database sets them. */
 type LeftOut<Entity, Names> = {
   [Name in Names & keyof Entity]: Name extends ToManyName<Entity>
     ? Name
@@ -247,8 +247,8 @@ type MakeOptional<Values, Optional> = Flat<
 >;
 
 /**
- * The type of a hand-written schema for bodies of an entity: each of its properties must be a property of the entity. Intersect it with the
- * type of the schema; then unknown properties do not compile.
+ * The type of a hand-written schema for bodies of an entity. Each of its properties must be a property of the entity.
+ * Intersect it with the type of the schema; then unknown properties do not compile.
  *
  * @example
  * declare function check<Schema extends TObject>(schema: Schema & WritableSchema<Product, Schema>): void;

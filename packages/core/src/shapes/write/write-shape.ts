@@ -42,13 +42,13 @@ import type {
 } from './write-input.ts';
 
 /**
- * Describes the bodies that write a record: of create by `schema`, of PUT by `replacement`, of PATCH by `partial`. Made by `writeShape`, or
- * from a hand-written schema by `toWriteShape`.
+ * Describes the bodies that write a record: `schema` for create, `replacement` for PUT, `partial` for PATCH. Made by
+ * `writeShape`, or from a hand-written schema by `toWriteShape`.
  */
 export class WriteShape<Entity extends object, Input extends object> {
   readonly entity: EntityName<Entity>;
   readonly schema: TObject;
-  /** The schema of PUT. It is that of POST, but without children, unless the shape writes them on update. */
+  /** The schema of PUT. It equals the schema of POST, but without children, unless the shape writes them on update. */
   readonly replacement: TObject;
   /** Any part of `replacement`, `{}` included. */
   readonly partial: TObject;
@@ -66,7 +66,7 @@ export class WriteShape<Entity extends object, Input extends object> {
     this.#checkDistinct();
   }
 
-  /** @internal The properties that are files. */
+  /** @internal The file properties. */
   get files(): readonly string[] {
     const files = Object.keys(this.schema.properties).filter(
       (name) => this.#sources.get(name)?.relation?.kind === 'file',
@@ -74,16 +74,16 @@ export class WriteShape<Entity extends object, Input extends object> {
     return files.map((name) => this.#propertyOf(name));
   }
 
-  /** @internal Tells if a field writes a property. */
+  /** @internal Reports whether a field writes a property. */
   writes(property: string): boolean {
     return Object.keys(this.schema.properties).some((name) => this.#propertyOf(name) === property);
   }
 
   /**
-   * Returns a shape with further fields, in the form of `writeShape()`'s parameters or of another shape of the entity. A field replaces one
-   * of the same name.
+   * Returns a shape with more fields. It accepts the parameters of `writeShape()`, or another shape of the entity. A
+   * new field replaces a field of the same name.
    *
-   * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
+   * @throws ImproperlyConfigured for a name that the entity does not have; it suggests the nearest name
    * @example
    * const ofAnybody = writeShape(Product, ['name', 'price']);
    * const ofStaff = ofAnybody.extend(['stock'], { seller: 'owner.email' }, { required: ['stock'] });
@@ -114,7 +114,7 @@ export class WriteShape<Entity extends object, Input extends object> {
   /**
    * Returns a shape with only some of the fields, by their names in a body.
    *
-   * @throws ImproperlyConfigured for a name that the shape does not have, naming the nearest
+   * @throws ImproperlyConfigured for a name that the shape does not have; it suggests the nearest name
    * @example
    * writeShape(Product, ['name', 'price']).pick(['name']);
    */
@@ -128,7 +128,7 @@ export class WriteShape<Entity extends object, Input extends object> {
   /**
    * Returns the shape without some fields, by their names in a body.
    *
-   * @throws ImproperlyConfigured for a name that the shape does not have, naming the nearest
+   * @throws ImproperlyConfigured for a name that the shape does not have; it suggests the nearest name
    * @example
    * writeShape(Product, ['name', 'price']).omit(['price']);
    */
@@ -145,7 +145,10 @@ export class WriteShape<Entity extends object, Input extends object> {
     checkShapeNames(owner, names, known);
   }
 
-  /** @internal The same shape without the fields of some properties, which a body then says in vain. */
+  /**
+   * @internal Returns the shape without the fields that write these properties. A body with such a field is treated
+   * like a body with an unknown field.
+   */
   without(properties: readonly string[]): WriteShape<Entity, Input> {
     return this.#keeping((name) => !properties.includes(this.#propertyOf(name)));
   }
@@ -173,9 +176,9 @@ export class WriteShape<Entity extends object, Input extends object> {
   }
 
   /**
-   * Compiles the validators. Made once for each view, when it is registered.
+   * Compiles the validators. Called once for each view, at registration.
    *
-   * @throws ImproperlyConfigured if the schema and the columns can never fit each other
+   * @throws ImproperlyConfigured if the schema and the columns never fit each other
    */
   bind(meta: EntityMetadata): BoundWriteShape<ResolvedData<Entity, Input>> {
     const { schema, replacement, partial } = this;
@@ -184,12 +187,12 @@ export class WriteShape<Entity extends object, Input extends object> {
 }
 
 /**
- * Makes a write shape from an entity. The bounds of a field are those of its column. A field is required, unless its column may be null or
- * has a default or `onCreate`. A required string must not be empty. Only the named fields are written. That is also true for the primary
- * key.
+ * Makes a write shape from an entity. A field has the bounds of its column. A field is required, unless its column is
+ * nullable or has a default or `onCreate`. A required string must not be empty. Only the named fields are written. This
+ * applies to the primary key too.
  *
- * A to-one relation is written as the primary key of the related record. A many-to-many relation is written as a list of primary keys,
- * which replaces the set; it may be left out.
+ * A to-one relation is written as the primary key of the related record. A many-to-many relation is written as a list
+ * of primary keys, which replaces the set; it is optional.
  *
  * The third parameter overrides single fields. The bounds of the columns still apply.
  *
@@ -198,9 +201,9 @@ export class WriteShape<Entity extends object, Input extends object> {
  * - `refs('tags.name')` does the same for a many-to-many relation.
  * - `nested(…)` writes the children of the record.
  *
- * The fourth parameter names fields that are required, or optional, although the entity says otherwise.
+ * The fourth parameter names fields to make required or optional in spite of the entity.
  *
- * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
+ * @throws ImproperlyConfigured for a name that the entity does not have; it suggests the nearest name
  * @example
  * const write = writeShape(Account, ['name', 'email'], { role: 'role.name' });
  * // POST /accounts {"name":"Ada","email":"ada@example.com","role":"admn"}
@@ -244,16 +247,16 @@ export function writeShape<
         : markOptional(listSchema(meta, property, relation), forced ?? true);
   }
   const schema = Type.Object(properties);
-  // The columns are asked once the ORM has discovered them; what is declared tells most mistakes at once.
+  // The final columns are known only after discovery. The declared columns reveal most mistakes now.
   bindFields(meta, schema, written);
   return new WriteShape(entity, schema, written);
 }
 
 /**
- * A write shape of a schema written by hand: each property is the entity's property of that name. A write shape is given
- * back as it is.
+ * Makes a write shape from a hand-written schema. Each property writes the entity's property of the same name. Returns
+ * a write shape unchanged.
  *
- * @throws ImproperlyConfigured for a schema that lets unknown properties through
+ * @throws ImproperlyConfigured for a schema that allows unknown properties
  * @example
  * toWriteShape(Product, Type.Object({ name: Type.String(), price: Type.Number({ exclusiveMinimum: 0 }) }));
  */
@@ -279,13 +282,15 @@ export function toWriteShape<Entity extends object>(
   return new WriteShape(entity, shape as TObject, new Map());
 }
 
-/** Tells if a field is optional, or required, whatever its column says; undefined if the column decides. */
+/** Reports whether a field is optional in spite of its column. Undefined if the column decides. */
 function isForcedOptional(name: string, { required, optional }: WriteOptions): boolean | undefined {
   if (required?.includes(name) === true) return false;
   return optional?.includes(name) === true ? true : undefined;
 }
 
-/** Makes the schema of a field: the source itself if that is a schema, else what its column, or its embeddable, declares. */
+/**
+ * Makes the schema of a field. If the source is a schema, it is used. Otherwise the column or embeddable declares it.
+ */
 function fieldSchema(meta: EntityMetadata, name: string, source: unknown, forced?: boolean): TSchema {
   if (source instanceof FileField) return markOptional(source.schema, forced ?? canBeLeftOut(shapeField(meta, name)));
   if (typeof source === 'object') return markOptional(source as TSchema, forced ?? Type.IsOptional(source));
@@ -310,7 +315,7 @@ function markOptional(schema: TSchema, optional: boolean): TSchema {
   return optional ? Type.Optional(schema) : without(schema, '~optional');
 }
 
-/** Tells if a record can be created without a value for the column. */
+/** Reports whether a record can be created without a value for the column. */
 export function canBeLeftOut({ property, type, nullable }: ShapeField): boolean {
   const keysMadeBy = property.primary === true ? FIELD_KINDS[type.kind].keysMadeBy : undefined;
   return (

@@ -1,21 +1,24 @@
 import type { Lookup } from '../../../language/lookup.ts';
 
-/** Stands for the column in a template. */
+/** The placeholder for the column in a template. */
 export const COLUMN = '\u0001';
-/** Stands for a bound value in a template, and in a statement that is still being put together. */
+/** The placeholder for a bound value, in a template or an unfinished statement. */
 export const VALUE = '\u0002';
 
-/** A piece of SQL about one column whose text does not depend on the values. */
+/** A piece of SQL about one column. Its text does not depend on the values. */
 export interface Comparison {
   /** SQL with COLUMN for the column and VALUE for each value, in order. */
   readonly template: string;
   readonly values: readonly unknown[];
 }
 
-/** Longer ones cost more to match than they save; SQLite refuses from 50,000 bytes. */
+/**
+ * The longest text or piece to match by LIKE. Longer ones cost more than they save. SQLite rejects patterns from 50,000
+ * bytes.
+ */
 const MAX_LENGTH = 1000;
 
-/** The pattern of a text that stands for itself, `%` and `_` in it too; its escape character is a backslash. */
+/** Makes the pattern that matches a text literally, including `%` and `_`. Its escape character is a backslash. */
 export function likePattern(lookup: Lookup, text: string): string {
   const before = lookup.endsWith('exact') || lookup.endsWith('startswith') ? '' : '%';
   const after = lookup.endsWith('exact') || lookup.endsWith('endswith') ? '' : '%';
@@ -23,13 +26,12 @@ export function likePattern(lookup: Lookup, text: string): string {
 }
 
 /**
- * The pattern by which a database that folds ASCII alone finds every text that a case-insensitive lookup of a folded text
- * is true of: databases are several times as fast at that as at Unicode. Undefined if there is none that helps.
+ * Makes a pattern for databases that fold only ASCII, which is several times as fast as folding Unicode. It matches at
+ * least every text that a case-insensitive lookup of a folded text must find. Undefined if no pattern helps.
  *
- * A character that folds to a letter of ASCII is ASCII itself, but for two: the Kelvin sign, a `k`, and the
- * dotted capital I, of which an `i` is the beginning. Any one character stands for these two letters, and any text for
- * what is not ASCII, so that the heaviest `piece` of ASCII decides. One piece alone: a pattern of many would have a
- * database try them in all places.
+ * Only two characters outside ASCII fold to ASCII letters: the Kelvin sign to `k`, and the dotted capital I to `i` and
+ * a dot. So the pattern matches any character for these two letters, and any text for characters outside ASCII. It uses
+ * only the heaviest ASCII `piece`, because with several pieces a database would try them at all positions.
  */
 function widePattern(lookup: Lookup, piece: string, folded: string): string | undefined {
   if (weight(piece) === 0 || piece.length > MAX_LENGTH) return undefined;
@@ -42,24 +44,24 @@ function heaviestPiece(folded: string): string {
   return pieces.reduce((heaviest, next) => (weight(next) > weight(heaviest) ? next : heaviest), '');
 }
 
-/** True of a text of ASCII that can stand in a pattern, which ends at a NUL. */
+/** True for an ASCII text that a pattern can contain. A pattern ends at a NUL. */
 function isPlain(text: string): boolean {
   // eslint-disable-next-line no-control-regex
   return /^[\u0001-\u007f]*$/.test(text);
 }
 
-/** The ways in which a dialect compares a column with a folded text. */
+/** How a dialect compares a column with a folded text. */
 interface FoldedComparisons {
-  /** The column, folded by ASCII, with a pattern. */
+  /** Compares the column, folded by ASCII, with a pattern. */
   readonly like: (pattern: string) => Comparison;
-  /** The column, folded by ASCII, with a text, if an index serves that and no pattern. Default: `like`. */
+  /** Compares the column, folded by ASCII, with a text, if an index supports that but no pattern. Default: `like`. */
   readonly equals?: string;
   readonly byUnicode: () => Comparison;
 }
 
 /**
- * Asks by folding ASCII first, and by Unicode's rules only where that does not decide: of what a wide pattern lets
- * through, and a text of ASCII does not find by itself.
+ * Compares by folding ASCII first. It uses Unicode's rules only for texts that match the wide pattern, and that the
+ * ASCII comparison does not find.
  */
 export function compareAsciiFirst(lookup: Lookup, folded: string, by: FoldedComparisons): Comparison {
   const isAsciiOnly = isPlain(folded);
@@ -82,12 +84,15 @@ function both(operator: 'and' | 'or', first: Comparison, second: Comparison): Co
   return { template, values: [...first.values, ...second.values] };
 }
 
-/** The number of characters of a piece that stand for themselves. */
+/** Counts the characters of a piece that match only themselves. */
 function weight(piece: string): number {
   return piece.replaceAll(/[ki]/g, '').length;
 }
 
-/** The place of the piece in the texts that the lookup finds; one that begins and ends a longer text stands twice. */
+/**
+ * Returns where the piece occurs in the matching texts. If a piece is both the start and the end of a longer text, the
+ * start counts.
+ */
 function placeOf(lookup: Lookup, folded: string, piece: string): Lookup {
   if (piece === folded) return lookup;
   const isWhole = lookup === 'iexact';

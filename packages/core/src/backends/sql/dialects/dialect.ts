@@ -25,7 +25,7 @@ const OPERATORS = {
   lte: '<=',
 } as const;
 
-/** The lookups that compare values of every kind of field, those of the application's own types too. */
+/** The lookups that compare values of every kind of field, including the application's own types. */
 type ValueLookup = keyof typeof OPERATORS | 'ne' | 'in' | 'range';
 
 /** The operators as comparisons of a column with a value. */
@@ -33,40 +33,40 @@ const COMPARISONS = Object.fromEntries(
   Object.entries(OPERATORS).map(([lookup, operator]) => [lookup, `${COLUMN} ${operator} ${VALUE}`]),
 ) as Readonly<Record<keyof typeof OPERATORS, string>>;
 
-/** The number of rows that a database expects of a query, without running it, and the cost of running it. */
+/** A database's estimate for a query, without running it: the number of rows, and the cost. */
 export interface Expectation {
   readonly rows: number;
-  /** In units of reading one page of 8 kB in sequence. */
+  /** In units of one sequential read of a page of 8 kB. */
   readonly cost: number;
 }
 
-/** Asks a database for its expectation of a query. */
+/** Gets a database's estimate for a query. */
 export interface Forecast {
-  /** The statement that asks about another. It takes the same values. */
+  /** Returns the statement that estimates another statement. It binds the same values. */
   ask(sql: string): string;
-  /** Reads the one value of its one row. */
+  /** Reads the single value of its single row. */
   read(answer: unknown): Expectation;
 }
 
-/** SQL as one kind of database speaks it. */
+/** The SQL of one kind of database. */
 export abstract class Dialect {
   abstract readonly name: string;
-  /** Stands for a bound value, or for the n-th, from 1. */
+  /** The placeholder of a bound value, or of the n-th value, from 1. */
   abstract readonly placeholder: string | ((n: number) => string);
-  /** VALUE as it stands behind `limit` and `offset`. */
+  /** VALUE in the form for `limit` and `offset`. */
   abstract readonly sliceValue: string;
   /** The statement that lists the tables with triggers. */
   abstract readonly triggers: string;
-  /** True if the count of all records may ride along with the rows of a page. */
+  /** True if the count of all records may be a column in the rows of a page. */
   abstract readonly countsInline: boolean;
   /**
-   * A term that stops a statement which has run too long, put before a condition that binds many values and so asked of
-   * each record; undefined for a database that runs in a process of its own.
+   * A term that stops a statement after too long a time. It comes before a condition with many values, so it is
+   * evaluated for each record. Undefined for a database in a separate process.
    */
   abstract readonly guard: string | undefined;
-  /** Asks how many records there are without counting them; undefined if the database cannot say. */
+  /** Estimates the number of records without counting them. Undefined if the database has no estimates. */
   abstract readonly forecast: Forecast | undefined;
-  /** The operator of `ne`, for which NULL is unequal to every value. */
+  /** The operator of `ne`, for which NULL differs from every value. */
   protected abstract readonly unequal: string;
   protected readonly platform: Platform;
 
@@ -74,7 +74,7 @@ export abstract class Dialect {
     this.platform = platform;
   }
 
-  /** A lookup as SQL, and its values as the driver takes them. */
+  /** Returns the SQL of a lookup, with its values in the driver's form. */
   compare(path: FieldPath, lookup: Lookup, value: unknown): Comparison {
     switch (lookup) {
       case 'isnull':
@@ -100,57 +100,56 @@ export abstract class Dialect {
     }
   }
 
-  /** Compares a column with the value that was read raw from it. */
+  /** Compares a column with the raw value that was read from it. */
   unchanged(path: FieldPath, raw: unknown): Comparison {
     if (raw === null) return { template: `${COLUMN} is null`, values: [] };
     return { template: `${this.toTheByte(path)} = ${VALUE}`, values: [this.rawParameter(path, raw)] };
   }
 
-  /** A column whose texts are equal if their bytes are, whatever its collation says. */
+  /** Returns the column in a form in which texts are equal only if their bytes are, regardless of its collation. */
   abstract toTheByte(path: FieldPath): string;
-  /** Compares a column with a text as it is. */
+  /** Compares a column with a text, case-sensitively. */
   protected abstract compareText(path: FieldPath, lookup: Lookup, text: string): Comparison;
-  /** Compares a column with a folded text, whatever the case. */
+  /** Compares a column with a folded text, ignoring case. */
   protected abstract compareFolded(path: FieldPath, lookup: Lookup, folded: string): Comparison;
-  /** Compares a column with any of several values. */
+  /** Compares a column with a list of values. */
   protected abstract compareList(path: FieldPath, values: readonly unknown[]): Comparison;
-  /** A JSON list of the places, from 1, of the values that a column is equal to. */
+  /** Returns a JSON list of the positions, from 1, of the values that equal a column. */
   abstract placesOf(path: FieldPath, values: readonly unknown[]): Comparison;
-  /** A value that is compared with a column or stored in it, as the driver takes it. */
+  /** Converts a value, to compare it with a column or store it, to the driver's form. */
   protected abstract parameter(path: FieldPath, value: unknown): unknown;
-  /** A value of the application's own type, as the driver takes it. */
+  /** Converts a value of an application's own type to the driver's form. */
   protected abstract plain(value: unknown): unknown;
-  /** A value that was read raw from a column, as the driver takes it back. */
+  /** Converts a raw value from a column back to the driver's form. */
   abstract rawParameter(path: FieldPath, raw: unknown): unknown;
-  /** A column of a select list: exact, whatever the driver makes of numbers. */
+  /** Returns a column for a select list. It keeps values exact, even if the driver does not support such numbers. */
   abstract selected(path: FieldPath, sql: string): string;
-  /** A key of an order, with NULLs as `OrderKey` says. */
+  /** Returns a key of an order, with NULLs as in `OrderKey`. */
   abstract ordered(path: FieldPath, sql: string, descending: boolean): string;
-  /** The first day of the period in UTC that a point in time lies in, as text. */
+  /** Returns the first day of the period in UTC that contains a point in time, as text. */
   abstract startOf(path: FieldPath, sql: string, period: Period): string;
-  /** The sum of a column. */
   abstract sum(path: FieldPath, sql: string): string;
-  /** Reads a value of `sum`, not null, as `Group` has it. */
+  /** Reads a value of `sum`, not null, in the form of `Group`. */
   abstract readSum(path: FieldPath, raw: unknown): string | number;
-  /** The SQL of a formula as a value of its kind, whatever type the database gives it. */
+  /** Returns the SQL of a formula with the type of its kind, regardless of the database's type for it. */
   abstract formula(kind: FieldKind, sql: string): string;
-  /** The text that locks the rows of one table, named by its alias. */
+  /** Returns the text that locks the rows of the table with this alias. */
   abstract lock(alias: string): string;
-  /** Runs work for a purpose; everything it reads is of one connection if there is a transaction. */
+  /** Runs work for a purpose. In a transaction, all its reads use the same connection. */
   abstract run<T>(em: EntityManager, purpose: Purpose, work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
 
-  /** A value of a condition of MikroORM, as the driver takes it. */
+  /** Converts a value of a MikroORM condition to the driver's form. */
   whereParameter(value: unknown): unknown {
     return this.plain(value);
   }
 
   /**
-   * Prepares the connections of an ORM when the application starts. Waits for an answer of the database no longer than a hook of Fastify
-   * may take.
+   * Prepares the connections of an ORM at the start of the application. It waits for the database no longer than a
+   * Fastify hook may take.
    */
   async start(_orm: MikroORM): Promise<void> {}
 
-  /** A value for a plain column, as the driver stores it. */
+  /** Converts a value for an ordinary column to the form in which the driver stores it. */
   stored(path: FieldPath, value: unknown): unknown {
     return value === null ? null : this.parameter(path, value);
   }
@@ -166,7 +165,7 @@ export abstract class Dialect {
   }
 
   /**
-   * Compares a column of the application's own type: each value goes through its `convertToDatabaseValue` (and
+   * Compares a column of an application's own type. Each value is converted by its `convertToDatabaseValue` (and
    * `convertToDatabaseValueSQL`). Undefined for columns of MikroORM's types.
    */
   #compareCustom(path: FieldPath, lookup: ValueLookup, value: unknown): Comparison | undefined {
@@ -181,7 +180,7 @@ export abstract class Dialect {
     const marks = values.map(() => sql);
     if (lookup === 'in') return { template: `${COLUMN} in (${marks.join(', ')})`, values };
     if (lookup === 'range') return { template: `${COLUMN} between ${marks.join(' and ')}`, values };
-    // Not every type of column knows "is distinct from" on every database.
+    // Not every database supports "is distinct from" for every column type.
     if (lookup === 'ne') return { template: `(${COLUMN} = ${sql}) is not true`, values };
     return { template: `${COLUMN} ${OPERATORS[lookup]} ${sql}`, values };
   }

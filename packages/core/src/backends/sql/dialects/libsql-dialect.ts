@@ -7,8 +7,8 @@ import { compareText, SqliteDialect, textTemplates } from './sqlite-dialect.ts';
 import { preparedBy } from './sqlite-reader.ts';
 
 /**
- * SQLite through libSQL's package, which cannot add functions to the database. So SQL alone folds case, and nothing ends a
- * statement that takes too long.
+ * SQLite through libSQL's package, which cannot add functions to the database. So case is folded in SQL, and no
+ * statement has a time limit.
  */
 export class LibSqlDialect extends SqliteDialect {
   override readonly guard = undefined;
@@ -22,8 +22,8 @@ export class LibSqlDialect extends SqliteDialect {
 }
 
 /**
- * The column, folded as far as the compared text needs it: `lower` folds ASCII, and the first value lists the other letters
- * to replace.
+ * The column, folded as far as the compared text needs. `lower` folds ASCII. The first value lists the other letters to
+ * replace.
  */
 const FOLDED = textTemplates(`(
   with recursive folding(step, text, letters) as (
@@ -36,15 +36,15 @@ const FOLDED = textTemplates(`(
 )`);
 
 /**
- * libSQL's package leaves a statement open that was not read to its end, as by `get`, or that found the database locked. No
- * transaction can commit before such a statement is collected as garbage, if it writes. So a statement that writes asks for the
- * right to write first, by text that is not prepared.
+ * libSQL's package leaves a statement open after `get`, which does not read it to its end, or if the database was
+ * locked. While such a statement writes, no transaction can commit until garbage collection removes it. So a writing
+ * statement first takes the right to write, with SQL that is not prepared.
  */
 function libSqlReader(database: SqliteDatabase): Reader {
   const prepared = preparedBy(database);
   return {
     rows(statement, values) {
-      // A list, because a single value that is an object would be taken for named parameters.
+      // A list, because a single object would be read as named parameters.
       const read = (): unknown[][] => prepared(statement).all(values);
       return database.inTransaction || !WRITES.test(statement.sql) ? read() : writing(database, read);
     },

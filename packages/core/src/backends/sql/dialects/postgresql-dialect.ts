@@ -16,10 +16,10 @@ import type { Reader } from './reader.ts';
 import { hasOwnCollation, hasOwnType } from './text-column.ts';
 
 /**
- * PostgreSQL through pg. Parameters are never cast, so that each takes the type of the column beside it: decimals are
- * compared as numeric, exactly, and indexes serve. An index on `lower(name collate "C")` (btree, or gin with gin_trgm_ops)
- * serves the case-insensitive lookups of any text that has ASCII in it but `k` and `i`, one on
- * `lower(name collate "und-x-icu")` the rest.
+ * PostgreSQL through pg. Parameters are never cast, so each has the type of the column in its comparison. Decimals are
+ * compared as numeric, exactly, and indexes are used. An index on `lower(name collate "C")` (btree, or gin with
+ * gin_trgm_ops) supports the case-insensitive lookups of texts that contain an ASCII character other than `k` and `i`.
+ * An index on `lower(name collate "und-x-icu")` supports the others.
  */
 export class PostgreSqlDialect extends Dialect {
   readonly name = 'PostgreSQL';
@@ -39,7 +39,7 @@ export class PostgreSqlDialect extends Dialect {
     return sql;
   }
 
-  /** PostgreSQL takes NULL for the greatest of all, as `OrderKey` says. */
+  /** For PostgreSQL, NULL is the greatest value, as in `OrderKey`. */
   ordered(_path: FieldPath, sql: string, descending: boolean): string {
     return descending ? `${sql} desc` : sql;
   }
@@ -65,7 +65,7 @@ export class PostgreSqlDialect extends Dialect {
     return `date_trunc('${period}', ${this.#inUtc(path, sql)})::date::text`;
   }
 
-  /** PostgreSQL gives the sum of `real` as a `real`, with six digits. */
+  /** PostgreSQL's sum of `real` is a `real`, with six digits. */
   sum(path: FieldPath, sql: string): string {
     return path.type.kind === 'number' ? `sum(${sql}::float8)` : `sum(${sql})::text`;
   }
@@ -79,7 +79,7 @@ export class PostgreSqlDialect extends Dialect {
   }
 
   protected compareText(path: FieldPath, lookup: Lookup, text: string): Comparison {
-    // Before PostgreSQL 18 LIKE takes no collation that is nondeterministic.
+    // Before PostgreSQL 18, LIKE rejects nondeterministic collations.
     const column = hasOwnCollation(path) ? `${textColumn(path)} collate "C"` : textColumn(path);
     return { template: `${column} like ${VALUE}`, values: [likePattern(lookup, text)] };
   }
@@ -99,7 +99,7 @@ export class PostgreSqlDialect extends Dialect {
     return { template: `${COLUMN} = any(${VALUE})`, values: [values.map((value) => this.parameter(path, value))] };
   }
 
-  /** The values that it is compared with take its type: `count(*)` would refuse 2.50. */
+  /** Compared values take the type of the formula. Without the cast, `count(*)` would reject 2.50. */
   formula(kind: FieldKind, sql: string): string {
     const type = FORMULA_TYPES[kind];
     return type === undefined ? sql : `${sql}::${type}`;
@@ -114,13 +114,13 @@ export class PostgreSqlDialect extends Dialect {
     return value;
   }
 
-  /** Text wherever the driver's own conversion would lose something, or depend on the time zone of this process. */
+  /** A text if the driver's conversion would lose precision, or depend on the time zone of this process. */
   protected parameter(path: FieldPath, value: unknown): unknown {
     if (value instanceof Date) return this.#timestamp(path, value);
     return typeof value === 'bigint' ? String(value) : kindOf(path).parameter(value, path);
   }
 
-  /** A column without a time zone holds the time of the zone that is configured. */
+  /** A column without a time zone holds the time in the configured zone. */
   #inUtc(path: FieldPath, sql: string): string {
     if (path.type.kind === 'date') return `${sql}::timestamp`;
     if (hasTimeZone(path)) return `(${sql} at time zone 'UTC')`;
@@ -128,29 +128,29 @@ export class PostgreSqlDialect extends Dialect {
     return zone === undefined || !OFFSET.test(zone) ? sql : `(${sql} - interval '${zone}')`;
   }
 
-  /** As MikroORM writes it: a column without a time zone holds the time of the zone that is configured. */
+  /** In MikroORM's form: a column without a time zone holds the time in the configured zone. */
   #timestamp(path: FieldPath, value: Date): string {
     const text = hasTimeZone(path) ? undefined : formattedDate(this.platform, value);
     return withMicroseconds(text ?? value.toISOString(), value);
   }
 }
 
-/** The types of formulas whose values may have fractions. */
+/** The types of formulas with fractional values. */
 const FORMULA_TYPES: Readonly<Partial<Record<FieldKind, string>>> = { number: 'float8', decimal: 'numeric' };
 
-/** What PostgreSQL makes of the values of a kind. */
+/** How PostgreSQL handles the values of a kind. */
 interface PostgreSqlKind {
-  /** A value, neither a Date nor a BigInt, as the driver takes it. */
+  /** Converts a value, neither a Date nor a BigInt, to the driver's form. */
   readonly parameter: (value: unknown, path: FieldPath) => unknown;
   readonly toTheByte: (path: FieldPath) => string;
 }
 
 const AS_IT_COMES: PostgreSqlKind = { parameter: (value) => value, toTheByte: () => COLUMN };
 
-/** The kinds whose values do not come as they are. */
+/** The kinds whose values need a conversion. */
 const OF_KIND: Readonly<Partial<Record<FieldKind, PostgreSqlKind>>> = {
   string: { ...AS_IT_COMES, toTheByte: (path) => `${textColumn(path)} collate "C"` },
-  // A number that does not fit 32 bits is an error to PostgreSQL; rounded as the column rounds, it is comparable.
+  // PostgreSQL rejects a number that does not fit 32 bits. Rounded like the column, it can be compared.
   number: { ...AS_IT_COMES, parameter: (value, path) => (isSingle(path) ? Math.fround(value as number) : value) },
 };
 
@@ -158,7 +158,7 @@ function kindOf({ type: { kind } }: FieldPath): PostgreSqlKind {
   return OF_KIND[kind] ?? AS_IT_COMES;
 }
 
-/** A trigger of a partition counts for the whole table. Those of foreign keys change no row. */
+/** A trigger of a partition applies to the whole table. Triggers of foreign keys change no row. */
 const TRIGGERS = `with triggered as (select tgrelid as id from pg_trigger where not tgisinternal)
   select distinct relname from pg_class
   where oid in (select id from triggered union select pg_partition_root(id) from triggered)`;
@@ -169,8 +169,8 @@ interface Plan {
 }
 
 /**
- * PostgreSQL's planner, by `explain`. It knows more than `pg_class.reltuples` does: the table's size of this moment,
- * the selectivity of the bound values, partitions, what row level security hides.
+ * PostgreSQL's planner, by `explain`. It knows more than `pg_class.reltuples`: the current size of the table, the
+ * selectivity of the bound values, partitions, and rows hidden by row level security.
  */
 const PLANNER: Forecast = {
   ask: (sql) => `explain (format json) ${sql}`,

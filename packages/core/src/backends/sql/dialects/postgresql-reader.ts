@@ -21,7 +21,7 @@ import { SQL_ERRORS } from './sql-errors.ts';
 
 const rowMode = 'array';
 
-/** Runs work: in the transaction of the entity manager, or on the pool. */
+/** Runs work in the entity manager's transaction, else in its session, else on the pool. */
 export async function runPostgreSql<T>(
   em: EntityManager,
   purpose: Purpose,
@@ -45,11 +45,11 @@ export async function runPostgreSql<T>(
 
 const pools = new WeakMap<Connection, PoolReader>();
 
-/** Connections that are prepared for each use have to come from where that is done. */
+/** Opens a reader on the pool, or through Kysely if connections are prepared for each use. */
 async function openReader(em: EntityManager, connection: Connection): Promise<Reader> {
   const opened = await poolOrClient(em, connection);
   if ('client' in opened) return new ClientReader(opened.client);
-  // Others may have waited for the same pool.
+  // Another call may have opened the same pool in the meantime.
   const known = pools.get(connection);
   if (known?.isOpen === true) return known;
   const reader = new PoolReader(opened.pool);
@@ -57,7 +57,7 @@ async function openReader(em: EntityManager, connection: Connection): Promise<Re
   return reader;
 }
 
-/** Reads through Kysely, within a transaction or on connections that are prepared for each use. */
+/** Reads through Kysely, in a transaction or on connections that are prepared for each use. */
 class ClientReader implements Reader {
   readonly #client: KyselyClient;
 
@@ -70,20 +70,20 @@ class ClientReader implements Reader {
   }
 }
 
-/** The number of times that a text comes until it gets a name, and of names that each connection has to keep. */
+/** The number of uses after which a text gets a name, and the most names that each connection must keep. */
 interface NameRule {
   readonly comes: number;
   readonly most: number;
 }
 
 const OF_VIEWS: NameRule = { comes: 2, most: 500 };
-/** Clients may choose endlessly many forms: only those that come often get one of few names. */
+/** Clients may choose endlessly many forms, so only frequent ones get one of a few names. */
 const OF_CLIENTS: NameRule = { comes: 5, most: 50 };
 
-/** Names for the texts that come again. Names live as long as their connection, so that there is a limit to them. */
+/** Names for statements that repeat. Names live as long as their connection, so their number is limited. */
 class StatementNames {
   readonly #rule: NameRule;
-  /** The texts that have come, with how often, or with their name. */
+  /** The texts, each with its number of uses, or with its name. */
   readonly #seen: LruMap<string, number | string>;
   #given = 0;
 
@@ -92,12 +92,12 @@ class StatementNames {
     this.#seen = new LruMap(2 * rule.most);
   }
 
-  /** The name of a text; undefined as long as it has none. */
+  /** Returns the name of a text. Undefined if it has none yet. */
   of(text: string, generation: number): string | undefined {
     const seen = this.#seen.get(text) ?? 0;
     if (typeof seen === 'string') return seen;
     const isNamed = seen + 1 >= this.#rule.comes && this.#given < this.#rule.most;
-    // The name tells the text, so that processes which share connections behind a pooler agree on what it means.
+    // The name is derived from the text. So processes that share connections behind a pooler use it for the same text.
     const name = isNamed ? `viewset_${generation}_${createHash('sha1').update(text).digest('hex')}` : undefined;
     if (isNamed) this.#given++;
     this.#seen.set(text, name ?? seen + 1);
@@ -105,7 +105,7 @@ class StatementNames {
   }
 }
 
-/** Reads through pg's pool. A statement that comes again is prepared under a name, once on each connection. */
+/** Reads through pg's pool. A repeated statement is prepared with a name, once on each connection. */
 class PoolReader implements Reader {
   readonly #pool: PgPool;
   #ofViews = new StatementNames(OF_VIEWS);
@@ -149,7 +149,10 @@ class PoolReader implements Reader {
     return (isShapedByClient ? this.#ofClients : this.#ofViews).of(text, this.#generation);
   }
 
-  /** A pooler does not keep statements; or the schema has changed under their plans, and they need new names. */
+  /**
+   * Reports whether an error is about statement names. A pooler may not keep statements. After a change of the schema,
+   * their plans are invalid, and they need new names.
+   */
   #isAboutNames(error: unknown): boolean {
     const { code, message } = error as { code?: string; message?: string };
     if (code === '26000' || code === '42P05') return (this.#unnamed = true);

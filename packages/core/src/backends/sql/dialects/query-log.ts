@@ -3,7 +3,8 @@ import { tellQueryLog } from '../../../mikro/query-log.ts';
 import type { Reader } from './reader.ts';
 
 /**
- * The same reader; if MikroORM logs queries (`debug`) or slow ones (`slowQueryThreshold`), one that tells its log.
+ * Returns a reader that also writes MikroORM's log, if that logs queries (`debug`) or slow ones (`slowQueryThreshold`).
+ * Otherwise returns the same reader.
  */
 export function logged(em: EntityManager, connection: Connection, reader: Reader): Reader {
   const { config } = em;

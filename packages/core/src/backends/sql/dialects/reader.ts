@@ -1,9 +1,9 @@
 /** SQL text that is the same for every set of values. */
 export interface Statement {
   readonly sql: string;
-  /** True if there is one row at most. */
+  /** True if there is at most one row. */
   readonly one: boolean;
-  /** True if there may be endlessly many such texts, because clients choose their form. */
+  /** True if clients choose the form of the text, so that there may be endlessly many. */
   readonly isShapedByClient: boolean;
 }
 
@@ -13,12 +13,13 @@ export interface Bound {
   readonly values: readonly unknown[];
 }
 
-/** Reads rows as arrays of what the driver gives. */
+/** Reads rows as arrays of the driver's values. */
 export interface Reader {
   /**
-   * A promise if the driver is asynchronous; if it is not, two calls in one tick see the same state.
+   * Runs a statement. Returns a promise if the driver is asynchronous. Otherwise two calls in one tick see the same
+   * state.
    *
-   * @param request the one that a statement writes for, outside of a transaction
+   * @param request the request behind a write, outside of a transaction
    */
   rows(statement: Statement, values: readonly unknown[], request?: object): unknown[][] | Promise<unknown[][]>;
 }

@@ -13,17 +13,17 @@ import type { Reader } from './reader.ts';
 import { waitForWriters } from './sqlite-lock.ts';
 import { betterSqliteReader, FOLD, IN_TIME, type MakeReader, runSqlite } from './sqlite-reader.ts';
 
-/** SQLite through better-sqlite3. Decimals are binary floats there, and are compared as such. */
+/** SQLite through better-sqlite3. Decimals are binary floats there, and are compared as floats. */
 export class SqliteDialect extends Dialect {
   readonly name = 'SQLite';
   readonly countsInline = false;
   readonly placeholder = '?';
   readonly triggers = "select distinct tbl_name from sqlite_master where type = 'trigger'";
-  /** SQLite plans a statement anew whenever a bare `limit ?` is bound; a sum, it takes as it comes. */
+  /** SQLite replans a statement each time a bare `limit ?` is bound, but not for an expression. */
   readonly sliceValue = `+${VALUE}`;
   readonly guard: string | undefined = `${IN_TIME}()`;
   protected readonly makeReader: MakeReader = betterSqliteReader;
-  /** SQLite keeps no count that is anywhere near, unless ANALYZE was run lately. */
+  /** SQLite has no close estimate, unless ANALYZE ran recently. */
   readonly forecast = undefined;
   protected readonly unequal = 'is not';
 
@@ -40,13 +40,16 @@ export class SqliteDialect extends Dialect {
     return kindOf(path).selected(sql);
   }
 
-  /** SQLite takes NULL for the least of all. The words are left out if they say nothing: they cost the index. */
+  /**
+   * For SQLite, NULL is the least value. `nulls first` and `nulls last` are omitted if they have no effect, because
+   * they prevent the use of an index.
+   */
   ordered(path: FieldPath, sql: string, descending: boolean): string {
     if (!path.nullable) return descending ? `${sql} desc` : sql;
     return descending ? `${sql} desc nulls first` : `${sql} nulls last`;
   }
 
-  /** There is one writer at a time, and it has the database to itself. */
+  /** There is one writer at a time, which has the whole database. */
   lock(): string {
     return '';
   }
@@ -61,8 +64,8 @@ export class SqliteDialect extends Dialect {
   }
 
   /**
-   * SQLite adds floating-point numbers inexactly, and fails if whole numbers come to more than 64 bits. So it adds billions, the rest of whole
-   * numbers and the digits behind the point apart.
+   * SQLite adds floating-point numbers inexactly, and fails if whole numbers exceed 64 bits. So billions, the rest of
+   * whole numbers, and the digits after the point are added separately.
    */
   sum(path: FieldPath, sql: string): string {
     if (path.type.kind === 'number') return `sum(${sql})`;
@@ -106,13 +109,16 @@ export class SqliteDialect extends Dialect {
     return sql;
   }
 
-  /** The collation is that of the operand on the left. */
+  /** The left operand determines the collation. */
   placesOf(path: FieldPath, values: readonly unknown[]): Comparison {
     const template = `(select json_group_array(key + 1) from json_each(${VALUE}) where ${COLUMN} = value)`;
     return { template, values: [this.#list(path, values)] };
   }
 
-  /** One parameter whatever the number of values. JSON's integers are exact in SQLite, so BigInts are written as such. */
+  /**
+   * Returns one parameter for any number of values. JSON's integers are exact in SQLite, so BigInts are written as
+   * integers.
+   */
   #list(path: FieldPath, values: readonly unknown[]): string {
     const texts = values.map((value) => {
       const bound = this.parameter(path, value);
@@ -132,7 +138,10 @@ export class SqliteDialect extends Dialect {
 
 const BILLION = 1_000_000_000n;
 
-/** The digits behind the point of a column; of a decimal that declares none, as many as a double of its size is likely to have. */
+/**
+ * Returns the digits after the point of a column. For a decimal without a declared scale, as many as a double of its
+ * size is likely to have.
+ */
 function digitsOf({ type: { kind, scale = 6 } }: FieldPath): number {
   return kind === 'decimal' ? scale : 0;
 }
@@ -144,20 +153,20 @@ const START_OF: Readonly<Record<Period, string>> = {
   year: ", 'start of year'",
 };
 
-/** What SQLite and its driver make of the values of a kind. */
+/** How SQLite and its driver handle the values of a kind. */
 interface SqliteKind {
-  /** A value as MikroORM stores it, which is also how better-sqlite3 takes it. */
+  /** Converts a value to MikroORM's stored form, which better-sqlite3 also accepts. */
   readonly parameter: (value: unknown) => unknown;
   readonly selected: (sql: string) => string;
-  /** A value, not null, that was selected. */
+  /** Converts a selected value, not null, back. */
   readonly takenBack: (raw: unknown) => unknown;
 }
 
 const AS_IT_COMES: SqliteKind = { parameter: plainValue, selected: (sql) => sql, takenBack: (raw) => raw };
 
-/** The kinds whose values do not come as they are. */
+/** The kinds whose values need a conversion. */
 const OF_KIND: Readonly<Partial<Record<FieldKind, SqliteKind>>> = {
-  // The driver gives integers as doubles, which hold no more than 53 bits.
+  // The driver returns integers as doubles, which hold only 53 bits.
   bigint: {
     parameter: plainValue,
     selected: (sql) => `cast(${sql} as text)`,
@@ -175,7 +184,7 @@ function plainValue(value: unknown): unknown {
   return value instanceof Date ? comparableMilliseconds(value) : value;
 }
 
-/** The comparisons of a text, a column or its folded form, with another. */
+/** The comparisons of a text with another. The text is a column or its folded form. */
 export interface TextTemplates {
   readonly contains: string;
   readonly startsWith: string;
@@ -202,7 +211,7 @@ export function compareText(templates: TextTemplates, lookup: Lookup, text: stri
   return { template: templates.equals, values: [text] };
 }
 
-/** As substr() counts. */
+/** Counts like substr(). */
 function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count++;
@@ -210,9 +219,9 @@ function codePoints(text: string): number {
 }
 
 /**
- * SQLite's LIKE folds ASCII, at the cost of a plain search; an index on a column `collate nocase` serves it. It has an
- * escape character only if it is told of one, and is the slower for it. SQLite looks at a bare parameter to plan
- * anew for each pattern, which is of use only to one that says how a text begins.
+ * SQLite's LIKE folds ASCII at the cost of a plain search. An index on a column `collate nocase` supports it. It has an
+ * escape character only on request, and is slower with it. For a bare parameter SQLite replans for each pattern, which
+ * only helps a pattern with a fixed beginning.
  */
 function like(pattern: string): Comparison {
   const template = `${COLUMN} like ${pattern.startsWith('%') ? '+' : ''}${VALUE}`;

@@ -12,17 +12,17 @@ import { ServiceUnavailable } from '../../../errors.ts';
 import { sqliteDatabase } from '../../../mikro/sqlite-database.ts';
 import { pauses } from '../../../pauses.ts';
 
-/** SQLite's own wait for another process, during which this process stands still. */
+/** SQLite's own wait for another process. It blocks this process. */
 export const BUSY_TIMEOUT_MS = 10;
-/** The whole wait. */
+/** The longest total wait. */
 const PATIENCE_MS = 5000;
 
-/** True of the error of a statement that another process has kept from the database. */
+/** True if a statement failed because another process had locked the database. */
 export function isBusy(error: unknown): boolean {
   return /^SQLITE_(?:BUSY|LOCKED)/.test(String((error as { code?: unknown } | null)?.code));
 }
 
-/** The time since which a database is locked, and the last time that it was seen to be. */
+/** The time since which a database has been locked, and the last time that the lock was seen. */
 interface Lock {
   readonly sinceMs: number;
   readonly seenMs: number;
@@ -30,12 +30,12 @@ interface Lock {
 
 const locks = new WeakMap<Connection, Lock>();
 
-/** A lock that nobody has seen for longer than this is another one. */
+/** If a lock was not seen for longer than this, the next one is a different lock. */
 const FORGET_MS = 1000;
 
 /**
- * Runs work again as long as another process has locked the database, for 5 s at most; others go on meanwhile. All that
- * wait for one lock give up together, whether or not they had to wait for each other first.
+ * Repeats work while another process has locked the database, for at most 5 s, without blocking this process. All calls
+ * that wait for one lock give up at the same time, even if they had to wait for each other first.
  */
 export async function whenFree<Result>(connection: Connection, work: () => Promise<Result> | Result): Promise<Result> {
   const waits = pauses();
@@ -57,8 +57,8 @@ export async function whenFree<Result>(connection: Connection, work: () => Promi
 }
 
 /**
- * Makes each transaction take the right to write when it begins, and wait for it without holding up the process: before
- * anything was read or written, so that nothing has to be done again.
+ * Makes each transaction take the right to write at its start. It waits without blocking the process. Nothing has been
+ * read or written by then, so nothing must be repeated.
  */
 export function waitForWriters(em: EntityManager): void {
   const table = [...em.getMetadata()].find(isStored);
@@ -70,14 +70,17 @@ function isStored({ virtual, abstract, embeddable }: EntityMetadata): boolean {
 }
 
 class WriteLock implements EventSubscriber {
-  /** Deletes nothing, but as a statement that writes. */
+  /** A writing statement that deletes nothing. */
   readonly #statement: string;
 
   constructor(platform: Platform, table: string) {
     this.#statement = `delete from ${platform.quoteIdentifier(table)} where 0`;
   }
 
-  /** No entity: whatever is written, this need not hear of it. Of transactions every subscriber hears. */
+  /**
+   * Names no stored entity, because this subscriber needs no events of writes. Events of transactions reach every
+   * subscriber.
+   */
   getSubscribedEntities(): EntityName[] {
     return [WriteLock];
   }
@@ -86,12 +89,12 @@ class WriteLock implements EventSubscriber {
     const connection = em.getConnection('write');
     try {
       const database = await sqliteDatabase(connection);
-      // Not prepared: libSQL's package leaves open what found the database locked.
+      // Not prepared, because libSQL's package leaves a statement open if the database is locked.
       await whenFree(connection, () => database.exec(this.#statement));
     } catch (error) {
-      // Any other error may come of a transaction that is to make the table.
+      // Any other error may mean that this transaction will create the table.
       if (!(error instanceof ServiceUnavailable)) return;
-      // MikroORM leaves open what did not begin.
+      // MikroORM does not end a transaction that failed to begin.
       await connection.rollback(transaction);
       throw error;
     }

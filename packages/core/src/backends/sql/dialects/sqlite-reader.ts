@@ -19,17 +19,17 @@ import { BUSY_TIMEOUT_MS, isBusy, whenFree } from './sqlite-lock.ts';
 /** The SQL function that folds case by Unicode; see `foldCase`. */
 export const FOLD = 'viewset_fold';
 
-/** The SQL function that is true, and ends a statement that has kept the process from all else for too long. */
+/** The SQL function that returns true, or ends a statement that has blocked the process for too long. */
 export const IN_TIME = 'viewset_in_time';
 
 /** The time after which IN_TIME ends a statement. */
 const STATEMENT_LIMIT_MS = 1000;
 
 const MAX_STATEMENTS = 500;
-/** Statements of forms that clients choose, of which there may be endlessly many. */
+/** The most statements of forms that clients choose, of which there may be endlessly many. */
 const MAX_CLIENT_STATEMENTS = 100;
 
-/** Makes the reader of a database. The packages of SQLite differ in what else a statement needs. */
+/** Makes the reader of a database. SQLite's packages differ in how they run a statement. */
 export type MakeReader = (database: SqliteDatabase) => Reader;
 
 const readers = new WeakMap<SqliteDatabase, Reader>();
@@ -37,9 +37,9 @@ const readers = new WeakMap<SqliteDatabase, Reader>();
 const databases = new WeakMap<Connection, SqliteDatabase>();
 
 /**
- * Runs work on the one connection there is: at once if it is open and free. A transaction of somebody else that is open on
- * the connection is waited for: nobody sees what it has not committed. So is another process that has locked the database,
- * without holding up this one; within a transaction of one's own `waitForWriters` has done that.
+ * Runs work on the only connection, at once if it is open and free. If another transaction is open on it, waits for its
+ * end, so that nobody sees uncommitted data. If another process has locked the database, waits without blocking this
+ * process. Within an own transaction, `waitForWriters` has already done that.
  */
 export function runSqlite<T>(
   em: EntityManager,
@@ -53,7 +53,7 @@ export function runSqlite<T>(
   const work = (open: SqliteDatabase): Awaitable<T> => workWith(logged(em, connection, readerOf(open, makeReader)));
   if (database === undefined || (!isOwn && database.inTransaction)) return readLater(em, connection, isOwn, work);
   const failed = (error: unknown): Promise<T> => {
-    // One that was closed meanwhile is opened anew.
+    // Opens a connection again that was closed in the meantime.
     if (!database.open || (!isOwn && isBusy(error))) return readLater(em, connection, isOwn, work);
     throw readError(SQL_ERRORS, em.getPlatform(), error);
   };
@@ -83,7 +83,10 @@ async function readLater<T>(
   }
 }
 
-/** SQLite waits for other processes by holding up this one: 5 s, if the application has not said otherwise. */
+/**
+ * Shortens SQLite's wait for other processes, which blocks this process and lasts 5 s by default. Keeps the `timeout`
+ * of the application, if there is one.
+ */
 function waitShortly(em: EntityManager, database: SqliteDatabase): void {
   const options = em.config.get('driverOptions') as { readonly timeout?: unknown } | undefined;
   if (options?.timeout === undefined) database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
@@ -95,7 +98,7 @@ function readerOf(database: SqliteDatabase, makeReader: MakeReader): Reader {
   return reader;
 }
 
-/** Makes the reader of a database of better-sqlite3, and adds the functions of ours to the database. */
+/** Makes the reader of a better-sqlite3 database, and adds our functions to the database. */
 export function betterSqliteReader(database: SqliteDatabase): Reader {
   const prepared = preparedBy(database);
   database.function(FOLD, { deterministic: true }, (value) => (typeof value === 'string' ? foldCase(value) : value));
@@ -117,9 +120,9 @@ export function betterSqliteReader(database: SqliteDatabase): Reader {
 }
 
 /**
- * Prepares statements, and keeps them.
+ * Prepares and caches statements.
  *
- * @throws ImproperlyConfigured for a database whose LIKE does not ignore case
+ * @throws ImproperlyConfigured for a database whose LIKE is case-sensitive
  */
 export function preparedBy(database: SqliteDatabase): (statement: Statement) => SqliteStatement {
   if (database.prepare("select 'A' like 'a'").raw(true).all()[0]?.[0] !== 1) {
