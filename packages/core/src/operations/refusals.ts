@@ -29,8 +29,8 @@ export function pathKeys({ meta, key: { column }, parent }: NamingRoute, request
 export function answeringRefusals(handler: OperationHandler, route: NamingRoute): OperationHandler {
   return (request, reply) => {
     const answer = handler(request, reply);
-    // A synchronous result had no rejected values: writes are asynchronous, and SQLite, which is synchronous, rejects
-    // no key.
+    // A synchronous result had no rejected values: write operations return promises, and SQLite, which is synchronous,
+    // rejects no key.
     if (!(answer instanceof Promise)) return answer;
     return answer.catch(async (error: unknown) => {
       const keysOf = (): readonly PathKey[] => pathKeys(route, request);

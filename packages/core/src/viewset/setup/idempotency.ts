@@ -13,7 +13,7 @@ export const IDEMPOTENCY_RULE: OptionRule = [
   (value) => (IDEMPOTENCY_MODES as readonly unknown[]).includes(value),
 ];
 
-/** A response in the form in which it is sent. */
+/** A response as it is sent. */
 export interface SentAnswer {
   readonly status: number;
   /** The headers that the handler set, by lower-case name, without `Set-Cookie`. */

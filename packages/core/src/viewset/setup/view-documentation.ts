@@ -18,7 +18,7 @@ export interface ViewDocumentation {
   readonly examples?: Readonly<Partial<Record<Operation, Examples>>> | undefined;
   /** The texts about the fields of records, by name. */
   readonly fieldWords?: Readonly<Record<string, Words>> | undefined;
-  /** The texts about query parameters, by name. They replace those of filters and paginators. */
+  /** The texts about query parameters, by name. They replace the texts of filters and paginators. */
   readonly parameterWords?: Readonly<Record<string, Words>> | undefined;
 }
 

@@ -40,7 +40,7 @@ export class ConditionalWrites<Entity extends object> {
 
   /**
    * Compares an `If-Match` with the record without a lock. If many clients write one record, most of them have an
-   * outdated tag. With locks, each of those would hold a connection and block the clients that can write. The record is
+   * outdated tag. With locks, each of them would hold a connection and block the clients that can write. The record is
    * read outside of `request.em`, which would otherwise keep the values.
    *
    * @returns a condition that is true while the record is as compared; undefined if it must be compared under its lock

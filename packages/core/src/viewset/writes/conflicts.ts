@@ -39,8 +39,8 @@ async function answerToConflict(
 ): Promise<unknown> {
   const { kind, table } = violation;
   const written = records.filter(({ meta }) => table === undefined || table === meta.tableName);
-  // A hook may have left other changes that were written too. A foreign key of a table that is not written belongs to
-  // records that refer to this one.
+  // The error may be about other changes of a hook. The constraint of a foreign key may belong to records that refer to
+  // this one.
   if (written.length === 0 && kind !== 'foreign key') return error;
   const suspects = written.filter((record) => fieldsIn(record, violation).length > 0);
   const atFault = suspects.length > 1 ? await recordsAtFault(request.em, suspects, violation) : suspects;

@@ -49,7 +49,7 @@ export interface TakingView {
   writeShapeFor(request: FastifyRequest, operation: TakingOperation): string | undefined;
 }
 
-/** Where a view's input belongs. */
+/** The view that an input belongs to. */
 export interface InputPlace {
   readonly view: TakingView;
   readonly customized: Customized;
@@ -209,8 +209,8 @@ export class ViewInput {
   }
 
   /**
-   * Reads a body. If the view has rules or the body refers to other records, its faults are returned together with the
-   * valid values, because rules and references may add more.
+   * Reads a body. Rules of the view and references to other records can add faults. If the body has any of these, its
+   * faults are returned together with the valid values.
    *
    * @param path the path of this body within the body of the request
    * @throws InvalidUsage with a detail for every offending field, if no further faults are possible

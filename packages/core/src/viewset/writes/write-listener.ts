@@ -8,7 +8,7 @@ import { byName, type Operation, type WriteOperation, WRITES } from '../request/
 /** The kinds of writes, by operation. */
 export const KIND_OF = { create: 'created', update: 'updated', destroy: 'deleted' } as const;
 
-/** What a view has done to a record. */
+/** The kind of a write. */
 export type WriteKind = (typeof KIND_OF)[WriteOperation];
 
 export const WRITE_KINDS: OptionRule = [
@@ -22,6 +22,7 @@ export interface RecordWrite {
   readonly kind: WriteKind;
   /** The request that wrote it. Its `em` is in the transaction of the write. */
   readonly request: FastifyRequest;
+  /** The metadata of the record's entity. */
   readonly meta: EntityMetadata;
   /** The value of the record's primary key. */
   readonly key: unknown;
