@@ -23,13 +23,13 @@ const COLLECTION_MATCH = Type.String({
 });
 const COLLECTION_NONE_MATCH = Type.String({ description: 'With `*` nothing is written, since the collection exists' });
 
-/** Sees an answer before it is serialized. */
+/** A hook that sees a response before it is serialized. */
 export type AnswerHook = Extract<NonNullable<RouteOptions['preSerialization']>, (...args: never) => unknown>;
 
-/** The operations that answer with one record. */
+/** The operations that respond with one record. */
 const ANSWERS_RECORD: ReadonlySet<string> = new Set(['retrieve', 'create', 'update']);
 
-/** An operation of a view: on one record or on several, under the same name. */
+/** An operation of a view. Operations on one record and on several share a name. */
 interface Conditional {
   readonly action: string;
   readonly detail: boolean;
@@ -37,21 +37,21 @@ interface Conditional {
   readonly preconditions?: Preconditions | undefined;
 }
 
-/** Tells if an operation of a view answers with an `ETag`. */
+/** Reports whether the responses of an operation have an `ETag`. */
 export function sendsTag({ action, detail, variant, preconditions }: Conditional): boolean {
   const isOne = detail || (action === 'create' && variant === undefined);
   return preconditions !== undefined && ANSWERS_RECORD.has(action) && isOne;
 }
 
-/** The headers that an operation of a view takes. */
+/** The conditional headers that an operation accepts. */
 export function headerParameters(
   { action, detail, preconditions }: Conditional,
   isSingleton: boolean,
 ): OperationParameter[] {
   if (preconditions === undefined || action === 'list') return [];
-  // Its `If-Match` is heard as HTTP has it, and not offered: whoever reads has no use for it.
+  // Its `If-Match` is honoured as HTTP requires, but not documented, because readers have no use for it.
   if (action === 'retrieve') return [{ name: 'if-none-match', required: false, schema: IF_NONE_MATCH }];
-  // The create of a singleton has no collection to put conditions on.
+  // A singleton has no collection, so its create takes no conditions.
   if (!detail && isSingleton) return [];
   if (!detail) {
     return [
@@ -66,8 +66,9 @@ export function headerParameters(
 }
 
 /**
- * Makes the hook that judges the conditions of a write to a collection, which exists and has no tag (RFC 9110, sections 13.1.1 and
- * 13.1.2); undefined for any other operation. A client that names the tag of a record means one record, and would change others unseen.
+ * Makes the hook that checks the conditions of a write to a collection. A collection exists and has no tag (RFC 9110,
+ * sections 13.1.1 and 13.1.2). A client that sends the tag of a record means that record, and would otherwise change
+ * others. Undefined for any other operation.
  */
 export function collectionCheck(plan: OperationPlan): preHandlerHookHandler | undefined {
   const takesConditions = plan.headerParameters.some(({ name }) => name === 'if-match');
@@ -80,10 +81,10 @@ export function collectionCheck(plan: OperationPlan): preHandlerHookHandler | un
 }
 
 /**
- * Makes the hook that sends the `ETag` of a record, in the place of one that a GET's `If-None-Match` names a 304 without a body, and in the
- * place of one that its `If-Match` does not name a 412 (RFC 9110, sections 13.1.1 and 13.2.2).
+ * Makes the hook that sends the `ETag` of a record. A GET gives 304 without a body if its `If-None-Match` has the tag,
+ * and 412 if its `If-Match` lacks it (RFC 9110, sections 13.1.1 and 13.2.2).
  *
- * @param isWhole tells if a request is answered with the record as `retrieve` answers it; any other form of it has no tag
+ * @param isWhole reports whether the response has the record as `retrieve` returns it; other forms have no tag
  */
 export function tagAnswers(tagOf: TagOf, isWhole: (request: FastifyRequest) => boolean): AnswerHook {
   return (request, reply, payload, done) => {
@@ -96,14 +97,17 @@ export function tagAnswers(tagOf: TagOf, isWhole: (request: FastifyRequest) => b
     const isKnown = condition === 'known';
     if (tag !== undefined) void reply.header('etag', tag);
     if (isKnown) void reply.code(304).removeHeader('content-type');
-    // Of an answer to HEAD, Fastify takes the length and drops the rest.
+    // For HEAD, Fastify keeps the length of the body and drops the rest.
     const body = isKnown && request.method !== 'HEAD' ? null : text;
     void reply.serializer(() => body as string);
     done(null, payload);
   };
 }
 
-/** Tells what the conditions of a request to read say of an answer by its tag. `If-Match` comes first (RFC 9110, section 13.2.2). */
+/**
+ * Compares the conditions of a read request with the tag of the response. `If-Match` comes first (RFC 9110, section
+ * 13.2.2).
+ */
 function conditionOf({ method, headers }: FastifyRequest, tag: string | undefined): 'refused' | 'known' | undefined {
   if (!SAFE_METHODS.has(method)) return undefined;
   const { 'if-match': wanted, 'if-none-match': known } = headers;
@@ -111,7 +115,7 @@ function conditionOf({ method, headers }: FastifyRequest, tag: string | undefine
   return known !== undefined && namesTag(known, tag, 'weak') ? 'known' : undefined;
 }
 
-/** Writes an answer as it is sent; undefined for one that does not fit its schema, which Fastify then finds. */
+/** Serializes a response. Undefined if it does not fit its schema; Fastify then reports that. */
 function serialized(reply: FastifyReply, payload: Readonly<Record<string, unknown>>): string | undefined {
   try {
     const text: unknown = reply.serialize(payload);

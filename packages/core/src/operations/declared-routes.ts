@@ -25,38 +25,40 @@ import type { BulkSchemas, ViewContext, ViewDefinition } from '../viewset/setup/
 import type { OperationHandler, ViewSet } from '../viewset/viewset.ts';
 import type { OperationMethod, OperationPlan } from './operation-plan.ts';
 
-/** Makes the rules that a route is held to: the application's and those declared, with the scopes of their counters. */
+/** Makes the throttles of a route, the application's and the declared ones, with the scopes of their counters. */
 export type RuleListFactory = (
   declared: readonly { readonly scope: string; readonly rules: readonly RateLimitRule[] }[],
 ) => RuleList;
 
-/** A view at its place: everything that its plans are made of. */
+/** A registered view, with everything that its plans are made of. */
 export interface MountedView {
   readonly view: ViewSet;
   readonly definition: ViewDefinition;
-  /** First half of its routes' names, `products`. */
+  /** The first half of its route names, `products`. */
   readonly basename: string;
   readonly context: ViewContext;
-  /** The actions of the view and those that its router adds, by name. */
+  /** The actions of the view and of its router, by name. */
   readonly actions: ReadonlyMap<string, Action>;
-  /** Makes the path of an action that declares none. */
+  /** Makes the path of an action without `urlPath`. */
   readonly actionPath: (name: string) => string;
   readonly makeRules: RuleListFactory;
-  /** The operationIds of the application, to which those of the view are added. */
+  /** The operationIds of the application. The view adds its own. */
   readonly takenIds: Set<string>;
 }
 
-/** A route as its view declares it: one of the five operations in the terms of an action. */
+/** A route as declared by its view. The five operations are described like actions. */
 export interface DeclaredRoute extends Omit<BulkSchemas, 'body' | 'response' | 'querystring'> {
   readonly action: string;
   readonly method: OperationMethod;
   readonly detail: boolean;
-  /** The path below the collection or the record, `/recount`, or its ending, `.csv`; empty for the five operations. */
+  /**
+   * The path below the collection or the record (`/recount`), or an extension (`.csv`). Empty for the five operations.
+   */
   readonly suffix: string;
   readonly variant?: OperationPlan['variant'];
   readonly urlName: string;
   readonly options: { readonly [Option in keyof ActionOptions]?: ActionOptions[Option] | undefined };
-  /** The operation whose records the route answers with; undefined if it answers with none of the view's. */
+  /** The operation whose records the route returns; undefined if it returns no records of the view. */
   readonly answersAs?: AnsweringOperation | undefined;
   /** See `OperationPlan`. */
   readonly envelope?: string | undefined;
@@ -64,25 +66,25 @@ export interface DeclaredRoute extends Omit<BulkSchemas, 'body' | 'response' | '
   readonly answerParameters?: readonly ParameterDeclaration[] | undefined;
   /** Checks and converts the body of an action. */
   readonly validateBody?: ((body: unknown) => unknown) | undefined;
-  /** True if of the parameters of lists it takes those that narrow them. */
+  /** True if the route accepts only those list parameters that narrow lists. */
   readonly isNarrowed?: boolean;
-  /** True if a list of the query string comes in one text. */
+  /** True if a list in the query string is one comma-separated text. */
   readonly isCommaSeparated?: boolean;
-  /** True if a body or the query string names records that may not be there. */
+  /** True if the body or the query string identifies records that may not exist. */
   readonly namesRecords?: boolean;
-  /** Those of the view's own operations; an action has none, even if it has the name of one. */
+  /** The preconditions of the view's operations. Undefined for an action, even if it has the name of an operation. */
   readonly preconditions?: Preconditions | undefined;
   readonly transaction: boolean;
-  /** True if the library handles the operation, false if the view does; undefined for an action. */
+  /** True if the library handles the operation, false if the view overrides it; undefined for an action. */
   readonly isBuiltIn?: boolean;
-  /** Tells why requests may need a transaction of the library's; no reason if one statement is all that they write. */
+  /** Lists why requests may need a transaction of the library. Empty if they write by one statement at most. */
   readonly transactionReasons: () => readonly string[];
   readonly handler: OperationHandler;
-  /** The proof that the handler gives of the parent of a nested view. */
+  /** How the handler's result shows that the parent of a nested view exists. */
   readonly proof: ParentProof;
 }
 
-/** The five operations, each with its method; `update` has two, and `list` too if the view takes QUERY. */
+/** The five operations with their methods. `update` has two; so has `list` if the view accepts QUERY. */
 const OPERATION_ROUTES: readonly { operation: Operation; method: OperationMethod; detail: boolean }[] = [
   { operation: 'list', method: 'GET', detail: false },
   { operation: 'list', method: 'QUERY', detail: false },
@@ -93,13 +95,13 @@ const OPERATION_ROUTES: readonly { operation: Operation; method: OperationMethod
   { operation: 'destroy', method: 'DELETE', detail: true },
 ];
 
-/** The kinds of bodies that methods take. */
+/** The modes of bodies, by method. */
 const MODES: Readonly<Partial<Record<OperationMethod, BodyMode>>> = { PUT: 'replace', PATCH: 'change' };
 
-/** The media types of a body that declares none. */
+/** The default media types of bodies. */
 export const JSON_ONLY: readonly string[] = Object.freeze(['application/json']);
 
-/** The media type of a body with files. */
+/** The media type of bodies with files. */
 export const FORM_TYPE = 'multipart/form-data';
 
 /** Lists the routes that a view declares. Throws ImproperlyConfigured for a wrong declaration. */
@@ -138,7 +140,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
     const { body, response, ...further } = definition.schemas.of(operation, MODES[method] ?? 'create');
     const { summaries, descriptions, examples } = view.documentation;
     const { customized } = definition;
-    // The library's own operations store all that they write or nothing.
+    // Built-in operations write everything or nothing.
     const isOwn = customized !== undefined && !customized.handles[operation];
     const isWriting = !SAFE_METHODS.has(method);
     return {
@@ -171,7 +173,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
   });
 }
 
-/** The parameters of an operation that decide how it answers. */
+/** The parameters that determine an operation's response. */
 function answerParametersOf(
   { answers, history }: ViewDefinition,
   operation: Operation,
@@ -182,8 +184,8 @@ function answerParametersOf(
 }
 
 /**
- * Declares the list in each form of an export. A form has a path of its own, so that a link can name it and a document can say what it
- * sends; the path ends with a dot, which begins no key of a record.
+ * Declares the list in each export format. Each format has its own path, for links and documents. The path is the
+ * list's path with an extension, which cannot be the path of a record.
  */
 function declaredExports({ definition }: MountedView, operations: readonly DeclaredRoute[]): DeclaredRoute[] {
   const list = operations.find(({ action, method }) => action === 'list' && method === 'GET');
@@ -207,7 +209,7 @@ function declaredExports({ definition }: MountedView, operations: readonly Decla
   return exported.flat();
 }
 
-/** Declares the groups of the records that a list would have, by the same filters. */
+/** Declares the summary of the list's records, with the filters of the list. */
 function declaredSummary({ view, definition: { summary } }: MountedView): DeclaredRoute[] {
   if (summary === undefined || !(view instanceof ModelViewSetBase)) return [];
   const { querystring, response } = summary;
@@ -231,7 +233,7 @@ function declaredSummary({ view, definition: { summary } }: MountedView): Declar
   ];
 }
 
-/** Declares the list of the deleted records, which those see who may restore them. */
+/** Declares the list of deleted records, for the users who may restore them. */
 function declaredDeleted(
   { view, definition: { softDelete }, context }: MountedView,
   operations: readonly DeclaredRoute[],
@@ -247,7 +249,7 @@ function declaredDeleted(
       suffix: '/deleted',
       urlName: 'deleted',
       options: { responses, listParameters: true, ...permissions },
-      // `expand` and `fields` are of the five operations.
+      // `expand` and `fields` belong to the five operations.
       answerParameters: undefined,
       preconditions: undefined,
       proof: 'none',
@@ -255,7 +257,7 @@ function declaredDeleted(
   ];
 }
 
-/** Makes the handler of an operation. A POST of an array creates several records, if the view takes one. */
+/** Makes the handler of an operation. A POST of an array creates several records, if the view accepts arrays. */
 function operationHandler(view: ViewSet, operation: Operation): OperationHandler {
   if (!(view instanceof ModelViewSetBase)) return view[operation]!.bind(view);
   if (operation !== 'create') return view[operation].bind(view);
@@ -264,8 +266,8 @@ function operationHandler(view: ViewSet, operation: Operation): OperationHandler
 }
 
 /**
- * The operations on several records. A POST of an array on the collection creates several too; for documents, whose operations take and
- * give one kind of body each, the same has a path of its own.
+ * The operations on several records. A POST of an array on the collection also creates several. An operation in
+ * documents has one kind of body and response, so documents give this POST a path of its own.
  */
 const BULK_ROUTES: readonly {
   readonly operation: WriteOperation;
@@ -278,7 +280,7 @@ const BULK_ROUTES: readonly {
   { operation: 'destroy', method: 'DELETE', handler: 'destroyMany' },
 ];
 
-/** The operations on several records of a collection, which some views have. */
+/** Declares the operations of a collection on several records. */
 function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
   if (!(view instanceof ModelViewSetBase)) return [];
   return BULK_ROUTES.flatMap(({ operation, method, handler, variant }) => {
@@ -310,7 +312,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
   });
 }
 
-/** Each method of an action is a route of its own. */
+/** Declares a route for each method of an action. */
 function declaredActions({ view, definition, actions, actionPath }: MountedView): DeclaredRoute[] {
   return [...actions, ...(definition.actions ?? [])].flatMap(([name, { options, methods, detail, handler }]) => {
     const path = options.urlPath ?? actionPath(name);
@@ -328,7 +330,7 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
     const validateQuery = compiled(querystring, 'query');
     const prepare = detail ? definition.prepareDetailAction : undefined;
     return methods.map((method): DeclaredRoute => {
-      // A write of one record locks it, so that no other comes between what the handler reads and what it stores.
+      // A write locks its record, so that nobody changes it between the handler's read and write.
       const transaction = options.transaction ?? (prepare !== undefined && method !== 'get');
       return {
         action: name,
@@ -354,7 +356,7 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
   });
 }
 
-/** Declares the answer of an action that consists of records of its view. */
+/** Declares the response of an action that contains records of its view. */
 function recordsOf(
   { schemas, envelope, lists, answers }: ViewDefinition,
   { answers: kind, responses }: ActionOptions,
@@ -378,7 +380,7 @@ function recordsOf(
   };
 }
 
-/** The proofs of the library's own operations. A record is created with its parent, which is found for it. */
+/** The proofs of the built-in operations. Create finds the parent of the new record itself. */
 const PROOFS: Readonly<Record<Operation, ParentProof>> = {
   list: 'list',
   create: 'parent',
@@ -387,7 +389,10 @@ const PROOFS: Readonly<Record<Operation, ParentProof>> = {
   destroy: 'record',
 };
 
-/** A detail action acts on a record that exists and that the request may touch, even if the handler does not ask. */
+/**
+ * Makes the handler of an action. For a detail action, it first checks that the record exists and that the request may
+ * access it.
+ */
 function actionHandler(
   handler: OperationHandler,
   prepare: ViewDefinition['prepareDetailAction'],
@@ -402,7 +407,7 @@ function actionHandler(
         },
   );
   if (!transaction) return handle;
-  // An answer that says that the action failed undoes it, thrown or not.
+  // A status of 400 or more rolls the transaction back, like an error.
   return (request, reply) =>
     inTransaction(
       request,

@@ -30,20 +30,20 @@ import { compileQueryCheck } from './query-check.ts';
 
 type OwnHooks = { [Name in keyof ActionHooks]: ActionHooks[Name] | undefined };
 
-/** The scope that the routes of a router stand in. */
+/** The Fastify scope of a router's routes. */
 export interface RouteScope {
-  /** True if it reads more than JSON, for the sake of some route. */
+  /** True if any route of the scope reads media types other than JSON. */
   readonly readsOtherTypes: boolean;
-  /** True if the application has set a compiler of serializers, which may go by the status. */
+  /** True if the application has set a serializer compiler, which may depend on the status. */
   readonly hasSerializerCompiler: boolean;
   /**
-   * True while Fastify reads the schemas to compile serializers. It then sees the answers that a route declares, and
-   * at any other time all that the plan has.
+   * True while Fastify reads the schemas to compile serializers. It then sees only the declared responses. At other
+   * times it sees all responses of the plan.
    */
   isCompiling: boolean;
 }
 
-/** Derives a route's options from its plan. */
+/** Makes the options of a route from its plan. */
 export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptions {
   const { plan, hooks } = route;
   const { refuseBody } = route.declared;
@@ -71,13 +71,13 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
   };
 }
 
-/** Makes the handler, whose errors name places in the request as it was sent. */
+/** Makes the handler. Its errors point to places in the request as it was sent. */
 function handlerOf(route: PlannedRoute): OperationHandler {
   const { plan, query } = route;
   return query.ofBody === undefined ? placedInEnvelope(route, plan.handler) : placedInBody(plan.handler);
 }
 
-/** Makes a step of a request tell of the body as it was sent, with the envelope that was read away. */
+/** Makes the errors of a step point to places in the body as it was sent, with its envelope. */
 function placedInEnvelope<Arguments extends readonly [FastifyRequest, ...unknown[]], Result>(
   { definition, declared: { readBody } }: PlannedRoute,
   step: (...given: Arguments) => Awaitable<Result>,
@@ -86,7 +86,10 @@ function placedInEnvelope<Arguments extends readonly [FastifyRequest, ...unknown
   return withError(step, (error, [request]) => placedError(error, stateOf(request).input?.path));
 }
 
-/** Puts the records of an answer that is a success into the members that the view's envelope names. A page has its names already. */
+/**
+ * Wraps the records of a successful response in the members of the view's envelope. The paginator has already named the
+ * members of a page.
+ */
 function envelop(envelope: Envelope, isList: boolean, hasRecords: (status: number) => boolean): AnswerHook {
   return (_request, { statusCode }, payload, done) => {
     if (!hasRecords(statusCode)) return done(null, payload);
@@ -95,7 +98,7 @@ function envelop(envelope: Envelope, isList: boolean, hasRecords: (status: numbe
   };
 }
 
-/** Lists the hooks that see an answer before it is serialized. */
+/** Lists the library's hooks that see a response before it is serialized. */
 function afterHandler(route: PlannedRoute): AnswerHook[] {
   const { plan, definition, tagsAnswers } = route;
   const { answersAs: action, documented } = route.declared;
@@ -103,9 +106,9 @@ function afterHandler(route: PlannedRoute): AnswerHook[] {
   if (action === undefined) return [];
   const isWhole = (request: FastifyRequest): boolean => definition.answers?.isWhole(request, action) === true;
   const schemaOf = (request: FastifyRequest): TSchema | undefined => definition.schemas.forAnswer?.(request, action);
-  // Other successes of an action have schemas of their own.
+  // Other 2xx responses of an action have their own schemas.
   const hasRecords = plan.action === action ? isSuccess : (status: number): boolean => status === HTTP_200_OK;
-  // The tag of a 304 to a HEAD needs the length of the answer as it would be serialized.
+  // A HEAD request needs the length of the serialized response, even with a 304.
   return [
     envelope?.isUsed === true ? envelop(envelope, action === 'list', hasRecords) : [],
     documented === undefined ? [] : serializeBy(schemaOf, hasRecords),
@@ -113,7 +116,7 @@ function afterHandler(route: PlannedRoute): AnswerHook[] {
   ].flat();
 }
 
-/** Has an answer that has records serialized by the schema of its request, if there is one; Fastify keeps what it compiles. */
+/** Serializes responses with records by the schema of the request, if there is one. Fastify caches compiled schemas. */
 function serializeBy(
   schemaOf: (request: FastifyRequest) => TSchema | undefined,
   hasRecords: (status: number) => boolean,
@@ -127,14 +130,14 @@ function serializeBy(
   };
 }
 
-/** Chains our hooks in front of an action's. */
+/** Runs the library's hooks before the action's hooks. */
 function chainHooks(own: OwnHooks, hooks: ActionHooks): ActionHooks {
   const names = Object.keys({ ...own, ...hooks }) as (keyof ActionHooks)[];
   const chains = names.map((name) => [name, [own[name] ?? [], hooks[name] ?? []].flat()] as const);
   return Object.fromEntries(chains.filter(([, chain]) => chain.length > 0)) as ActionHooks;
 }
 
-/** Documents the route, and has Fastify call the validators below. */
+/** Makes the schema that documents the route. It also makes Fastify call the validators below. */
 function fastifySchema(route: PlannedRoute, scope: RouteScope): FastifySchema {
   const { plan } = route;
   const { pathParameters, queryParameters, headerParameters, body, documentation } = plan;
@@ -157,7 +160,7 @@ function fastifySchema(route: PlannedRoute, scope: RouteScope): FastifySchema {
   return defineAnswers(schema, route, scope);
 }
 
-/** Has the schema of a route tell its answers; they are written down when somebody reads them. */
+/** Adds the responses to the schema of a route. They are built when first read. */
 function defineAnswers(
   schema: FastifySchema,
   { plan, answers }: PlannedRoute,
@@ -179,8 +182,8 @@ function defineAnswers(
 }
 
 /**
- * Has Fastify compile the declared answers all the same if a hook of the application has put a copy in the place of a route's
- * schema: a copy has the answers as documents have them.
+ * Makes Fastify compile the declared responses even if a hook of the application has replaced the route's schema by a
+ * copy. The copy contains the responses for documents.
  */
 export function keepAnswers(schema: FastifySchema, route: PlannedRoute, scope: RouteScope): void {
   const copied = Object.getOwnPropertyDescriptor(schema, 'response');
@@ -195,18 +198,21 @@ function objectOf(parameters: readonly OperationParameter[]): object {
 
 type Validate = (value: unknown) => { value: unknown } | { error: Error };
 
-/** The body of an action is checked by its own validator; the pk, the query string and the bodies of operations were read before. */
+/**
+ * Makes the validators of a route. Only the body of an action is checked here. Keys, query strings and bodies of
+ * operations are checked before.
+ */
 function validatorCompiler({
   declared: { validateBody },
 }: PlannedRoute): NonNullable<RouteOptions['validatorCompiler']> {
   return ({ httpPart }) => {
     if (httpPart !== 'body' || validateBody === undefined) return (value: unknown) => ({ value });
-    // Only a media type other than JSON comes as a Buffer.
+    // Only media types other than JSON arrive as a Buffer.
     return caught((body) => (Buffer.isBuffer(body) ? body : validateBody(body)));
   };
 }
 
-/** Fastify takes an error that a validator throws for a fault of the server, and one that it returns for the client's. */
+/** Returns client errors instead of throwing them, because Fastify treats thrown validator errors as server errors. */
 function caught(validate: (value: unknown) => unknown): Validate {
   return (value) => {
     try {
@@ -227,7 +233,7 @@ function readForm({ declared: { form } }: PlannedRoute): preValidationAsyncHookH
   };
 }
 
-/** Checks the query string, refuses a missing body, and reads that of an operation. */
+/** Checks the query string, rejects a missing body, and reads the body of an operation. */
 function beforeValidation({
   plan,
   definition,
@@ -248,7 +254,7 @@ function beforeValidation({
   };
   return (request, _reply, done) => {
     runHook(() => {
-      // Fastify would hand a missing body to the validator as null, which is JSON of another kind.
+      // Fastify would pass a missing body to the validator as null, which is a valid JSON value.
       if (needsBody && request.body === undefined) throw new ParseError('A JSON body is required');
       checkUrl?.(request);
       return whenReady(checkQuery?.(request), () => read(request));
@@ -256,7 +262,7 @@ function beforeValidation({
   };
 }
 
-/** Refuses a media type that another route of the same scope reads, and this one does not. */
+/** Rejects a media type that only other routes of the scope read. */
 function mediaTypeCheck({ body }: OperationPlan): NonNullable<RouteOptions['preParsing']> {
   const types = body?.contentTypes ?? JSON_ONLY;
   const allowed = new Set(types);
@@ -267,7 +273,10 @@ function mediaTypeCheck({ body }: OperationPlan): NonNullable<RouteOptions['preP
   };
 }
 
-/** Sends nothing under a 2xx status that none of the answers declared by status speaks of, and no body under one that is declared to have none. */
+/**
+ * Makes the check of 2xx responses: the status must be declared, and a status that is declared without a body must have
+ * none.
+ */
 function answerCheck({ plan: { operationId }, answers, namesSuccesses }: PlannedRoute): onSendHookHandler | undefined {
   const declared = new Map(
     answers.map(([status, schema]) => [Number(status), schema] as const).filter(([status]) => isSuccess(status)),
@@ -280,7 +289,7 @@ function answerCheck({ plan: { operationId }, answers, namesSuccesses }: Planned
     if (schema === undefined) {
       return done(new ImproperlyConfigured(`${operationId} answered ${statusCode}, but declares ${known}`));
     }
-    // Node leaves out what is sent under 204.
+    // Node drops the body of a 204.
     const hasBody = statusCode !== 204 && payload !== undefined && payload !== null && payload !== '';
     if (schema !== null || !hasBody) return done(null, payload);
     done(new ImproperlyConfigured(`${operationId} sent ${statusCode} with a body, but declares it without one`));

@@ -12,18 +12,18 @@ import { unreadable } from './reading-error.ts';
 import { isUnsafeName } from '../schema/scan-input.ts';
 import { formReader } from '../schema/text-reader.ts';
 
-/** The most fields of one form, and the most files; more are a 413. */
+/** The maximum number of fields in a form, and of files. More give 413. */
 const MAX_FIELDS = 1000;
 const MAX_FILES = 100;
 
-/** A name that ends in a folder, of which nothing is left without its path. */
+/** A file name that is empty without its path, such as `folder/` or `..`. */
 const NO_NAME = /(?:^|[/\\])\.{0,2}$/;
 
 type FormReader = (request: FastifyRequest, reply: FastifyReply) => Promise<Record<string, unknown>>;
 
 /**
- * Makes the reading of a `multipart/form-data` body (RFC 7578) into what JSON would hold, its files in temporary places until the
- * answer is sent. Files that the form does not declare are read and dropped, as unknown properties are.
+ * Makes the reader of `multipart/form-data` bodies (RFC 7578). It returns the values that a JSON body would have. Files
+ * are stored temporarily until the response is sent. Undeclared files are read and dropped, like unknown properties.
  */
 export function formReading(form: BodyForm): FormReader {
   const readersOf = new Map(
@@ -41,12 +41,12 @@ export function formReading(form: BodyForm): FormReader {
     const limits = { fileSize, fieldSize: bodyLimit, fields: MAX_FIELDS, files: MAX_FILES };
     const parts = new Form(files, bodyLimit);
     try {
-      // Of a name that is a path, the parser would leave nothing if it ends in a folder.
+      // Without `preservePath`, the parser would return an empty name for a path that ends in a folder.
       for await (const part of request.parts({ limits, preservePath: true })) await parts.add(part);
       parts.throwIfFaulty();
     } catch (error) {
       await parts.discard();
-      // The rest of the body is not read.
+      // The rest of the body is not read, so the connection must close.
       void reply.header('connection', 'close');
       throw formError(error, request);
     }
@@ -58,7 +58,7 @@ export function formReading(form: BodyForm): FormReader {
   };
 }
 
-/** The parts of one form that have come. */
+/** The parts of a form that have been received. */
 class Form {
   readonly #files: ReadonlyMap<string, FileField>;
   readonly #staged = new Map<string, StagedFile>();
@@ -81,7 +81,7 @@ class Form {
       return;
     }
     const field = this.#files.get(name);
-    // A browser sends an empty file without a name for an input that nobody has touched.
+    // Browsers send an empty file without a name for a file input without a selection.
     const isUntouched = part.filename === undefined || part.filename === '';
     const isNamed = isUntouched || !NO_NAME.test(part.filename);
     if (field === undefined || isUntouched || !isNamed || this.#staged.has(name)) {
@@ -116,12 +116,12 @@ class Form {
   }
 }
 
-/** Gives an error of the parser the words of the library; `@fastify/multipart` says by status which kind it is. */
+/** Converts an error of the parser into an error of the library. `@fastify/multipart` distinguishes them by status. */
 function formError(error: unknown, request: FastifyRequest): unknown {
   if (error instanceof HttpError || !(error instanceof Error)) return error;
   const { code = '', statusCode } = error as { code?: string; statusCode?: number };
   if (statusCode === 413) return new PayloadTooLarge(undefined, { cause: error });
-  // The parser looks for the boundary, the needle, which has a greatest length.
+  // The parser calls the boundary "needle" and limits its length.
   const isForm = code.startsWith('FST_') || /multipart|part |boundary|terminated|needle/i.test(error.message);
   return isForm ? unreadable(new ParseError('The form could not be read', { cause: error }), request) : error;
 }

@@ -13,8 +13,9 @@ export type Step = (request: FastifyRequest) => void | Promise<void>;
 export type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
 
 /**
- * Makes the onRequest hook of a route, before its body is read: the view's `throttleRate`, the permissions, the form of the
- * pk, in the contract's order. Undefined if nothing stands before the route; makes no promise if no step needs one.
+ * Makes the onRequest hook of a route, which runs before the body is read. It checks the view's `throttleRate`, the
+ * permissions and the form of the pk, in the contract's order. Undefined if there is nothing to check. It creates no
+ * promise unless a step does.
  */
 export function compileGate(route: PlannedRoute): Gate | undefined {
   const { view } = route;
@@ -25,8 +26,8 @@ export function compileGate(route: PlannedRoute): Gate | undefined {
 }
 
 /**
- * Makes the question if a request may have what a route is for, as far as that is known without its body and its record: the
- * permissions, and the form of the keys. It throws what the route would answer, and counts nothing.
+ * Makes the check of whether a request may use a route, as far as that is known without the body and the record: by the
+ * permissions and the form of the keys. Throws the error that the route would respond with. Counts nothing.
  */
 export function compileAdmission(route: PlannedRoute): Step {
   const steps = admissionSteps(route);
@@ -50,7 +51,7 @@ function runSteps(steps: readonly Step[], first: number, request: FastifyRequest
   }
 }
 
-/** Counts a request by the view's `throttleRate`. Throws TooManyRequests. */
+/** Asks the view's `throttleRate` about a request. Throws TooManyRequests. */
 export async function askView(view: ViewSet, request: FastifyRequest): Promise<void> {
   if (partOf(request)?.isCounted === false) return;
   if (!isYes(await view.throttleRate(request))) throw new TooManyRequests(1);

@@ -10,10 +10,10 @@ import type { PlannedRoute } from './plan-view.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** The bodies of requests that have a key, as they were sent. */
+/** The bodies of requests with a key, as sent. */
 const sent = new WeakMap<FastifyRequest, unknown>();
 
-/** Makes the hook that remembers the body of a request before it is read; undefined if the route takes no key. */
+/** Makes the hook that stores the body of a request before it is read. Undefined if the route accepts no key. */
 export function rememberBody({ plan, idempotency }: PlannedRoute): preValidationHookHandler | undefined {
   if (idempotency === undefined || plan.idempotency === undefined) return undefined;
   return (request, _reply, done) => {
@@ -23,10 +23,10 @@ export function rememberBody({ plan, idempotency }: PlannedRoute): preValidation
 }
 
 /**
- * Has a handler answer requests with an `Idempotency-Key` by way of the plugin's option `idempotency`. Their answers are serialized before
- * the transaction ends, so that they can be stored in it.
+ * Makes a handler respond to requests with an `Idempotency-Key` through the plugin's option `idempotency`. Responses
+ * are serialized before the transaction ends, so that they can be stored in it.
  *
- * @param beforeSerialization the library's hooks that see an answer then, before those of the action
+ * @param beforeSerialization the library's hooks that then see a response, before the action's hooks
  */
 export function answerByKey(
   { plan, idempotency, hooks }: PlannedRoute,
@@ -40,7 +40,7 @@ export function answerByKey(
     const key = idempotency.keyOf(request, isRequired);
     if (key === undefined) return handler(request, reply);
     const content = await contentOf(request);
-    // Not in `run`, which runs again after a lost race, and then has the headers of its first run on the reply.
+    // Not in `run`: it runs again after a lost race, and the reply then has the headers of the first run.
     const before = { ...reply.getHeaders() };
     const run = (): Promise<SentAnswer> => serializedAnswer(handler, all, request, reply, before);
     const { status, headers, body } = await idempotency.answer({ request, key, content }, run);
@@ -48,7 +48,7 @@ export function answerByKey(
   };
 }
 
-/** Writes all that a handler reads of a request in one text. */
+/** Combines everything that a handler reads of a request into one text. */
 async function contentOf(request: FastifyRequest): Promise<string> {
   const body = sent.get(request);
   const parts = isRecord(body) ? Object.entries(body) : [];
@@ -61,9 +61,9 @@ async function contentOf(request: FastifyRequest): Promise<string> {
 }
 
 /**
- * Runs a handler, and writes its answer as Fastify would send it.
+ * Runs a handler, and serializes its response as Fastify would send it.
  *
- * @param before the headers that the reply had before the handler, which are not of its answer
+ * @param before the headers that the reply had before the handler, which do not belong to the response
  */
 async function serializedAnswer(
   handler: OperationHandler,
@@ -77,7 +77,7 @@ async function serializedAnswer(
   const payload = returned === undefined || returned === held.reply ? held.sent() : returned;
   if (payload instanceof Error) throw payload;
   const body = await bodyOf(payload, hooks, request, held.reply);
-  // Cookies are not for a second answer, and the first has them on its reply.
+  // Cookies are not repeated. The first response has them on its reply.
   const isOwn = ([name, value]: [string, unknown]): boolean => name !== 'set-cookie' && value !== before[name];
   const changed = Object.entries(reply.getHeaders()).filter(isOwn);
   const headers = Object.fromEntries(changed) as SentAnswer['headers'];
@@ -89,11 +89,11 @@ async function serializedAnswer(
   };
 }
 
-/** Makes a reply that keeps what is sent, and sends nothing. */
+/** Makes a reply that stores the payload instead of sending it. */
 function heldReply(reply: FastifyReply, request: FastifyRequest): { reply: FastifyReply; sent: () => unknown } {
   let payload: unknown;
   const held = Object.create(reply, {
-    // A reply can be awaited, until it is sent; this one is never sent.
+    // A reply can be awaited until it is sent. This one is never sent.
     // oxlint-disable-next-line unicorn/no-thenable -- what hides a then is none
     then: { value: undefined },
     send: {

@@ -1,6 +1,6 @@
 import type { OperationMethod, OperationPlan } from './operation-plan.ts';
 
-/** An operation or an action of a view, which is given a name. */
+/** The facts about an operation or action that determine its names. */
 export interface NamedOperation {
   readonly action: string;
   readonly variant?: OperationPlan['variant'];
@@ -10,9 +10,9 @@ export interface NamedOperation {
   readonly basename: string;
   /** True if the basename is the name of one record. */
   readonly isSingleton: boolean;
-  /** The name of the view's entity, which tells the singular of the basename. */
+  /** The name of the view's entity. It helps to find the singular of the basename. */
   readonly entity: string | undefined;
-  /** The view that it is nested in. */
+  /** The parent of a nested view. */
   readonly parent: NamedParent | undefined;
 }
 
@@ -22,7 +22,7 @@ interface NamedParent {
   readonly outer: NamedParent | undefined;
 }
 
-/** The verbs of the five operations and the summary in an operationId, and if they speak of all records. */
+/** The verb of an operation in operationIds, and its words in summaries. Words that end in `a` are about one record. */
 const VERBS: Readonly<Record<string, readonly [verb: string, words: string]>> = {
   list: ['list', 'List the'],
   query: ['query', 'Query the'],
@@ -56,7 +56,7 @@ export function summaryOf(operation: NamedOperation): string {
   return sentence.charAt(0).toUpperCase() + sentence.slice(1) + [...whose.toReversed(), ...form].join('');
 }
 
-/** The form in which a list is exported. */
+/** The format of an exported list, as words. */
 function formOf({ action, variant }: NamedOperation): string[] {
   return action === 'list' && variant !== undefined ? [variant] : [];
 }
@@ -65,20 +65,23 @@ function phrase(words: readonly string[]): string {
   return words.join(' ').toLowerCase();
 }
 
-/** Words with the article that fits their sound: `an issue`, `a user`, `an upload`. */
+/** Adds the article that fits the sound of the words: `an issue`, `a user`, `an upload`. */
 function withArticle(words: readonly string[]): string {
   const isVowel = /^[aeiou](?!(?<=u)(?:[^aeiou][aeiou]|rl\b))/i.test(words[0] ?? '');
   return `${isVowel ? 'an' : 'a'} ${phrase(words)}`;
 }
 
-/** The words for the records that a view is nested in, the outermost first; none if its basename does not tell of them. */
+/**
+ * The words for the parents of a nested view, the outermost first. Empty if the view's basename does not contain the
+ * parent's.
+ */
 function parentsOf({ basename, parent }: Pick<NamedOperation, 'basename' | 'parent'>): string[][] {
   if (parent === undefined || !basename.startsWith(`${parent.basename}-`)) return [];
   const { outer, entity } = parent;
   return [...parentsOf({ basename: parent.basename, parent: outer }), oneOf(ownWords(parent.basename, outer), entity)];
 }
 
-/** The words of a basename that are not those of the view that it is nested in. */
+/** The words of a basename without the words of its parent's basename. */
 function ownWords(basename: string, parent: NamedParent | undefined): string[] {
   const isBelow = parent !== undefined && basename.startsWith(`${parent.basename}-`);
   return wordsOf(isBelow ? basename.slice(parent.basename.length) : basename);
@@ -94,7 +97,7 @@ function verbOf({ action, variant, method }: NamedOperation): string {
   return action === 'update' && method === 'PUT' ? 'replace' : action;
 }
 
-/** The words for the records that an operation is about: one of them, or all. */
+/** The words for the subject of an operation: one record, or all. */
 function subjectOf(operation: NamedOperation): string[] {
   const words = ownWords(operation.basename, operation.parent);
   return isOne(operation) && !operation.isSingleton ? oneOf(words, operation.entity) : words;
@@ -104,7 +107,7 @@ function isOne({ action, variant, detail }: NamedOperation): boolean {
   return detail || (action === 'create' && variant === undefined);
 }
 
-/** The word for one of many. The entity's name decides if it is one of the candidates: `houses` are of a `House`. */
+/** The singular of a word. The entity's name decides if it matches a candidate: `houses` are records of `House`. */
 function singular(plural: string, entity: string | undefined): string {
   const candidates = [plural.replace(/s$/, ''), plural.replace(/es$/, ''), plural.replace(/ies$/, 'y')];
   const known = candidates.find((candidate) => candidate.toLowerCase() === entity?.toLowerCase());
@@ -114,7 +117,7 @@ function singular(plural: string, entity: string | undefined): string {
   return /(?:s|x|z|ch|sh)es$/i.test(plural) ? candidates[1]! : candidates[0]!;
 }
 
-/** The words of a name in any spelling: `staff-members`, `mostPopular`, `HTMLPage`, `top_ten`. */
+/** Splits a name in any spelling into words: `staff-members`, `mostPopular`, `HTMLPage`, `top_ten`. */
 function wordsOf(name: string): string[] {
   return name.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{M}\p{N}]+/gu) ?? [];
 }

@@ -8,40 +8,40 @@ import type { IdempotencyMode } from '../viewset/setup/idempotency.ts';
 import type { DeclaredList } from '../viewset/setup/view-definition.ts';
 import type { OperationHandler } from '../viewset/viewset.ts';
 
-/** The method of a route; a GET route answers HEAD too. */
+/** The method of a route. A GET route also responds to HEAD. */
 export type OperationMethod = 'GET' | 'QUERY' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A parameter of a route's path, query string or headers. Its schema has the type, bounds, default and description. */
 export interface OperationParameter extends ParameterDeclaration {
   readonly required: boolean;
   /**
-   * How a list is written in a query string. True: as one text, separated by commas, as for filters and `sort`. Left out: the name is
-   * repeated, `n=1&n=2`, as in the `querystring` of an action.
+   * How a list is written in a query string. True: as one comma-separated text, as for filters and `sort`. Left out:
+   * the name is repeated, `n=1&n=2`, as in the `querystring` of an action.
    */
   readonly isCommaSeparated?: boolean;
 }
 
-/** The body that a route takes. */
+/** The body of a route. */
 export interface OperationBody {
-  /** Undefined if the operation takes anything. */
+  /** Undefined if the operation accepts any body. */
   readonly schema: TSchema | undefined;
-  /** The body as `multipart/form-data`, with its files; undefined if the route reads no form. */
+  /** The schema of the body as `multipart/form-data`, with its files; undefined if the route reads no form. */
   readonly form?: TSchema | undefined;
   readonly required: boolean;
-  /** The media types that the route reads; any other is a 415. */
+  /** The media types that the route reads. Others give 415. */
   readonly contentTypes: readonly string[];
 }
 
 /** One response of a route. */
 export interface OperationResponse {
   readonly description: string;
-  /** Undefined if the response has no body, or none that is declared. */
+  /** Undefined if the response has no body, or no declared schema. */
   readonly schema: TSchema | undefined;
-  /** By name, in lower case. */
+  /** The headers, by lower-case name. */
   readonly headers: Readonly<Record<string, TSchema>>;
 }
 
-/** The words about an operation, for people. */
+/** The texts about an operation, for documents. */
 export interface OperationDocumentation {
   readonly summary: string;
   readonly description: string | undefined;
@@ -54,29 +54,30 @@ export interface OperationDocumentation {
 export interface OperationView {
   /** The name of its class. */
   readonly name: string;
-  /** First half of its routes' names, `products`. */
+  /** The first half of its route names, `products`. */
   readonly basename: string;
   readonly description: string | undefined;
   /** The name of its entity; undefined if it has none. */
   readonly entity: string | undefined;
-  /** The name of the field by which its records are found; undefined if it has no entity. */
+  /** The name of the field that identifies its records; undefined if it has no entity. */
   readonly key: string | undefined;
-  /** The words about the fields of its records, by name. */
+  /** The texts about the fields of its records, by name. */
   readonly fieldWords: Readonly<Record<string, Words>>;
 }
 
 /**
- * Everything that is known about one route of a view. It is made at registration and frozen. The five operations and actions have plans of
- * the same type. Fastify's route, `reverse`, throttles and documents are derived from it.
+ * Everything that is known about one route of a view. It is made at registration and frozen. The five operations and
+ * actions have plans of the same type. Fastify's route, `reverse`, throttles and documents are derived from the plan.
  *
- * A request has the plan of its route in `request.routeOptions.config.viewset`. `app.viewset.operations` lists all plans.
+ * A request has the plan of its route in `request.routeOptions.config.viewset`. `app.viewset.operations` lists all
+ * plans.
  */
 export interface OperationPlan {
   /** `list`, `create`, `retrieve`, `update`, `destroy`, or the name of an action. */
   readonly action: string;
   /**
-   * Distinguishes operations of one action: `csv` and `ndjson` send a list as a file, `bulk` creates several records. Undefined for the
-   * usual operation.
+   * Distinguishes operations of one action: `csv` and `ndjson` send a list as a file, `bulk` creates several records.
+   * Undefined for the usual operation.
    */
   readonly variant: ExportFormat | 'bulk' | undefined;
   /** Unique in the application: `listProducts`, `replaceProduct` (PUT), `updateProduct` (PATCH), `recountProduct`. */
@@ -86,56 +87,56 @@ export interface OperationPlan {
   readonly method: OperationMethod;
   /** The path with its parameters by name, `/api/products/:pk`. */
   readonly path: string;
-  /** The path as Fastify matches it, with the expressions of its parameters. */
+  /** The path as Fastify matches it, with the regular expressions of its parameters. */
   readonly pattern: string;
-  /** True if the operation acts on one record: that of `pk` in the path, or of a singleton. */
+  /** True if the operation acts on one record: the record of `pk` in the path, or of a singleton. */
   readonly detail: boolean;
   readonly pathParameters: readonly OperationParameter[];
-  /** The declared parameters of the query string. Others are refused, unless the view ignores them. */
+  /** The declared parameters of the query string. Others are rejected, unless the view ignores them. */
   readonly queryParameters: readonly OperationParameter[];
-  /** By their names in lower case. */
+  /** The declared headers, by lower-case name. */
   readonly headerParameters: readonly OperationParameter[];
-  /** Undefined if the operation declares none. */
+  /** Undefined if the operation declares no body. */
   readonly body: OperationBody | undefined;
-  /** The member that wraps the body and the response of the operation; undefined if they are not wrapped. A form has no envelope. */
+  /** The member that wraps the body and the response; undefined if they are not wrapped. A form has no envelope. */
   readonly envelope: string | undefined;
   /** The renamed members of the page in the response, by their usual names. null: the member is left out. */
   readonly pageMembers: Readonly<Record<string, string | null>>;
   /**
-   * The names of the read shapes that records in the response can have: `default`, the name of an operation, or a name of the view's own.
-   * With several, the schema of a record is the union of their schemas, in this order.
+   * The names of the read shapes of records in the response: `default`, the name of an operation, or a name that the
+   * view defines. With several, the schema of a record is the union of their schemas, in this order.
    */
   readonly readShapes: readonly string[];
   /**
-   * The names of the write shapes that its body can have: that of the operation, or those that the view chooses by request. With several,
-   * the schema of a record in the body is the union of their schemas, in this order.
+   * The names of the write shapes of the body: the operation's shape, or the shapes that the view can choose by
+   * request. With several, the schema of a record in the body is the union of their schemas, in this order.
    */
   readonly writeShapes: readonly string[];
   /** All responses of the route, by status. */
   readonly responses: Readonly<Record<number, OperationResponse>>;
-  /** True if the route needs no token, because the view or the action says so. */
+  /** True if the route needs no token, because the view or the action allows anonymous requests. */
   readonly allowsAnonymous: boolean;
   readonly permissions: readonly Permission[];
   /** True if the permission classes are known to refuse all anonymous requests. */
   readonly refusesAnonymous: boolean;
-  /** The throttles that count the requests of the route. */
+  /** The throttles that count requests to the route. */
   readonly rules: RuleList;
   /**
-   * True if the operation writes all or nothing: its handler runs in a transaction, or is built in. False if a view overrides `create`,
-   * `update` or `destroy`, because then it is not known.
+   * True if the operation writes everything or nothing: its handler runs in a transaction, or is built in. False if a
+   * view overrides `create`, `update` or `destroy`, because then it is not known.
    */
   readonly transaction: boolean;
-  /** How the route takes `Idempotency-Key`; undefined if it takes none. */
+  /** How the route handles `Idempotency-Key`; undefined if it ignores the header. */
   readonly idempotency: Exclude<IdempotencyMode, 'off'> | undefined;
-  /** True if the operation may be a part of a batch. */
+  /** True if the operation can be a part of a batch. */
   readonly batchable: boolean;
-  /** The largest body that the route reads, in bytes. Undefined: the application's limit. */
+  /** The maximum size of the body, in bytes. Undefined: the application's limit. */
   readonly bodyLimit: number | undefined;
   readonly documentation: OperationDocumentation;
   readonly view: OperationView;
   /** The fields and pages of a `list`; undefined for other operations. */
   readonly list: DeclaredList | undefined;
-  /** True of a list that clients can follow, by `Accept: text/event-stream`. */
+  /** True for a list that clients can follow by `Accept: text/event-stream`. */
   readonly isLive: boolean;
   readonly handler: OperationHandler;
 }
@@ -150,14 +151,16 @@ declare module 'fastify' {
     identifies?: boolean;
     /** True if a request needs a token. The authentication sets it, for documents. Left out: no token is needed. */
     needsToken?: boolean;
-    /** Tells if a URL of the route needs a token, if its URLs differ. OPTIONS uses it. */
+    /** Reports whether a URL of the route needs a token, if that depends on the URL. OPTIONS uses it. */
     needsTokenAt?: (url: string) => boolean;
     /** False: no throttle counts requests to this route. */
     throttle?: boolean;
   }
 }
 
-/** Tells if an operation shows a collection, or a singleton: of paths without a key, no other retrieves. */
+/**
+ * Reports whether an operation on a path without a key shows a collection or a singleton. Other retrieves have a key.
+ */
 export function isShowing({ action, variant, method }: OperationPlan): boolean {
   return (action === 'list' || action === 'retrieve') && variant === undefined && method === 'GET';
 }

@@ -20,7 +20,7 @@ const ETAG = { etag: Type.String({ description: 'The strong entity tag of the re
 
 const RETRY_AFTER = { 'retry-after': seconds('Seconds until another try may succeed') };
 
-/** The headers of some statuses, beside those of the throttles. */
+/** The headers of some statuses, in addition to the headers of throttles. */
 const HEADERS: Readonly<Record<number, OperationResponse['headers']>> = {
   201: { location: Type.String({ description: 'The path of the new record' }) },
   401: { 'www-authenticate': Type.String({ description: 'Bearer, with error="invalid_token" if a token was sent' }) },
@@ -29,36 +29,39 @@ const HEADERS: Readonly<Record<number, OperationResponse['headers']>> = {
   503: RETRY_AFTER,
 };
 
-/** The answers that a view declares; null: no body. An object by status would cost V8 an array of as many places. */
+/**
+ * The responses that a view declares. null: no body. A list, because V8 would allocate an array as long as the highest
+ * status for an object by status.
+ */
 export type DeclaredResponses = readonly (readonly [status: string, schema: TSchema | null])[];
 
-/** The facts about a route that decide which answers it can give. A fact that is left out is false. */
+/** The facts about a route that determine its possible responses. A missing fact is false. */
 export interface RouteFacts {
-  /** The headers of the answers that are declared, beside those that follow from the rest. */
+  /** Headers of the declared responses, in addition to the headers that follow from other facts. */
   readonly headers?: OperationResponse['headers'];
-  /** True if a 201 has the path of the new record. */
+  /** True if a 201 has the path of the new record in `Location`. */
   readonly locatesRecord?: boolean;
   readonly isSafe: boolean;
   readonly takesBody: boolean;
-  /** True if the path, the query string or the body names something that may not be there. */
+  /** True if the path, the query string or the body identifies something that may not exist. */
   readonly namesRecords?: boolean;
   readonly checksInput: boolean;
-  /** True if the authentication lets nobody in without a token. */
+  /** True if the authentication rejects requests without a token. */
   readonly needsToken: boolean;
   readonly asksPermissions?: boolean;
   readonly hasEntity?: boolean;
-  /** True if answers that are records have their `ETag`. */
+  /** True if responses with a record have an `ETag`. */
   readonly sendsTag?: boolean;
-  /** The headers that the route takes. */
+  /** The headers that the route accepts. */
   readonly headerParameters?: OperationPlan['headerParameters'];
-  /** True if the application or the view asks a `throttleRate`. */
+  /** True if the application or the view sets `throttleRate`. */
   readonly mayThrottle: boolean;
-  /** True if throttles count the route, and write their headers on every answer. */
+  /** True if throttles count the route and add headers to every response. */
   readonly hasRules: boolean;
   readonly errorFormat: ErrorFormat;
 }
 
-/** Lists the answers of a route: those declared, and every error that the library itself can answer there. */
+/** Lists the responses of a route: the declared ones, and every error that the library can send there. */
 export function operationResponses(declared: DeclaredResponses, facts: RouteFacts): OperationPlan['responses'] {
   const responses: Record<number, OperationResponse> = {};
   const rateLimit = facts.hasRules ? RATE_LIMIT : {};
@@ -90,7 +93,10 @@ export function operationResponses(declared: DeclaredResponses, facts: RouteFact
   return Object.freeze(responses);
 }
 
-/** Lists the answers of a route of no view: those of its schema, by their headers, and every error that the library can answer there. */
+/**
+ * Lists the responses of a route without a view: the statuses of its schema with their headers, and every error that
+ * the library can send there.
+ */
 export function routeResponses(
   { method, schema, config }: RouteOptions,
   rules: RuleList,
@@ -123,7 +129,7 @@ function errorStatuses(facts: RouteFacts): number[] {
     [405, true],
     [408, takesBody],
     [409, (!isSafe && hasEntity) || takesKey],
-    // Reading hears an `If-Match` that is not offered.
+    // Read requests honour an `If-Match` that is not documented.
     [412, condition !== undefined || (isSafe && facts.sendsTag)],
     [413, takesBody],
     [414, true],
@@ -137,7 +143,7 @@ function errorStatuses(facts: RouteFacts): number[] {
   return statuses.filter(([, isPossible]) => isPossible).map(([status]) => status);
 }
 
-/** Writes the answers of a plan as Fastify's `schema.response` has them, for documents. */
+/** Converts the responses of a plan to Fastify's `schema.response`, for documents. */
 export function documentedResponses({ responses, documentation }: OperationPlan): Record<string, object> {
   const documented = Object.entries(responses).map(([status, { schema, description, headers }]) => {
     const example = documentation.examples.responses?.[Number(status)];
@@ -153,9 +159,10 @@ export function documentedResponses({ responses, documentation }: OperationPlan)
 }
 
 /**
- * Writes the answers that a route declares as Fastify compiles serializers of them. If one 2xx answer is declared, its
- * schema holds for every other 2xx too, so that a `reply.code(202)` does not send more than was declared.
- * @param byStatus true: that schema stands under its own status too, for a compiler that goes by it
+ * Converts the declared responses to schemas for Fastify's serializers. If exactly one 2xx is declared, its schema
+ * applies to every 2xx, so that a `reply.code(202)` sends no more than declared.
+ *
+ * @param byStatus true: adds that schema under its own status too, for a compiler that depends on the status
  */
 export function serializedResponses(declared: DeclaredResponses, byStatus: boolean): Record<string, TSchema> {
   const schemas: Record<string, TSchema> = {};

@@ -20,41 +20,47 @@ import { isShowing, type OperationPlan } from './operation-plan.ts';
 import type { PlannedRoute } from './plan-view.ts';
 import { pathKeys } from './refusals.ts';
 
-/** The operations that a person may ask for at a URL and directly below it. */
+/** The operations that a user may request at a URL and directly below it. */
 export interface Permitted {
-  /** The methods at the URL itself; HEAD is not among them. */
+  /** The methods at the URL itself, without HEAD. */
   readonly methods: ReadonlySet<string>;
-  /** By their operationIds: those of the URL, of its actions, and of the collections below a record. */
+  /** The operationIds of the URL, of its actions, and of the collections below a record. */
   readonly operationIds: readonly string[];
-  /** The names of the write shapes that the view chooses for the person, of those operations whose bodies have one of several. */
+  /** The write shapes that the view chooses for the user, for operations with several write shapes. */
   readonly writeShapes: readonly (readonly [operationId: string, shape: string])[];
 }
 
 /**
- * @param url the path of the request as it stands in the request line
- * @throws TooManyRequests for a URL with a key, if a throttle of an operation there refuses
+ * @param url the path of the request as in the request line
+ * @throws TooManyRequests for a URL with a key, if a throttle of an operation there refuses the request
  */
 export type PermittedAt = (request: FastifyRequest, reply: FastifyReply, url: string) => Promise<Permitted>;
 
 interface Asked {
   readonly route: PlannedRoute;
   readonly isHere: boolean;
-  /** The rest of its path below the URL, `/recount`. */
+  /** The path below the URL, `/recount`. */
   readonly rest: string;
   readonly admit: Step;
-  /** True if throttles of its own hold requests for it, by which this question is not counted. */
+  /** True if the operation has throttles that do not count this check. */
   readonly isUncounted: boolean;
 }
 
 /**
- * Makes the function that tells what the sender of a request may do at its URL, and at those below it that name no further record. An
- * operation is permitted if its permissions let the request in, if the views of its parents show them, and if its record is there and
- * its object permissions agree: whatever would be a 401, 403 or 404 is left out, so that a hidden record is like an absent one. Nothing
- * is known of a body: a question that fails after it has looked into the body, or the query string, leaves the operation out. Of the
- * root of a router, it tells which collections can be listed.
+ * Makes the function that finds the operations which the sender of a request may use at its URL, and below it without a
+ * further key. An operation is permitted if all of these hold:
  *
- * If the URL has a key, the question is counted by all throttles of the operations at the URL, each once: else keys could be guessed
- * past them. Of an operation below the URL with throttles of its own it is told only if an operation at the URL shows the record.
+ * - its permissions allow the request;
+ * - the views of its parents show them;
+ * - its record exists, and its object permissions agree.
+ *
+ * Operations that would give 401, 403 or 404 are left out, so that a hidden record looks like a missing one. There is
+ * no body and no query string: a check that fails after it has read them leaves the operation out. For the root of a
+ * router, the result contains the collections that can be listed.
+ *
+ * If the URL has a key, all throttles of the operations at the URL count the check, each once. Otherwise clients could
+ * guess keys without limit. An operation below the URL with its own throttles is included only if an operation at the
+ * URL is permitted.
  *
  * @param path the path of the URL with its parameters by name
  * @param routes the routes of the application
@@ -107,7 +113,10 @@ export function permittedOperations(path: string, routes: readonly PlannedRoute[
   };
 }
 
-/** Asks if an operation is permitted, and by which of several write shapes. Undefined if it is not. */
+/**
+ * Checks whether an operation is permitted, and finds the write shape if it has several. Undefined if it is not
+ * permitted.
+ */
 async function permissionFor(
   { route, rest, admit }: Asked,
   asking: FastifyRequest,
@@ -128,11 +137,11 @@ async function permissionFor(
     const isOneOfSeveral = plan.writeShapes.length > 1;
     return { shape: isOneOfSeveral ? definition.input?.of(request, plan.action as TakingOperation).name : undefined };
   } catch (error) {
-    // A value of the program that fits no field is a 500 wherever it is asked.
+    // A value of the program that fits no field gives 500 everywhere.
     if (refusalStatus(error) !== undefined && !(error instanceof FieldValueError)) return undefined;
     const keysOf = (): readonly PathKey[] => pathKeys({ meta: view.meta, key: definition.key, parent }, request);
     if (await refusesKey(request, error, keysOf)) return undefined;
-    // Whoever has looked into a body that is not there cannot tell what it would say to another one.
+    // A check that has read the missing body cannot decide for another body.
     if (!dependsOnInput) throw error;
     asking.log.debug({ err: error, operation: plan.operationId }, 'OPTIONS leaves out what depends on the body');
     return undefined;
@@ -140,8 +149,8 @@ async function permissionFor(
 }
 
 /**
- * Tells which of several write shapes a view chooses for the sender of a request, of whom alone something is known. Undefined if the body of
- * the operation has one shape, or if the view looks at the rest of the request to choose.
+ * Returns the write shape that a view chooses for the sender of a request, if the body has several shapes. Only the
+ * sender is known. Undefined if the body has one shape, or if the choice depends on the rest of the request.
  */
 export async function writeShapeOf(
   { plan, definition: { input } }: PlannedRoute,

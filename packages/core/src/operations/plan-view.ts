@@ -29,30 +29,30 @@ import { querySchema } from './query-body.ts';
 import { answeringRefusals } from './refusals.ts';
 import type { QueryDeclaration } from './query-check.ts';
 
-/** A plan, and the parts of its route that only the request needs. */
+/** A plan, with the parts of its route that only requests need. */
 export interface PlannedRoute {
   readonly plan: OperationPlan;
   readonly view: ViewSet;
   readonly definition: ViewDefinition;
-  /** The place of a nested view. */
+  /** The parent of a nested view. */
   readonly parent: Parent | undefined;
-  /** The answers that the view declares. */
+  /** The responses that the view declares. */
   readonly answers: DeclaredResponses;
-  /** The view's permissions whose scopes narrow an action that has permissions of its own. */
+  /** The view's permissions whose scopes apply to an action with its own permissions. */
   readonly scopes: readonly Permission[];
   /** The route as its view declares it. */
   readonly declared: DeclaredRoute;
-  /** True if answers that are records have their `ETag`. */
+  /** True if responses with a record have an `ETag`. */
   readonly tagsAnswers: boolean;
-  /** True if no other success may be sent than those that `answers` has by their statuses. */
+  /** True if only the 2xx statuses of `answers` may be sent. */
   readonly namesSuccesses: boolean;
   readonly query: QueryDeclaration;
-  /** The plugin's option. */
+  /** The plugin's option `idempotency`. */
   readonly idempotency: Idempotency | undefined;
   readonly hooks: ActionHooks;
-  /** True if a request needs a token: the word of the authentication, once the route is registered. */
+  /** True if a request needs a token. The authentication decides it after the route is registered. */
   needsToken: boolean;
-  /** Tells the same of a URL of the route. */
+  /** Reports whether a request to a URL of the route needs a token. */
   needsTokenAt: (url: string) => boolean;
 }
 
@@ -60,7 +60,7 @@ export interface PlannedRoute {
 export function planView(mounted: MountedView): PlannedRoute[] {
   const { view } = mounted;
   const declared = declaredRoutes(mounted);
-  // A view of an entity that says so may be there for those that are nested in it, or refer to its records.
+  // A view of an entity may have no routes, for nested views and for views that refer to its records.
   if (declared.length === 0 && mounted.definition.customized === undefined) {
     throw new ImproperlyConfigured(`${view.name} has no route: it has no action, and none of ${OPERATIONS.join(', ')}`);
   }
@@ -110,7 +110,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
     scopes: isNarrowed ? definition.permissions.filter((permission) => permission[HIDES_RECORDS]) : [],
     declared,
     tagsAnswers,
-    // An action's `response`, and the schema of a view's own operation, hold for every success.
+    // An action's `response`, and the schema of an operation, apply to every 2xx.
     namesSuccesses: mounted.actions.has(declared.action) && (options.response ?? options.answers) === undefined,
     query: {
       validate: declared.validateQuery,
@@ -127,7 +127,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
   return route;
 }
 
-/** @param responsesOf makes the answers, which only documents read, when they are first asked for */
+/** @param responsesOf makes the responses when they are first read; only documents read them */
 function operationPlan(
   { view, definition: { key, customized, lists }, basename, context, makeRules, takenIds }: MountedView,
   permissions: readonly Permission[],
@@ -198,7 +198,7 @@ function operationView(
   return Object.freeze({ name, basename, description, entity: meta?.className, key, fieldWords });
 }
 
-/** True if the action, or else the view, says that its routes need no token. Nobody else opens a route. */
+/** True if the action, or otherwise the view, allows requests without a token. */
 function isOpen(view: ViewSet, { allowAnonymous, permissionClasses }: DeclaredRoute['options']): boolean {
   if (allowAnonymous !== undefined) return allowAnonymous;
   if (permissionClasses !== undefined) return isAllowAny(permissionClasses);
@@ -206,8 +206,9 @@ function isOpen(view: ViewSet, { allowAnonymous, permissionClasses }: DeclaredRo
 }
 
 /**
- * The path of a route as Fastify matches it. A collection action beats the pk of the same depth for every method, so the
- * parameter is kept from matching one; nor does it match nothing, if the router tells `/products/` from `/products`.
+ * Makes the path of a route for Fastify. For every method, a collection action takes precedence over a pk at the same
+ * place, so the parameter does not match the names of such actions. It does not match an empty pk either, if the router
+ * distinguishes `/products/` from `/products`.
  */
 function pathOf(
   { context, definition }: MountedView,
@@ -231,7 +232,10 @@ function pathParametersOf(path: string, schemas: Readonly<Record<string, TSchema
   });
 }
 
-/** Makes the function that decides on the answer to a request by its parameters; undefined if the operation has none. */
+/**
+ * Makes the function that selects the response by the parameters of a request. Undefined if the operation has no such
+ * parameters.
+ */
 function selectionOf(
   definition: ViewDefinition,
   { action, answerParameters = [] }: DeclaredRoute,
@@ -245,7 +249,7 @@ interface QuerySchema {
   readonly required?: readonly string[];
 }
 
-/** The parameters of lists that a route takes: an action's own come before those of the same names. */
+/** Returns the list parameters that a route accepts. An action's own parameters replace those of the same name. */
 function listParametersOf(
   { lists }: ViewDefinition,
   { variant, isNarrowed, options: { querystring = {}, listParameters } }: DeclaredRoute,
@@ -284,10 +288,13 @@ const IDEMPOTENCY_KEY = Type.String({
     'A key of 1 to 255 characters in double quotes, new for each write: if the request is sent again under its key, it is answered as the first time',
 });
 
-/** The methods that repeat their effect if a request is sent again. */
+/** The methods that repeat their effect if a request is sent twice. */
 const TAKES_KEY: ReadonlySet<string> = new Set(['POST', 'PATCH']);
 
-/** Tells how a route takes a key: as its action says, else its view, else the plugin's option. Undefined if it takes none. */
+/**
+ * Returns how a route handles a key: the action's mode, else the view's, else the plugin's. Undefined if it ignores
+ * keys.
+ */
 function idempotencyOf(
   view: ViewSet,
   idempotency: Idempotency | undefined,
@@ -300,12 +307,15 @@ function idempotencyOf(
       `${view.name}.${action}: option "idempotency" needs the option "idempotency" of the plugin viewset, such as new IdempotencyKeys()`,
     );
   }
-  // Work that must not be in a transaction has none in which its answer could be stored.
+  // A response can only be stored in a transaction.
   const mode = options.transaction === false ? options.idempotency : (declared ?? idempotency?.mode);
   return mode === 'off' ? undefined : mode;
 }
 
-/** Tells if an operation may be a part of a batch: if somebody says so, or if it is the library's own and sends JSON. */
+/**
+ * Reports whether an operation can be a part of a batch. An action must set `batchable`. An operation must send JSON;
+ * by default it must also be built in, and the view's `batchable` overrides that default.
+ */
 function mayBePart(view: ViewSet, { isBuiltIn, variant, options }: DeclaredRoute): boolean {
   if (isBuiltIn === undefined) return options.batchable === true;
   return (variant === undefined || variant === 'bulk') && (view.batchable ?? isBuiltIn);
@@ -326,12 +336,12 @@ function bodyOf({ options: { body, contentTypes }, form }: DeclaredRoute): Opera
   });
 }
 
-/** The body of a QUERY request, which has the parameters of a list as properties. */
+/** The body of a QUERY request, with the parameters of the list as properties. */
 function queryBody(parameters: readonly OperationParameter[]): OperationBody {
   return Object.freeze({ schema: querySchema(parameters), required: true, contentTypes: JSON_ONLY });
 }
 
-/** Takes an operationId. The second method of an action is named by the method, and what is taken even then by a number. */
+/** Reserves an operationId. If it is taken, adds the method; if that is taken too, adds a number. */
 function freeId(wanted: string, method: OperationMethod, taken: Set<string>): string {
   const byMethod = wanted + method.charAt(0) + method.slice(1).toLowerCase();
   let id = taken.has(wanted) ? byMethod : wanted;

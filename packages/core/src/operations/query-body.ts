@@ -8,16 +8,19 @@ import { echo, invalidParameter, PlacedInvalidUsage, QueryParameters } from '../
 import { stateOf } from '../viewset/request/request-state.ts';
 import type { OperationParameter } from './operation-plan.ts';
 
-/** The parameters in the URL of a QUERY request that one error names. */
+/** The maximum number of URL parameters that an error about a QUERY request names. */
 const MAX_NAMED = 10;
 
-/** Makes the schema of the body of a QUERY request: an object with the parameters as properties, JSON as it is. */
+/**
+ * Makes the schema of a QUERY request's body: an object with the parameters as properties. JSON parameters are not
+ * encoded as text.
+ */
 export function querySchema(parameters: readonly OperationParameter[]): TObject {
   const definitions: Record<string, unknown> = {};
   const properties = parameters.map(({ name, schema }): [string, TSchema] => {
     const { contentSchema } = schema as { readonly contentSchema?: TSchema & { readonly $defs?: object } };
     if (contentSchema === undefined) return [name, Type.Optional(schema)];
-    // References lead to definitions at the root of a schema.
+    // References refer to definitions at the root of a schema.
     const { $defs, ...value } = contentSchema;
     Object.assign(definitions, $defs);
     const { description } = schema as { readonly description?: string };
@@ -27,10 +30,10 @@ export function querySchema(parameters: readonly OperationParameter[]): TObject 
 }
 
 /**
- * Makes the check that nothing in the URL of a QUERY request asks for something: all parameters stand in the body. Throws
- * InvalidUsage that names those in the URL.
+ * Makes the check that the URL of a QUERY request has no parameters, because all must be in the body. Throws
+ * InvalidUsage that names the parameters in the URL.
  *
- * @param ignored the names of unknown parameters that may stand there; true: any but those declared
+ * @param ignored the names of unknown parameters that the URL may have; true: any undeclared name
  */
 export function queryStringCheck(
   parameters: readonly OperationParameter[],
@@ -50,8 +53,9 @@ export function queryStringCheck(
 }
 
 /**
- * Makes the reading of the body of a QUERY request into its parameters, with which it is the GET whose query string has them. A
- * value is what JSON has for the text in a URL: that text, a number, a boolean, or a list. The faults of values are collected.
+ * Makes the reader of a QUERY request's body. It turns the body into parameters, so that the request equals a GET with
+ * the same query string. A value is a text, a number, a boolean or a list; JSON parameters also accept an object.
+ * Faults of values are collected.
  */
 export function queryReader(
   parameters: readonly OperationParameter[],
@@ -67,7 +71,7 @@ export function queryReader(
     const texts = new Map<string, unknown>();
     for (const [name, value] of Object.entries(body)) {
       const parameter = declared.get(name);
-      // The check of names refuses one that nothing declares, or lets it pass for somebody else to read.
+      // The check of names rejects an undeclared parameter, or lets it pass for other code.
       if (parameter === undefined) texts.set(name, value);
       else if (isRecord(value) && 'contentSchema' in parameter.schema) json.set(name, value);
       else problems.attempt(() => texts.set(name, textOf(parameter, value)));
@@ -78,7 +82,10 @@ export function queryReader(
   };
 }
 
-/** Writes a value as it would stand in a URL: the values of a list as one text if the parameter is one, else each for itself. */
+/**
+ * Converts a value to its form in a URL. A list becomes one comma-separated text if the parameter's schema is an array,
+ * else several texts.
+ */
 function textOf({ name, schema }: OperationParameter, value: unknown): string | readonly string[] {
   if (!Array.isArray(value)) return plainText(name, value);
   if (value.length === 0) throw invalidParameter(name, 'must not be an empty list; leave it out');
@@ -101,7 +108,7 @@ function plainText(name: string, value: unknown): string {
   return String(value);
 }
 
-/** Makes a step of a QUERY request tell of faulty parameters where they stand, in its body. */
+/** Makes the errors of a step point to parameters in the body of a QUERY request. */
 export function placedInBody<Arguments extends readonly unknown[], Result>(
   step: (...given: Arguments) => Awaitable<Result>,
 ): (...given: Arguments) => Awaitable<Result> {

@@ -9,25 +9,25 @@ import { unknownParameterCheck } from './unknown-parameters.ts';
 
 /** The query string that a route declares. */
 export interface QueryDeclaration {
-  /** Checks and converts the parameters that an action declares; undefined if it declares none. */
+  /** Checks and converts the declared parameters of an action; undefined if it declares none. */
   readonly validate: ((query: unknown) => unknown) | undefined;
-  /** Decides on the answer by the parameters that select its fields; undefined if there are none. */
+  /** Selects the response by the parameters of a request; undefined if there are no such parameters. */
   readonly select: ((request: FastifyRequest) => void) | undefined;
-  /** The parameters that a QUERY request has in its body; undefined if they come in the query string. */
+  /** The parameters in the body of a QUERY request; undefined if they are in the query string. */
   readonly ofBody: readonly OperationParameter[] | undefined;
-  /** The parameters of the view's lists, which its filters and its paginator check when they read them. */
+  /** The parameters of the view's lists. The filters and the paginator check them when they read them. */
   readonly listParameters: readonly string[];
-  /** Further names to let pass; true: all. */
+  /** Further allowed names. true: all names. */
   readonly ignored: boolean | readonly string[];
 }
 
 /**
- * Makes the check of a route's parameters, which puts the converted ones into `request.query`. It throws one
- * InvalidUsage for everything that is wrong: unknown names, the parameters of the action, and then those of the list too.
- * Undefined if a route takes any query string as it is.
+ * Makes the check of a route's parameters, which stores the converted values in `request.query`. It throws one
+ * InvalidUsage for everything that is wrong: unknown names, the parameters of the action, and then also the list's
+ * parameters. Undefined if the route accepts any query string unchanged.
  *
  * @param declared the names of all parameters of the route
- * @param checkList throws InvalidUsage for the parameters of a list that do not fit
+ * @param checkList throws InvalidUsage for invalid parameters of a list
  */
 export function compileQueryCheck(
   { validate, select, ofBody, listParameters, ignored }: QueryDeclaration,
@@ -41,11 +41,11 @@ export function compileQueryCheck(
   const looksAtNames = read === undefined && validate === undefined && select === undefined;
   const takesNone = looksAtNames && declared.length === 0;
   return (request) => {
-    // Nobody reads the parameters of a route that declares none.
+    // The route has no parameters to read.
     if (takesNone && isEmpty(request.query ?? {})) return;
     const problems = new InvalidUsageCollector();
     read?.(request, problems);
-    // The parameters are kept as they were sent, before a schema makes numbers of their texts, or a hook puts others in their place.
+    // Keeps the parameters as sent, before a schema converts their texts or a hook replaces them.
     const sent = parametersOf(request);
     const refuse = check?.(sent.names());
     if (refuse === undefined && looksAtNames) return;

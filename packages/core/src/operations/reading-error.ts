@@ -1,18 +1,21 @@
 import type { FastifyRequest, preParsingHookHandler } from 'fastify';
 import { UnsupportedMediaType } from '../errors.ts';
 
-/** The requests whose body comes out of a stream that a hook has put in the place of the one from the network. */
+/** The requests whose body stream was replaced by a hook. */
 const decoded = new WeakSet<FastifyRequest>();
 
-/** Notes that a hook in front of it, such as that of `@fastify/compress`, undoes the coding of a body. The header stays there. */
+/**
+ * Notes that an earlier hook, such as the hook of `@fastify/compress`, decodes the body. The `Content-Encoding` header
+ * stays.
+ */
 export const noteDecoding: preParsingHookHandler = (request, _reply, payload, done) => {
   if (payload !== request.raw && hasCoding(request)) decoded.add(request);
   done(null, payload);
 };
 
 /**
- * Returns the error of a body that is not in the form that the route reads. One that came compressed is of a coding that nothing has
- * undone (RFC 9110, section 15.5.16).
+ * Returns the error for a body that the route cannot parse. For a compressed body that nothing has decoded, the error
+ * is about its encoding (RFC 9110, section 15.5.16).
  */
 export function unreadable(error: Error, request: FastifyRequest): Error {
   if (!hasCoding(request) || decoded.has(request)) return error;

@@ -7,14 +7,14 @@ import type { Parent } from '../viewset/visible/parent.ts';
 import { type PathKey, refusesKey } from '../viewset/visible/refused-values.ts';
 import type { OperationHandler } from '../viewset/viewset.ts';
 
-/** The part of a route that says which records its path names. */
+/** The part of a route that determines which records its path identifies. */
 interface NamingRoute {
   readonly meta: EntityMetadata | undefined;
   readonly key: KeyDefinition;
   readonly parent: Parent | undefined;
 }
 
-/** Lists the keys in the path of a request, as they were read. */
+/** Lists the parsed keys in the path of a request. */
 export function pathKeys({ meta, key: { column }, parent }: NamingRoute, request: FastifyRequest): readonly PathKey[] {
   const { pk: value } = stateOf(request);
   const own = meta === undefined || column === undefined || value === undefined ? [] : [{ meta, column, value }];
@@ -22,13 +22,15 @@ export function pathKeys({ meta, key: { column }, parent }: NamingRoute, request
 }
 
 /**
- * Has a handler answer what the database refuses of a request's values by an error of the client's, once the transaction of the handler has
- * ended: 404 for a key of the path, and what the statement that was refused has left as the answer. Any other error stays as it is.
+ * Wraps a handler so that values rejected by the database give client errors, after the handler's transaction has
+ * ended. A malformed key of the path gives 404. For other values, the failed statement has prepared the response. Other
+ * errors are unchanged.
  */
 export function answeringRefusals(handler: OperationHandler, route: NamingRoute): OperationHandler {
   return (request, reply) => {
     const answer = handler(request, reply);
-    // What is known at once met no refusal: writes of the library are asynchronous, and SQLite, which answers at once, refuses no key.
+    // A synchronous result had no rejected values: write operations return promises, and SQLite, which is synchronous,
+    // rejects no key.
     if (!(answer instanceof Promise)) return answer;
     return answer.catch(async (error: unknown) => {
       const keysOf = (): readonly PathKey[] => pathKeys(route, request);

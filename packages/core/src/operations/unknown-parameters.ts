@@ -3,20 +3,19 @@ import { pointerStep } from '../json.ts';
 import { nearest } from '../nearest.ts';
 import { echo, type ParameterWord, PlacedInvalidUsage } from '../parameters.ts';
 
-/** More query parameters than this are refused without a look at their names. */
+/** The maximum number of query parameters. More are rejected without comparing their names. */
 const MAX_PARAMETERS = 100;
-/** The number of unknown parameters for which the nearest declared name is looked for. */
+/** The number of unknown parameters that get a hint to the nearest declared name. */
 const MAX_COMPARED = 10;
-/** More declared names than this are not listed. */
+/** The maximum number of declared names in a message. */
 const MAX_LISTED = 50;
 
 /**
- * Makes the check of a route's query string: a misspelt filter must never return everything. For a query
- * with a parameter that nothing declares, it returns a function that throws InvalidUsage. The error names every such
- * parameter, and the nearest declared name. The work and the answer are bounded,
- * whatever a client sends.
+ * Makes the check of a route's query string. A misspelt filter must never return everything, so undeclared parameters
+ * are rejected. If there are any, the check returns a function that throws InvalidUsage. The error names them, with the
+ * nearest declared names. The work and the size of the response are bounded, whatever a client sends.
  *
- * @param ignored further names to let pass
+ * @param ignored further allowed names
  */
 export function unknownParameterCheck(
   declared: readonly string[],

@@ -9,10 +9,10 @@ import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../../throttle/rat
 import { IDEMPOTENCY_RULE, type IdempotencyMode } from './idempotency.ts';
 
 const ACTION_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
-/** An HTTP method, as an action names it. */
+/** An HTTP method of an action. */
 export type ActionMethod = (typeof ACTION_METHODS)[number];
 
-/** The answers of an action by status; null: an answer without a body. */
+/** The schemas of an action's responses, by status. null: a response without a body. */
 export type ActionResponses = Readonly<Record<number, TSchema | null>>;
 
 const HOOKS = [
@@ -27,7 +27,7 @@ const HOOKS = [
   'onError',
   'onRequestAbort',
 ] as const;
-/** The kinds of responses of an action that contain records of its view. */
+/** The kinds of responses that contain records of the action's view. */
 export type ActionAnswer = 'record' | 'page';
 
 /** Fastify's hooks of one route. */
@@ -41,7 +41,7 @@ export interface Words {
   readonly examples?: readonly unknown[];
 }
 
-/** Example values for documents: of the body, and of responses by status. */
+/** Example values of the body, and of responses by status, for documents. */
 export interface Examples {
   readonly body?: unknown;
   readonly responses?: Readonly<Record<number, unknown>>;
@@ -49,7 +49,7 @@ export interface Examples {
 
 type StaticOr<Schema, Otherwise> = Schema extends TSchema ? Static<Schema> : Otherwise;
 
-/** The options of an action; every one has a default. */
+/** The options of an action. Every option has a default. */
 export interface ActionOptions<
   Body extends TSchema | undefined = TSchema | undefined,
   Query extends TSchema | undefined = TSchema | undefined,
@@ -67,90 +67,102 @@ export interface ActionOptions<
   /** False (default): acts on the collection. True: acts on one record, `request.params.pk`. */
   readonly detail?: Detail;
   /**
-   * The path below the collection or the record; `'/'`, in a view without an entity, is the path of the view itself. Default: the router's
-   * `actionPath`, which is the name in kebab-case.
+   * The path below the collection or the record. In a view without an entity, `'/'` is the path of the view itself.
+   * Default: the result of the router's `actionPath`, which is the name in kebab-case.
    */
   readonly urlPath?: UrlPath & {};
   /** The second half of the route's name. Default: the action's name in kebab-case. */
   readonly urlName?: string;
-  /** The schema of the JSON body. It is checked before the handler runs, and is the type of `request.body`. */
+  /** The schema of the JSON body, and the type of `request.body`. The body is checked before the handler runs. */
   readonly body?: Body;
-  /** The schema of the query string, whose values are coerced from text. Its properties are the parameters of the action. */
+  /** The schema of the query string. Its properties are the parameters of the action. Values are coerced from text. */
   readonly querystring?: Query;
   /**
-   * True: the action also takes the parameters of the view's lists, for `filterQueryset` and `paginate`. Default: true for GET on the
-   * collection, else false.
+   * True: the action also accepts the parameters of the view's lists, for `filterQueryset` and `paginate`. Default:
+   * true for GET on the collection, else false.
    */
   readonly listParameters?: Listed & {};
-  /** The schema of the response, for 200 and every other 2xx. The handler must return a value of it, and only its fields are sent. */
+  /**
+   * The schema of the response, for 200 and every other 2xx. The handler must return a value of it. Other fields are
+   * not sent.
+   */
   readonly response?: Response;
   /**
-   * What the handler returns for 200. `page`: the result of `paginate`. `record`: the result of `represent`, which gets the view's
-   * envelope. Use it instead of `response`: the schema of the response is then the view's. Needs a view with an entity.
+   * What the handler returns for 200. `page`: the result of `paginate`. `record`: the result of `represent`, which is
+   * wrapped in the view's envelope. Use this option instead of `response` to get the view's own response schema. Needs
+   * a view with an entity.
    */
   readonly answers?: Answers & {};
   /**
-   * The schemas of several responses, by status. null: no body. If the handler answers with a 2xx status that is not listed, the client
-   * gets 500 and nothing of the response.
+   * The schemas of several responses, by status. null: no body. If the handler sends a 2xx status that is not listed,
+   * the client gets 500 without the response.
    */
   readonly responses?: Responses;
   /**
-   * Permission classes that replace the checks of the view's own. The view's scope stays: records that the view's permissions hide are
-   * hidden from the action, unless `scope` says otherwise. If a class always refuses anonymous requests (`IsAuthenticated`,
-   * `IsRoleAdminUser`, or a composition of them), `request.user` is not null in the handler.
+   * Permission classes that replace the checks of the view's classes. The view's scope still applies: records that the
+   * view's permissions hide are hidden from the action, unless `scope` is `unrestricted`. If a class always refuses
+   * anonymous requests (`IsAuthenticated`, `IsRoleAdminUser`, or a composition of them), `request.user` is not null in
+   * the handler.
    */
   readonly permissionClasses?: Classes;
-  /** `unrestricted`: the action sees records that the view's own permissions hide. Default: `view`. */
+  /** `unrestricted`: the action also sees records that the view's permissions hide. Default: `view`. */
   readonly scope?: 'view' | 'unrestricted';
-  /** True: the route needs no token. Default: true if AllowAny is its only permission class, else as the view says. */
+  /**
+   * True: the route needs no token. Default: true if AllowAny is the only class of `permissionClasses`, false for other
+   * classes. Without `permissionClasses`, the view's value.
+   */
   readonly allowAnonymous?: boolean;
-  /** Rules that limit requests to this action, in addition to the view's. */
+  /** Rules that limit requests to this action, in addition to the view's rules. */
   readonly throttles?: readonly RateLimitRuleInstance[];
   /**
-   * True: the handler runs in one transaction of `request.em`. There `getObject` locks the record and reads it again. The transaction is
-   * committed after the handler has returned. It is rolled back if the handler throws or sets a status of 400 or more. Default: true for
-   * `detail` actions by POST, PUT, PATCH and DELETE in a view with an entity, else false.
+   * True: the handler runs in one transaction of `request.em`. In it, `getObject` locks the record and reads it again.
+   * The transaction is committed after the handler has returned. It is rolled back if the handler throws or sets a
+   * status of 400 or more. Default: true for `detail` actions by POST, PUT, PATCH and DELETE in a view with an entity,
+   * else false.
    */
   readonly transaction?: boolean;
   /**
-   * How its POST and PATCH take `Idempotency-Key`. A request with a key runs in a transaction. Default: as the view says; with
-   * `transaction: false`, off.
+   * How POST and PATCH requests to the action handle `Idempotency-Key`. A request with a key runs in a transaction.
+   * Default: the view's mode; with `transaction: false`, off.
    */
   readonly idempotency?: IdempotencyMode;
   /**
-   * True: the action may be an operation of a batch (`@viewset/batch`). It then runs in the transaction of the batch, and must answer with JSON.
-   * Its cookies and streams cannot be sent there. Default: false.
+   * True: the action can be an operation of a batch (`@viewset/batch`). It then runs in the transaction of the batch,
+   * and must respond with JSON. Cookies and streams are not possible there. Default: false.
    */
   readonly batchable?: boolean;
-  /** The largest body, in bytes. A larger one gives 413. Default: the application's, 1 MiB. */
+  /** The maximum size of the body, in bytes. Larger bodies give 413. Default: the application's limit, 1 MiB. */
   readonly bodyLimit?: number;
-  /** The media types of the body. Any but JSON arrives as a Buffer, and no schema checks it. Default: `['application/json']`. */
+  /**
+   * The media types of the body. Bodies other than JSON arrive as a Buffer and are not checked by a schema. Default:
+   * `['application/json']`.
+   */
   readonly contentTypes?: readonly string[];
-  /** Fastify's hooks of the route. `onRequest` runs after the request has passed the permissions. */
+  /** Fastify hooks of the route. `onRequest` runs after the request has passed the permissions. */
   readonly hooks?: ActionHooks;
   /** One line about the action, for documents. Default: made from its name. */
   readonly summary?: string;
-  /** For documents. */
+  /** A longer text about the action, for documents. */
   readonly description?: string;
   /** The tags of the action in documents. Default: the view's. */
   readonly tags?: readonly string[];
   /** True: clients should no longer use the action. For documents. Default: the view's. */
   readonly deprecated?: boolean;
-  /** For documents. */
+  /** Example values, for documents. */
   readonly examples?: Examples;
 }
 
-/** The request that an action's handler gets, typed by the action's schemas. In a `detail` action it names a record. */
+/** The request of an action's handler, typed by the action's schemas. In a `detail` action it identifies a record. */
 export type ActionRequest<Body, Query, Detail extends boolean = true, Classes = undefined> = FastifyRequest<{
   Body: StaticOr<Body, unknown>;
   Querystring: StaticOr<Query, Record<string, unknown>>;
   Params: true extends Detail ? { pk: string } : unknown;
 }> & { readonly '~record'?: Detail | undefined } & RequestBehind<Classes>;
 
-/** A request that names one record, in contrast to a request to the collection. */
+/** A request that identifies one record, in contrast to a request to the collection. */
 export type RecordRequest = FastifyRequest & { readonly '~record'?: true | undefined };
 
-/** The declared answers of an action by status, `response` as that of 200. */
+/** The types of an action's responses, by status. `response` is the type of 200. */
 type AnswersByStatus<Response, Responses> = (Response extends TSchema ? { readonly 200: Static<Response> } : unknown) &
   (Responses extends ActionResponses
     ? { readonly [Status in keyof Responses]: StaticOr<Responses[Status], undefined> }
@@ -160,15 +172,18 @@ type AnswersOf<Responses> = Responses extends ActionResponses
   ? { [Status in keyof Responses]: StaticOr<Responses[Status], undefined> }[keyof Responses]
   : never;
 
-/** The values that a handler may return, of what `response` and `responses` declare. */
+/** The values that a handler may return, according to `response` and `responses`. */
 type Answer<Response, Responses, Answers> = Response extends TSchema
   ? Static<Response> | AnswersOf<Responses>
   : Responses extends ActionResponses
-    ? // Records of the view, which the option `answers` has beside.
+    ? // The option `answers` adds records of the view.
       AnswersOf<Responses> | (Answers extends ActionAnswer ? object : never)
     : unknown;
 
-/** The function of an action. It gets the request, typed by the action's schemas, and returns what its responses declare. */
+/**
+ * The handler of an action. It gets the request, typed by the action's schemas, and returns a value of one of the
+ * declared responses.
+ */
 export type ActionHandler<
   Body,
   Query,
@@ -182,15 +197,15 @@ export type ActionHandler<
   reply: FastifyReply,
 ) => Answer<Response, Responses, Answers> | Reply | Promise<Answer<Response, Responses, Answers> | Reply>;
 
-/** Has a short name for messages of the compiler, in which Fastify's own stands with all its type parameters. */
+/** A short name for compiler messages, which would otherwise show FastifyReply with all its type parameters. */
 interface Reply extends FastifyReply {}
 
 const ACTION = Symbol('viewset.action');
 
-/** A route of a view, made by `action()` and found by the router. */
+/** A route of a view, made by `action()`. The router finds it among the properties of the view. */
 export interface Action<Declared = unknown> {
   readonly [ACTION]: true;
-  /** Only for the types of clients: the declarations that decide the requests and responses of the action. */
+  /** Only for the types of clients: the declarations that define the requests and responses of the action. */
   readonly '~declared'?: Declared;
   readonly methods: readonly ActionMethod[];
   readonly detail: boolean;
@@ -199,10 +214,11 @@ export interface Action<Declared = unknown> {
 }
 
 /**
- * Makes a route of a view beyond the five operations. Assign it to a property of the view; its name is the action's name. Before the
- * handler of a detail action runs, the record is looked up and its object permissions are checked.
+ * Makes a route of a view besides the five operations. Assign it to a property of the view; the property's name is the
+ * action's name. Before the handler of a detail action runs, the record is looked up and its object permissions are
+ * checked.
  *
- * Throws ImproperlyConfigured for an unknown or a wrong option.
+ * Throws ImproperlyConfigured for an unknown or wrong option.
  *
  * @example
  * class ProductViewSet extends ModelViewSet(Product, { read }) {
@@ -223,7 +239,7 @@ export function action<
   const Classes extends readonly PermissionClass[] = readonly [],
 >(
   options: ActionOptions<Body, Query, Response, Responses, Method, Detail, UrlPath, Listed, Answers, Classes>,
-  // The schemas alone say what they are; to infer them from a handler too would unfold all that a schema can be.
+  // Only the schemas infer the types. Inferring them from the handler too would expand every possible schema type.
   handler: NoInfer<ActionHandler<Body, Query, Response, Responses, Detail, Classes, Answers>>,
 ): Action<{
   readonly methods: Method;
@@ -261,18 +277,18 @@ function checkMethods(methods: readonly ActionMethod[]): readonly ActionMethod[]
   );
 }
 
-/** Segments of ordinary characters: the path becomes part of a route's pattern, in which the others have a meaning. */
+/** Segments without characters that have a meaning in route patterns. */
 const URL_PATH = /^[^/?#\s:*(){}%]+(?:\/[^/?#\s:*(){}%]+)*$/;
 const MEDIA_TYPE = /^[a-z\d!#$&^_.+-]+\/[a-z\d!#$&^_.+-]+$/;
 
-/** The rule of the path of an action, of whatever source. */
+/** The rule for the path of an action, whether declared or made by `actionPath`. */
 export const URL_PATH_RULE: OptionRule = [
   'a path that is not empty, without slashes at its ends, parameters, wildcards, parentheses, braces or percent signs (left out, it is the ' +
     "action's name; the view's own path belongs to list, create, retrieve, update and destroy)",
   (value) => typeof value === 'string' && URL_PATH.test(value),
 ];
 
-/** The `urlPath` of an action that has the path of its view. */
+/** The `urlPath` of an action at the path of its view. */
 export const OWN_PATH = '/';
 
 const RULES: Readonly<Record<keyof ActionOptions, OptionRule>> = {
@@ -354,7 +370,7 @@ function isHooks(value: unknown): boolean {
   );
 }
 
-/** The actions of a view by their names, in the order declared. */
+/** Returns the actions of a view by name, in the order of declaration. */
 export function actionsOf(view: object): Map<string, Action> {
   const actions = new Map<string, Action>();
   for (const [name, value] of Object.entries(view)) {

@@ -9,15 +9,15 @@ import { type Operation, OPERATIONS } from '../request/operation.ts';
 import { DEFINE } from './view-definition.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './view-documentation.ts';
 
-/** A member that the classes of a view declare, and no class of the library's. */
+/** A member that a class of the application declares. */
 interface OwnMember {
   readonly name: string;
   readonly value: unknown;
-  /** True if it is a member of the class and not of the view. */
+  /** True for a member of the class, false for a member of the view. */
   readonly isStatic: boolean;
 }
 
-/** The rules of what a class declares by properties of its own. */
+/** The rules for the properties that a view class can declare. */
 export const DECLARATIONS = {
   permissionClasses: LIST,
   throttles: RATE_LIMIT_RULES,
@@ -28,11 +28,11 @@ export const DECLARATIONS = {
   ignoreUnknownParameters: LIST_RULES.ignoreUnknownParameters,
 };
 
-/** What views have in other frameworks, by the spelling of `spelledAlike`. */
+/** Names of members in other frameworks, spelled as by `spelledAlike`, with the equivalent here. */
 const ELSEWHERE: Readonly<
   Record<string, { readonly hint: string; readonly ofRecords?: true } | { readonly operation: Operation }>
 > = {
-  // Django REST framework, in any view
+  // Django REST framework, for any view
   authenticationclasses: { hint: 'the application authenticates for all views, and "allowAnonymous" opens one' },
   getauthenticators: { hint: 'the application authenticates for all views, and "allowAnonymous" opens one' },
   getpermissions: {
@@ -43,7 +43,7 @@ const ELSEWHERE: Readonly<
   getthrottles: { hint: 'rules are instances in "throttles"' },
   httpmethodnames: { hint: 'a view has the methods of its "operations" and actions' },
   partialupdate: { hint: 'update has PATCH as well as PUT' },
-  // in a view of an entity
+  // for a view of an entity
   responses: { hint: 'the options "read" and "envelope" say what is sent', ofRecords: true },
   queryset: { hint: 'getQueryset returns the records of a request', ofRecords: true },
   serializerclass: { hint: 'the options "read" and "write" are shapes', ofRecords: true },
@@ -64,7 +64,7 @@ const ELSEWHERE: Readonly<
   filterbackends: { hint: 'they are the option "filters"', ofRecords: true },
   filtersetclass: { hint: 'parameters are declared by the option "filterFields"', ofRecords: true },
   filtersetfields: { hint: 'parameters are declared by the option "filterFields"', ofRecords: true },
-  // NestJS, and other servers by HTTP
+  // NestJS, and other HTTP servers
   findall: { operation: 'list' },
   getall: { operation: 'list' },
   findone: { operation: 'retrieve' },
@@ -75,19 +75,21 @@ const ELSEWHERE: Readonly<
   delete: { operation: 'destroy' },
 };
 
-/** Shorter names are too near to words that mean something else. */
+/** Shorter hook names are too similar to unrelated words. */
 const LEAST_LENGTH = 6;
 const LONG_LENGTH = 10;
 
-/** What every class has by itself. */
+/** The static members that every class has. */
 const OF_CLASSES: ReadonlySet<string> = new Set(['length', 'name', 'prototype']);
 
-/** Leaves out what tells `search_fields` from `searchFields`. */
+/** Removes the differences between `search_fields` and `searchFields`. */
 export function spelledAlike(name: string): string {
   return name.replaceAll('_', '').toLowerCase();
 }
 
-/** Lists what the classes of a view declare: the properties of the view, the methods of its classes, and their static members. */
+/**
+ * Lists the members that the application declares: properties of the view, methods of its classes, and static members.
+ */
 export function ownMembers(view: object): readonly OwnMember[] {
   const members: OwnMember[] = [];
   const add = (owner: object, isStatic: boolean): void => {
@@ -105,18 +107,18 @@ export function ownMembers(view: object): readonly OwnMember[] {
   return members;
 }
 
-/** A view, of which nothing is known yet but how it is called. */
+/** A view before its declarations are checked. */
 interface ClassedView {
   readonly name: string;
   readonly documentation: ViewDocumentation;
 }
 
 /**
- * Refuses what the class of a view declares and nothing reads: wrong values, misspelt names, and names of other frameworks. It may be
- * meant to guard something.
+ * Rejects class members that nothing reads: wrong values, misspelt names, and names from other frameworks. The author
+ * may rely on them to protect something.
  *
- * @param hasRecords true of a view of an entity
- * @throws ImproperlyConfigured that says what is meant
+ * @param hasRecords true for a view of an entity
+ * @throws ImproperlyConfigured with the correct name or a hint
  */
 export function checkMembers(view: ClassedView, hasRecords: boolean): void {
   checkValues(view.name, view as object, DECLARATIONS);
@@ -135,14 +137,17 @@ export function checkMembers(view: ClassedView, hasRecords: boolean): void {
     const spelled = spelledAlike(name);
     const habit = Object.hasOwn(ELSEWHERE, spelled) ? ELSEWHERE[spelled]! : undefined;
     if (habit === undefined || 'operation' in habit || actions.has(name)) continue;
-    // A method by this name is a view's own: there it is a value.
+    // A view may have a method of this name. Elsewhere it is a property.
     const isOwn = spelled === 'queryset' && typeof value === 'function';
     if (isOwn || (habit.ofRecords === true && !hasRecords)) continue;
     throw new ImproperlyConfigured(`${view.name}: nothing reads "${name}"; ${habit.hint}`);
   }
 }
 
-/** A view may have properties of its own, but none that looks like its guard and guards nothing. */
+/**
+ * Rejects a property whose name is a misspelt declaration, such as `permissionClases`: the view would be unprotected.
+ * Other properties are allowed.
+ */
 function checkProperty(view: ClassedView, name: string): void {
   if (name in DECLARATIONS || typeof (view as unknown as Record<string, unknown>)[name] === 'function') return;
   const meant = nearest(name, ['permissionClasses']) ?? nearest(name, Object.keys(DECLARATIONS), slips(name));
@@ -151,10 +156,13 @@ function checkProperty(view: ClassedView, name: string): void {
 }
 
 /**
- * Refuses a method that is a misspelt hook: nothing would call it. A view may have methods of its own, so it is only one that a
- * single letter keeps from a hook that the view does not override, or two of a name of ten or more. One that goes on after
- * the hook's name (`getObjects`), or begins with another letter (`setObject`), is a name of its own. An operation that a plain view lacks is
- * also meant by its letters in another order (`lits`), and by its names elsewhere (`findAll`).
+ * Rejects a method whose name is a misspelt hook, because nothing would call it.
+ *
+ * - A name is misspelt if it differs from a hook by one letter, or by two if it has ten or more letters. Hooks that the
+ *   view overrides do not count.
+ * - A name that starts with the whole hook name (`getObjects`) or with another letter (`setObject`) is allowed.
+ * - For an operation that the view lacks, its letters in another order (`lits`) and its names in other frameworks
+ *   (`findAll`) are rejected too.
  */
 function checkMethods(view: ClassedView): void {
   const own: string[] = Object.keys(view).filter(
@@ -180,12 +188,15 @@ function checkMethods(view: ClassedView): void {
   }
 }
 
-/** The letters of a name that may be wrong. */
+/** The number of letters that may differ. */
 function slips(name: string): number {
   return name.length < LONG_LENGTH ? 1 : 2;
 }
 
-/** The operation that a method of a view without one would be elsewhere, or that has its letters in another order. */
+/**
+ * Returns the missing operation that a method name means: its name in other frameworks, or its letters in another
+ * order.
+ */
 function operationMeant(name: string, free: readonly string[]): string | undefined {
   const spelled = spelledAlike(name);
   const habit = Object.hasOwn(ELSEWHERE, spelled) ? ELSEWHERE[spelled]! : undefined;

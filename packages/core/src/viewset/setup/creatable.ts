@@ -8,24 +8,24 @@ import { shapeField } from '../../shapes/shape-field.ts';
 import { canBeLeftOut } from '../../shapes/write/write-shape.ts';
 import type { Customized } from '../request/customized.ts';
 
-/** The declarations of a view that decide what a new record holds. */
+/** The declarations of a view that decide the values of a new record. */
 interface Creation {
   readonly name: string;
   readonly orm: MikroORM;
   readonly meta: EntityMetadata;
   /** The bodies of new records. */
   readonly input: BoundInput;
-  /** The fields that the path of a nested view says. */
+  /** The fields that the path of a nested view sets. */
   readonly filled: readonly string[];
   readonly customized: Customized;
 }
 
 /**
- * Tells why no new record can be stored, or only if a client sends what it need not: each column needs a value of the body, of
- * `performCreate`, of the entity or of the database. Code that may fill it in, and that nobody can look into (a hook, a subscriber, the
- * entity's class), is trusted.
+ * Explains why no new record can be stored, or only if a client sends an optional field. Each column needs a value from
+ * the body, `performCreate`, the entity or the database. Code that may set the column and cannot be inspected (a hook,
+ * a subscriber, the entity's class) is trusted.
  *
- * @returns the columns that nothing fills, for people; undefined if there are none
+ * @returns a message that names the columns without a value; undefined if there are none
  */
 export function faultOfCreation(creation: Creation): string | undefined {
   const { customized, input } = creation;
@@ -34,9 +34,9 @@ export function faultOfCreation(creation: Creation): string | undefined {
 }
 
 /**
- * Refuses a reference that creates records which cannot be stored by the one field that it names.
+ * Checks references that create missing records. A record that is created this way has only the value of one field.
  *
- * @throws ImproperlyConfigured that names the columns that nothing fills
+ * @throws ImproperlyConfigured that names the required columns without a value
  */
 export function checkCreatedReferences(name: string, orm: MikroORM, references: ReadonlyMap<string, Reference>): void {
   for (const [field, { target, key, creates }] of references) {
@@ -75,12 +75,15 @@ function faultOfRecord({ name, orm, meta, input: { schema, fields }, filled }: C
   );
 }
 
-/** True if code that nobody can look into may fill a column: without its own check MikroORM leaves it to the database, and so to its triggers. */
+/**
+ * True if code that cannot be inspected may set a column. Without `validateRequired`, MikroORM leaves it to the
+ * database, and a trigger may set it.
+ */
 function isFilledByCode(orm: MikroORM, meta: EntityMetadata): boolean {
   return !orm.config.get('validateRequired') || hasOwnCode(meta) || isHeard(orm.em.getEventManager(), meta, 'create');
 }
 
-/** Lists the columns that need a value and have none, for people; empty if there are none. */
+/** Lists the required columns without a value, for a message. Empty if there are none. */
 function missingColumns(meta: EntityMetadata, filled: ReadonlySet<string>): string {
   const missing = meta.props.filter((property) => !filled.has(property.name) && needsValue(meta, property));
   return missing.map((property) => `"${property.name}"`).join(', ');

@@ -3,18 +3,18 @@ import type { PermissionClass } from '../../permissions/permission.ts';
 import type { SoftDelete } from '../visible/soft-delete.ts';
 import { type Action, action, type ActionOptions } from './action.ts';
 
-/** The method of a view that restores a deleted record; a symbol, so that a view can have a member of any name. */
+/** The key of a view's method that restores a deleted record. A symbol, so that views can have members of any name. */
 export const RESTORE: unique symbol = Symbol('viewset.restore');
 
-/** The part of a view that restores its records. */
+/** The part of a view that restores records. */
 export interface RestoringView {
   readonly permissionClasses: readonly PermissionClass[] | undefined;
   [RESTORE](request: FastifyRequest): Promise<object>;
 }
 
 /**
- * Returns the options of an action that is about deleted records: the permissions of the view, and those of `visibleTo`. Nobody gets past the
- * view's own, nor is a route open because both lists say so.
+ * Returns the permission options of an action for deleted records. A request must pass both the view's permissions and
+ * `visibleTo`. The route always needs a token, even if both lists allow anonymous requests.
  */
 export function permissionsForDeleted(
   view: Pick<RestoringView, 'permissionClasses'>,
@@ -22,11 +22,13 @@ export function permissionsForDeleted(
   defaults: readonly PermissionClass[],
 ): Pick<ActionOptions, 'permissionClasses' | 'scope' | 'allowAnonymous'> {
   const permissionClasses = [...(view.permissionClasses ?? defaults), ...visibleTo];
-  // The view's own classes are among them, with their scopes.
+  // The view's classes are included, with their scopes.
   return { permissionClasses, scope: 'unrestricted', allowAnonymous: false };
 }
 
-/** Makes the action that restores a deleted record; none if nobody sees deleted records. */
+/**
+ * Makes the action that restores a deleted record. None without `visibleTo`, because nobody can see deleted records.
+ */
 export function restoringActions(
   view: RestoringView,
   softDelete: SoftDelete | undefined,

@@ -8,13 +8,13 @@ import { filePath } from '../files/file-links.ts';
 import { stateOf } from '../request/request-state.ts';
 import { sendFile } from '../files/send-file.ts';
 
-/** Finds the record of a request for one of its files. Throws NotFound if `retrieve` would not show the file to the request. */
+/** Finds the record of a request for one of its files. Throws NotFound if no GET shows the file to the request. */
 export type FileRecord = (request: RecordRequest, reply: FastifyReply, file: string) => Promise<object>;
 
 /**
- * Makes the routes that send the files of a record.
+ * Makes the routes that serve the files of a record.
  *
- * @param sent the files that have a route
+ * @param sent the names of the files that get a route
  */
 export function fileActions(
   files: FileFields,
@@ -39,7 +39,7 @@ export function fileActions(
             try {
               return await sendFile(request, reply, store, file);
             } catch (error) {
-              // Another request may have replaced or deleted the file since the record was read.
+              // Another request may have replaced or deleted the file after the record was read.
               forgetObject(request);
               const current = await fileOf(request, reply);
               if (current.key === file.key) throw error;
@@ -52,7 +52,7 @@ export function fileActions(
   );
 }
 
-/** Has the record of a request read anew. */
+/** Makes the next lookup read the record again. */
 function forgetObject(request: RecordRequest): void {
   stateOf(request).object = undefined;
   request.em.clear();

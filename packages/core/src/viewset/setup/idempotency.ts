@@ -2,10 +2,10 @@ import type { MikroORM } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { OptionRule } from '../../options.ts';
 
-/** The ways in which a route takes `Idempotency-Key`: it needs one, takes one, or ignores it. */
+/** The ways in which a route handles `Idempotency-Key`: requires, accepts or ignores it. */
 export const IDEMPOTENCY_MODES = ['required', 'optional', 'off'] as const;
 
-/** How a route takes `Idempotency-Key`: it needs one, takes one, or ignores it. */
+/** How a route handles `Idempotency-Key`: it requires, accepts or ignores the header. */
 export type IdempotencyMode = (typeof IDEMPOTENCY_MODES)[number];
 
 export const IDEMPOTENCY_RULE: OptionRule = [
@@ -13,35 +13,41 @@ export const IDEMPOTENCY_RULE: OptionRule = [
   (value) => (IDEMPOTENCY_MODES as readonly unknown[]).includes(value),
 ];
 
-/** An answer as it is sent. */
+/** A response as it is sent. */
 export interface SentAnswer {
   readonly status: number;
-  /** The headers that the handler has set, by name in lower case, without `Set-Cookie`. */
+  /** The headers that the handler set, by lower-case name, without `Set-Cookie`. */
   readonly headers: Readonly<Record<string, string | string[]>>;
   /** Null: no body. */
   readonly body: string | Buffer | null;
 }
 
-/** A request that has a key. */
+/** A request with a key. */
 export interface KeyedRequest {
   readonly request: FastifyRequest;
   readonly key: string;
-  /** The parameters of its path, its query string and its body in one text, which is equal for equal requests. */
+  /** The path parameters, query string and body as one text. Equal requests have equal texts. */
   readonly content: string;
 }
 
-/** Stores the answers of writes by `Idempotency-Key`: the plugin's option `idempotency`, of which `@viewset/idempotency` has one. */
+/**
+ * Stores the responses of writes by `Idempotency-Key`. It is the plugin's option `idempotency`; `@viewset/idempotency`
+ * implements it.
+ */
 export interface Idempotency {
-  /** How routes take a key whose views and actions do not say. */
+  /** The mode of routes whose view and action set none. */
   readonly mode: IdempotencyMode;
-  /** @throws ImproperlyConfigured for an ORM that it cannot work with */
+  /** @throws ImproperlyConfigured for an ORM that it cannot use */
   check(orm: MikroORM): void;
   /**
-   * Reads the key of a request; undefined if it has none.
+   * Reads the key of a request. Undefined if the request has none.
    *
-   * @throws InvalidUsage for a malformed key, and for a missing one if the route needs it
+   * @throws InvalidUsage for a malformed key, and for a missing key if `isRequired` is true
    */
   keyOf(request: FastifyRequest, isRequired: boolean): string | undefined;
-  /** Answers a request that has a key: runs it, or returns the answer that it had before. `run` may be called anew after it has failed. */
+  /**
+   * Responds to a request with a key: runs it, or returns its stored response. `run` may be called again after it has
+   * failed.
+   */
   answer(keyed: KeyedRequest, run: () => Promise<SentAnswer>): Promise<SentAnswer>;
 }

@@ -2,7 +2,7 @@ import { Filter } from '../../filters/filter.ts';
 import { isListOf, type OptionRule } from '../../options.ts';
 import { Paginator } from '../../pagination/paginator.ts';
 
-/** The rules of the options about lists that views and the plugin have in common. */
+/** The rules for the list options that views and the plugin share. */
 export const LIST_RULES: Readonly<Record<'filters' | 'pagination' | 'ignoreUnknownParameters', OptionRule>> = {
   filters: [
     'an array of classes that extend Filter',

@@ -49,27 +49,30 @@ export type SearchField<Entity> = TextPath<Entity> | `^${TextPath<Entity>}` | `=
 
 type TextPath<Entity> = PathOf<Entity, '__', 3, 'text'> | PathOf<Entity, '__', 2, 'text', 'many'>;
 
-/** A field that JSON Logic may name. */
+/** A field that clients may use in JSON Logic. */
 export type JsonLogicField<Entity> = PathOf<Entity, '.'> | PathOf<Entity, '.', 2, 'any', 'many'>;
 
 /** Query parameter → lookup. */
 export type FilterFields<Entity> = Readonly<Record<string, LookupName<Entity> | ValueLookup<Entity>>>;
 
-/** A schema written by hand, each of whose properties has to be a property of the entity. */
+/** A hand-written schema. All of its properties must be properties of the entity. */
 type OwnNames<Shape, Names> = Shape extends ObjectSchema ? NamedSchema<Shape, Names> : unknown;
 
-/** The properties that an answer may show. */
+/** The properties that a response may show. */
 type AnyName<Entity> = FieldName<Entity> | ToManyName<Entity>;
 
 type AnyWrite<Entity extends object> = WriteShape<Entity, object> | ObjectSchema;
 
-/** Everything that the option `write` takes. */
+/** The values of the option `write`. */
 export type WriteOption<Entity extends object> = AnyWrite<Entity> | WriteShapes<Entity>;
 
-/** The body of create by the option `write`. With several shapes, the union of their bodies; without the option, any object. */
+/**
+ * The body of create, derived from the option `write`. Several shapes give the union of their bodies. Without the
+ * option, any object.
+ */
 export type InputOf<Write> = [Write] extends [never] ? object : ShapeInput<ShapesOf<Write, 'create'>>;
 
-/** The body of PUT by the option `write`. A PATCH has any part of it. */
+/** The body of PUT, derived from the option `write`. A PATCH may have any part of it. */
 export type UpdateInputOf<Write> = [Write] extends [never] ? object : ShapeInput<ShapesOf<Write, 'update'>>;
 
 type ShapeInput<Shape> =
@@ -79,15 +82,15 @@ type ShapeInput<Shape> =
       ? StaticObject<Shape>
       : never;
 
-/** The fields of every body that the option `write` takes, by their properties. */
+/** The fields of all bodies of the option `write`, by property. */
 type TakenFields<Write> = Merged<ByProperty<InputOf<Write>> | ByProperty<UpdateInputOf<Write>>>;
 
-/** The properties that any member of a union has, none of them required. */
+/** The properties of all members of a union, each optional. */
 type Merged<Union> = {
   [Name in KeyOf<Union>]?: Union extends unknown ? Union[Name & keyof Union] : never;
 };
 
-/** The value of an option by its key; never if the view does not have it. */
+/** The value of an option. `never` if the view does not set it. */
 export type Option<Options, Name extends keyof ModelViewSetOptions<never>> = Options[Name & keyof Options];
 
 /** The operations that get a route. */
@@ -99,27 +102,27 @@ export type OperationOf<Options> = 'operations' extends keyof Options
       ? Operation
       : 'list' | 'retrieve';
 
-/** The items of an option that is a list; never if the view does not have it. */
+/** The items of a list. `never` if the view does not set the option. */
 export type ItemOf<List> = List extends readonly (infer Item)[] ? Item : never;
 
-/** The input that the option `extra` declares. */
+/** The type of the option `extra`. */
 export type ExtraOf<Extra> = [Extra] extends [never]
   ? object
   : Extra extends ObjectSchema
     ? StaticObject<Extra>
     : never;
 
-/** The body of a view that takes `extra` input. */
+/** The body of a view with the option `extra`. */
 export type WithExtra<Input, Extra> = [Extra] extends [never] ? Input : Input & ExtraOf<Extra>;
 
-/** The values that the view sets on create: as `em.create` takes them. */
+/** The values that the view sets on create, as `em.create` takes them. */
 type Fill<Entity extends object> = {
   readonly [Name in FieldName<Entity>]?: (
     request: FastifyRequest,
   ) => Awaitable<Exclude<EntityData<Entity>[Name], undefined>>;
 };
 
-/** The sound values of a body, references still as the client sent them. */
+/** The valid values of a body. References are still in the form that the client sent. */
 type JudgedData<Entity, Input> = {
   readonly [Name in keyof Input]?: Name extends RelationName<Entity>
     ? Input[Name]
@@ -128,25 +131,31 @@ type JudgedData<Entity, Input> = {
       : Input[Name];
 };
 
-/** The values that a record would have after a write, of those fields of its bodies that are no relations. */
+/** The values that a record would have after a write, for the fields of bodies that are not relations. */
 type ValuesAfter<Entity, Input> = {
   readonly [Name in Exclude<keyof Input, RelationName<Entity>>]?: Name extends keyof Entity
     ? PropertyValue<Entity, Name> | NullOf<Entity[Name]> | Extract<Input[Name], null>
     : Input[Name];
 };
 
-/** The path of a relation that a body may refer by: its own, or one of its children's, whose names are asked at registration. */
+/**
+ * The path of a relation in a body: a relation of the entity or of its children. Names within children are checked at
+ * registration.
+ */
 type ReferencePath<Entity> =
   | RelationName<Entity>
   | `${ToManyName<Entity> | EmbeddedName<Entity> | RelationName<Entity>}.${string}`;
 
-/** A view class of an entity, and of no other that is like it. */
+/** A view class of this entity. Classes of entities with the same structure do not match. */
 interface ViewClassOf<Entity> {
   new (): { performDestroy(request: never, entity: never): unknown };
   readonly '~entity'?: (entity: Entity) => Entity;
 }
 
-/** View classes by the paths of relations: their own, those of children, and of children's children, which are asked at registration. */
+/**
+ * View classes by the path of the relation: relations of the entity, of its children, and of their children. The last
+ * are checked at registration.
+ */
 type ReferenceViews<Entity> = {
   readonly [Name in RelationName<Entity>]?: ViewClassOf<Related<Entity, Name>> | 'self';
 } & {
@@ -163,7 +172,7 @@ type ChildView<Entity, Path> = Path extends `${infer Name extends ToManyName<Ent
     : never
   : never;
 
-/** A shape, or shapes by name, each of whose schemas names some properties alone, and each of whose operations has a shape. */
+/** One shape, or shapes by name. Each schema may only have the given names, and each operation needs a shape. */
 type Fitting<Given, Names, Shape, Operations extends string> = Given extends OneShape
   ? OwnNames<Given, Names>
   : Given extends object
@@ -175,7 +184,7 @@ type Fitting<Given, Names, Shape, Operations extends string> = Given extends One
 /** One read shape for every operation, or several by name. */
 export type ReadOption<Entity extends object> = ReadShape<Entity, object> | ObjectSchema | ReadShapes<Entity>;
 
-/** The record that the option `read` sends. With several shapes, the union of their records. */
+/** The type of the records of the option `read`. Several shapes give the union of their records. */
 export type OutputOf<Read> =
   Read extends ReadShape<infer _Entity, infer Output>
     ? Output
@@ -185,15 +194,15 @@ export type OutputOf<Read> =
         ? OutputOf<Read[keyof Read]>
         : never;
 
-/** The names that any member of a union has. */
+/** The keys of all members of a union. */
 export type KeyOf<Member> = Member extends unknown ? keyof Member : never;
 
-/** The words about the fields that a view's answers and bodies may have. */
+/** The texts about the fields of a view's responses and bodies. */
 type FieldWords<Entity, Names extends PropertyKey> = {
   readonly [Name in FieldName<Entity> | ToManyName<Entity> | Names]?: Words;
 };
 
-/** The names of the fields that bodies may have. */
+/** The names of the fields that bodies can have. */
 type SentField<Write> = KeyOf<SentBody<InputOf<Write> | UpdateInputOf<Write>>>;
 
 /** The type of an option that depends on other options. `DependentOptions` narrows it. */
@@ -204,42 +213,50 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   /** The texts about the fields of records, by name, for documents. They describe responses and bodies. */
   readonly fieldWords?: Dependent | undefined;
   /**
-   * The records in responses: `readShape(…)`, or a TypeBox object whose properties are those of the entity. It decides which columns are
-   * read. For several shapes, name them by operation: `{ default: whole, list: brief }`. `default` is for all other operations.
-   * `readShapeFor` can choose shapes with other names.
+   * The records in responses: `readShape(…)`, or a TypeBox object whose properties are properties of the entity. The
+   * shape decides which columns are read.
+   *
+   * For several shapes, name them by operation: `{ default: whole, list: brief }`. `default` is for all other
+   * operations. `readShapeFor` can choose shapes with other names.
    */
   readonly read: ReadOption<Entity>;
   /**
-   * Fields that clients may add to the responses of list, retrieve, create and update by `?expand=books,tags`. They have the form of
-   * `readShape()`'s third parameter. A field with the name of an existing one replaces it. Fields that are not requested are not queried.
+   * Fields that clients can add to the responses of list, retrieve, create and update by `?expand=books,tags`. They
+   * have the form of `readShape()`'s third parameter. A field replaces an existing field of the same name. Fields that
+   * are not requested are not queried.
    */
   readonly expand?: Dependent;
   /**
-   * True: clients may choose the fields of these responses by `?fields=id,name`. Other fields are not queried. In documents, the required
-   * fields are those of a response without `fields`. Default: true if the view declares `expand`, else false.
+   * True: clients can choose the fields of the responses of list, retrieve, create and update by `?fields=id,name`.
+   * Other fields are not queried. In documents, the required fields are the required fields of a response without
+   * `fields`. Default: true if the view declares `expand`, else false.
    */
   readonly fields?: boolean;
   /**
-   * The bodies of create and update: `writeShape(…)` or a TypeBox object. For several, name them: `{ create, update }`,
-   * `{ default, staff }`. `default` is for the operation that is not named. `writeShapeFor` can choose shapes with other names. Without
-   * `write`, the view is read-only.
+   * The bodies of create and update: `writeShape(…)` or a TypeBox object. Without `write`, the view is read-only.
+   *
+   * For several shapes, name them: `{ create, update }`, `{ default, staff }`. `default` is for operations without a
+   * shape of their own. `writeShapeFor` can choose shapes with other names.
    */
   readonly write?: WriteOption<Entity>;
-  /** Further fields of a body, which are no properties of the entity: an object schema. Hooks get their values as a separate parameter. */
+  /**
+   * An object schema with further fields of the body that are not properties of the entity. Hooks get their values as a
+   * separate parameter.
+   */
   readonly extra?: ObjectSchema;
   /**
-   * Values that the view sets on create, each by a function of the request, which may be asynchronous. Clients cannot set them, on update
-   * either.
+   * Values that the view sets on create, each by a sync or async function of the request. Clients cannot set them,
+   * neither on create nor on update.
    */
   readonly fill?: Fill<Entity>;
   /**
-   * Checks rules over several fields, and adds their faults to `problems`. The client gets them together with those of the schemas. May be
-   * asynchronous.
+   * Checks rules that involve several fields, and adds problems to `problems`. The client gets them together with the
+   * problems of the schemas. May be asynchronous.
    *
-   * - `data` has the valid fields of the body, with those of `extra`. Any field may be missing.
+   * - `data` has the valid fields of the body, including the fields of `extra`. Any field may be missing.
    * - `record` is the stored and locked record of an update; undefined on create.
-   * - `after` has the values that the record would have after the write: the sent ones, null included, otherwise the stored ones. Fields
-   *   with a fault, relations and files are missing.
+   * - `after` has the values that the record would have after the write: sent values (including null), otherwise stored
+   *   values. Invalid fields, relations and files are missing.
    *
    * @example
    * class CheckedViewSet extends ModelViewSet(Product, {
@@ -253,36 +270,40 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   readonly validate?: Dependent;
   /**
    * The members that wrap records. With `{ one: 'article', many: 'articles', count: 'articlesCount' }`, one record is
-   * `{ "article": { … } }` in bodies and responses, and a list is `{ "articles": [ … ], "articlesCount": 3 }`. null: records are not
-   * wrapped, and lists have the form of the paginator. Default: the envelope of the router, else null.
+   * `{ "article": { … } }` in bodies and responses, and a list is `{ "articles": [ … ], "articlesCount": 3 }`. null:
+   * records are not wrapped, and lists have the format of the paginator. Default: the envelope of the router, else
+   * null.
    */
   readonly envelope?: EnvelopeOption | null;
   /**
-   * The most records that one request may write: by POST of an array, PATCH of an array of objects with their keys, or `DELETE …?pk=1,2,3`.
-   * All are written or none. Give one number for all operations of the view, or `{ create, update, destroy }` for some. Default: none, so a
-   * request writes one record.
+   * The maximum number of records that one request can write: by POST of an array, PATCH of an array of objects with
+   * their keys, or `DELETE …?pk=1,2,3`. Either all are written or none. Set one number for all operations of the view,
+   * or `{ create, update, destroy }` for some. Default: none, so a request writes one record.
    */
   readonly bulk?: BulkOption;
   /**
-   * Permission classes for references, by the field of a body that refers to other records (`tags`; for children `books.tags`). The field
-   * may not refer to records that the classes hide from the request. Default: it may refer to every record that the filters of its entity
-   * show. The response then reveals whether such a record exists.
+   * Permission classes for references, by the field of a body that refers to other records (`tags`; for children
+   * `books.tags`). The field cannot refer to records that the classes hide from the request. Default: it can refer to
+   * every record that the MikroORM filters of its entity and of `getQueryset` show. The response then reveals whether a
+   * record exists.
    */
   readonly referencePermissions?: Readonly<Partial<Record<ReferencePath<Entity>, readonly PermissionClass[]>>>;
   /**
-   * View classes for references, by the field of a body that refers to other records. The field may only refer to records that the view
-   * shows to the request by GET: by its permissions, `getQueryset` and the filters named here. The view must be registered; `'self'` is
-   * this view. `referencePermissions` can narrow it further, and has the default.
+   * View classes for references, by the field of a body that refers to other records. The field can only refer to
+   * records that the view shows to the request by GET: by its permissions, `getQueryset`, and the MikroORM filters that
+   * `getQueryset` names. The view must be registered; `'self'` is this view. `referencePermissions` can narrow it
+   * further. Default: see `referencePermissions`.
    */
   readonly referenceViews?: ReferenceViews<Entity>;
   /**
-   * The field that identifies a record in its path, `/books/ash`: a text or a whole number, unique and never NULL. The parameter of the
-   * path is still called `pk`. Default: the primary key.
+   * The field that identifies a record in its path, `/books/ash`: a text or an integer, unique and never NULL. The
+   * parameter of the path is still called `pk`. Default: the primary key.
    */
   readonly lookupField?: LookupField<Entity>;
   /**
-   * Makes the view a singleton: the request decides which record it is, and its path has no key. Returns lookups that match one record;
-   * `{}` below a parent that has only one. Null or undefined gives 404. Must be synchronous. A singleton has no list.
+   * Makes the view a singleton: the request decides which record it is, and the path has no key. The function returns
+   * lookups that match one record, or `{}` below a parent that has only one. Null or undefined gives 404. It must be
+   * synchronous. A singleton has no list.
    *
    * @example
    * class OwnProductViewSet extends ModelViewSet(Product, {
@@ -294,39 +315,45 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    */
   readonly singleton?: (request: FastifyRequest) => Lookups<Entity> | null | undefined;
   /**
-   * The operations that get a route. Default: all five; without a write shape, list and retrieve. For a singleton: retrieve, and with a
-   * write shape update.
+   * The operations that get a route. Default: all five; without `write`, list and retrieve. For a singleton: retrieve,
+   * and with `write` also update.
    */
   readonly operations?: readonly Operation[];
-  /** The methods of `update`: PUT replaces a record, PATCH changes parts of it. A method that is left out gives 405. Default: both. */
+  /**
+   * The methods of `update`: PUT replaces a record, PATCH changes parts of it. A method that is not listed gives 405.
+   * Default: both.
+   */
   readonly updateMethods?: readonly UpdateMethod[];
-  /** Fields that `?search=` looks in, or a search such as `fullText()` of `@viewset/full-text`. */
+  /** Fields that `?search=` searches, or a search such as `fullText()` of `@viewset/full-text`. */
   readonly searchFields?: readonly SearchField<Entity>[] | TextSearch<Entity>;
   /** Query parameter → lookup, `{ min_price: 'price__gte' }`, or `exists(…)`, `count(…)`, `[count(…), 'gte']`. */
   readonly filterFields?: FilterFields<Entity>;
-  /** Fields that `?filter=` (JSON Logic) may name. Default: those that `filterFields` reaches. */
+  /** Fields that `?filter=` (JSON Logic) can use. Default: the fields that `filterFields` uses. */
   readonly jsonLogicFields?: readonly JsonLogicField<Entity>[];
   /** Sort name → field, or `exists(…)`, `count(…)`: `?sort=-price`. */
   readonly orderingFields?: Readonly<Record<string, PathOf<Entity, '__'> | RelatedValue<Entity, boolean | number>>>;
-  /** The order of a list whose request names none. Default: the primary key, ascending. */
+  /** The order of lists if the request does not sort. Default: the primary key, ascending. */
   readonly ordering?: readonly OrderName<Entity>[];
   /** Filter classes, applied in order. Default: the plugin's, which is `DEFAULT_FILTERS`. */
   readonly filters?: readonly FilterClass[];
-  /** The paginator of lists. null: no pages, so a list is a plain array. Default: the plugin's, which is page numbers. */
+  /**
+   * The paginator of lists. null: no pages, so a list is a plain array. Default: the plugin's, which uses page numbers.
+   */
   readonly pagination?: PaginatorClass | null;
   /**
-   * The formats in which clients may get the whole list, filtered and ordered, without pages: `csv` at `/books.csv` or by
-   * `Accept: text/csv`, `ndjson` at `/books.ndjson` or by `Accept: application/x-ndjson`. Default: none.
+   * The formats in which clients can get the whole filtered and ordered list, without pages. `csv` is at `/books.csv`
+   * or by `Accept: text/csv`, `ndjson` at `/books.ndjson` or by `Accept: application/x-ndjson`. Default: none.
    */
   readonly exports?: readonly ExportFormat[];
   /**
-   * True: the list also accepts QUERY (RFC 10008), which is a GET with its parameters in a JSON body. Use it for filters that are too long
-   * or too private for a URL. Default: false.
+   * True: the list also accepts QUERY (RFC 10008), a GET with its parameters in a JSON body. Use it for filters that
+   * are too long or too private for a URL. Default: false.
    */
   readonly queryMethod?: boolean;
   /**
-   * `GET …/summary`: the records that a list would have, in groups, with their number, sums, averages, minima and maxima. A client names the
-   * groups and values, and can name no field that the list does not show it. A view that overrides `list` or `represent` cannot have one. Default: none.
+   * Adds `GET …/summary`, which groups the records of the list. Each group has the number of its records, and their
+   * sums, averages, minima and maxima. Clients choose the groups and values, but only of fields that the list shows
+   * them. A view that overrides `list` or `represent` cannot have a summary. Default: none.
    *
    * @example
    * class SalesViewSet extends ModelViewSet(Product, {
@@ -339,25 +366,32 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   readonly summary?: SummaryOption<Entity>;
   /** The number of records on a page if the request gives no size. Default: the paginator's, 10. */
   readonly pageSize?: number;
-  /** The most records on a page, whatever the request asks for. Default: the paginator's, 100. */
+  /**
+   * The maximum number of records on a page. Larger requested sizes become this size. Default: the paginator's, 100.
+   */
   readonly maxPageSize?: number;
-  /** How all records of a list are counted: `exact`, `estimated` or `none`. Default: the paginator's, exact. */
+  /**
+   * How the total number of records of a list is counted: `exact`, `estimated` or `none`. Default: the paginator's,
+   * exact.
+   */
   readonly count?: Counting;
   /**
-   * True: retrieve, create and update send an `ETag`. A GET whose `If-None-Match` has it gives 304. A PUT, PATCH or DELETE whose `If-Match`
-   * does not have it gives 412 and writes nothing (RFC 9110, section 13). Default: true if the entity has a version, else false.
+   * True: retrieve, create and update send an `ETag`. A GET gives 304 if its `If-None-Match` has the tag. A PUT, PATCH
+   * or DELETE gives 412 and writes nothing if its `If-Match` lacks the tag (RFC 9110, section 13). Default: true if the
+   * entity has a version or `requireIfMatch` is true, else false.
    */
   readonly etags?: boolean;
   /** True: a PUT, PATCH or DELETE without `If-Match` gives 428 (RFC 6585, section 3). Default: false. */
   readonly requireIfMatch?: boolean;
   /**
-   * The writes of which the view tells a plugin, within their transactions: `outbox` of `@viewset/outbox` stores an event of each record, such as
-   * `book.created`. Default: none.
+   * The writes that the view reports to a plugin, within their transactions. For example, `outbox` of `@viewset/outbox`
+   * stores an event for each record, such as `book.created`. Default: none.
    */
   readonly emits?: readonly WriteKind[];
   /**
-   * The property that has the time of the deletion: DELETE stores it, and the view does not have the record any more. Its bodies, and those of other
-   * views, cannot refer to it. `{ property, visibleTo }` adds a list of deleted records and an action that restores one. Default: DELETE deletes.
+   * The property that stores the time of deletion. DELETE sets it, and the view no longer shows the record. No body can
+   * refer to the record, unless `referenceViews` names a view that shows it. `{ property, visibleTo }` adds a list of
+   * deleted records and an action that restores one. Default: DELETE deletes the record.
    *
    * @example
    * class KeptViewSet extends ModelViewSet(Product, {
@@ -370,8 +404,9 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    */
   readonly softDelete?: SoftDeleteOption<Entity>;
   /**
-   * True: each write of the view stores who wrote what and when, in its transaction, and `GET …/:pk/history` lists it. Needs a plugin, such as `history`
-   * of `@viewset/history`. `{ at: true }` adds `GET …/:pk?at=2026-01-01`, `{ revert: true }` adds `POST …/:pk/revert`. Default: false.
+   * True: each write of the view stores who wrote what and when, in its transaction, and `GET …/:pk/history` lists it.
+   * `{ at: true }` adds `GET …/:pk?at=2026-01-01`, `{ revert: true }` adds `POST …/:pk/revert`. Needs a plugin, such as
+   * `history` of `@viewset/history`. Default: false.
    *
    * @example
    * class KnownViewSet extends ModelViewSet(Product, { read, write, history: { at: true } }) {}
@@ -379,9 +414,11 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    */
   readonly history?: HistoryOption;
   /**
-   * True: clients can follow lists as they change, by `Accept: text/event-stream` on the list's own URL. `'writes'`: only the writes of the view
-   * are told of, for lists of other views of the entity. False: neither, although another view of the entity is live. It needs a plugin, such as
-   * `live` of `@viewset/live`. Default: false; an application that has another live view of the entity must say it.
+   * True: clients can follow lists as they change, by `Accept: text/event-stream` on the URL of the list. `'writes'`:
+   * clients cannot, but writes of this view update the live lists of other views of the entity. False: neither.
+   *
+   * Needs a plugin, such as `live` of `@viewset/live`. Default: false. If another view of the entity is live and this
+   * view writes, you must set the option.
    */
   readonly live?: LiveOption;
   /** See `ViewSet.permissionClasses`. */
@@ -399,8 +436,8 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
 }
 
 /**
- * The options whose types depend on other options, to be intersected with `ModelViewSetOptions`. It is empty for options that the view does not
- * have and for shapes that fit. So messages of the compiler name `ModelViewSetOptions<Book>` alone.
+ * The options whose types depend on other options, to intersect with `ModelViewSetOptions`. Empty for options that the
+ * view does not set and for shapes that fit, so that compiler messages name only `ModelViewSetOptions<Book>`.
  */
 export type DependentOptions<Entity extends object, Options> = Wanted<
   'read',
@@ -455,12 +492,12 @@ const byParameter = (what: string): OptionRule => [
   (value) => isPlainRecord(value) && Object.values(value).every(isFilterOrOrder),
 ];
 
-/** A name, or a value that related records tell; behind one, a lookup. */
+/** A name, or a value of related records, alone or with a lookup. */
 function isFilterOrOrder(value: unknown): boolean {
   return TEXT[1](value) || value instanceof RelatedValue || (Array.isArray(value) && value.length === 2);
 }
 
-/** The values that the options may have; what fits the entity is judged when the view is registered. */
+/** The rules for the values of options. Whether values fit the entity is checked when the view is registered. */
 export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionRule>> = {
   read: ANYTHING,
   expand: NAMES,
@@ -512,8 +549,9 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
 };
 
 /**
- * Refuses an option that stands in the body of a view's class, `searchFields = ['title']`, in any spelling, where nothing reads it. A view may have
- * something of its own by the name of an option, such as an action `count`, if the option would not take it.
+ * Rejects an option in the body of a view class, `searchFields = ['title']`, in any spelling, because nothing reads it
+ * there. A member with the name of an option is allowed if its value is not valid for the option, such as an action
+ * `count`.
  */
 export function checkClassBody(view: { readonly name: string }, entity: string): void {
   const actions = actionsOf(view);

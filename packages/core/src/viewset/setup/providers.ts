@@ -3,19 +3,19 @@ import type { SendLiveList } from '../../live/live-list.ts';
 import type { WriteListener } from '../writes/write-listener.ts';
 import type { HistoryPlugin } from './record-history.ts';
 
-/** Sends lists that are live: `live` of `@viewset/live` is one. */
+/** Sends live lists. `live` of `@viewset/live` implements it. */
 export interface LivePlugin {
-  /** Hears of the writes of views with the option `live`. */
+  /** Gets the writes of views with the option `live`. */
   readonly listener: WriteListener;
-  /** Answers a request for a list as a stream. */
+  /** Responds to a list request with a stream. */
   readonly send: SendLiveList;
 }
 
-/** What plugins provide for the options of views, by the names of these options. */
+/** The objects that plugins provide for options of views, by option. */
 export interface Provided {
-  /** Takes the events of views. */
+  /** Gets the events of views. */
   readonly emits: WriteListener;
-  /** Keeps the history of records. */
+  /** Stores the history of records. */
   readonly history: HistoryPlugin;
   /** Sends lists as they change. */
   readonly live: LivePlugin;
@@ -27,11 +27,11 @@ const PLUGINS: Readonly<Record<keyof Provided, string>> = {
   live: 'sends live lists; register one between viewset and the router, such as live of @viewset/live',
 };
 
-/** The options of views that need a plugin, and who serves them. */
+/** The options of views that need a plugin, with the objects that plugins provide. */
 export class Providers {
   readonly #provided = new Map<string, unknown>();
 
-  /** @throws ImproperlyConfigured for an option that something else serves already */
+  /** @throws ImproperlyConfigured if another plugin serves the option already */
   readonly provide = <Option extends keyof Provided>(option: Option, provided: Provided[Option]): void => {
     const present = this.#provided.get(option);
     if (present !== undefined && present !== provided) {

@@ -23,13 +23,16 @@ import type { ViewInput } from '../writes/view-input.ts';
 import type { WriteListener } from '../writes/write-listener.ts';
 import { type Action, action, type RecordRequest } from './action.ts';
 
-/** The option `history` of a view: true, or what clients may do with the history besides reading it. */
+/** The option `history` of a view: true, or the further requests that clients can send. */
 export type HistoryOption =
   | boolean
   | {
-      /** True: `GET …/:pk?at=` answers with the record as it was then. The shapes of `retrieve` must show stored columns alone. Default: false. */
+      /**
+       * True: `GET …/:pk?at=` returns the record at that time. The read shapes of `retrieve` must contain only stored
+       * columns. Default: false.
+       */
       readonly at?: boolean;
-      /** True: `POST …/:pk/revert` writes the values of an entry of the history, as a PATCH would. Default: false. */
+      /** True: `POST …/:pk/revert` writes the values of an entry of the history, like a PATCH. Default: false. */
       readonly revert?: boolean;
     };
 
@@ -38,39 +41,42 @@ export const HISTORY_RULE: OptionRule = [
   (value) => typeof value === 'boolean' || isRecord(value),
 ];
 
-/** A field whose values a history keeps. It shows a column of the record, or the key of a related one, as it is stored. */
+/** A field whose values a history stores: a column of the record, or the key of a related record, as stored. */
 export interface KeptField {
   /** The name of the field in the read shape. */
   readonly name: string;
   readonly property: string;
-  /** The schema of the field in answers. */
+  /** The schema of the field in responses. */
   readonly schema: TSchema;
 }
 
-/** Values of a record in JSON, by properties. */
+/** JSON values of a record, by property. */
 export type KeptValues = Readonly<Record<string, unknown>>;
 
-/** A view with the option `history`, as a plugin sees it. */
+/** A view with the option `history`, as plugins see it. */
 export interface HistoryView {
   readonly name: string;
   readonly meta: EntityMetadata;
-  /** True if deleted records may be restored: the view has `softDelete`. */
+  /** True if deleted records can be restored, because the view has `softDelete`. */
   readonly keepsDeleted: boolean;
-  /** The fields whose values are kept: those of the shape that `retrieve` has by itself. Hidden properties are never among them. */
+  /**
+   * The fields whose values are stored: the fields of `retrieve`'s default shape that show a stored column. Hidden
+   * properties are never among them.
+   */
   readonly kept: readonly KeptField[];
   /**
-   * Finds the record that a request names, as `retrieve` would show it: its permissions are asked for that operation too.
+   * Finds the record of a request as `retrieve` would show it, and checks the permissions of `retrieve` too.
    *
    * @throws HttpError if `retrieve` would not show the record to the request
    */
   find(request: RecordRequest): Promise<HistoricRecord>;
 }
 
-/** A record whose history a request may see. */
+/** A record whose history the request may see. */
 export interface HistoricRecord {
   /** The value of its primary key. */
   readonly key: unknown;
-  /** Those of the fields of `HistoryView.kept` whose values `retrieve` shows to the request. */
+  /** The fields of `HistoryView.kept` that `retrieve` shows to the request. */
   readonly shown: readonly KeptField[];
 }
 
@@ -78,24 +84,32 @@ export interface HistoricRecord {
 export interface ViewHistory {
   /** Stores the writes of the view, in their transaction. */
   readonly listener: WriteListener;
-  /** Further routes of the view, by the names of actions. */
+  /** Further routes of the view, by action name. */
   readonly actions: ReadonlyMap<string, Action>;
-  /** Returns the values of a record at a point in time; undefined if there was no record, or nothing is known of it. */
+  /**
+   * Returns the values of a record at a point in time. Undefined if there was no record, or the history does not cover
+   * that time.
+   */
   valuesAt(request: FastifyRequest, key: unknown, at: Date): Promise<KeptValues | undefined>;
-  /** Returns the values of a record after one of its writes; undefined if it has no such entry. */
+  /** Returns the values of a record after one of its writes. Undefined if the record has no such entry. */
   valuesOf(request: FastifyRequest, key: unknown, entry: string): Promise<KeptValues | undefined>;
 }
 
-/** Keeps the history of views with the option `history`: `history` of `@viewset/history` is one. `app.viewset.provide` takes it. */
+/**
+ * Stores the history of views with the option `history`. Pass it to `app.viewset.provide`. `history` of
+ * `@viewset/history` implements it.
+ */
 export interface HistoryPlugin {
   /** Makes the history of a view, when the view is registered. */
   keep(view: HistoryView): ViewHistory;
 }
 
-/** The method of a view that writes values of its history; a symbol, so that a view can have a member of any name. */
+/**
+ * The key of a view's method that writes values of its history. A symbol, so that views can have members of any name.
+ */
 export const REVERT: unique symbol = Symbol('viewset.revert');
 
-/** The part of a view that a history asks. */
+/** The part of a view that its history uses. */
 export interface HistoricView {
   readonly name: string;
   readonly [SHOWS]: ShownRecords;
@@ -103,7 +117,7 @@ export interface HistoricView {
   [REVERT](request: FastifyRequest, reply: FastifyReply, entry: string): Promise<object>;
 }
 
-/** The declarations of a view that decide about its history. */
+/** The declarations of a view that its history depends on. */
 interface HistoryDeclarations {
   readonly view: HistoricView;
   readonly meta: EntityMetadata;
@@ -128,17 +142,20 @@ const REVERT_BODY = Type.Object({
 });
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
-/** The history of a view's records: which fields it keeps, and what the view's own routes ask of it. */
+/** The history of a view's records: the fields that it stores, and its answers to the view's own routes. */
 export class RecordHistory {
   readonly listener: WriteListener;
   readonly actions: ReadonlyMap<string, Action>;
-  /** The parameters of `retrieve`. */
+  /** The query parameters that the history adds to `retrieve`. */
   readonly parameters: readonly ParameterDeclaration[];
   readonly #declarations: HistoryDeclarations;
   readonly #kept: readonly KeptField[];
   readonly #history: ViewHistory;
 
-  /** @throws ImproperlyConfigured for a view whose code may hide what a history would tell, and for an option that its shapes cannot serve */
+  /**
+   * @throws ImproperlyConfigured for a view whose overrides may hide data that a history would show, and for an option
+   * that the view's shapes do not support
+   */
   constructor(declarations: HistoryDeclarations, option: HistoryOption, plugin: HistoryPlugin) {
     const { view, meta, answers } = declarations;
     const owner = `${view.name}: option "history"`;
@@ -162,7 +179,8 @@ export class RecordHistory {
   }
 
   /**
-   * Finds the record that a request names. All is asked as `retrieve` asks it: permissions and shapes may go by the operation.
+   * Finds the record of a request. Permissions and shapes are evaluated as in `retrieve`, because they may depend on
+   * the operation.
    *
    * @throws HttpError if `retrieve` would not show the record to the request
    */
@@ -175,7 +193,7 @@ export class RecordHistory {
     return { key, shown: this.#kept.filter(({ property }) => shown.has(property)) };
   }
 
-  /** Reads the point in time that a request asks about; undefined if it asks about none. Throws InvalidUsage. */
+  /** Reads the point in time of `?at=`. Undefined without the parameter. Throws InvalidUsage for a malformed time. */
   timeOf(request: FastifyRequest): Date | undefined {
     if (this.parameters.length === 0) return undefined;
     const text = parametersOf(request).one(AT.name);
@@ -188,20 +206,26 @@ export class RecordHistory {
     }
   }
 
-  /** Makes an answer of a record as it was. Throws NotFound if there was none, InvalidUsage for fields that a client has added to the answer. */
+  /**
+   * Makes the response of a record at an earlier time. Throws NotFound if there was no record, and InvalidUsage if the
+   * client added fields that the history does not store.
+   */
   async recordAt(request: FastifyRequest, { shape }: Answer, entity: object, at: Date): Promise<object> {
     const shown = this.#shownBy(shape);
     const unkept = shape.fields.find(({ name }) => !shown.some((field) => field.name === name));
     if (unkept !== undefined) throw invalidParameter(AT.name, `has no "${unkept.name}"; leave it out of the response`);
     const values = await this.#history.valuesAt(request, this.#keyOf(entity), at);
     if (values === undefined) throw new NotFound('The history has no record of that time');
-    // A shape may have got a field since.
+    // The field may have been added to the shape later.
     const missing = shown.find(({ property }) => !Object.hasOwn(values, property));
     if (missing !== undefined) throw new NotFound(`The history has no "${missing.name}" of that time`);
     return Object.fromEntries(shown.map(({ name, property }) => [name, values[property]]));
   }
 
-  /** Makes the body that writes those values of an entry that the request may see. Throws NotFound if the record has no such entry. */
+  /**
+   * Makes the body that writes the values of an entry, limited to fields that the request may see. Throws NotFound if
+   * the record has no such entry.
+   */
   async bodyOf(request: RecordRequest, entry: string): Promise<object> {
     const { key, shown } = await this.find(request);
     const values = await this.#history.valuesOf(request, key, entry);
@@ -217,7 +241,7 @@ export class RecordHistory {
     return keyOfEntity(entity, this.#declarations.pk);
   }
 
-  /** Those of the kept fields that a shape shows, by the names that it has for them. */
+  /** Returns the stored fields that a shape shows, by their names in the shape. */
   #shownBy(shape: ReadShape<object, object>): readonly KeptField[] {
     const known = new Set(this.#kept.map(({ property }) => property));
     return keptFields(this.#declarations.meta, shape).filter(({ property }) => known.has(property));
@@ -238,7 +262,7 @@ export class RecordHistory {
   }
 }
 
-/** @throws ImproperlyConfigured for code of the view that may hide what a history would tell */
+/** @throws ImproperlyConfigured for an override that may hide data that a history would show */
 function checkView(owner: string, { operations, customized }: HistoryDeclarations): void {
   requireOperation(owner, 'retrieve', operations);
   const override = customized.handles.retrieve ? 'retrieve' : customized.represents ? 'represent' : undefined;
@@ -266,7 +290,10 @@ interface WrittenName {
   readonly sentAs: string;
 }
 
-/** Lists the fields of bodies that kept values can stand in: a reference by another field than the key has other values. */
+/**
+ * Lists the fields of bodies that accept stored values. A reference by a field other than the key does not, because the
+ * history stores keys.
+ */
 function writtenNames(
   { meta }: HistoryDeclarations,
   fields: readonly (WrittenName & { readonly reference?: { readonly key: string } | undefined })[],
@@ -281,7 +308,7 @@ function writtenNames(
 
 const known = new WeakMap<ReadShape<object, object>, readonly KeptField[]>();
 
-/** Lists the fields of a shape that show a column of the record, or the key of one that it refers to, as it is stored. */
+/** Lists the fields of a shape that show a column of the record, or the key of a related record, as stored. */
 function keptFields(meta: EntityMetadata, shape: ReadShape<object, object>): readonly KeptField[] {
   return getOrMake(known, shape, () =>
     shape.fields.flatMap(({ name, path, schema, computed, told, many, fields: parts }) => {
@@ -292,7 +319,10 @@ function keptFields(meta: EntityMetadata, shape: ReadShape<object, object>): rea
   );
 }
 
-/** The property of the record that a path shows as it is stored: `author` also by `author.id`. Undefined if it shows another value. */
+/**
+ * Returns the property of the record whose stored value a path shows; `author` also for `author.id`. Undefined for
+ * other values.
+ */
 function storedProperty(meta: EntityMetadata, path: string): string | undefined {
   const found = findFieldPath(meta, path, '.');
   if (typeof found === 'string') return undefined;

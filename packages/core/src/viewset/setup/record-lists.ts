@@ -30,20 +30,20 @@ import { parametersOf } from '../request/request-state.ts';
 import { type Operation, requireOperation } from '../request/operation.ts';
 import type { DeclaredList, ListDefinition, ViewContext } from './view-definition.ts';
 
-/** The media types of a list that is not sent as JSON. */
+/** The media types of lists other than JSON. */
 type ListType = ExportType | typeof STREAM_TYPE;
 type OfferedTypes = readonly ['application/json', ...ListType[]];
 
-/** The declarations of a view that decide about its lists. */
+/** The declarations of a view that its lists depend on. */
 interface ListDeclarations {
   readonly name: string;
   /** All records of the entity. */
   readonly records: QuerySet<object>;
   readonly options: AnyModelOptions;
   readonly operations: readonly Operation[];
-  /** The answers of the view, of which clients may select what is sent. */
+  /** The view's answers. Clients may select their fields. */
   readonly answers: Pick<Answers, 'parametersOf' | 'choicesFor'>;
-  /** The field by which paths name records. */
+  /** The field that identifies records in paths. */
   readonly key: FieldPath;
   readonly context: ViewContext;
   readonly isShown: IsShown;
@@ -51,21 +51,21 @@ interface ListDeclarations {
   readonly customized: Customized;
 }
 
-/** The lists of a view: in which order records come, how they are narrowed, paged and exported, and by which parameters. */
+/** The lists of a view: their order, filters, pages, exports and query parameters. */
 export class RecordLists implements ListDefinition {
-  /** All records in the view's order, to be read with the entity manager of a request. */
+  /** All records in the view's order. Bind them to the entity manager of a request before use. */
   readonly records: QuerySet<object>;
   readonly paginator: Paginator | null;
   readonly declared: DeclaredList;
   readonly pageMembers: ListDefinition['pageMembers'];
-  /** Undefined if lists are sent as JSON alone. */
+  /** Undefined if lists are only sent as JSON. */
   readonly export: ListExport | undefined;
   readonly parameters: readonly ParameterDeclaration[];
   readonly unpagedParameters: readonly ParameterDeclaration[];
   readonly takesQuery: boolean;
   /** The view's option. */
   readonly live: LiveOption | undefined;
-  /** The media types of lists: for clients that name a stream, and for all others. */
+  /** The media types of lists, for clients that ask for a stream and for all others. */
   readonly #types: Readonly<Record<'streamed' | 'whole', OfferedTypes>>;
   readonly #filters: readonly Filter[];
 
@@ -112,20 +112,24 @@ export class RecordLists implements ListDefinition {
     return this.paginator?.headers ?? {};
   }
 
-  /** The type that the path names, `/books.csv`, or that a request prefers to JSON; undefined if it wants JSON. */
+  /** Returns the type that the path names (`/books.csv`) or that the request prefers to JSON. Undefined for JSON. */
   typeFor({ headers, routeOptions }: FastifyRequest, reply: FastifyReply): ListType | undefined {
     const { whole, streamed } = this.#types;
     if (streamed.length === 1) return undefined;
     const { variant, action } = routeOptions.config.viewset ?? {};
     if (variant === 'csv' || variant === 'ndjson') return EXPORT_TYPES[variant];
     addVary(reply, 'Accept');
-    // A client that names no stream would wait for its end. An action that lists has permissions of its own, which a stream would not ask again.
+    // Other clients would wait for the end of a stream. An action that lists has its own permissions, which a stream
+    // would not check again.
     const mayStream = action === 'list' && headers.accept?.toLowerCase().includes(STREAM_TYPE) === true;
     const type = acceptedType(headers.accept, mayStream ? streamed : whole);
     return type === 'application/json' ? undefined : type;
   }
 
-  /** Applies the filters in order, at once if each answers at once. No filter adds to the records that it is given. */
+  /**
+   * Applies the filters in order, synchronously if every filter is synchronous. The result is always a subset of the
+   * given records.
+   */
   filter<Entity extends object>(request: FastifyRequest, records: QuerySet<Entity>): Awaitable<QuerySet<Entity>> {
     const byClient = (narrowed: QuerySet<Entity>): QuerySet<Entity> =>
       narrowed === records ? records : narrowTo(records, narrowed).by('client');
@@ -147,9 +151,11 @@ export class RecordLists implements ListDefinition {
   }
 
   /**
-   * Returns the error to answer a list with that has met one: all faults of its parameters together. Of a value that the database refuses as
-   * no value of its column (`inet`, `ltree`, a native enum) it names each parameter at fault. Each is asked by a query of its own, so that a
-   * value of the program is not taken for a client's.
+   * Returns the error for a list request that has failed, with all problems of its parameters.
+   *
+   * If the database has rejected a value as malformed for its column (`inet`, `ltree`, a native enum), the error names
+   * each parameter at fault. Each parameter is tested by its own query, so that clients are not blamed for values of
+   * the program.
    */
   async answerTo(request: FastifyRequest, error: unknown): Promise<unknown> {
     if (error instanceof InvalidUsage) await this.check(request);
@@ -168,7 +174,7 @@ export class RecordLists implements ListDefinition {
     return error;
   }
 
-  /** Throws InvalidUsage if the database refuses the value of one parameter. */
+  /** Throws InvalidUsage if the database rejects the value of one parameter. */
   async #ask(request: FastifyRequest, name: string): Promise<void> {
     let records = this.records.using(request);
     const parameters = parametersOf(request).only(name);
@@ -181,7 +187,7 @@ export class RecordLists implements ListDefinition {
     }
   }
 
-  /** Runs no query of its own. */
+  /** Runs no query. */
   async check(request: FastifyRequest): Promise<void> {
     const problems = new InvalidUsageCollector();
     const queryset = this.records.using(request);
@@ -192,8 +198,8 @@ export class RecordLists implements ListDefinition {
 }
 
 /**
- * @throws ImproperlyConfigured for a view without lists, for one whose lists an override makes, of which a stream would know nothing, and for lists
- * that hide the keys of their records, which a stream tells
+ * @throws ImproperlyConfigured for a view without lists; for a view that overrides `list`, because a stream would not
+ * use the override; and for lists that hide the keys of records, because events contain them
  */
 function checkLive({ name, operations, customized, key, answers }: ListDeclarations, isPaged: boolean): void {
   requireOperation(`${name}: option "live"`, 'list', operations, "; use live: 'writes' if only its writes matter");
@@ -215,7 +221,7 @@ function applyOrdering(name: string, records: QuerySet<object>, { ordering = [] 
   return records.orderByPaths(keys);
 }
 
-/** Applies a filter. Its values are the client's, so one that does not fit its field is a 400. */
+/** Applies a filter. Its values come from the client, so a value that does not fit its field gives 400. */
 function applyFilter<Entity extends object>(
   filter: Filter,
   queryset: QuerySet<Entity>,
@@ -232,8 +238,8 @@ function applyFilter<Entity extends object>(
 }
 
 /**
- * Narrows what a filter has selected, perhaps from all records, to the records that it was given: their condition holds, and the filters of
- * MikroORM that they have, unless the selection names its own.
+ * Restricts the records that a filter has selected to the given records. The result keeps the condition of the given
+ * records. It also keeps their MikroORM filters, unless the selection names filters.
  */
 export function narrowTo<Entity extends object>(given: QuerySet<Entity>, found: QuerySet<Entity>): QuerySet<Entity> {
   const narrowed = found.where(given.condition);
@@ -281,7 +287,7 @@ function makePaginator(
   const { pageSize, maxPageSize, count } = options;
   if (Pagination === null) {
     const [unread] = Object.entries({ pageSize, maxPageSize, count }).find(([, value]) => value !== undefined) ?? [];
-    // A view that itself says null may have the others of options that it shares with views of pages.
+    // A view with `pagination: null` may share options with views that have pages.
     if (unread === undefined || options.pagination === null) return null;
     throw new ImproperlyConfigured(
       `${name}: option "${unread}" has no effect, since the application has no pagination`,
@@ -291,7 +297,10 @@ function makePaginator(
   return new Pagination({ name, path, pageSize, maxPageSize, count, envelope: list, secret: defaults.secret });
 }
 
-/** Gathers the parameters that the view's filters and paginator read; no two of them may read the same. */
+/**
+ * Collects the parameters of the view's filters and paginator. Throws ImproperlyConfigured if two of them read the same
+ * parameter.
+ */
 function declaredParameters(
   name: string,
   ofAnswers: readonly ParameterDeclaration[],

@@ -52,12 +52,12 @@ import { ViewSchemas } from './view-schemas.ts';
 import { type ListenersByOperation, listenersOf, type WriteKind } from '../writes/write-listener.ts';
 import { WritePlan } from '../writes/write-plan.ts';
 
-/** The part of a view that its resource asks. */
+/** The part of a view that its resource uses. */
 interface ResourceView extends InputView, AnsweringView, TakingView, RestoringView, UploadingView, HistoricView {}
 
 /**
- * Settles the declarations of a model view by its entity's metadata, before the first request. Made when the view is
- * registered; throws ImproperlyConfigured for a declaration that does not fit the entity.
+ * The declarations of a model view, resolved against the entity's metadata. Made when the view is registered, before
+ * the first request. Throws ImproperlyConfigured for a declaration that does not fit the entity.
  */
 export class Resource implements ViewDefinition {
   /** The name of the view. */
@@ -68,37 +68,37 @@ export class Resource implements ViewDefinition {
   readonly meta: EntityMetadata;
   readonly pk: FieldPath;
   readonly key: RecordKey;
-  /** The way to the parent of a view that is nested in another one. */
+  /** The relation to the parent of a nested view. */
   readonly nesting: Nesting | undefined;
   readonly softDelete: SoftDelete | undefined;
   readonly answers: Answers;
   readonly envelope: Envelope;
   readonly lists: RecordLists;
-  /** All that the view takes in; undefined if it is read-only. */
+  /** The input of the view; undefined if the view is read-only. */
   readonly input: ViewInput | undefined;
   readonly resolution: InputResolution;
-  /** The requests about several records; undefined if the view takes none. */
+  /** The requests on several records; undefined if the view accepts none. */
   readonly bulk: Bulk | undefined;
   readonly preconditions: Preconditions | undefined;
   readonly listeners: ListenersByOperation;
-  /** The history of the records; undefined if the view keeps none. */
+  /** The history of the records; undefined without the option `history`. */
   readonly history: RecordHistory | undefined;
-  /** The plugin that serves the option `live`; undefined if the view does not have it. */
+  /** The plugin that serves the option `live`; undefined without the option. */
   readonly livePlugin: LivePlugin | undefined;
   readonly writes: WritePlan;
-  /** The routes that the declarations bring along: those that send the record's files, and that restore it. */
+  /** The routes that options add, such as serving files or restoring a record. */
   readonly actions: ReadonlyMap<string, Action>;
-  /** Those of them that send the record's files. */
+  /** The routes in `actions` that serve the record's files. */
   readonly fileActions: ReadonlyMap<string, Action>;
   readonly prepareDetailAction: NonNullable<ViewDefinition['prepareDetailAction']>;
   readonly permissions: readonly Permission[];
   readonly customized: Customized;
   readonly schemas: ViewSchemas;
-  /** The groups of the records; undefined if the view declares none. */
+  /** The summary of the records; undefined without the option `summary`. */
   readonly summary: Summary | undefined;
   #listForm: ListForm | undefined;
 
-  /** @param library the prototype of the view class that overrides nothing */
+  /** @param library the prototype of the library's view class, without overrides */
   constructor(
     view: ResourceView,
     library: object,
@@ -164,7 +164,7 @@ export class Resource implements ViewDefinition {
     this.summary = options.summary === undefined ? undefined : this.#makeSummary(options.summary);
   }
 
-  /** @throws ImproperlyConfigured for a view that may hide from its lists by code what a summary would tell */
+  /** @throws ImproperlyConfigured for a view whose overrides may hide data that a summary would show */
   #makeSummary(option: AnySummary): Summary {
     const { name, meta, orm, answers, operations, customized, lists } = this;
     requireOperation(`${name}: option "summary"`, 'list', operations);
@@ -186,9 +186,9 @@ export class Resource implements ViewDefinition {
   }
 
   /**
-   * Makes the routes that the declarations bring along.
+   * Makes the routes that options add.
    *
-   * @throws ImproperlyConfigured if the view has an action of its own by the name of one
+   * @throws ImproperlyConfigured if the view declares an action of the same name
    */
   #makeActions(view: ResourceView, { defaults }: ViewContext): ReadonlyMap<string, Action> {
     const { name, input, operations, softDelete, history, fileActions: files } = this;
@@ -231,12 +231,11 @@ export class Resource implements ViewDefinition {
     return new SoftDelete({ name, meta, written, isSingleton: key.singleton !== undefined }, option);
   }
 
-  /** The view's option `live`. */
   get live(): LiveOption | undefined {
     return this.lists.live;
   }
 
-  /** How lists are sent. */
+  /** The format of lists. */
   get listForm(): ListForm {
     return (this.#listForm ??= {
       paginator: this.lists.paginator,
@@ -258,7 +257,7 @@ export class Resource implements ViewDefinition {
 
   #makeBulk(option: BulkOption): Bulk {
     const { name, meta, input, key, customized, preconditions, updateMethods } = this;
-    // Several records are updated by PATCH.
+    // Several records can only be updated by PATCH.
     const operations = this.operations.filter((each) => each !== 'update' || updateMethods.includes('PATCH'));
     const requiresMatch = preconditions?.isRequired === true;
     return new Bulk({ name, meta, option, input, key: key.column, operations, requiresMatch, customized });
@@ -280,7 +279,10 @@ export class Resource implements ViewDefinition {
     if (this.live === true) for (const { view, definition } of registered) this.#checkTelling(view.name, definition);
   }
 
-  /** @throws ImproperlyConfigured for another view whose writes would not reach the lists of this one */
+  /**
+   * @throws ImproperlyConfigured for another view of the entity that writes and does not set `live`: its writes would
+   * not reach the live lists of this view
+   */
   #checkTelling(name: string, { meta, live, operations }: ShownRecords['definition']): void {
     const written = operations.find((operation) => operation !== 'list' && operation !== 'retrieve');
     if (meta.root.class !== this.meta.root.class || written === undefined || live !== undefined) return;
@@ -290,7 +292,7 @@ export class Resource implements ViewDefinition {
   }
 }
 
-/** Lists the fields that a client may see or send, and those that the view sets itself. */
+/** Lists the fields that clients can see or send, and the fields that the view sets. */
 function namedFields(
   shapes: ReadonlyMap<string, ReadShape<object, object>>,
   input: ViewInput | undefined,
@@ -312,7 +314,10 @@ function preconditionsOf(
   throw new ImproperlyConfigured(`${name}: requireIfMatch needs the ETags that "etags: false" switches off`);
 }
 
-/** Undefined if the view lets clients select nothing. A view that says what a client may add lets it leave out as well. */
+/**
+ * Makes the selections of clients. Undefined if clients can select nothing. A view with `expand` also allows `fields`
+ * by default.
+ */
 function makeSelections(
   name: string,
   entity: EntityName<object>,
@@ -328,7 +333,10 @@ function makeSelections(
   return new Selections(name, expandable, fields);
 }
 
-/** @throws ImproperlyConfigured for a view that would write records that MikroORM only reads: those of a view of the database, or `readonly` */
+/**
+ * @throws ImproperlyConfigured for a view that would write an entity that is read-only in MikroORM: a database view, or
+ * `readonly`
+ */
 function checkReadOnly(name: string, { className }: EntityMetadata, options: AnyModelOptions): void {
   const isWriting = operationsOf(options).some((operation) => operation !== 'list' && operation !== 'retrieve');
   const option =

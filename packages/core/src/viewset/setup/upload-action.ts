@@ -13,7 +13,7 @@ import { admitsSender, askForSender } from '../request/sender-question.ts';
 import { uploadPlace, type ViewInput } from '../writes/view-input.ts';
 import { type Action, action, type ActionOptions } from './action.ts';
 
-/** The part of a view that says who may send requests to it. */
+/** The part of a view that decides who may send requests. */
 export interface UploadingView extends PermissionView {
   readonly permissionClasses: readonly PermissionClass[] | undefined;
   readonly allowAnonymous: boolean | undefined;
@@ -41,7 +41,7 @@ const BEGUN = Type.Object(
   { title: 'Upload' },
 );
 
-/** Makes the action that signs uploads to the store; none for a view whose bodies name none. */
+/** Makes the action that signs uploads to the store. None for a view whose bodies have no direct uploads. */
 export function uploadActions(
   view: UploadingView,
   input: ViewInput | undefined,
@@ -60,7 +60,7 @@ export function uploadActions(
     type: TYPE,
   });
   const found = new WeakMap<FastifyRequest, Promise<readonly FileBoundField[]>>();
-  /** The permission and the handler ask the same. */
+  /** Shared by the permission and the handler. */
   const fieldsOf = (request: FastifyRequest): Promise<readonly FileBoundField[]> =>
     getOrMake(found, request, () => fieldsFor(request, view, input));
   const options = {
@@ -85,8 +85,8 @@ export function uploadActions(
 }
 
 /**
- * Returns the permissions of the view, and that its sender may create or update records with a file: whoever asks what is permitted hears of
- * it too.
+ * Returns the permissions of the view, plus one: the client must be allowed to create or update records with a file. As
+ * a permission, it also applies to OPTIONS.
  */
 function permissionsToUpload(
   view: UploadingView,
@@ -100,11 +100,14 @@ function permissionsToUpload(
   }
   const own = view.permissionClasses ?? defaults;
   const allowAnonymous = view.allowAnonymous ?? isAllowAny(view.permissionClasses);
-  // The view's own classes are among them, with their scopes.
+  // The view's classes are included, with their scopes.
   return { permissionClasses: [...own, MayWriteFiles], scope: 'unrestricted', allowAnonymous };
 }
 
-/** Lists the fields that a request may upload files for: those of the shapes by which its sender may create or update records. */
+/**
+ * Lists the fields that a request may upload files for: the file fields of the shapes that its sender may create or
+ * update records with.
+ */
 async function fieldsFor(
   request: FastifyRequest,
   view: PermissionView,
@@ -116,18 +119,20 @@ async function fieldsFor(
     const { plan } = route;
     const operation = TAKING.find((each) => each === plan.action);
     if (route.view !== view || operation === undefined || plan.variant !== undefined) continue;
-    // The write itself is judged again, with its record and its body.
+    // The write itself is checked again, with its record and its body.
     if (!(await admitsSender(route, request, known))) continue;
     const shape = await askForSender(plan, request, (asked) => input.of(asked, operation).shape, known);
     if (shape === 'refused') continue;
-    // Its body or its record has to tell which shape it has.
+    // The shape depends on the body or the record of the write.
     const shapes = shape === 'undecided' ? input.choicesFor(operation).map((each) => each.shape) : [shape.answer];
     fields.push(...shapes.flatMap(({ directFiles }) => directFiles));
   }
   return fields;
 }
 
-/** Begins an upload for the first of some fields of one name that takes it: shapes may have different limits. */
+/**
+ * Begins an upload for the first of several fields of one name that accepts the file. Shapes may have different limits.
+ */
 async function beginForOne<Begun>(
   [field, ...others]: readonly FileBoundField[],
   begin: (field: FileBoundField) => Promise<Begun>,

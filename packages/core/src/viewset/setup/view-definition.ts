@@ -30,27 +30,24 @@ import type { Preconditions } from '../writes/writing-definition.ts';
 import type { FormFields, ViewInput } from '../writes/view-input.ts';
 import type { WritePlan } from '../writes/write-plan.ts';
 
-/** The settings of the plugin, and of a router, for every view that does not say otherwise. */
+/** The settings of the plugin and the router, for views that do not set their own. */
 export interface ViewDefaults {
   readonly permissionClasses: readonly PermissionClass[];
   readonly filters: readonly FilterClass[];
   readonly pagination: PaginatorClass | null;
   readonly ignoreUnknownParameters: boolean | readonly string[];
-  /** True if the application asks a `throttleRate` of its own. */
+  /** True if the application has set `throttleRate`. */
   readonly hasThrottleRate: boolean;
-  /** Encrypts cursors; undefined if the application gave none. */
+  /** The secret that encrypts cursors; undefined if the application has set none. */
   readonly secret: string | undefined;
-  /** Writes errors. */
   readonly errorFormat: ErrorFormat;
-  /** Makes the entity tags of records. */
   readonly tagOf: TagOf;
-  /** Stores the answers of writes by `Idempotency-Key`; undefined if the application has none. */
+  /** Stores the responses of writes by `Idempotency-Key`; undefined if the application has set none. */
   readonly idempotency?: Idempotency | undefined;
-  /** The envelope of the router. */
   readonly envelope?: Envelope;
 }
 
-/** The place of a view: its application and its path. */
+/** Where a view is registered: its application and its path. */
 export interface ViewContext {
   readonly orm: MikroORM;
   /** The log of the application. */
@@ -58,23 +55,23 @@ export interface ViewContext {
   readonly defaults: ViewDefaults;
   /** The plugins that serve options of views. */
   readonly providers: Providers;
-  /** The store of the application: what it counts and keeps for a while. */
+  /** The application's store of counters and short-lived values. */
   readonly store: Store;
   /** Path of the collection, `/api/products`. */
   readonly path: string;
-  /** True if Fastify's router takes `/products/` for `/products`. */
+  /** True if Fastify's router treats `/products/` as `/products`. */
   readonly ignoresTrailingSlash: boolean;
-  /** The place of a nested view below the records of another one. */
+  /** The parent of a nested view. */
   readonly parent?: Parent | undefined;
 }
 
 /** The bodies of an operation as `multipart/form-data`. */
 export interface BodyForm {
-  /** As documents have them. */
+  /** The schema for documents. */
   readonly schema: TSchema;
-  /** Those that requests may send, each once. */
+  /** The forms that requests can send, without duplicates. */
   readonly kinds: readonly FormFields[];
-  /** Returns the one that a request may send. */
+  /** Returns the form that a request can send. */
   of(request: FastifyRequest): FormFields;
 }
 
@@ -83,19 +80,19 @@ export type BodyRefusal = (request: FastifyRequest) => Promise<void>;
 /** The schemas of one operation, for validation, serialization and documentation. */
 export interface OperationSchemas {
   readonly body?: TSchema;
-  /** By status, as most requests are answered; null: no body. */
+  /** The default responses by status. null: no body. */
   readonly response?: Readonly<Record<number, TSchema | null>>;
-  /** The same as documents have them. Default: `response`. */
+  /** The responses in documents. Default: `response`. */
   readonly documented?: Readonly<Record<number, TSchema | null>> | undefined;
-  /** The names of the read shapes that the answers can have, in the order of `documented`. */
+  /** The names of the read shapes of the responses, in the order of `documented`. */
   readonly readShapes?: readonly string[] | undefined;
-  /** The names of the write shapes that the body can have, in the order of `body`. */
+  /** The names of the write shapes of the body, in the order of `body`. */
   readonly writeShapes?: readonly string[];
-  /** Reads the body of a request, which has no envelope if it came as a form; throws InvalidUsage. */
+  /** Reads the body of a request. A form has no envelope. Throws InvalidUsage. */
   readonly readBody?: (request: FastifyRequest, isForm: boolean) => ReadInput;
-  /** Throws the faults that came with a body if no operation of the library's own gets it; undefined if one always does. */
+  /** Throws the problems found in a body if no built-in operation receives it. Undefined if one always does. */
   readonly refuseBody?: BodyRefusal | undefined;
-  /** The body as a form; undefined if it holds no file. */
+  /** The body as a form; undefined if it has no file. */
   readonly form?: BodyForm | undefined;
 }
 
@@ -106,37 +103,37 @@ export interface BulkSchemas extends OperationSchemas {
   readonly validateQuery?: ((query: unknown) => unknown) | undefined;
 }
 
-/** The declarations of a view about its lists, for programs that check them. */
+/** The declarations of a view's lists, for programs that check them. */
 export interface DeclaredList {
-  /** The fields that clients may search, filter and order by. */
+  /** The fields that clients can search, filter and order by. */
   readonly target: FilterTarget;
-  /** The view's own order: paths with `__`, a minus in front for descending. */
+  /** The view's default order: paths with `__`, with a minus for descending. */
   readonly ordering: readonly string[];
-  /** The sizes of pages; null: a list has all records. */
+  /** The page sizes. null: no pages. */
   readonly pageSizes: PageSizes | null;
 }
 
 /** The lists of a view. */
 export interface ListDefinition {
   readonly declared: DeclaredList;
-  /** The query parameters that they take. */
+  /** The query parameters of lists. */
   readonly parameters: readonly ParameterDeclaration[];
   readonly isPaged: boolean;
-  /** The members of a list that have another name, or none, by their usual names, for documents. */
+  /** The renamed members of a list, by their usual names, for documents. null: the member is left out. */
   readonly pageMembers: Readonly<Record<string, string | null>>;
-  /** True if a list may be asked for by QUERY too, its parameters in the body. */
+  /** True if clients can also request lists by QUERY, with the parameters in the body. */
   readonly takesQuery: boolean;
-  /** The headers of the view's own list, by their names in lower case, for documents. */
+  /** The headers of the view's own list, by lower-case name, for documents. */
   readonly headers: Readonly<Record<string, TSchema>>;
-  /** The same without those of pages, which a list that is sent as a file has none of. */
+  /** `parameters` without paging parameters, for lists that are sent as a file. */
   readonly unpagedParameters: readonly ParameterDeclaration[];
-  /** The same without those that order records, for what has none of its own. */
+  /** `unpagedParameters` without parameters that order records. */
   readonly narrowingParameters: readonly ParameterDeclaration[];
-  /** The view's option; true if clients can follow its lists. */
+  /** The option `live` of the view. True: clients can follow its lists. */
   readonly live: LiveOption | undefined;
-  /** The forms in which a list is sent as a file. */
+  /** The file formats of lists. */
   readonly exports: readonly ExportFormat[];
-  /** Throws InvalidUsage that names every parameter that does not fit. */
+  /** Throws InvalidUsage that names every invalid parameter. */
   check(request: FastifyRequest): Promise<void>;
 }
 
@@ -145,11 +142,11 @@ export interface SchemaSource {
   of(operation: Operation, mode: BodyMode): OperationSchemas;
   /** The schemas of an operation on several records; undefined if the view does not allow it. */
   forBulk?(operation: WriteOperation): BulkSchemas | undefined;
-  /** The schema of the answer to a request if it is another than that of the route. */
+  /** The schema of the response to a request, if it differs from the route's schema. */
   forAnswer?(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined;
 }
 
-/** A view as the router sees it: its declarations, resolved at the view's place. */
+/** The resolved declarations of a view, for the router. */
 export interface ViewDefinition {
   /** The operations that get a route. */
   readonly operations: readonly Operation[];
@@ -158,43 +155,49 @@ export interface ViewDefinition {
   /** The permissions of the view. */
   readonly permissions: readonly Permission[];
   readonly key: KeyDefinition;
-  /** The overrides of a view of an entity; undefined if the view has none. */
+  /** The overrides of a view of an entity; undefined for a view without an entity. */
   readonly customized?: Customized;
   /** Undefined if the view has no entity. */
   readonly lists?: ListDefinition;
-  /** The conditions that requests about one record may carry; undefined if the view sends no `ETag`. */
+  /** The conditions of requests on one record; undefined if the view sends no `ETag`. */
   readonly preconditions?: Preconditions | undefined;
-  /** The way of the view's own operations to the database. */
+  /** How the view's built-in operations write to the database. */
   readonly writes?: WritePlan;
-  /** Tells why requests may need a transaction of the library's for an operation that writes; no reason if one statement is all that they write. */
+  /** Lists why a write operation may need a transaction. Empty if it writes by one statement. */
   transactionReasons?(operation: WriteOperation): readonly string[];
   readonly schemas: SchemaSource;
-  /** The members in which bodies and answers stand; undefined if the view has no entity. */
+  /** The members that wrap bodies and responses; undefined if the view has no entity. */
   readonly envelope?: Envelope;
-  /** The answers to requests; undefined if the view has no entity. */
+  /** The view's answers to requests; undefined if the view has no entity. */
   readonly answers?: Answers;
-  /** All that the view takes in; undefined if it is read-only, or has no entity. */
+  /** The input of the view; undefined if the view is read-only or has no entity. */
   readonly input?: ViewInput | undefined;
-  /** The groups of the records; undefined if the view declares none. */
+  /** The summary of the records; undefined without the option `summary`. */
   readonly summary?: Summary | undefined;
-  /** The way to delete records and keep them; undefined if a deleted one is gone, or the view has no entity. */
+  /** The soft deletion of records; undefined without the option `softDelete`. */
   readonly softDelete?: SoftDelete | undefined;
-  /** The history of the records; undefined if the view keeps none. */
+  /** The history of the records; undefined without the option `history`. */
   readonly history?: RecordHistory | undefined;
-  /** Finds the views that the declarations name, once all are registered. Throws ImproperlyConfigured if one is not. */
+  /**
+   * Finds the views that the declarations refer to, after all are registered. Throws ImproperlyConfigured for a view
+   * that is not registered.
+   */
   findViews?(registered: readonly ShownRecords[]): void;
-  /** Further routes that the declarations bring along, by the names of actions. */
+  /** Further routes that options add, by action name. */
   readonly actions?: ReadonlyMap<string, Action>;
-  /** True of the root of a router, which lists the collections. */
+  /** True for the root of a router, which lists the collections. */
   readonly listsCollections?: boolean;
   /** Runs before the handler of a detail action. */
   readonly prepareDetailAction?: (request: FastifyRequest) => Promise<unknown>;
 }
 
-/** The method of every view that resolves its declarations; a symbol, so that no name of it shows on a user's `this`. */
+/**
+ * The key of the method that resolves a view's declarations. A symbol, so that it does not appear among the names of a
+ * user's `this`.
+ */
 export const DEFINE: unique symbol = Symbol('viewset.define');
 
-/** Makes the permissions of a view: those of its classes, else the application's. */
+/** Makes the permissions of a view from its classes, or from the application's if the view has none. */
 export function permissionsOf(
   {
     name,

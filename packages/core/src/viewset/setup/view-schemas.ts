@@ -18,7 +18,7 @@ import { inputOf } from '../request/request-state.ts';
 import type { SchemaSource, BodyRefusal, BulkSchemas, OperationSchemas } from './view-definition.ts';
 import type { ViewInput } from '../writes/view-input.ts';
 
-/** The parts of a view that its schemas are made of. */
+/** The parts of a view that its schemas depend on. */
 interface SchemaParts {
   readonly key: RecordKey;
   readonly answers: Answers;
@@ -30,13 +30,13 @@ interface SchemaParts {
   readonly customized: Customized;
 }
 
-/** Reads a body of one record, or of several, without an envelope. */
+/** Reads a body without an envelope, of one record or several. */
 type ReadsBody = (request: FastifyRequest, body: unknown, isSeveral: boolean) => ReadInput;
 
-/** The schemas of a view's operations: of what they take, and of what they answer with. */
+/** The schemas of a view's operations: of bodies and responses. */
 export class ViewSchemas implements SchemaSource {
   readonly #parts: SchemaParts;
-  /** The schemas of pages by those of their records. */
+  /** The schemas of pages, by the schema of their records. */
   readonly #pages = new WeakMap<TSchema, TSchema>();
 
   constructor(parts: SchemaParts) {
@@ -92,12 +92,12 @@ export class ViewSchemas implements SchemaSource {
     };
   }
 
-  /** Makes the schema of a list with records of a schema; the same object for the same schema. */
+  /** Makes the schema of a list from the schema of its records. The same input gives the same object. */
   ofList(record: TSchema): TSchema {
     return this.#sent('list', record);
   }
 
-  /** Returns the schema of the answer to a request; undefined if it is that of the route. */
+  /** Returns the schema of the response to a request; undefined if it is the route's schema. */
   forAnswer(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined {
     const { answers, bulk, envelope } = this.#parts;
     const { schema } = answers.of(request, operation);
@@ -107,9 +107,9 @@ export class ViewSchemas implements SchemaSource {
   }
 
   /**
-   * Makes the schemas of an operation's answers: as most requests get them, and as documents have them.
+   * Makes the schemas of an operation's responses: the default, and the one for documents.
    *
-   * @param sent makes the schema of an answer of that of its records
+   * @param sent makes the schema of a response from the schema of its records
    */
   #answersWith(operation: AnsweringOperation, status: number, sent: (record: TSchema) => TSchema): OperationSchemas {
     const { answers } = this.#parts;
@@ -122,7 +122,10 @@ export class ViewSchemas implements SchemaSource {
     };
   }
 
-  /** Makes the refusal of bodies that an override of the view would get, and of arrays that are at fault themselves. */
+  /**
+   * Makes the check that rejects faulty bodies before an override gets them, and arrays that are faulty themselves, for
+   * example by a duplicate key.
+   */
   #refusalOf(operation: 'create' | 'update'): BodyRefusal | undefined {
     const { bulk, resolution, customized } = this.#parts;
     const isOverridden = { one: customized.handles[operation], several: customized.handlesBulk[operation] };
@@ -135,7 +138,9 @@ export class ViewSchemas implements SchemaSource {
     };
   }
 
-  /** Returns the schema of an operation's answer with records of a schema: the same object for the same schema. */
+  /**
+   * Returns the schema of an operation's response from the schema of its records. The same input gives the same object.
+   */
   #sent(operation: AnsweringOperation, record: TSchema): TSchema {
     const { envelope, lists } = this.#parts;
     if (operation !== 'list') return envelope.schemaOfOne(record);
@@ -144,14 +149,17 @@ export class ViewSchemas implements SchemaSource {
     return getOrMake(this.#pages, record, () => paginator.pageNames.applyToSchema(paginator.envelope(record)));
   }
 
-  /** Makes the schemas of a POST that takes an array too, which documents have apart, and which is answered with another schema. */
+  /**
+   * Makes the schemas of a POST that also accepts an array. Documents describe the array separately, and its response
+   * has another schema.
+   */
   #withArrays({ response, documented }: OperationSchemas, input: ViewInput, bulk: Bulk): OperationSchemas {
     const read: ReadsBody = (request, body, isSeveral) =>
       isSeveral ? bulk.read(request, body, 'create') : oneBody(input.read(request, body, 'create'));
     return { readBody: this.#reading({ one: true, several: true }, read), documented: documented ?? response };
   }
 
-  /** Makes the reading of a body of that without an envelope. A form is a list of fields, and has none. */
+  /** Makes the reader of bodies that removes the envelope. A form is a list of fields and has no envelope. */
   #reading(takes: TakenBodies, read: ReadsBody): NonNullable<OperationSchemas['readBody']> {
     const { envelope } = this.#parts;
     return (request, isForm) => {

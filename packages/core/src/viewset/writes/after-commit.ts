@@ -4,19 +4,20 @@ import { transactionEnd } from '../../mikro/transaction-ends.ts';
 import { describe } from '../../options.ts';
 
 /**
- * Does work after the current transaction of `request.em` is committed: a mail, a call of another service, a message to a queue. If the
- * transaction is rolled back, the work is not done. Within a savepoint, the outermost transaction counts. Without a transaction, the work
- * is done at once.
+ * Runs work after the current transaction of `request.em` is committed: send a mail, call another service, enqueue a
+ * message. If the transaction is rolled back, the work does not run. Within a savepoint, the outermost transaction
+ * counts. Without a transaction, the work runs at once.
  *
- * Several works run one after another, in the order of the calls. The response waits for them. Within the work, `request.em` is a new
- * entity manager outside of any transaction. If the work fails, the error is logged and the response stays the same, because the data is
- * stored. The works after it are still done.
+ * Several works run one after another, in the order of the calls. The response waits for them. Within the work,
+ * `request.em` is a new entity manager outside of any transaction. If the work fails, the error is logged and the
+ * response stays the same, because the data is stored. Later works still run.
  *
- * The work is done at most once. If the process ends right after the commit, it is lost. An outbox does not lose it
+ * The work runs at most once. If the process ends right after the commit, it is lost. An outbox does not lose it
  * (docs/how-to-work-after-commit.md).
  *
- * @throws ImproperlyConfigured at once if `work` is not a function, or `request` is not a request of an application with `viewset`
- * @returns resolves when the work is done, or waits for the commit
+ * @throws ImproperlyConfigured at once if `work` is not a function, or `request` is not a request of an application
+ * with `viewset`
+ * @returns a promise that resolves when the work is done, or at once if the work waits for a commit
  * @example
  * override async performDestroy(request: FastifyRequest, product: Product) {
  *   await super.performDestroy(request, product);
@@ -37,7 +38,7 @@ export async function afterCommit(request: FastifyRequest, work: () => unknown):
   else end.afterCommit(logged);
 }
 
-/** A program without types would otherwise learn of the mistake only from the log, after its data is stored. */
+/** Without this check, an untyped program would learn of the mistake only from the log, after its data is stored. */
 function checkArguments(request: unknown, work: unknown): void {
   if ((request as Partial<FastifyRequest> | undefined)?.em === undefined) {
     throw new ImproperlyConfigured(

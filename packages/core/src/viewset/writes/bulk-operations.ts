@@ -12,13 +12,14 @@ import { lookUpBy } from '../visible/refused-values.ts';
 import { inTransaction } from './transaction.ts';
 import type { VisibleRecords } from '../visible/visible-records.ts';
 
-/** The hooks of a view that are asked for each record. */
+/** The hooks of a view that are called for each record. */
 interface RecordHooks<Entity extends object> extends WriteHooks<Entity> {
   checkObjectPermissions(request: FastifyRequest, entity: Entity): Promise<void>;
 }
 
 /**
- * The operations of a view on several records at once: all are written or none, by one flush, unless the view has a hook for each.
+ * The operations of a view on several records at once. Either all are written or none. One flush writes them, unless
+ * the view overrides the hook for each record or an update writes children.
  */
 export class BulkOperations<Entity extends object, Output extends object> {
   readonly #view: RecordHooks<Entity>;
@@ -125,7 +126,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
     return entities;
   }
 
-  /** Finds the records to write, locked in the order of their keys, and asks the object permission of each. */
+  /** Finds the records to write, locks them in the order of their keys, and checks the object permissions of each. */
   async #findToWrite(
     request: FastifyRequest,
     keys: readonly unknown[],

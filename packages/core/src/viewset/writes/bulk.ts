@@ -18,7 +18,7 @@ import { type WriteOperation, WRITES } from '../request/operation.ts';
 import { type ReadBody, type ReadInput, soundBody, type TakingOperation } from '../request/read-input.ts';
 import type { ViewInput } from './view-input.ts';
 
-/** The greatest numbers of records that requests may create, update and destroy at once. */
+/** The maximum number of records that one request can create, update or destroy. */
 export type BulkOption = number | Readonly<Partial<Record<WriteOperation, number>>>;
 
 export const BULK_RULE: OptionRule = [
@@ -27,23 +27,23 @@ export const BULK_RULE: OptionRule = [
 ];
 
 const TWICE = 'names a record twice';
-/** The number of records that a message names. */
+/** The maximum number of records that a message names. */
 const NAMED_IN_MESSAGE = 10;
 
-/** The declarations of a view that decide about its bulk requests. */
+/** The declarations of a view that its bulk requests depend on. */
 interface BulkDeclarations {
   readonly name: string;
   readonly meta: EntityMetadata;
   readonly option: BulkOption;
   readonly input: ViewInput | undefined;
-  /** The field whose value names a record. */
+  /** The field that identifies a record. */
   readonly key: FieldPath;
   readonly operations: readonly string[];
   readonly requiresMatch: boolean;
   readonly customized: Customized;
 }
 
-/** The requests of a view that are about several records. */
+/** The requests of a view on several records. */
 export class Bulk {
   readonly #limits: Readonly<Partial<Record<WriteOperation, number>>>;
   readonly #input: ViewInput | undefined;
@@ -83,7 +83,7 @@ export class Bulk {
     return this.#limits[operation];
   }
 
-  /** The schema of the body of an operation on several records, for documents. */
+  /** The schema of the body of a bulk operation, for documents. */
   documented(operation: TakingOperation): TSchema {
     const schemas = this.#input!.documented(modeOf(operation));
     const items = operation === 'create' ? schemas : schemas.map((schema) => this.#withKey(schema));
@@ -91,10 +91,10 @@ export class Bulk {
   }
 
   /**
-   * Reads the objects of a body, each as the body that it is, and the keys of records that are changed. Faults that rules and references
-   * may add to come with the objects, those of keys with the array.
+   * Reads the objects of a body as bodies of single records, and the keys of the records to change. If rules and
+   * references may find more faults, each object is returned with its faults, and the array with the faults of keys.
    *
-   * @throws InvalidUsage with a detail for every offending field, if nothing can add to them
+   * @throws InvalidUsage with a detail for every offending field, if no further faults are possible
    */
   read(request: FastifyRequest, body: unknown, operation: TakingOperation): ReadInput {
     const limit = this.#limits[operation]!;
@@ -122,8 +122,8 @@ export class Bulk {
   /**
    * Reads the keys of a query string, `1,2,3`.
    *
-   * @param parse reads one key; undefined if it cannot be one
-   * @throws NotFound for a key of bad form
+   * @param parse parses one key; undefined if it is malformed
+   * @throws NotFound for a malformed key
    */
   keysOf(given: string | readonly string[] | undefined, parse: (text: string) => unknown): unknown[] {
     const limit = this.#limits.destroy!;
@@ -139,7 +139,7 @@ export class Bulk {
     return keys;
   }
 
-  /** The error for records that are not there, of which the request names the keys. */
+  /** Makes the error for keys of a request that no record has. */
   absent(keys: readonly unknown[], missing: ReadonlySet<unknown>, place: 'body' | 'query'): NotFound {
     const indexes = keys.flatMap((key, index) => (missing.has(key) ? [index] : []));
     return absent(
@@ -149,7 +149,7 @@ export class Bulk {
     );
   }
 
-  /** Throws InvalidUsage if the database has found one record by two keys, which are not the same to the letter. */
+  /** Throws InvalidUsage if two different keys match the same record in the database. */
   checkDistinct(records: readonly object[], place: 'body' | 'query'): void {
     const seen = new Set<object>();
     const twice = records.flatMap((record, index) => (seen.size === seen.add(record).size ? [index] : []));
@@ -197,7 +197,7 @@ export class Bulk {
   }
 }
 
-/** @throws ImproperlyConfigured if a body has another property by the name of the key */
+/** @throws ImproperlyConfigured if the name of the key is another property's name in bodies */
 function nameOfKey(owner: string, key: string, input: ViewInput | undefined): string {
   const fields = (input?.choicesFor('update') ?? []).flatMap(({ shape }) => shape.fields);
   const other = fields.find(({ name, sentAs }) => sentAs === key && name !== key);

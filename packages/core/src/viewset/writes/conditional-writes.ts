@@ -10,15 +10,15 @@ import { stateOf } from '../request/request-state.ts';
 import type { WritingDefinition } from './writing-definition.ts';
 import type { VisibleRecords } from '../visible/visible-records.ts';
 
-/** The part of a view whose records have entity tags. */
+/** The part of a view that finds the records to tag. */
 interface TaggedView {
   getObject(request: FastifyRequest): Promise<object>;
   retrieve(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
 
 /**
- * The conditions that requests put on the record that they write, by `If-Match` and `If-None-Match`. The tag of a record is that of the
- * record as `retrieve` answers it to the request, or as `update` does if the view has no `retrieve`.
+ * Checks the `If-Match` and `If-None-Match` of requests that write a record. A record's tag is computed from the
+ * response of `retrieve`, or of `update` if the view has no `retrieve`. See `Answers.taggedBy`.
  */
 export class ConditionalWrites<Entity extends object> {
   readonly #view: TaggedView;
@@ -31,7 +31,7 @@ export class ConditionalWrites<Entity extends object> {
     this.#records = records;
   }
 
-  /** Tells if a write has a condition to meet, or lacks one that the view requires. */
+  /** Reports whether a write has a condition, or lacks a condition that the view requires. */
   appliesTo({ headers }: FastifyRequest): boolean {
     const { preconditions } = this.#definition;
     if (preconditions === undefined) return false;
@@ -39,29 +39,32 @@ export class ConditionalWrites<Entity extends object> {
   }
 
   /**
-   * Compares an `If-Match` with the record without a lock. Of many clients that write one record most have a tag that is of no use any
-   * more; each of them would hold a connection, and keep from the lock those that can write. What is read here is apart from
-   * `request.em`, which would keep it as it was.
+   * Compares an `If-Match` with the record without a lock. If many clients write one record, most of them have an
+   * outdated tag. With locks, each of them would hold a connection and block the clients that can write. The record is
+   * read outside of `request.em`, which would otherwise keep the values.
    *
-   * @returns the condition that is true as long as the record is as it was compared; undefined if it has to be compared under its lock
-   * @throws PreconditionFailed for a tag of another record; NotFound
+   * @returns a condition that is true while the record is as compared; undefined if it must be compared under its lock
+   * @throws PreconditionFailed for a tag that does not match; NotFound
    */
   async compare(request: FastifyRequest, reply: FastifyReply): Promise<Condition | undefined> {
     const { 'if-match': wanted, 'if-none-match': unwanted } = request.headers;
-    // A transaction of the application's own may hold the lock already.
+    // An outer transaction may already hold the lock.
     if (wanted === undefined || request.reader.isInTransaction()) return undefined;
     const seen = await this.#match(requestApart(request), reply, wanted, 'strong');
     if (seen === undefined) throw new PreconditionFailed();
     return unwanted === undefined ? seen.unchanged : undefined;
   }
 
-  /** Locks the record for an override of getObject, which may take no lock; MikroORM hands it what was read before as it was. */
+  /**
+   * Locks the record before an override of getObject runs, because the override may not lock it. MikroORM then returns
+   * the values that were read under the lock.
+   */
   async lock(request: FastifyRequest): Promise<void> {
     if (this.#definition.customized.findsRecord) await this.#records.lock(request);
   }
 
   /**
-   * Compares the conditions of a request with the record, whose lock it holds.
+   * Compares the conditions of a request with the record. The caller must hold the record's lock.
    *
    * @throws PreconditionFailed; PreconditionRequired if the view requires an `If-Match` and there is none
    */
@@ -76,7 +79,7 @@ export class ConditionalWrites<Entity extends object> {
     }
   }
 
-  /** Compares the record with the tags of a header; undefined if none is that of the record. */
+  /** Compares the record with the tags of a header. Undefined if none matches. */
   async #match(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -87,7 +90,7 @@ export class ConditionalWrites<Entity extends object> {
     const { answers, envelope, preconditions } = this.#definition;
     const answer = answers.tagged(request);
     if (answer === undefined || preconditions === undefined) return undefined;
-    // The record was loaded for another answer.
+    // The record was loaded for another response.
     if (!answers.isOne) stateOf(request).object = undefined;
     const seen = await this.#read(request, reply, answer);
     if (seen === undefined) return undefined;
@@ -96,7 +99,7 @@ export class ConditionalWrites<Entity extends object> {
     return namesTag(header, preconditions.tagOf(text), comparison) ? seen : undefined;
   }
 
-  /** Reads the record in the form that has a tag; undefined if `retrieve` answers with none. */
+  /** Reads the record in the form that determines its tag. Undefined if `retrieve` returns no record. */
   async #read(
     request: FastifyRequest,
     reply: FastifyReply,

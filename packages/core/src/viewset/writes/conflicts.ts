@@ -15,8 +15,8 @@ import { stateOf } from '../request/request-state.ts';
 import type { WrittenRecord } from '../request/written-records.ts';
 
 /**
- * Remembers the error of a statement that wrote a view's own records as a refusal of the request's values, if it is one: a value that the
- * database refuses there came from the client.
+ * Stores the error of a statement that wrote the view's own records, if the database has rejected a value. These values
+ * came from the client, so the request can be answered with a client error.
  *
  * @param records lists the records that the body writes, the view's own first
  */
@@ -28,8 +28,8 @@ export function noteRefusal(request: FastifyRequest, error: unknown, records: ()
 }
 
 /**
- * Returns a 409 or 400 that names the fields of the body at fault. Which of several records is at fault, the database does not say, but it can
- * be asked.
+ * Returns a 400, 403 or 409 error, with the fields of the body at fault if they are known. The database does not report
+ * which of several records is at fault, so this may query it.
  */
 async function answerToConflict(
   request: FastifyRequest,
@@ -39,7 +39,8 @@ async function answerToConflict(
 ): Promise<unknown> {
   const { kind, table } = violation;
   const written = records.filter(({ meta }) => table === undefined || table === meta.tableName);
-  // A hook may have left other changes to be written along with it. The constraint on a record that others refer to is theirs.
+  // The error may be about other changes of a hook. The constraint of a foreign key may belong to records that refer to
+  // this one.
   if (written.length === 0 && kind !== 'foreign key') return error;
   const suspects = written.filter((record) => fieldsIn(record, violation).length > 0);
   const atFault = suspects.length > 1 ? await recordsAtFault(request.em, suspects, violation) : suspects;
@@ -53,7 +54,7 @@ async function recordsAtFault(
   violation: Violation,
 ): Promise<readonly WrittenRecord[]> {
   if (violation.kind !== 'unique') return [];
-  // Without savepoints the transaction of the application's own has ended as well.
+  // Without savepoints, the outer transaction has ended too.
   const after = em.isInTransaction() && !backendOf(em).hasSavepoints ? em.fork() : em;
   return takenRecords(after, suspects, fieldsIn(suspects[0]!, violation));
 }
@@ -88,7 +89,10 @@ function placeOf({ path, fields }: WrittenRecord, property: string): string {
   return path + (fields.find(({ name }) => name === property)?.path ?? pointerStep(property));
 }
 
-/** The properties that a body writes whose columns a constraint names. A foreign key of another table is no field of the body. */
+/**
+ * Returns the properties of a body whose columns a constraint names. A foreign key of another table is no field of the
+ * body.
+ */
 function fieldsIn({ meta, values }: WrittenRecord, { table, columns }: Violation): string[] {
   if (table !== meta.tableName) return [];
   return meta.props
@@ -99,14 +103,14 @@ function fieldsIn({ meta, values }: WrittenRecord, { table, columns }: Violation
     .map(({ name }) => name);
 }
 
-/** Looks for a whole word: an index may be on an expression, `lower(email::text)`. */
+/** Matches whole words, because an index may be on an expression, `lower(email::text)`. */
 function namesColumn(columns: string, column: string): boolean {
   return columns.split(/[^\p{L}\p{N}_$]+/u).includes(column);
 }
 
 /**
- * Finds out which of several records of one entity have unique values that are taken: by a record that is stored, or by one that
- * stands before them. It asks the database, by one query, so that it is for errors alone.
+ * Finds the records whose unique values are taken, by a stored record or by an earlier record of the list. All records
+ * have the same entity. It runs one query, so use it only for errors.
  *
  * @param names the fields that are unique together
  */
@@ -122,7 +126,7 @@ async function takenRecords(
   const holders = new Map<string, Map<string, string>>();
   try {
     const values = records.map((record) => record.values[first]);
-    // A record that a filter hides has its values all the same.
+    // A record that a filter hides still occupies its values.
     const rows = await QuerySet.of(em, meta.class)
       .withFilters(false)
       .where(compare(paths[keys.length]!, 'in', values))
@@ -132,7 +136,7 @@ async function takenRecords(
       holders.set(textOf(row.slice(keys.length)), new Map(named));
     }
   } catch (error) {
-    // A reference by another field than the key has a value of another type here.
+    // A reference by a field other than the key has a value of another type here.
     if (error instanceof FieldValueError) return [];
     throw error;
   }
@@ -147,7 +151,7 @@ async function takenRecords(
   });
 }
 
-/** Writes values that are unique together as one text. */
+/** Joins values that are unique together into one text. */
 function textOf(values: readonly unknown[]): string {
   return JSON.stringify(values.map(keyText));
 }

@@ -22,38 +22,38 @@ import { lookUpBy } from '../visible/refused-values.ts';
 import type { ShownRecords } from '../visible/shown-records.ts';
 import type { ViewInput } from './view-input.ts';
 
-/** The part of a view that its input asks. */
+/** The part of a view that its input uses. */
 export interface InputView extends PermissionView {
   getQueryset(request: FastifyRequest): { readonly filters: FilterOptions | undefined };
 }
 
-/** The place of a view: its application, and the relation that its path speaks for. */
+/** Where a view is registered: its application, and the relation that its path sets. */
 interface InputPlace {
   readonly orm: MikroORM;
   readonly log: FastifyBaseLogger;
   readonly parent?: { readonly relation: string } | undefined;
 }
 
-/** Bodies whose files are stored at once. */
+/** The maximum number of bodies whose files are stored at the same time. */
 const STORED_AT_ONCE = 20;
 
-/** A body that is written. */
+/** A body to write. */
 interface WrittenBody {
   readonly body: ReadBody;
-  /** The data to write: of the body, and of the path. */
+  /** The data to write, from the body and the path. */
   readonly data: object;
-  /** The record that is changed; undefined for a new one. */
+  /** The record to change; undefined for a new record. */
   readonly entity?: object;
 }
 
-/** A body without faults, for the hooks: its references are entities, its files stored. */
+/** A valid body for the hooks. Its references are entities, and its files are stored. */
 export interface ResolvedBody {
   readonly data: object;
-  /** The input that is no property of the entity. */
+  /** The values of the option `extra`. */
   readonly extra: object;
 }
 
-/** The way from what a body names to what is written: the entities of its references, and the files of its forms. */
+/** Turns bodies into data to write: finds the entities of references, and stores the files of forms. */
 export class InputResolution {
   readonly #view: InputView;
   readonly #input: ViewInput | undefined;
@@ -61,7 +61,7 @@ export class InputResolution {
   /** Undefined if no record of the view has a file. */
   readonly #fileChanges: FileChanges | undefined;
 
-  /** @throws ImproperlyConfigured for an option about references that names none */
+  /** @throws ImproperlyConfigured for an option about references that names no reference */
   constructor(
     view: InputView,
     input: ViewInput | undefined,
@@ -82,16 +82,17 @@ export class InputResolution {
     for (const [field, { store }] of input.files) this.#fileChanges.declareStore(meta, field, store);
   }
 
-  /** Finds the views that the option `referenceViews` names, once all are registered. */
+  /** Finds the views of the option `referenceViews`, after all views are registered. */
   findViews(registered: readonly ShownRecords[]): void {
     this.#referred.findViews(registered);
   }
 
   /**
-   * Asks the rules of the view about bodies, puts the related entities in the place of their references, stores their files, and loads the
-   * relations that they replace.
+   * Runs the view's rules on bodies, replaces references by the related entities, stores files, and loads the relations
+   * that bodies replace.
    *
-   * @throws InvalidUsage for all faults: of the schemas, of the rules, and of references to what the request may not refer to
+   * @throws InvalidUsage for all faults: of the schemas, of the rules, and of references to records that the request
+   * may not refer to
    */
   async resolve(
     request: FastifyRequest,
@@ -113,7 +114,7 @@ export class InputResolution {
     return bodies.map(({ body }, index) => ({ data: resolved[index]!, extra: body.extra }));
   }
 
-  /** Throws the faults that the schemas have found in the input of a request, with those of its references, if there are any. */
+  /** Throws the faults that the schemas found in a request's input, if any, together with faults of its references. */
   async refuseFaults(request: FastifyRequest, operation: 'create' | 'update'): Promise<void> {
     const input = inputOf(request);
     const faults = faultsIn(input);
@@ -157,13 +158,13 @@ export class InputResolution {
     return stored;
   }
 
-  /** Returns the filters of MikroORM that the view's query set puts on. */
+  /** Returns the MikroORM filters that the view's query set enables. */
   #filtersFor(request: FastifyRequest): FilterOptions {
     const records = atOnce(this.#view.getQueryset(request), () => `${this.#view.name}: getQueryset()`);
     return filtersPutOn(records.filters);
   }
 
-  /** Stores the files of a body, and puts what the record keeps of each in the place of it. */
+  /** Stores the files of a body, and replaces each by its stored form for the record. */
   async #storeFiles(
     { em }: FastifyRequest,
     fields: readonly BoundField[],
@@ -185,13 +186,18 @@ export class InputResolution {
   }
 }
 
-/** Waits for all, so that none still stores a file when another has failed the request. Throws the first error. */
+/**
+ * Waits for all, so that no file is still being stored after another has failed the request. Throws the first error.
+ */
 async function allDone<Result>(works: readonly Promise<Result>[]): Promise<Result[]> {
   await Promise.allSettled(works);
   return Promise.all(works);
 }
 
-/** Lists the options about references. Nobody refers to a parent but by the path, which its own view judges. */
+/**
+ * Returns the options about references without the parent relation. Only the path refers to a parent, and the parent's
+ * view checks it.
+ */
 function referenceOptions(
   { referencePermissions, referenceViews }: ReferenceOptions,
   parent: InputPlace['parent'],
@@ -203,7 +209,7 @@ function referenceOptions(
   return { referencePermissions: without(referencePermissions), referenceViews: without(referenceViews) };
 }
 
-/** The references of all bodies of a view, by their paths. */
+/** Returns the references of all bodies of a view, by path. */
 function referencesOf(input: ViewInput | undefined): ReadonlyMap<string, readonly Reference[]> {
   const found = new Map<string, Reference[]>();
   for (const { references } of input?.shapes ?? []) {

@@ -3,7 +3,8 @@ import { pointerStep } from '../../json.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 
 /**
- * The faults of a body. `validate` of a view adds to them. The client gets them together with those of the schemas.
+ * The problems of a body. The option `validate` adds to them. The client gets them together with the problems of the
+ * schemas.
  *
  * @example
  * const validate = (data: { stock?: number }, problems: Problems<'stock'>) => {
@@ -25,7 +26,7 @@ export class Problems<Field extends string = string> {
   }
 
   /**
-   * Adds a fault. Throws ImproperlyConfigured for a path that leads to no field of the body.
+   * Adds a problem. Throws ImproperlyConfigured for a path that leads to no field of the body.
    *
    * @param path a JSON pointer to the value, `/price`; empty for the body as a whole
    * @param message the end of a sentence that begins with the field, `must be above 0`

@@ -26,7 +26,7 @@ import type { VisibleRecords } from '../visible/visible-records.ts';
 import type { Write } from './write-reasons.ts';
 import { type WrittenRecord, writtenRecords } from '../request/written-records.ts';
 
-/** The hooks of a view by which records are written. */
+/** The hooks of a view that write records. */
 export interface WriteHooks<Entity extends object> {
   getObject(request: FastifyRequest): Promise<Entity>;
   performCreate(request: FastifyRequest, data: object, extra?: object): Promise<Entity>;
@@ -34,31 +34,31 @@ export interface WriteHooks<Entity extends object> {
   performDestroy(request: FastifyRequest, entity: Entity): Promise<void>;
 }
 
-/** The write of a record that is there. */
+/** The write of an existing record. */
 interface RecordWrite extends Write {
   readonly condition: Condition;
 }
 
-/** The ways to write the record that a path names. */
+/** The ways to write the record of a path. */
 interface Ways<Entity, Result> {
   readonly operation: 'update' | 'destroy';
-  /** The fields that are written, with their values. */
+  /** The fields to write, with their values. */
   readonly data: object;
   readonly answer: Answer | undefined;
-  /** Writes by one statement; undefined if the condition is true of no record. */
+  /** Writes by one statement. Undefined if no record matches the condition. */
   readonly statement: (backend: Backend, condition: Condition) => Awaitable<Result | undefined>;
-  /** Writes the entity, in a transaction. */
+  /** Writes the entity within a transaction. */
   readonly work: (entity: Entity) => Promise<Result>;
 }
 
-/** The writes of a view: from a body that was read to one statement or to the unit of work. */
+/** Writes the records of a view, either by one statement or by the unit of work. */
 export class RecordWrites<Entity extends object, Output extends object> {
   readonly #view: WriteHooks<Entity>;
   readonly #entity: EntityName<Entity>;
   readonly #definition: WritingDefinition;
   readonly #records: VisibleRecords<Entity>;
   readonly #conditions: ConditionalWrites<Entity>;
-  /** Tells of a record that there is one. */
+  /** A projection for writes that only need to know whether a record exists. */
   readonly #isFound: Projection<true>;
 
   constructor(
@@ -76,7 +76,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     this.#isFound = { paths: [definition.pk], readRow: () => true, readEntity: () => true, populate: [] };
   }
 
-  /** Stores a new record. Answers with it, and with the value that names it. */
+  /** Stores a new record. Returns it with its key in paths. */
   create(request: FastifyRequest, answer: AnswerOf<Output>): Awaitable<Keyed<Output>> {
     const { meta, nesting } = this.#definition;
     const body = inputOf(request).bodies[0]!;
@@ -106,7 +106,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     });
   }
 
-  /** Changes the record that the path names, and answers with it. */
+  /** Changes the record of the path, and returns it. */
   update(request: FastifyRequest, reply: FastifyReply, answer: AnswerOf<Output>): Awaitable<Output> {
     const { meta, pk, resolution } = this.#definition;
     const body = inputOf(request).bodies[0]!;
@@ -128,7 +128,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     });
   }
 
-  /** Deletes the record that the path names. */
+  /** Deletes the record of the path. */
   async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { meta, softDelete } = this.#definition;
     const { reader: em } = request;
@@ -150,7 +150,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     });
   }
 
-  /** Restores the deleted record that the path names, and answers with it. */
+  /** Restores the deleted record of the path, and returns it. */
   async restore(request: FastifyRequest, answer: AnswerOf<Output>): Promise<Output> {
     const entity = await this.#view.getObject(request);
     await this.tell(request, 'update', [entity], async () => {
@@ -161,14 +161,14 @@ export class RecordWrites<Entity extends object, Output extends object> {
     return (await this.#readStored(request, answer, entity)).record;
   }
 
-  /** Has the next flush delete a record, or mark it as deleted. */
+  /** Marks a record for the next flush to delete, or marks it as deleted if the view has `softDelete`. */
   remove({ em }: FastifyRequest, entity: Entity): void {
     const { softDelete } = this.#definition;
     if (softDelete === undefined) removeEntity(em, entity);
     else softDelete.mark(em, entity);
   }
 
-  /** Makes the entity of a new record, which the next flush stores. */
+  /** Makes the entity of a new record. The next flush stores it. */
   async make(request: FastifyRequest, data: object): Promise<Entity> {
     const fields = this.#fieldsOf(request, 'create');
     return await this.#guard(request, () => makeRecord(request.em, this.#entity, data, fields));
@@ -177,16 +177,16 @@ export class RecordWrites<Entity extends object, Output extends object> {
   /** Stores the changes of a record and of its children. */
   async assign(request: FastifyRequest, entity: Entity, data: object): Promise<void> {
     const fields = this.#fieldsOf(request, 'update');
-    // An action may change a record by POST.
+    // An action may update a record by POST.
     await this.#guard(request, () => assignInput(request.em, entity, data, fields), false);
   }
 
-  /** Writes what has changed of the view's own records. */
+  /** Flushes the changes of the view's own records. */
   async flush(request: FastifyRequest): Promise<void> {
     await this.#guard(request, () => request.em.flush());
   }
 
-  /** Waits for records to be found. The faults of the body, if there are any, come before the answer that one is not there. */
+  /** Waits for a lookup of records. If it fails with an HttpError, faults of the body take precedence. */
   async faultsFirst<Found>(request: FastifyRequest, operation: WriteOperation, found: Promise<Found>): Promise<Found> {
     try {
       return await found;
@@ -197,7 +197,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     }
   }
 
-  /** Reads records as the database has stored them, by one statement, in the order of their entities. */
+  /** Reads records as stored in the database, by one statement, in the order of their entities. */
   async readAllStored(
     request: FastifyRequest,
     answer: AnswerOf<Output>,
@@ -207,10 +207,10 @@ export class RecordWrites<Entity extends object, Output extends object> {
   }
 
   /**
-   * Does a write of records of the view, and tells the listeners of the view of it, within the transaction.
+   * Writes records of the view, and notifies the view's listeners within the transaction.
    *
-   * @param found the records as they are before; none of new ones
-   * @param write returns the records that it has written
+   * @param found the entities before the write; empty for new records
+   * @param write returns the entities that it has written
    */
   async tell(
     request: FastifyRequest,
@@ -247,7 +247,10 @@ export class RecordWrites<Entity extends object, Output extends object> {
     return entities;
   }
 
-  /** Reads records as the database has stored them, by one statement, in the order of their entities; those that it cannot see, otherwise. */
+  /**
+   * Reads records as stored in the database, by one statement, in the order of their entities. Calls `otherwise` for
+   * records that the statement does not see.
+   */
   async #readEach<Shown extends object>(
     request: FastifyRequest,
     answer: AnswerOf<Shown>,
@@ -266,7 +269,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     return records;
   }
 
-  /** Writes the record that the path names: at once, if the driver answers at once. */
+  /** Writes the record of the path, synchronously if the driver is synchronous. */
   #writeOne<Result>(request: FastifyRequest, reply: FastifyReply, ways: Ways<Entity, Result>): Awaitable<Result> {
     if (this.#conditions.appliesTo(request)) return this.#writeAsKnown(request, reply, ways);
     const write = this.#writeOf(request, ways, always);
@@ -277,8 +280,9 @@ export class RecordWrites<Entity extends object, Output extends object> {
   }
 
   /**
-   * Writes the record that a request wants to be as it knows it: by one statement if it still has the columns that were compared. If it has
-   * others, it is compared again, which mostly ends the request, and then under its lock.
+   * Writes a record if it still is as the client knows it. One statement writes it if the compared columns are
+   * unchanged. Otherwise the record is compared again, which usually ends the request, and then once more under its
+   * lock.
    */
   async #writeAsKnown<Result>(
     request: FastifyRequest,
@@ -304,7 +308,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     return this.#guard(request, () => statement(backendOf(em), condition));
   }
 
-  /** @param unchanged true of the record as long as it is as it was compared; undefined if it has to be compared under its lock */
+  /** @param unchanged true while the record is as compared; undefined if it must be compared under its lock */
   #writeOf(
     request: FastifyRequest,
     { data, answer }: Ways<Entity, unknown>,
@@ -334,7 +338,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     });
   }
 
-  /** Finds and locks the record to write, and compares the conditions of the request with it. */
+  /** Finds and locks the record to write, and checks the conditions of the request. */
   async #findToWrite(request: FastifyRequest, reply: FastifyReply, isConditional: boolean): Promise<Entity> {
     if (!isConditional) return this.#view.getObject(request);
     await this.#conditions.lock(request);
@@ -344,8 +348,8 @@ export class RecordWrites<Entity extends object, Output extends object> {
   }
 
   /**
-   * Reads a record as the database has stored it: its defaults, roundings and triggers are not to be guessed. A record
-   * that has left the scope of whoever wrote it must not have been written.
+   * Reads a record as stored in the database, because defaults, rounding and triggers are not predictable. Throws if
+   * the record has left the scope of the user who wrote it, which rolls the write back.
    */
   async #readStored(request: FastifyRequest, answer: AnswerOf<Output>, entity: Entity): Promise<Keyed<Output>> {
     const { pk, key } = this.#definition;
@@ -356,7 +360,10 @@ export class RecordWrites<Entity extends object, Output extends object> {
     return { key: named, record: await this.#readHidden(request, answer, entity) };
   }
 
-  /** Answers with a record that cannot be read any more: a filter hides it, or the write has taken it out of the scope. */
+  /**
+   * Returns a record that can no longer be read because a filter hides it. Throws if the request has a scope, because
+   * the write has taken the record out of it.
+   */
   #readHidden(request: FastifyRequest, answer: AnswerOf<Output>, entity: Entity): Promise<Output> {
     if (stateOf(request).grant?.scope !== undefined) throw permissionDenied(request);
     return recordOf(request, answer, entity);
@@ -372,7 +379,10 @@ export class RecordWrites<Entity extends object, Output extends object> {
     return key;
   }
 
-  /** Runs a statement that writes what the body says of the view's own records. */
+  /**
+   * Runs a statement that writes the view's own records. If the database rejects a value of the body, the error is kept
+   * for the response.
+   */
   #guard<Result>(
     request: FastifyRequest,
     work: () => Awaitable<Result>,
@@ -389,13 +399,13 @@ export class RecordWrites<Entity extends object, Output extends object> {
   }
 
   #recordsOf(request: FastifyRequest, isNew: boolean): WrittenRecord[] {
-    // A destroy writes none: what it meets is that others refer to its record.
+    // A destroy writes no values. It can only fail because other records refer to its record.
     if (request.method === 'DELETE') return [];
     const { meta, key } = this.#definition;
     const field = key.column.property.name;
     const fields = this.#fieldsOf(request, isNew ? 'create' : 'update');
     return inputOf(request).bodies.flatMap(({ data, path }) => {
-      // The body of an action may be a list of anything.
+      // The body of an action may be a list of any values.
       if (!isRecord(data)) return [];
       const { pk, object } = stateOf(request);
       const value = path === '' ? (pk ?? object?.entity[field as never]) : data[field];
@@ -404,7 +414,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
   }
 }
 
-/** The primary key of a record is chosen when it is created, and stays. */
+/** The primary key is set when a record is created, and never changes. */
 function withoutKey(data: Readonly<Record<string, unknown>>, key: string): object {
   if (!Object.hasOwn(data, key)) return data;
   const { [key]: _key, ...others } = data;

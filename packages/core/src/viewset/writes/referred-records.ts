@@ -16,34 +16,37 @@ import type { ShownRecords } from '../visible/shown-records.ts';
 
 type ByField<Value> = Readonly<Record<string, Value | undefined>>;
 
-/** The declarations of a view about what its bodies refer to, by the paths of the fields. */
+/** The options about the references of bodies, by field path. */
 export interface ReferenceOptions {
   readonly referencePermissions?: ByField<readonly PermissionClass[]>;
   readonly referenceViews?: ByField<unknown>;
 }
 
-/** The declarations that decide about the records that one field of a body leads to. */
+/** The declarations that limit the references of one field. */
 interface Limits {
   readonly field: string;
   readonly permissions: readonly Permission[];
-  /** The view class that shows the records; undefined if none is named. */
+  /** The value of `referenceViews` for the field; undefined if there is none. */
   readonly View: unknown;
   shown: ShownRecords | undefined;
 }
 
 /**
- * The records that the bodies of a view may refer to: those that the filters of their entity and those of the view's own query set show, and no
- * view has deleted, or those that a view of them shows to the request, narrowed by permissions.
+ * The records that the bodies of a view may refer to. By default, the filters of their entity and of the view's query
+ * set show them, and no view has marked them as deleted. With `referenceViews`, the named view shows them to the
+ * request. Permissions narrow both.
  */
 export class ReferredRecords {
   readonly #view: PermissionView;
   readonly #limits = new Map<Reference, Limits>();
   readonly #references: readonly Reference[];
-  /** The conditions of the records that no view has deleted, for references to records that a view keeps when it deletes them. */
+  /**
+   * The conditions that no view has marked a record as deleted, for references to entities of a view with `softDelete`.
+   */
   readonly #alive = new Map<Reference, Condition>();
 
   /**
-   * @param references the references of the view's bodies by the paths of their fields; two shapes may have one path
+   * @param references the references of the view's bodies by field path; several shapes may share a path
    * @throws ImproperlyConfigured for a field that is no reference of the write shape
    */
   constructor(
@@ -72,9 +75,9 @@ export class ReferredRecords {
   }
 
   /**
-   * Finds the views that the option `referenceViews` names.
+   * Finds the views of the option `referenceViews`.
    *
-   * @throws ImproperlyConfigured if one is not registered, or cannot be asked for several records of the field
+   * @throws ImproperlyConfigured if a view is not registered, or cannot find several records of the field
    */
   findViews(registered: readonly ShownRecords[]): void {
     for (const reference of this.#references) {
@@ -104,9 +107,9 @@ export class ReferredRecords {
   }
 
   /**
-   * Finds the records of a condition that a reference of a request's body may lead to.
+   * Finds the records that match a condition and that a reference of the request's body may point to.
    *
-   * @param filters the filters of MikroORM that the view has put on
+   * @param filters the MikroORM filters that the view has enabled
    */
   async find(
     request: FastifyRequest,
@@ -116,7 +119,7 @@ export class ReferredRecords {
   ): Promise<readonly object[]> {
     const { target } = reference;
     const { permissions = [], shown } = this.#limits.get(reference) ?? {};
-    // Asked as if by a view of the entity referred to.
+    // Permissions see a view of the referenced entity.
     const view = {
       name: this.#view.name,
       getAction: (asked: FastifyRequest) => this.#view.getAction(asked),
@@ -135,7 +138,7 @@ export class ReferredRecords {
   }
 }
 
-/** Says why a view cannot be asked for the records of an entity. */
+/** Explains why a view cannot find the records of an entity; undefined if it can. */
 function reasonAgainst({ definition }: ShownRecords, target: Reference['target']): string | undefined {
   if (definition.meta.root !== target.root) {
     return `whose records are of ${definition.meta.className}, and those of the field of ${target.className}`;

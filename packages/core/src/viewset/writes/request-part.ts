@@ -10,13 +10,13 @@ import { placedError } from '../request/placed-error.ts';
 import { faultsIn } from '../request/read-input.ts';
 import { stateOf } from '../request/request-state.ts';
 
-/** The facts of a part of a request. */
+/** The options of a part of a request. */
 export interface RequestPartOptions {
   /** The request that the part belongs to. */
   readonly whole: FastifyRequest;
-  /** False: throttles do not count it, because they have counted it before. Default: true. */
+  /** False: throttles do not count the part, because they have counted it before. Default: true. */
   readonly isCounted?: boolean;
-  /** True: the part is checked up to its handler, which does not run; it answers 424. Default: false. */
+  /** True: the part is checked, but its handler does not run, and it gives 424. Default: false. */
   readonly isOnlyChecked?: boolean;
 }
 
@@ -27,12 +27,12 @@ interface Carrier {
 }
 
 /**
- * A request that the application sends to itself as a part of another one. It passes every hook, throttle and check of its route like a
- * request from outside. It shares the transaction of the whole request and ends with it. Its route must say that it may be a part
- * (`plan.batchable`); any other route gives 422 before its handler runs.
+ * A request that the application sends to itself as a part of another request. It passes every hook, throttle and check
+ * of its route like a request from outside. It shares the transaction of the whole request and ends with it. The route
+ * must allow parts (`plan.batchable`); other routes give 422 before their handler runs.
  *
- * `request.em` of a part is an entity manager of its own within the transaction of the whole. Nothing that a client sends can make a request
- * a part: only `send` can, by the object of Node's request.
+ * `request.em` of a part is a separate entity manager within the transaction of the whole request. Clients cannot make
+ * a request a part: only `send` can, by the object of Node's request.
  *
  * @example
  * const part = new RequestPart({ whole: request });
@@ -43,7 +43,7 @@ export class RequestPart {
   readonly whole: FastifyRequest;
   readonly isCounted: boolean;
   readonly isOnlyChecked: boolean;
-  /** The error that was answered, as it was thrown; undefined if there was none. */
+  /** The error of the response, as it was thrown; undefined if there was none. */
   error: unknown = undefined;
   readonly #em: EntityManager;
   #isAdmitted = false;
@@ -56,14 +56,14 @@ export class RequestPart {
     if (this.#em.isInTransaction()) holdTransaction(this.#em, isHeld);
   }
 
-  /** True once a route of the plugin has taken the part. A route outside of the plugin's scope never does. */
+  /** True after a route of the plugin has accepted the part. A route outside of the plugin's scope never does. */
   get isAdmitted(): boolean {
     return this.#isAdmitted;
   }
 
   /**
-   * Runs a function that hands the part to the application. The function must call `claim` with the raw request before that, and must wait
-   * for the response.
+   * Runs a function that sends the part to the application. The function must first call `claim` with the raw request,
+   * and must wait for the response.
    */
   send<Answer>(hand: (claim: (raw: IncomingMessage) => void) => Promise<Answer>): Promise<Answer> {
     const claim = (raw: IncomingMessage): void => {
@@ -72,7 +72,7 @@ export class RequestPart {
     return TransactionContext.create(this.#em, () => hand(claim));
   }
 
-  /** @internal Takes the part into the scope of an entity manager's ORM. Throws for a route that takes no parts. */
+  /** @internal Binds the part to its entity manager. Throws for a route that accepts no parts. */
   admit(request: FastifyRequest, reply: FastifyReply, em: EntityManager): void {
     this.#isAdmitted = true;
     checkNotGivenUp(this.whole);
@@ -80,7 +80,7 @@ export class RequestPart {
       'close',
       onGivenUp(this.whole, () => giveUp(request)),
     );
-    // An unknown path answers by itself.
+    // Unknown paths give 404 on their own.
     if (request.is404) return;
     const isOfOrm = this.#em.getDriver() === em.getDriver();
     if (!isOfOrm || request.routeOptions.config.viewset?.batchable !== true) {
@@ -89,7 +89,10 @@ export class RequestPart {
     stateOf(request).em = this.#em;
   }
 
-  /** @internal Does the work of the part's handler, or only tells the faults of the body that the handler would tell. */
+  /**
+   * @internal Runs the part's handler. If the part is only checked, returns the error for the faults of the body, or
+   * 424.
+   */
   handle(request: FastifyRequest, work: () => unknown): unknown {
     if (this.isOnlyChecked) throw notRun(request);
     const failed = (error: unknown): never => {

@@ -13,37 +13,43 @@ import { pauses } from '../../pauses.ts';
 import { backendOf } from '../../query/backend-of.ts';
 
 /**
- * The entity manager of a transaction that the application has begun by `em.transactional()`, within its callback;
- * undefined outside of one. MikroORM hands it to the callback alone, so that other code would write past the transaction.
+ * Returns the entity manager of a transaction that the application began by `em.transactional()`, inside its callback.
+ * Undefined outside of one. MikroORM passes it only to the callback, so other code would write outside of the
+ * transaction.
  */
 export function transactionalManager({ em: { name, config } }: MikroORM): EntityManager | undefined {
   const em = TransactionContext.getEntityManager(name);
-  // Two ORMs of one application may have one name.
+  // Two ORMs of one application may have the same name.
   return em?.config === config ? em : undefined;
 }
 
-/** The number of times that a transaction is begun anew which loses a race each time. */
+/** The maximum number of times that a transaction runs if it loses a race each time. */
 const MAX_ATTEMPTS = 20;
 
 /**
- * Runs work in one transaction of `request.em`, as the views do. It is flushed and committed after the work, and rolled back if the work
- * throws. Inside a transaction it is a savepoint of the outer transaction. On a database without savepoints (MongoDB) it is a part of the
- * outer transaction, which cannot be committed if this part fails. After a failure, entities keep their changes and the outer flush would
- * write them: refresh them (`em.refresh`), or clear `request.em`, before the outer work continues.
+ * Runs work in one transaction of `request.em`, as the views do. After the work, the transaction is flushed and
+ * committed. If the work throws, it is rolled back.
  *
- * If the request is given up (`handlerTimeoutMs`, or the client disconnected), the transaction is rolled back at once, so work that never
- * settles holds no connection. Later calls of `request.em` in the work fail, because the transaction has ended.
+ * Inside a transaction, it is a savepoint of the outer transaction. On a database without savepoints (MongoDB) it is a
+ * part of the outer transaction, which cannot be committed if this part fails. After a failure, entities keep their
+ * changes and the outer flush would write them: refresh them (`em.refresh`), or clear `request.em`, before the outer
+ * work continues.
  *
- * PostgreSQL stores nothing of a transaction in which a statement has failed, even if the work catches the error: it is rolled back, and the
- * call throws ImproperlyConfigured. Run a statement that may fail in an `inTransaction` of its own.
+ * If the request is given up (`handlerTimeoutMs`, or the client disconnected), the transaction is rolled back at once,
+ * so work that never settles holds no connection. Later calls of `request.em` in the work fail, because the transaction
+ * has ended.
  *
- * Within the work `em.begin()`, `em.commit()` and `em.rollback()` fail. MikroORM would forget the transaction, and later writes could not
- * be rolled back.
+ * PostgreSQL stores nothing of a transaction in which a statement has failed, even if the work catches the error: it is
+ * rolled back, and the call throws ImproperlyConfigured. Run a statement that may fail in an `inTransaction` of its
+ * own.
  *
- * Throws ImproperlyConfigured, and does not begin the work, if the ORM has no transactions (`disableTransactions`).
+ * Within the work `em.begin()`, `em.commit()` and `em.rollback()` fail. MikroORM would forget the transaction, and
+ * later writes could not be rolled back.
  *
- * @param work runs in the transaction. On MongoDB it runs again, with an empty `request.em`, if its transaction lost a race against
- * another: at most 20 times, then the client gets 503. So it must find its records itself
+ * Throws ImproperlyConfigured, and does not run the work, if the ORM has no transactions (`disableTransactions`).
+ *
+ * @param work runs in the transaction. On MongoDB it runs again, with an empty `request.em`, if its transaction lost a
+ * race against another: at most 20 times, then the client gets 503. So it must find its records itself
  * @param isKept is called after the work; false rolls back the transaction
  * @example
  * app.post('/swap', (request) =>
@@ -75,12 +81,12 @@ export async function inTransaction<Result>(
   }
 }
 
-/** Tells if an error says that the transaction has lost a race, or was made of one that does. */
+/** Reports whether an error, or its cause, means that the transaction has lost a race. */
 function hasLostRace(backend: Backend, error: unknown): boolean {
   return backend.isLostRace(error) || (error instanceof HttpError && backend.isLostRace(error.cause));
 }
 
-/** Runs work as a part of the transaction that there is. */
+/** Runs work as a part of the current transaction. */
 async function joinTransaction<Result>(
   em: EntityManager,
   work: () => Promise<Result>,
@@ -97,7 +103,7 @@ async function joinTransaction<Result>(
     letGo();
     if (!isDone) {
       await backendOf(em).spoilTransaction(em, cannotGoOn);
-      // Nobody may roll it back, or MikroORM tell of it: not of a rollback after a commit that has failed.
+      // The outer code may not roll back, and MikroORM reports no rollback after a failed commit.
       await transactionEnd(em)?.undo();
     }
   }
@@ -129,7 +135,7 @@ async function oneTransaction<Result>(
     givenUp.reject(tookTooLong());
   });
   try {
-    // The request may have waited for a connection.
+    // The request may have been given up while it waited for a connection.
     checkNotGivenUp(request);
     const result = await Promise.race([givenUp.promise, flushAfter(work())]);
     checkNotGivenUp(request);
@@ -145,10 +151,10 @@ async function oneTransaction<Result>(
   } catch (error) {
     stopListening();
     end(isGivenUp(request) ? tookTooLong : hasEnded);
-    // The first error says why the transaction failed. On a connection that is lost there is nothing to roll back.
+    // Keep the first error, which says why the transaction failed. A lost connection has nothing to roll back.
     await em.getConnection('write').rollback(own, new TransactionEventBroadcaster(em)).catch(ignore);
     em.getUnitOfWork().clearActionsQueue();
-    // Whatever a hook of a request that was given up still asks of the entity manager fails.
+    // Later calls of the entity manager by hooks of a given-up request must fail.
     const endless = outer === undefined && isGivenUp(request);
     em.setTransactionContext(endless ? transaction : outer);
     if (!endless) letGo();
@@ -164,13 +170,13 @@ async function oneTransaction<Result>(
   }
 }
 
-/** A constraint that is deferred is asked by COMMIT, whose errors MikroORM hands on as the driver's own. */
+/** COMMIT checks deferred constraints. MikroORM returns its errors in the driver's form. */
 function throwKnownError(em: EntityManager, error: unknown): never {
   const backend = backendOf(em);
   throw backend.isLostRace(error) ? error : readError(backend.errors, em.getPlatform(), error);
 }
 
-/** PostgreSQL stores nothing after an error that no savepoint has caught, and answers COMMIT all the same. */
+/** PostgreSQL stores nothing after an error outside of a savepoint, but reports no error on COMMIT. */
 async function checkStatements(em: EntityManager, transaction: object): Promise<void> {
   try {
     await em.getConnection('write').execute('select 1', [], 'get', transaction);

@@ -29,7 +29,7 @@ import { stateOf } from '../request/request-state.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The options of a view about what it takes in. */
+/** The options of a view that define its input. */
 export interface InputOptions {
   readonly write?: unknown;
   readonly extra?: ObjectSchema;
@@ -49,18 +49,19 @@ export interface TakingView {
   writeShapeFor(request: FastifyRequest, operation: TakingOperation): string | undefined;
 }
 
-/** The place of a view's input. */
+/** The view that an input belongs to. */
 export interface InputPlace {
   readonly view: TakingView;
   readonly customized: Customized;
   readonly entity: EntityName<object>;
   readonly meta: EntityMetadata;
-  /** The fields that the path of a nested view says. */
+  /** The fields that the path of a nested view sets. */
   readonly taken: readonly string[];
   /** The fields that permissions set on create. */
   readonly owned: Readonly<Record<string, FillOf>>;
   /**
-   * Tells why no new record can be stored of what a shape has and the view sets.
+   * Explains why no new record can be stored from a shape's fields and the fields that the view sets. Undefined if one
+   * can.
    *
    * @param filled the names of the fields that the view sets
    */
@@ -68,19 +69,19 @@ export interface InputPlace {
   readonly context: UploadContext;
 }
 
-/** The parts of a `multipart/form-data` body. */
+/** The fields and files of a `multipart/form-data` body. */
 export interface FormFields {
-  /** The fields by which texts are read. */
+  /** The schema for reading text fields. */
   readonly schema: TObject;
   readonly files: FileFields;
 }
 
-/** All that a view takes in: the shapes of its bodies, further input for its hooks, its rules, and the fields that it sets itself. */
+/** The input of a view: the shapes of its bodies, the option `extra`, its rules, and the fields that it sets. */
 export class ViewInput {
   readonly #choice: ShapeChoice<TakingOperation, BoundWriteShape<object>, InputShape>;
-  /** The fields that a body may have. */
+  /** The fields that bodies can have. */
   readonly fields: readonly string[];
-  /** The files, by the names of their properties. */
+  /** The files, by property. */
   readonly files: FileFields;
   /** The files that clients upload to the store themselves; undefined if there are none. */
   readonly uploads: DirectUploads | undefined;
@@ -88,7 +89,7 @@ export class ViewInput {
   readonly filled: readonly string[];
   readonly #options: InputOptions;
   readonly #fills: Readonly<Record<string, FillOf>>;
-  /** The fields that the path says, and that permissions want to be the user's own. */
+  /** The fields that the path sets and that permissions require to belong to the user. */
   readonly #judged: readonly (readonly [field: string, own: FillOf])[];
   readonly #key: string;
   readonly #extra: Readonly<Record<BodyMode, { readonly schema: TObject; readonly inspect: Inspect }>> | undefined;
@@ -147,38 +148,38 @@ export class ViewInput {
     this.#extra = { create: whole, replace: whole, change: compiled(partialOf(extra as TObject)) };
   }
 
-  /** True if the view has rules. */
+  /** True if the view has the option `validate`. */
   get isRuled(): boolean {
     return this.#options.validate !== undefined;
   }
 
-  /** All shapes of bodies, each once. */
+  /** All shapes of bodies, without duplicates. */
   get shapes(): readonly BoundWriteShape<object>[] {
     return this.#choice.all.map(({ shape }) => shape);
   }
 
-  /** The fields of all shapes that take an upload to the store. */
+  /** The file fields of all shapes that accept a direct upload to the store. */
   get directFiles(): readonly FileBoundField[] {
     return this.shapes.flatMap(({ directFiles }) => directFiles);
   }
 
-  /** Lists the shapes that requests for an operation may have, its own first. */
+  /** Lists the shapes of requests for an operation, the default first. */
   choicesFor(operation: TakingOperation): readonly InputShape[] {
     return this.#choice.choicesFor(operation);
   }
 
-  /** Returns the shape that a request has for an operation. The view is asked once. */
+  /** Returns the shape of a request for an operation. The view is asked only once per request. */
   of(request: FastifyRequest, operation: TakingOperation): InputShape {
     const chosen = (stateOf(request).inputShapes ??= {});
     return (chosen[operation] ??= this.#choice.choose(request, operation));
   }
 
-  /** Lists the schemas of bodies in JSON for documents, in the order of the shapes that requests may have. */
+  /** Lists the schemas of JSON bodies for documents, in the order of `choicesFor`. */
   documented(mode: BodyMode): readonly TObject[] {
     return this.choicesFor(operationOf(mode)).map(({ shape }) => this.#withExtra(shape.documented(mode).json, mode));
   }
 
-  /** The forms that requests may send, by their shapes; undefined if no shape has a file. */
+  /** The forms that requests can send, by shape. Undefined if no shape has a file. */
   formsOf(mode: BodyMode): ReadonlyMap<InputShape, FormFields> | undefined {
     const choices = this.choicesFor(operationOf(mode));
     if (choices.every(({ shape }) => shape.files.size === 0)) return undefined;
@@ -198,18 +199,21 @@ export class ViewInput {
     return extra === undefined ? schema : joined(schema, extra);
   }
 
-  /** True if more than the schemas may find faults in a body of a kind: rules of the view, or the look-up of other records. */
+  /**
+   * True if a body can have faults that its schemas do not find: by rules of the view, or by references to other
+   * records.
+   */
   findsMore(request: FastifyRequest, mode: BodyMode): boolean {
     const { fields } = this.#shapeOf(request, mode);
     return this.isRuled || fields.some(({ reference, children }) => (reference ?? children) !== undefined);
   }
 
   /**
-   * Reads a body. If the view has rules, or the body names other records, its faults come with the values that have none: rules and
-   * references may add to them.
+   * Reads a body. Rules of the view and references to other records can add faults. If the body has any of these, its
+   * faults are returned together with the valid values.
    *
-   * @param path leads to the body within the body of the request
-   * @throws InvalidUsage with a detail for every offending field, if nothing can add to them
+   * @param path the path of this body within the body of the request
+   * @throws InvalidUsage with a detail for every offending field, if no further faults are possible
    */
   read(request: FastifyRequest, given: unknown, mode: BodyMode, path = ''): ReadBody {
     const shape = this.#shapeOf(request, mode);
@@ -220,9 +224,9 @@ export class ViewInput {
     this.checkRelated(request, [value], mode, faults);
     if (faults.length === 0) return soundBody(value as object, path, further?.value as object | undefined);
     if (!isRecord(body)) throw invalidInput('body', faults);
-    // If only some of the faults are named, no value is known to be sound.
+    // If the list of faults was cut off, any value may be invalid.
     const sent = problems.length < limit ? { ...(value as Values) } : {};
-    // The primary key of a record is chosen when it is created, and stays.
+    // The primary key is set when a record is created, and never changes.
     if (mode !== 'create') delete sent[this.#key];
     if (!this.isRuled && !shape.refers(sent, mode)) throw invalidInput('body', faults);
     const data = soundPart(body, faults, (part) => shape.inspectPart(part, mode));
@@ -231,10 +235,11 @@ export class ViewInput {
   }
 
   /**
-   * Throws InvalidUsage if bodies name more related records in all than one may.
+   * Throws InvalidUsage if all bodies together name more related records than one body may, or than the number of
+   * bodies if that is larger.
    *
-   * @param values what was read of the bodies
-   * @param faults the faults that were found in them, which name the list that is too long by itself
+   * @param values the values that were read from the bodies
+   * @param faults the faults found before; a list that is too long is among them
    */
   checkRelated(request: FastifyRequest, values: readonly unknown[], mode: BodyMode, faults: readonly Problem[]): void {
     const { fields } = this.#shapeOf(request, mode);
@@ -248,9 +253,9 @@ export class ViewInput {
   }
 
   /**
-   * Asks the rules of the view about a body, and returns all of its faults.
+   * Runs the rules of the view on a body, and returns all of its faults.
    *
-   * @param record the record that is changed; undefined for a new one
+   * @param record the record to change; undefined for a new record
    */
   async check(request: FastifyRequest, body: ReadBody, record?: object): Promise<readonly Problem[]> {
     const { validate } = this.#options;
@@ -266,7 +271,7 @@ export class ViewInput {
   /**
    * Adds the values that the view sets to the data of a new record.
    *
-   * @throws Forbidden if the path gives the record to somebody else than a permission does
+   * @throws Forbidden if the path assigns the record to another owner than a permission does
    */
   async fill(request: FastifyRequest, data: object): Promise<object> {
     for (const [field, own] of this.#judged) {
@@ -277,7 +282,7 @@ export class ViewInput {
     return { ...data, ...values };
   }
 
-  /** Puts the uploads that a body names in the place of their texts, as a form has files in it. A text that names none stays. */
+  /** Replaces the upload names in a body by their files, as in a form. Names of unknown uploads stay. */
   #withUploads(request: FastifyRequest, body: unknown, { directFiles }: BoundWriteShape<object>): unknown {
     const { uploads } = this;
     if (uploads === undefined || directFiles.length === 0 || !isRecord(body)) return body;
@@ -295,7 +300,10 @@ export class ViewInput {
   }
 }
 
-/** @throws ImproperlyConfigured if shapes have one file in different stores: an upload is asked for before its shape is known */
+/**
+ * @throws ImproperlyConfigured if shapes have one file in different stores, because an upload begins before its shape
+ * is known
+ */
 function checkStores(owner: string, files: readonly FileBoundField[]): void {
   const stores = new Map(files.map(({ name, file }) => [name, file.store]));
   const other = files.find(({ name, file }) => stores.get(name) !== file.store);
@@ -305,7 +313,7 @@ function checkStores(owner: string, files: readonly FileBoundField[]): void {
   );
 }
 
-/** Says what an upload of a request belongs to. */
+/** Returns the field and the user that an upload is bound to. */
 export function uploadPlace(request: FastifyRequest, field: string): UploadPlace {
   const user = getCurrentUser(request);
   return { field, account: user === null ? null : String(user.id) };
@@ -315,7 +323,10 @@ function operationOf(mode: BodyMode): TakingOperation {
   return mode === 'create' ? 'create' : 'update';
 }
 
-/** Makes the values that a record would have after the write, of the fields of the body that are its own. One with a fault has none. */
+/**
+ * Makes the values that a record would have after the write, for the body's valid fields that are not relations or
+ * files.
+ */
 function valuesAfter(
   fields: BoundWriteShape<object>['fields'],
   body: Values,
@@ -330,19 +341,19 @@ function valuesAfter(
   return Object.fromEntries(own.map(({ name }) => [name, source(name)?.[name]]));
 }
 
-/** Lists problems once each. */
+/** Joins two lists of problems without duplicates. */
 function union(found: readonly Problem[], more: readonly Problem[]): readonly Problem[] {
   if (more.length === 0) return found;
   const known = new Set(found.map(({ path, message }) => `${path} ${message}`));
   return [...found, ...more.filter(({ path, message }) => !known.has(`${path} ${message}`))];
 }
 
-/** The names of the fields at fault. */
+/** Returns the names of the invalid fields. */
 function fieldsOf(problems: readonly Problem[]): ReadonlySet<string | undefined> {
   return new Set(problems.map(({ path }) => path.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~')));
 }
 
-/** Reads the fields of a body that have no fault. */
+/** Reads the valid fields of a body. */
 function soundPart(body: Values, problems: readonly Problem[], inspect: Inspect): object {
   const wrong = fieldsOf(problems);
   const part = Object.fromEntries(Object.entries(body).filter(([name]) => !wrong.has(name)));

@@ -5,10 +5,10 @@ import type { OptionRule } from '../../options.ts';
 import type { Customized } from '../request/customized.ts';
 import { byName, type Operation, type WriteOperation, WRITES } from '../request/operation.ts';
 
-/** The kinds of writes, by the operations that do them. */
+/** The kinds of writes, by operation. */
 export const KIND_OF = { create: 'created', update: 'updated', destroy: 'deleted' } as const;
 
-/** What a view did with a record. */
+/** The kind of a write. */
 export type WriteKind = (typeof KIND_OF)[WriteOperation];
 
 export const WRITE_KINDS: OptionRule = [
@@ -28,22 +28,26 @@ export interface RecordWrite {
   readonly key: unknown;
   /** The record as an entity of `request.em`. */
   readonly entity: object;
-  /** The values of the entity before the write, as MikroORM read them; undefined of a new record. */
+  /** The values of the entity before the write, as MikroORM read them; undefined for a new record. */
   readonly before: Readonly<Record<string, unknown>> | undefined;
   /**
-   * The record as the database has stored it, or had stored it before it was deleted. It has the shape that `retrieve` has by itself, whatever
-   * `readShapeFor`, `expand` and `fields` say of the request.
+   * The record as stored in the database after the write, or before a deletion. It has the default shape of `retrieve`,
+   * regardless of the request's `readShapeFor`, `expand` and `fields`.
    */
   readonly record: object;
-  /** The record before an update or a deletion, in the same shape; undefined of a new one, and of an update of a view without `history`. */
+  /**
+   * The record before an update or a deletion, in the same shape. Undefined for a new record, and for an update in a
+   * view without `history`.
+   */
   readonly recordBefore: object | undefined;
 }
 
 /**
- * Is told of the records that a request has written, within the transaction and before its commit. What it writes by `request.em` is committed or
- * rolled back with them. What it throws rolls the write back.
+ * Gets the records that a request has written, within the transaction and before its commit. Its own writes by
+ * `request.em` are committed or rolled back with them. If it throws, the write is rolled back.
  *
- * A plugin gives its listener to `app.viewset.provide`, before the routers are registered. Only views with the option of that name tell it.
+ * A plugin passes its listener to `app.viewset.provide`, before the routers are registered. Only views with the option
+ * of that name call it.
  *
  * @example
  * const noted: WriteListener = async (writes) => {
@@ -53,13 +57,13 @@ export interface RecordWrite {
  */
 export type WriteListener = (writes: readonly RecordWrite[]) => Promise<void>;
 
-/** A listener, and the option by which a view asks for it. */
+/** A listener, and the view option that enables it. */
 export interface AskedListener {
   readonly option: 'emits' | 'history' | 'live';
   readonly listener: WriteListener;
 }
 
-/** Those that a view tells of its writes. */
+/** The listeners of a view, by operation. */
 export type ListenersByOperation = Readonly<Record<WriteOperation, readonly AskedListener[]>>;
 
 interface TellingView {
@@ -68,15 +72,15 @@ interface TellingView {
   readonly customized: Customized;
 }
 
-/** Those who hear of the writes of a view; undefined if the view does not ask for one. */
+/** The available listeners; undefined if the view does not enable one. */
 interface Hearers {
-  /** Hears of these kinds alone. */
+  /** Gets only writes of these kinds. */
   readonly emits: { readonly kinds: readonly WriteKind[]; readonly listener: WriteListener } | undefined;
   readonly history: WriteListener | undefined;
   readonly live: WriteListener | undefined;
 }
 
-/** Returns the listeners of a view. Throws ImproperlyConfigured for kinds of which it cannot tell. */
+/** Returns the listeners of a view. Throws ImproperlyConfigured if the view cannot report all of its writes to them. */
 export function listenersOf(view: TellingView, { emits, history, live }: Hearers): ListenersByOperation {
   const { name, operations } = view;
   return byName(WRITES, (operation) => {
@@ -93,7 +97,7 @@ export function listenersOf(view: TellingView, { emits, history, live }: Hearers
       ['live', live],
     ] as const) {
       if (listener === undefined) continue;
-      // A record that is restored is updated, whatever operations there are.
+      // A restored record counts as an update, even in a view without the operation.
       if (isOffered) checkTells(view, `${name}: the view has "${option}"`, operation);
       asked.push({ option, listener });
     }
@@ -101,7 +105,7 @@ export function listenersOf(view: TellingView, { emits, history, live }: Hearers
   });
 }
 
-/** @throws ImproperlyConfigured for an override by which a write would pass the listeners */
+/** @throws ImproperlyConfigured for an override whose writes would not reach the listeners */
 function checkTells({ customized }: TellingView, owner: string, operation: WriteOperation): void {
   const bypassing = customized.reaches(operation)
     ? customized.reachesSeveral(operation) || `${operation}Many`

@@ -14,32 +14,35 @@ import {
   type WriteState,
 } from './write-reasons.ts';
 
-/** The way of one operation of a view to the database. */
+/** How one operation of a view writes to the database. */
 export interface WriteExplanation {
   /**
-   * True: `insert`, `update` or `delete … returning`; on MongoDB `insertOne`, `findOneAndUpdate` or `findOneAndDelete`, and one command
-   * before that counts a key that is a whole number. An `If-Match` is compared by a statement before it. False: a transaction of several,
-   * through MikroORM's unit of work if an entity has to be seen.
+   * True: `insert`, `update` or `delete … returning`. On MongoDB `insertOne`, `findOneAndUpdate` or `findOneAndDelete`,
+   * and before that one command that generates an integer key. An `If-Match` is compared by an earlier statement.
+   * False: a transaction of several statements, by MikroORM's unit of work if code must see an entity.
    */
   readonly oneStatement: boolean;
-  /** Why it is not one statement. */
+  /** Why the operation needs more than one statement. */
   readonly reasons: readonly string[];
 }
 
 type ByOperation<Value> = Readonly<Record<WriteOperation, Value>>;
 
 /**
- * Decides how a view writes. One statement writes past the unit of work and answers with the record as it was stored. It
- * means the same as the unit of work only if nothing has to see an entity: no hook, subscriber, trigger, filter or code of the
- * entity's class. Most of that is known when the view is registered; a request adds its permissions and transaction.
+ * Decides how a view writes. One statement bypasses the unit of work and returns the record as stored. It has the same
+ * effect only if nothing needs an entity: no hook, subscriber, trigger, filter or code of the entity's class. Most
+ * reasons are known when the view is registered. A request adds its permissions and transaction.
  */
 export class WritePlan implements WriteState {
   readonly #view: WritingView;
   readonly #reasons: ByOperation<readonly WriteReason[]>;
-  /** The questions to ask of a request, each once. */
+  /** The checks for each request, without duplicates. */
   readonly #questions: ByOperation<readonly WriteReason['applies'][]>;
   #hasTriggers: boolean | undefined;
-  /** The number of subscribers that was last seen, none of which ever leaves, and the operations that one of them hears of. */
+  /**
+   * The operations that subscribers listen to, and the number of subscribers when this was computed. Subscribers are
+   * never removed.
+   */
   #subscribers: { readonly count: number; readonly hear: ByOperation<boolean> } | undefined;
 
   constructor(view: WritingView) {
@@ -52,7 +55,6 @@ export class WritePlan implements WriteState {
     });
   }
 
-  /** The name of the view. */
   get name(): string {
     return this.#view.name;
   }
@@ -61,13 +63,13 @@ export class WritePlan implements WriteState {
     return this.#hasTriggers;
   }
 
-  /** Tells if a write is one statement; else the unit of work has to write. */
+  /** Reports whether one statement can write. Otherwise the unit of work must. */
   isOneStatement(operation: WriteOperation, write: Write): boolean {
     for (const applies of this.#questions[operation]) if (applies(write)) return false;
     return true;
   }
 
-  /** Tells how each operation writes, and what keeps it from being one statement. */
+  /** Explains how each operation writes, and why it needs more than one statement. */
   explain(): ByOperation<WriteExplanation> {
     return byName(WRITES, (operation) => {
       const found = this.#reasonsNow(operation);
@@ -75,7 +77,7 @@ export class WritePlan implements WriteState {
     });
   }
 
-  /** Tells why requests may need a transaction for an operation, as far as that is known before the first one. */
+  /** Lists why requests for an operation may need a transaction, as far as is known before the first request. */
   transactionReasons(operation: WriteOperation): readonly string[] {
     const now = this.#reasonsNow(operation).filter(({ kind }) => kind !== 'passing');
     const foreseen = this.#reasons[operation].filter(({ kind }) => kind === 'foreseen');
@@ -97,7 +99,7 @@ export class WritePlan implements WriteState {
     this.#hasTriggers = tables.has(this.#view.meta.tableName.toLowerCase());
   }
 
-  /** The reasons of a request that chooses nothing and that every permission lets through. */
+  /** The reasons that apply to a request without choices that passes every permission. */
   #reasonsNow(operation: WriteOperation): readonly WriteReason[] {
     const { orm, answers } = this.#view;
     const usual: Write = {
@@ -115,12 +117,12 @@ export class WritePlan implements WriteState {
   }
 }
 
-/** The start of an application does not wait longer for its database. */
+/** The maximum time that the start of an application waits for the database. */
 const PATIENCE_MS = 2000;
 
 /**
- * Finds out which tables have triggers, whose changes no statement returns, and tells at debug level why a view does not
- * write in one statement. Until the database has answered, the unit of work writes.
+ * Finds the tables with triggers, because statements do not return the changes of triggers. Logs at debug level why a
+ * view does not write in one statement. Until the database has answered, the unit of work writes.
  */
 export async function prepareWrites(orm: MikroORM, plans: readonly WritePlan[], log: FastifyBaseLogger): Promise<void> {
   if (plans.length === 0) return;

@@ -24,37 +24,37 @@ import type { WriteOperation } from '../request/operation.ts';
 import type { SoftDelete } from '../visible/soft-delete.ts';
 import type { ListenersByOperation } from './write-listener.ts';
 
-/** The write of one record by one request. */
+/** The write of one record in a request. */
 export interface Write {
   /** The entity manager that a statement would run with. */
   readonly em: EntityManager;
-  /** The answer of the permissions; undefined if the view has none. */
+  /** The result of the permissions; undefined if the view has none. */
   readonly grant: PermissionGrant | undefined;
-  /** True of the record that may be written; undefined for a new one. */
+  /** Matches the record to write; undefined for a new record. */
   readonly condition: Condition | undefined;
-  /** The filters of MikroORM that the view names; undefined if it leaves them as they are. */
+  /** The MikroORM filters that the view names; undefined if it names none. */
   readonly filters: FilterOptions | undefined;
-  /** The fields that are written, with their values. */
+  /** The fields to write, with their values. */
   readonly data: object;
-  /** The answer to the write; undefined if there is none. */
+  /** The answer after the write; undefined if there is none. */
   readonly answer: Answer | undefined;
-  /** True if a condition of the request can be compared under the lock of the record alone. */
+  /** True if a condition of the request can only be compared under the lock of the record. */
   readonly comparesLocked: boolean;
 }
 
 /** A reason why a write is not one statement. */
 export interface WriteReason {
-  /** The reason, for people. */
+  /** The reason, as a text for developers. */
   readonly text: string;
   /**
-   * - `usual`: of all requests, or of all for the time being: `explain()` has it.
-   * - `passing`: the same, but it goes by itself soon after the start.
-   * - `foreseen`: of some requests, by what the view declares.
-   * - `unforeseen`: of some requests, and nobody knows it before them.
-   * - `within`: the one statement takes a transaction by itself.
+   * - `usual`: applies to all requests, at least for now. `explain()` lists it.
+   * - `passing`: like `usual`, but goes away soon after the start.
+   * - `foreseen`: applies to some requests, and follows from the view's declarations.
+   * - `unforeseen`: applies to some requests, and cannot be known before them.
+   * - `within`: the write is one statement, but the statement needs a transaction.
    */
   readonly kind: 'usual' | 'passing' | 'foreseen' | 'unforeseen' | 'within';
-  /** Tells if a write has the reason. */
+  /** Reports whether the reason applies to a write. */
   readonly applies: (write: Write) => boolean;
 }
 
@@ -74,11 +74,11 @@ export interface WritingView {
   readonly listeners: ListenersByOperation;
 }
 
-/** The part of an application on which writes depend, and which may change while it runs. */
+/** The state of an application that writes depend on and that can change at runtime. */
 export interface WriteState {
-  /** Undefined until the database has told. */
+  /** Undefined until the database has answered. */
   readonly hasTriggers: boolean | undefined;
-  /** Tells if a subscriber hears of a write. */
+  /** Reports whether a subscriber listens to a write. */
   isHeard(operation: WriteOperation): boolean;
 }
 
@@ -88,8 +88,8 @@ type Applies = WriteReason['applies'];
 export const everyWrite: Applies = () => true;
 
 /**
- * Lists every reason why a write of a view may take more than one statement. `explain()`, the log of the start, the check of an ORM
- * without transactions and the decision on each request all go by this list.
+ * Lists every reason why a write of a view may take more than one statement. `explain()`, the log at startup, the check
+ * of an ORM without transactions and the decision for each request all use this list.
  */
 export function writeReasons(operation: WriteOperation, view: WritingView, state: WriteState): readonly WriteReason[] {
   const { name, orm, meta, permissions } = view;
@@ -136,7 +136,7 @@ function showsMore({ answer }: Write): boolean {
   return answer?.isPlain === false;
 }
 
-/** A condition on other rows is not asked again of a row that a statement had to wait for. */
+/** If a statement waits for a row lock, the database does not check conditions on other rows again. */
 function readsOthers({ condition }: Write): boolean {
   return condition !== undefined && !readsOwnColumns(condition);
 }
@@ -145,13 +145,13 @@ function changesNothing({ data }: Write): boolean {
   return isEmpty(data);
 }
 
-/** One statement cannot look at the record that it has written, and undo it: that needs a transaction. */
+/** Only a transaction can check a written record and undo the write. */
 const isJudgedBy: Readonly<Record<WriteOperation, Applies>> = {
   create: ({ grant }) => grant?.scope !== undefined,
   update: ({ grant, data }) => {
     if (grant === undefined) return false;
     if (grant.needsObject) return true;
-    // What the database makes of other columns may change with any of them.
+    // A generated column may change with any other column.
     const stays = ({ property }: FieldPath): boolean => !(property.name in data || property.generated !== undefined);
     return grant.scope !== undefined && readsOwnColumns(grant.scope) && !readsOwnColumns(grant.scope, stays);
   },
@@ -186,7 +186,7 @@ function ofEntity(meta: EntityMetadata): readonly string[] {
     if (onCreate !== undefined || onUpdate !== undefined) reasons.push(`"${name}" has onCreate or onUpdate`);
   }
   for (const { name, cascade, orphanRemoval } of meta.relations as readonly Partial<EntityProperty>[]) {
-    // The other side of a relation that MikroORM adds for itself has none.
+    // The inverse side that MikroORM adds to a relation has no `cascade`.
     const cascades = orphanRemoval === true || cascade?.some((kind) => kind !== Cascade.PERSIST);
     if (cascades) reasons.push(`"${name}" cascades`);
   }
@@ -216,7 +216,7 @@ function ofAnswer({ className }: EntityMetadata, { projection: { paths, related 
   ];
 }
 
-/** The names of the columns that a statement does not write, or return, as they are. */
+/** Returns the names of the columns that a statement cannot write or return unchanged. */
 function notPlain(paths: readonly FieldPath[]): readonly string[] {
   return paths.filter((path) => !isPlainColumn(path)).map(({ key }) => key);
 }

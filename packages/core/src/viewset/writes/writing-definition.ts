@@ -13,34 +13,34 @@ import type { ViewInput } from './view-input.ts';
 import type { ListenersByOperation } from './write-listener.ts';
 import type { WritePlan } from './write-plan.ts';
 
-/** The preconditions of a view's own operations on one record. */
+/** The preconditions of a view's built-in operations on one record. */
 export interface Preconditions {
   /** True if a write needs `If-Match`. */
   readonly isRequired: boolean;
-  /** Makes the `ETag` of a record, of its text. */
+  /** Makes the `ETag` of a record from its text. */
   readonly tagOf: TagOf;
 }
 
-/** The declarations of a view that its writes read. */
+/** The declarations of a view that its writes use. */
 export interface WritingDefinition {
   readonly meta: EntityMetadata;
   readonly pk: FieldPath;
   readonly key: RecordKey;
-  /** The way to the parent of a view that is nested in another one. */
+  /** The relation to the parent of a nested view. */
   readonly nesting: Nesting | undefined;
-  /** The way to delete records and keep them; undefined if a deleted one is gone. */
+  /** The soft deletion of records; undefined without the option `softDelete`. */
   readonly softDelete: SoftDelete | undefined;
   readonly customized: Customized;
   readonly answers: Answers;
   readonly envelope: Envelope;
-  /** Undefined if the view takes nothing in. */
+  /** Undefined if the view is read-only. */
   readonly input: ViewInput | undefined;
   readonly resolution: InputResolution;
-  /** Undefined if no request may be about several records. */
+  /** Undefined if the view has no bulk requests. */
   readonly bulk: Bulk | undefined;
   /** Undefined if the view sends no `ETag`. */
   readonly preconditions: Preconditions | undefined;
   readonly writes: WritePlan;
-  /** Those that are told of the records that are written. */
+  /** The listeners that get the written records. */
   readonly listeners: ListenersByOperation;
 }
