@@ -27,7 +27,7 @@ import {
   type ReadTold,
   type RelatedReaders,
 } from './reading.ts';
-import { managerOf, purposeOf, type Source } from './source.ts';
+import { managedSource, managerOf, type Source } from './source.ts';
 
 /**
  * The part of a backend that all databases share. It restricts queries to the visible records. From the rows it makes
@@ -154,13 +154,12 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   ): Promise<object[]> {
     const { paths, map } = hydrationOf(query.meta, populate);
     if (asksNothing(query, slice)) return [];
-    const em = managerOf(source);
-    // Reads with this entity manager, not with the global one, because it may be in a transaction.
-    const question = await this.#ask({ em, readsPrimary: purposeOf(source) === 'write' }, query, paths);
+    const own = managedSource(source);
+    const question = await this.#ask(own, query, paths);
     const select = selectRows(query, slice, { columns: paths, entityColumns: paths.length });
     const rows = await this.readRows(question, { ...select, locked: lock });
-    const entities = rows.map((row) => map(em, row));
-    await dispatchOnLoad(em);
+    const entities = rows.map((row) => map(own.em, row));
+    await dispatchOnLoad(own.em);
     return entities;
   }
 

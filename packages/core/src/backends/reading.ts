@@ -9,7 +9,7 @@ import type { Query } from '../language/query.ts';
 import type { RelatedPath } from '../language/related-path.ts';
 import { dispatchOnLoad } from '../mikro/entities.ts';
 import { entityReader, keyOf } from '../mikro/entity-reader.ts';
-import { managerOf, type Source } from './source.ts';
+import { managedSource, type Source } from './source.ts';
 import { hydrationOf } from './hydration.ts';
 
 /** The children of several records, by the key of their owner. */
@@ -88,7 +88,7 @@ function entityReading<Record>(meta: EntityMetadata, projection: Projection<Reco
   return {
     columns: [...paths, ...projection.paths],
     entityColumns: paths.length,
-    sourceOf: managerOf,
+    sourceOf: managedSource,
     async recordsOf(rows, readers) {
       const read = readers();
       const { em } = read;

@@ -35,3 +35,12 @@ export function purposeOf(source: Source): Purpose {
   const readsPrimary = 'em' in source ? source.readsPrimary === true : onPrimary.has(source);
   return readsPrimary ? 'write' : 'read';
 }
+
+/**
+ * Returns a source that reads with the source's own entity manager, not with the global one: it manages the entities,
+ * and may be in a transaction. It reads the primary if the source or its entity manager does.
+ */
+export function managedSource(source: Source): EntityManagerSource {
+  const em = managerOf(source);
+  return { em, readsPrimary: purposeOf(source) === 'write' || purposeOf(em) === 'write' };
+}

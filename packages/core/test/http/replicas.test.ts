@@ -3,6 +3,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
 import { action, ModelViewSet, QuerySet, readShape, Router, writeShape } from '../../src/index.ts';
+import type { Projection } from '../../src/language/projection.ts';
 import { testApp } from '../support/library.ts';
 import { withReplica } from '../support/replicated-postgres.ts';
 
@@ -100,12 +101,20 @@ withReplica(t, 'with a replica that lags', async (t, servers) => {
     await made();
     await servers.freeze();
     const id = await made();
+    const ofVolumes: Projection<object> = {
+      paths: [],
+      populate: [],
+      ofEntities: true,
+      readRow: (row) => row,
+      readEntity: (volume) => volume,
+    };
     const found = async (readsPrimary: boolean) => {
       const volumes = QuerySet.of({ em: orm.em.fork(), readsPrimary }, Volume).filter({ id });
-      return [await volumes.exists(), (await volumes.entities()).length, (await volumes.entity())?.id];
+      const made = await volumes.rows(ofVolumes);
+      return [await volumes.exists(), (await volumes.entities()).length, (await volumes.entity())?.id, made.length];
     };
-    t.strictSame(await found(false), [false, 0, undefined]);
-    t.strictSame(await found(true), [true, 1, id]);
+    t.strictSame(await found(false), [false, 0, undefined, 0]);
+    t.strictSame(await found(true), [true, 1, id, 1]);
   });
 });
 
