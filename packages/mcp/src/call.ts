@@ -2,7 +2,7 @@ import type { OperationPlan } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import { conditionHeaders, pathValues, queryString, quoted, type ToolArguments, unknownNames } from './arguments.ts';
-import type { Catalog } from './catalog.ts';
+import type { Catalog, OperationInput } from './catalog.ts';
 import { EVENTS, type InnerRequests, type InnerResponse } from './inner-requests.ts';
 import { isObject } from './json-schema.ts';
 import { missingBody, problemOf } from './problem-of.ts';
@@ -110,10 +110,15 @@ export class Call {
       },
       this.#signal,
     );
-    if (response.status >= 400) throw problemOf(response, plan, bodyName);
+    if (response.status >= 400) throw problemOf(response, plan, await this.#knownInput(plan), bodyName);
     if (response.status >= 300) throw redirected(response);
     const { etag } = response.headers;
     return { ...this.#valueOf(response, plan), etag: typeof etag === 'string' ? etag : undefined };
+  }
+
+  /** Returns what an operation takes. A caller who may not use it learns nothing. */
+  async #knownInput(plan: OperationPlan): Promise<OperationInput> {
+    return (await this.catalog.may(plan)) ? this.catalog.inputOf(plan) : { values: undefined, query: [] };
   }
 
   /** @throws ToolProblem for a missing body, and for names that the operation does not accept from the caller */
@@ -123,7 +128,7 @@ export class Call {
     if (!isMissing && !mayDiffer && unknownNames(valuesSchema(plan), body, bodyName) === undefined) return;
     // The error lists fields. If the account may not know them, the route rejects the request itself.
     if (!(await this.catalog.may(plan))) return;
-    const accepted = await this.catalog.valuesOf(plan);
+    const { values: accepted } = await this.catalog.inputOf(plan);
     const problem = isMissing ? missingBody(accepted, bodyName) : unknownNames(accepted, body, bodyName);
     if (problem !== undefined) throw problem;
   }

@@ -1,10 +1,20 @@
-import type { OperationPlan, ViewsetInstance } from '@viewset/core';
+import type { OperationParameter, OperationPlan, ViewsetInstance } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import { isObject } from './json-schema.ts';
-import { type LeftOut, type OperationName, type Resource, valuesSchema } from './resource.ts';
+import { isObject, type JsonObject, plainSchema, propertyNames } from './json-schema.ts';
+import { type LeftOut, type OperationName, type Resource, recordSchema, valuesSchema } from './resource.ts';
 
 /** What a catalog needs to know about the sender of a request. */
-export type Rights = Pick<ViewsetInstance, 'admitsSender' | 'writeShapeOf'>;
+export type Rights = Pick<ViewsetInstance, 'admitsSender' | 'readShapeOf' | 'writeShapeOf'>;
+
+/**
+ * What an operation takes from one caller. If the view chooses a shape by a record that is not known yet, it has the
+ * fields of all shapes.
+ */
+export interface OperationInput {
+  /** The schema of the values; undefined if it takes none. */
+  readonly values: unknown;
+  readonly query: readonly OperationParameter[];
+}
 
 /** The resources that one caller sees, without operations that reject the caller before a record is known. */
 export class Catalog {
@@ -65,16 +75,47 @@ export class Catalog {
     }
   }
 
-  /**
-   * Returns the schema of the values that an operation accepts from a caller who may use it. If the view chooses the
-   * schema by a record that is not known yet, returns a schema for all of them.
-   */
-  async valuesOf(plan: OperationPlan): Promise<unknown> {
-    const schema = valuesSchema(plan);
-    const { writeShapes } = plan;
-    if (writeShapes.length < 2 || !isObject(schema) || !Array.isArray(schema['anyOf'])) return schema;
-    const kinds = schema['anyOf'] as unknown[];
-    const chosen = await this.#rights.writeShapeOf(this.#request, plan);
-    return kinds[writeShapes.indexOf(chosen ?? '')] ?? schema;
+  /** Returns what an operation takes from a caller who may use it. */
+  async inputOf(plan: OperationPlan): Promise<OperationInput> {
+    return { values: await this.#valuesOf(plan), query: await this.#queryOf(plan) };
   }
+
+  async #valuesOf(plan: OperationPlan): Promise<unknown> {
+    const chosen = await this.#rights.writeShapeOf(this.#request, plan);
+    return shapeIn(valuesSchema(plan), plan.writeShapes, chosen);
+  }
+
+  /** Returns the parameters. `fields` names only fields that the view shows to the caller. */
+  async #queryOf(plan: OperationPlan): Promise<readonly OperationParameter[]> {
+    const { queryParameters } = plan;
+    if (!queryParameters.some(({ name }) => name === 'fields')) return queryParameters;
+    const names = propertyNames(await this.recordOf(plan));
+    if (names === undefined) return queryParameters;
+    return queryParameters.map((each) => (each.name === 'fields' ? limitedTo(each, names) : each));
+  }
+
+  /**
+   * Returns the schema of the records that an operation sends to a caller who may use it; undefined if it declares none.
+   * If the view chooses the schema by a record that is not known yet, returns a schema for all of them.
+   */
+  async recordOf(plan: OperationPlan): Promise<unknown> {
+    const schema = recordSchema(plan);
+    if (schema === undefined) return undefined;
+    return shapeIn(schema, plan.readShapes, await this.#rights.readShapeOf(this.#request, plan));
+  }
+}
+
+/** Limits the names of a parameter to those of a record's fields. */
+function limitedTo(parameter: OperationParameter, names: readonly string[]): OperationParameter {
+  const schema = plainSchema(parameter.schema) as JsonObject;
+  const { items } = schema;
+  if (!isObject(items) || !Array.isArray(items['enum'])) return parameter;
+  const known = (items['enum'] as unknown[]).filter((name) => names.includes(name as string));
+  return { ...parameter, schema: { ...schema, items: { ...items, enum: known } } as OperationParameter['schema'] };
+}
+
+/** Returns the schema of the chosen shape in the union of all shapes; the union if no shape is chosen. */
+function shapeIn(schema: unknown, shapes: readonly string[], chosen: string | undefined): unknown {
+  if (chosen === undefined || !isObject(schema) || !Array.isArray(schema['anyOf'])) return schema;
+  return (schema['anyOf'] as unknown[])[shapes.indexOf(chosen)] ?? schema;
 }

@@ -1,18 +1,22 @@
 import type { OperationParameter, OperationPlan } from '@viewset/core';
+import type { OperationInput } from './catalog.ts';
 import { isObject, type JsonObject, plainSchema } from './json-schema.ts';
 import { namesRecord, parentsOf } from './resource.ts';
 
 /**
  * Describes an operation's input: the schemas of its parameters and values, and its conditions.
  *
- * @param values the schema of the values that it accepts from the caller
  * @param isAlone true: includes the long schemas of texts in another language, such as JSON Logic
  */
-export function describeOperation(plan: OperationPlan, values: unknown, isAlone: boolean): JsonObject {
-  const { queryParameters, headerParameters, idempotency, method, view, detail } = plan;
+export function describeOperation(
+  plan: OperationPlan,
+  { values, query }: OperationInput,
+  isAlone: boolean,
+): JsonObject {
+  const { headerParameters, idempotency, method, view, detail } = plan;
   const ifMatch = detail ? headerParameters.find(({ name }) => name === 'if-match') : undefined;
   return {
-    ...(queryParameters.length === 0 ? {} : { query: describeQuery(queryParameters, isAlone) }),
+    ...(query.length === 0 ? {} : { query: describeQuery(query, isAlone) }),
     ...(values === undefined ? {} : { values: withWords(plainSchema(values), view.fieldWords) }),
     ...(method === 'PUT' ? { replaces: 'Fields that are left out get their defaults' } : {}),
     ...(ifMatch === undefined ? {} : { etag: ifMatch.required ? 'required' : 'optional' }),
@@ -21,9 +25,9 @@ export function describeOperation(plan: OperationPlan, values: unknown, isAlone:
 }
 
 /** Describes an action. */
-export function describeAction(plan: OperationPlan, values: unknown, isAlone: boolean): JsonObject {
+export function describeAction(plan: OperationPlan, input: OperationInput, isAlone: boolean): JsonObject {
   const { documentation, method } = plan;
-  const { values: body, ...takes } = describeOperation(plan, values, isAlone);
+  const { values: body, ...takes } = describeOperation(plan, input, isAlone);
   const { summary, description } = documentation;
   return {
     summary,
@@ -55,30 +59,9 @@ function describeQuery(parameters: readonly OperationParameter[], isAlone: boole
   return Object.fromEntries(described);
 }
 
-/** Describes the records of a resource by the response of `get`, or of `search`; undefined if neither declares one. */
-export function describeRecord(get: OperationPlan | undefined, search: OperationPlan | undefined): unknown {
-  const record = successOf(get);
-  if (get !== undefined && record !== undefined) {
-    return withWords(plainSchema(inside(record, get)), get.view.fieldWords);
-  }
-  const list = successOf(search);
-  const items = search === undefined ? undefined : itemsOf(list, search);
-  return items === undefined ? undefined : withWords(plainSchema(items), search!.view.fieldWords);
-}
-
-function successOf(plan: OperationPlan | undefined): unknown {
-  return plan?.responses[200]?.schema;
-}
-
-function inside(schema: unknown, { envelope }: OperationPlan): unknown {
-  const properties = isObject(schema) ? schema['properties'] : undefined;
-  return envelope !== undefined && isObject(properties) ? (properties[envelope] ?? schema) : schema;
-}
-
-function itemsOf(list: unknown, { pageMembers }: OperationPlan): unknown {
-  if (!isObject(list)) return undefined;
-  const results = isObject(list['properties']) ? list['properties'][pageMembers['results'] ?? 'results'] : list;
-  return isObject(results) ? results['items'] : undefined;
+/** Describes the records that a resource sends to the caller. */
+export function describeRecord(record: unknown, { view }: OperationPlan): unknown {
+  return withWords(plainSchema(record), view.fieldWords);
 }
 
 /** Adds a view's descriptions of its fields to the schema of a record or its variants. */

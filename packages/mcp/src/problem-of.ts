@@ -1,7 +1,7 @@
 import type { ErrorDetail, OperationPlan } from '@viewset/core';
+import type { OperationInput } from './catalog.ts';
 import type { InnerResponse } from './inner-requests.ts';
 import { isObject, type JsonObject, plainSchema, schemaAt } from './json-schema.ts';
-import { valuesSchema } from './resource.ts';
 import { ToolProblem } from './tool-problem.ts';
 
 /** The most schemas of wrong values in one error. */
@@ -12,11 +12,13 @@ const MOST_CHARACTERS = 4_000;
 /**
  * Makes the error for an error response: its message, the argument that each detail concerns, and the accepted values.
  *
+ * @param input what the operation takes from the caller
  * @param bodyName the argument that holds the body of the request
  */
 export function problemOf(
   { status, headers, body }: InnerResponse,
   plan: OperationPlan,
+  input: OperationInput,
   bodyName: string,
 ): ToolProblem {
   const told = parsed(body);
@@ -27,7 +29,7 @@ export function problemOf(
   // An error in the application's own format is returned unchanged.
   if (typeof error !== 'string') return new ToolProblem(`The API answered ${status}`, { ...common, answer: told });
   const known = Array.isArray(details) ? (details as unknown[]).filter(isDetail) : [];
-  const named = known.map((detail) => placed(detail, plan, bodyName));
+  const named = known.map((detail) => placed(detail, plan, input, bodyName));
   const accepted = acceptedAt(named);
   return new ToolProblem(error, {
     ...common,
@@ -69,7 +71,12 @@ interface Placed {
 }
 
 /** Finds the argument that a detail concerns, and its schema. */
-function placed({ in: part, path, message }: ErrorDetail, plan: OperationPlan, bodyName: string): Placed {
+function placed(
+  { in: part, path, message }: ErrorDetail,
+  plan: OperationPlan,
+  { values, query }: OperationInput,
+  bodyName: string,
+): Placed {
   const steps = path.split('/').slice(1);
   if (part === 'params') {
     const [name = ''] = steps;
@@ -77,11 +84,11 @@ function placed({ in: part, path, message }: ErrorDetail, plan: OperationPlan, b
     return { argument: name === 'pk' ? 'id' : `parents.${name}`, message, schema };
   }
   if (part === 'query') {
-    const { schema } = plan.queryParameters.find(({ name }) => name === steps[0]) ?? {};
+    const { schema } = query.find(({ name }) => name === steps[0]) ?? {};
     return { argument: ['query', ...steps].join('.'), message, schema };
   }
   const inside = plan.envelope !== undefined && steps[0] === plan.envelope ? steps.slice(1) : steps;
-  const schema = schemaAt(valuesSchema(plan), inside.map((step) => `/${step}`).join(''));
+  const schema = schemaAt(values, inside.map((step) => `/${step}`).join(''));
   return { argument: [bodyName, ...inside].join('.'), message, schema };
 }
 

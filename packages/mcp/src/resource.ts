@@ -162,13 +162,27 @@ export function parentsOf({ pathParameters }: OperationPlan): readonly string[] 
 }
 
 /** Returns the schema of an operation's values, for one record and without the envelope. */
-export function valuesSchema({ body, envelope }: OperationPlan): unknown {
-  const { schema } = body ?? {};
-  const inside =
-    envelope !== undefined && isObject(schema) && isObject(schema['properties'])
-      ? schema['properties'][envelope]
-      : schema;
+export function valuesSchema(plan: OperationPlan): unknown {
+  const inside = inEnvelope(plan.body?.schema, plan);
   if (!isObject(inside) || !Array.isArray(inside['oneOf'])) return inside;
   const [one, many] = inside['oneOf'] as unknown[];
   return isObject(many) && many['type'] === 'array' ? one : inside;
+}
+
+/**
+ * Returns the schema of a record in an operation's response, without the envelope and the page; undefined if
+ * the response declares none.
+ */
+export function recordSchema(plan: OperationPlan): unknown {
+  const schema: unknown = (plan.responses[200] ?? plan.responses[201])?.schema;
+  if (plan.action !== 'list') return inEnvelope(schema, plan);
+  if (!isObject(schema)) return undefined;
+  const { properties } = schema;
+  const results = isObject(properties) ? properties[plan.pageMembers['results'] ?? 'results'] : schema;
+  return isObject(results) ? results['items'] : undefined;
+}
+
+function inEnvelope(schema: unknown, { envelope }: OperationPlan): unknown {
+  if (envelope === undefined || !isObject(schema) || !isObject(schema['properties'])) return schema;
+  return schema['properties'][envelope] ?? schema;
 }

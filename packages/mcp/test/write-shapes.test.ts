@@ -1,4 +1,4 @@
-/** Views that choose a write shape by role: a tool knows the fields of the caller's own. */
+/** Views that choose shapes by role: a tool knows only the fields of the caller's shape. */
 import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
@@ -14,6 +14,15 @@ class RoleViewSet extends ModelViewSet(Book, { ...shapes, bulk: 10 }) {
     return user?.role?.name === 'staff' ? ('staff' as const) : undefined;
   }
 }
+class ReadRoleViewSet extends ModelViewSet(Book, {
+  read: { default: readShape(Book, ['id', 'title']), staff: readShape(Book, ['id', 'title', 'notes']) },
+  write: writeShape(Book, ['title']),
+  fields: true,
+}) {
+  override readShapeFor({ user }: FastifyRequest) {
+    return user?.role?.name === 'staff' ? ('staff' as const) : undefined;
+  }
+}
 /** The shape depends on the record, which no tool knows beforehand. */
 class RecordViewSet extends ModelViewSet(Book, shapes) {
   override writeShapeFor({ params }: FastifyRequest) {
@@ -24,8 +33,8 @@ class RecordViewSet extends ModelViewSet(Book, shapes) {
 forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
   await fillLibrary(orm);
   const start = async (user: string) => {
-    const router = new Router({ prefix: 'own' }).register('volumes', RoleViewSet).register('records', RecordViewSet);
-    const { url } = await startLibrary(t, orm, { mcp: { resources: ['volumes', 'records'] }, routers: [router] });
+    const router = new Router({ prefix: 'own' }).register('volumes', RoleViewSet).register('records', RecordViewSet).register('papers', ReadRoleViewSet);
+    const { url } = await startLibrary(t, orm, { mcp: { resources: ['volumes', 'records', 'papers'] }, routers: [router] });
     return connect(t, url, user);
   };
   const fieldsOf = (described: unknown, operation: string) =>
@@ -54,6 +63,19 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
       isError: true,
       value: { error: 'values has no "notes"', known_names: ['title', 'pages'] },
     });
+  });
+
+  t.test('the descriptions name no field that only another role reads', async (t) => {
+    const reader = await start('7 reader');
+    const staff = await start('8 staff');
+    for (const operation of [undefined, 'search', 'get', 'create', 'update']) {
+      const question = { resource: 'papers', ...(operation === undefined ? {} : { operation }) };
+      t.notMatch(JSON.stringify(await reader.call('describe', question)), /notes/);
+      t.match(JSON.stringify(await staff.call('describe', question)), /notes/);
+    }
+    const wrong = { resource: 'papers', query: { fields: 'nots' } };
+    t.notMatch(JSON.stringify(await reader.call('search', wrong)), /notes/);
+    t.match(JSON.stringify(await staff.call('search', wrong)), /notes/);
   });
 
   t.test('a choice by the record leaves the fields of all shapes known', async (t) => {

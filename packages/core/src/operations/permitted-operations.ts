@@ -157,6 +157,26 @@ export async function writeShapeOf(
   asking: FastifyRequest,
 ): Promise<string | undefined> {
   if (input === undefined || plan.writeShapes.length < 2) return undefined;
-  const answer = await askForSender(plan, asking, (request) => input.of(request, plan.action as TakingOperation).name);
-  return typeof answer === 'string' ? undefined : answer.answer;
+  return nameForSender(plan, asking, (request) => input.of(request, plan.action as TakingOperation).name);
+}
+
+/**
+ * Returns the read shape that a view chooses for the sender of a request, if the response has several shapes. Only the
+ * sender is known. Undefined if the response has one shape, or if the choice depends on the rest of the request.
+ */
+export async function readShapeOf(
+  { plan, declared: { answersAs }, definition: { answers } }: PlannedRoute,
+  asking: FastifyRequest,
+): Promise<string | undefined> {
+  if (answers === undefined || answersAs === undefined || plan.readShapes.length < 2) return undefined;
+  return nameForSender(plan, asking, (request) => answers.of(request, answersAs).name);
+}
+
+async function nameForSender(
+  plan: OperationPlan,
+  sender: FastifyRequest,
+  choose: (request: FastifyRequest) => string,
+): Promise<string | undefined> {
+  const result = await askForSender(plan, sender, choose);
+  return typeof result === 'string' ? undefined : result.answer;
 }

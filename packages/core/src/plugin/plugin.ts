@@ -18,7 +18,7 @@ import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
 import type { OperationPlan } from '../operations/operation-plan.ts';
 import { routeResponses } from '../operations/operation-responses.ts';
 import type { RuleListFactory } from '../operations/declared-routes.ts';
-import { writeShapeOf } from '../operations/permitted-operations.ts';
+import { readShapeOf, writeShapeOf } from '../operations/permitted-operations.ts';
 import type { PlannedRoute } from '../operations/plan-view.ts';
 import { admitRequests } from './admission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
@@ -67,6 +67,8 @@ export interface ViewsetInstance {
    * operation that admits the sender.
    */
   readonly writeShapeOf: (request: FastifyRequest, plan: OperationPlan) => Promise<string | undefined>;
+  /** Returns the entry of `plan.readShapes` that the view chooses for the sender of a request, as `writeShapeOf` does. */
+  readonly readShapeOf: (request: FastifyRequest, plan: OperationPlan) => Promise<string | undefined>;
   /** @internal */
   readonly plannedRoutes: readonly PlannedRoute[];
   /** @internal */
@@ -164,6 +166,10 @@ export const viewset = fp(
         writeShapeOf: async (request: FastifyRequest, plan: OperationPlan) => {
           const route = routeOf.get(plan);
           return route && writeShapeOf(route, request);
+        },
+        readShapeOf: async (request: FastifyRequest, plan: OperationPlan) => {
+          const route = routeOf.get(plan);
+          return route && readShapeOf(route, request);
         },
         plannedRoutes,
         addRoute,

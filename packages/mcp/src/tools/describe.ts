@@ -1,6 +1,7 @@
 import type { OperationPlan } from '@viewset/core';
 import { quoted } from '../arguments.ts';
 import type { Call } from '../call.ts';
+import type { OperationInput } from '../catalog.ts';
 import { describeAction, describeOperation, describePath, describeRecord } from '../describe-operation.ts';
 import type { JsonObject } from '../json-schema.ts';
 import { OPERATIONS, plansOf, type Resource } from '../resource.ts';
@@ -55,16 +56,16 @@ async function described(resource: Resource, call: Call): Promise<JsonObject> {
   const head = { resource: name, ...describePath(plans), ...wordsOf(plans) };
   const names = [...operations.keys(), ...actions.keys()];
   if (operation !== undefined) return one(operation, resource, head, call);
-  const values = new Map<OperationPlan, unknown>();
-  for (const plan of plans) values.set(plan, await call.catalog.valuesOf(plan));
+  const inputs = new Map<OperationPlan, OperationInput>();
+  for (const plan of plans) inputs.set(plan, await call.catalog.inputOf(plan));
   const parts: [name: string, part: JsonObject][] = [
     ...OPERATIONS.flatMap((each): [string, JsonObject][] => {
       const plan = operations.get(each);
-      return plan === undefined ? [] : [[each, describeOperation(plan, values.get(plan), false)]];
+      return plan === undefined ? [] : [[each, describeOperation(plan, inputs.get(plan)!, false)]];
     }),
-    ...(actions.size === 0 ? [] : [['actions', actionsOf(actions, values)] as [string, JsonObject]]),
+    ...(actions.size === 0 ? [] : [['actions', actionsOf(actions, inputs)] as [string, JsonObject]]),
   ];
-  const record = describeRecord(operations.get('get'), operations.get('search'));
+  const record = await recordOf(resource, call);
   const whole = {
     ...head,
     ...Object.fromEntries(parts),
@@ -73,6 +74,15 @@ async function described(resource: Resource, call: Call): Promise<JsonObject> {
   };
   if (fits(whole, call.maxResultBytes)) return whole;
   return { resource: name, operations: names, note: 'The whole description is too long; name an "operation"' };
+}
+
+/** Describes the records by the response of `get`, or of `search`; undefined if neither declares one. */
+async function recordOf({ operations }: Resource, { catalog }: Call): Promise<unknown> {
+  for (const plan of [operations.get('get'), operations.get('search')]) {
+    const schema = plan && (await catalog.recordOf(plan));
+    if (schema !== undefined) return describeRecord(schema, plan!);
+  }
+  return undefined;
 }
 
 async function one(
@@ -88,8 +98,8 @@ async function one(
       operations: [...operations.keys(), ...actions.keys()],
     });
   }
-  const values = await catalog.valuesOf(plan ?? action!);
-  const part = plan === undefined ? describeAction(action!, values, true) : describeOperation(plan, values, true);
+  const input = await catalog.inputOf(plan ?? action!);
+  const part = plan === undefined ? describeAction(action!, input, true) : describeOperation(plan, input, true);
   const whole = { ...head, [operation]: part };
   if (fits(whole, maxResultBytes)) return whole;
   throw new ToolProblem(`The description of ${operation} is larger than a result may be`);
@@ -97,9 +107,9 @@ async function one(
 
 function actionsOf(
   actions: ReadonlyMap<string, OperationPlan>,
-  values: ReadonlyMap<OperationPlan, unknown>,
+  inputs: ReadonlyMap<OperationPlan, OperationInput>,
 ): JsonObject {
-  return Object.fromEntries([...actions].map(([name, plan]) => [name, describeAction(plan, values.get(plan), false)]));
+  return Object.fromEntries([...actions].map(([name, plan]) => [name, describeAction(plan, inputs.get(plan)!, false)]));
 }
 
 function wordsOf([plan]: readonly OperationPlan[]): JsonObject {
