@@ -12,7 +12,8 @@ export function eventText(event: string, data: string, id?: string): string {
  * previous place of a changed record.
  *
  * Each event has the id of the state it leads to, so a client that missed some events can continue after its last one.
- * In lists too long for such ids, only the last event has one. A client that missed it gets the whole list.
+ * In lists too long for such ids, only the last event has one. The same applies to the events of a change after the
+ * first `MAX_IDS_LENGTH` characters of ids. A client that missed the last event gets the whole list.
  */
 export function eventsBetween(known: ListState, state: ListState, page: LivePage): string {
   const change = new Change(known, known.isLong || state.isLong);
@@ -33,19 +34,24 @@ export function eventsBetween(known: ListState, state: ListState, page: LivePage
   return change.textTo(state);
 }
 
-/** The id of all but the last event of a long list. It is not the id of any state. */
+/** The id of an event that leads to a state without an id. It is not the id of any state. */
 const UNFINISHED = 'unfinished';
+/**
+ * The most characters of ids in one change. An id is as long as all keys of its list, so without a limit the text of a
+ * change grows with the square of the list, also for a state that a client has made up.
+ */
+const MAX_IDS_LENGTH = 16_384;
 
 /** The events of a change, and the state they lead to. */
 class Change {
   readonly #events: { readonly event: string; readonly data: string; readonly id: string }[] = [];
-  readonly #isLong: boolean;
+  #idsLeft: number;
   readonly #keys: string[];
   readonly #digests: Map<string, string>;
   #mark: string;
 
   constructor(known: ListState, isLong: boolean) {
-    this.#isLong = isLong;
+    this.#idsLeft = isLong ? 0 : MAX_IDS_LENGTH;
     this.#keys = [...known.keys];
     this.#digests = new Map(known.keys.map((key) => [key, known.digestOf(key)!]));
     this.#mark = known.mark;
@@ -97,7 +103,14 @@ class Change {
   }
 
   #write(event: string, data: string): void {
-    this.#events.push({ event, data, id: this.#isLong ? UNFINISHED : this.#state.id });
+    this.#events.push({ event, data, id: this.#nextId() });
+  }
+
+  #nextId(): string {
+    if (this.#idsLeft <= 0) return UNFINISHED;
+    const { id } = this.#state;
+    this.#idsLeft -= id.length;
+    return id;
   }
 
   get #state(): ListState {

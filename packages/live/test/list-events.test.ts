@@ -32,3 +32,17 @@ t.test('the last event alone of a long one has the id of a state, and no other i
   t.strictSame([...new Set(ids.slice(0, -1))], ['unfinished']);
   t.equal(ListState.parse('unfinished'), undefined);
 });
+
+t.test('the events from a made-up state are not much longer than the list', async (t) => {
+  const digest = 'A'.repeat(12);
+  const keys = Array.from({ length: 100 }, (_, index) => [`x${index}`, digest] as const);
+  const madeUp = ListState.parse(new ListState(keys, digest).id)!;
+  t.ok(madeUp.id.length > 2000, 'an id as long as a header allows');
+  const page = pageOf(10, 1);
+  const text = eventsBetween(madeUp, ListState.of(page), page);
+  t.equal([...text.matchAll(/^event: leave$/gm)].length, 100);
+  t.equal([...text.matchAll(/^event: enter$/gm)].length, 10);
+  t.ok(text.length < 32_768, `${text.length} characters`);
+  const ids = [...text.matchAll(/^id: (.*)$/gm)].map(([, id]) => id!);
+  t.equal(ids.at(-1), ListState.of(page).id);
+});

@@ -330,6 +330,12 @@ t.test('addresses that lead inside are refused, when a webhook is made and when 
     '::ffff:a9fe:a9fe',
     '64:ff9b::7f00:1',
     'ff02::1',
+    // Addresses with an IPv4 address inside (RFC 4291, section 2.5.5.1, and RFC 8215), and ranges that nobody routes.
+    '::7f00:1',
+    '::a9fe:a9fe',
+    '64:ff9b:1::7f00:1',
+    'fec0::1',
+    '4000::1',
   ]) {
     t.notOk(isPublic(address), address);
   }
@@ -341,6 +347,7 @@ t.test('addresses that lead inside are refused, when a webhook is made and when 
     ['https://user:pw@example.com', 'must have no user name and no password'],
     ['https://localhost/x', 'must lead to a public address'],
     ['https://api.localhost', 'must lead to a public address'],
+    ['https://[::7f00:1]/', 'must lead to a public address'],
     ['https://127.1', 'must lead to a public address'],
     ['https://0x7f000001', 'must lead to a public address'],
     ['https://2130706433', 'must lead to a public address'],

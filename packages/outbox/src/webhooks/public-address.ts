@@ -11,13 +11,19 @@ export class PrivateAddress extends Error {
   }
 }
 
+/** The IPv6 addresses that IANA assigns for global unicast (RFC 4291, section 2.4). All others lead elsewhere. */
+const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
+
 /**
  * Tells if an address is on the public internet. Private, loopback, link-local (such as cloud metadata), shared,
- * multicast and reserved addresses are not, nor are IPv6 addresses that translate to IPv4, such as those of NAT64.
+ * multicast and reserved addresses are not. Nor are IPv6 addresses that contain an IPv4 address, such as those of NAT64,
+ * or `::127.0.0.1`.
  */
 export function isPublic(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
-  return ipaddr.process(address).range() === 'unicast';
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === 'ipv6' && !parsed.match(GLOBAL_IPV6)) return false;
+  return parsed.range() === 'unicast';
 }
 
 /** Says why a webhook cannot use a URL, without looking up its host; undefined if it can. */
