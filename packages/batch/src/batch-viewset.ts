@@ -23,13 +23,19 @@ export interface BatchOptions {
    * Default: 1,048,576.
    */
   readonly maxBytes?: number;
+  /**
+   * The most bytes of the response bodies of all operations together. A short batch may request the same long list many
+   * times, and all responses are held until the commit. Beyond it the batch fails with 422. Default: 4,194,304.
+   */
+  readonly maxResponseBytes?: number;
   /** Who may send batches. Each operation also checks its own permissions. Default: everybody. */
   readonly permissionClasses?: readonly PermissionClass[];
   /** Rules that limit batches, besides the plugin's. Default: none. */
   readonly throttles?: readonly RateLimitRule[];
 }
 
-const DEFAULTS = { maxOperations: 50, maxBytes: 1_048_576 };
+const DEFAULTS = { maxOperations: 50, maxBytes: 1_048_576, maxResponseBytes: 4_194_304 };
+const OPTIONS = [...(Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[]), 'permissionClasses', 'throttles'] as const;
 
 /**
  * Makes a view that takes several operations in one request and runs them in one transaction: all are stored, or none.
@@ -47,10 +53,11 @@ const DEFAULTS = { maxOperations: 50, maxBytes: 1_048_576 };
  * // 200 {"answers":[{"id":"a","status":201,"headers":{"location":"/api/books/7"},"body":{"id":7,"title":"Ash"}}]}
  */
 export function BatchViewSet(options: BatchOptions = {}): new () => ViewSet {
-  checkOptionNames('BatchViewSet', options, ['maxOperations', 'maxBytes', 'permissionClasses', 'throttles']);
+  checkOptionNames('BatchViewSet', options, OPTIONS);
   const { permissionClasses, throttles = [] } = options;
   const maxOperations = limit(options, 'maxOperations');
   const maxBytes = limit(options, 'maxBytes');
+  const maxResponseBytes = limit(options, 'maxResponseBytes');
 
   return class ReadyBatchViewSet extends ViewSet {
     override permissionClasses = permissionClasses ?? [];
@@ -76,7 +83,7 @@ export function BatchViewSet(options: BatchOptions = {}): new () => ViewSet {
           const details = faults.slice(0, MAX_DETAILS).map((fault) => ({ in: 'body' as const, ...fault }));
           throw new InvalidUsage(`Invalid batch: ${details[0]!.path} ${details[0]!.message}`, { details });
         }
-        return { answers: await runBatch({ request, operations, base, maxBytes }) };
+        return { answers: await runBatch({ request, operations, base, maxBytes, maxResponseBytes }) };
       },
     );
   };
@@ -88,7 +95,7 @@ function baseOf({ url }: FastifyRequest): string {
   return path.slice(0, path.lastIndexOf('/'));
 }
 
-function limit(options: BatchOptions, name: 'maxOperations' | 'maxBytes'): number {
+function limit(options: BatchOptions, name: keyof typeof DEFAULTS): number {
   const value: unknown = options[name] ?? DEFAULTS[name];
   if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
   throw wrongOption('BatchViewSet', name, 'a whole number above 0', value);

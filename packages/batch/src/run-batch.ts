@@ -12,6 +12,8 @@ export interface Batch {
   /** The base of the operations' paths. */
   readonly base: string;
   readonly maxBytes: number;
+  /** The most bytes of all responses together. */
+  readonly maxResponseBytes: number;
 }
 
 /**
@@ -29,7 +31,12 @@ export async function runBatch(batch: Batch): Promise<BatchAnswer[]> {
   try {
     return await inTransaction(batch.request, async () => {
       answers = [];
-      for (const index of batch.operations.keys()) answers.push(await runOperation(batch, index, answers));
+      let bytesLeft = batch.maxResponseBytes;
+      for (const index of batch.operations.keys()) {
+        const { answer, bytes } = await runOperation(batch, index, answers, bytesLeft);
+        bytesLeft -= bytes;
+        answers.push(answer);
+      }
       return answers;
     });
   } catch (error) {
@@ -50,12 +57,20 @@ class OperationFailed extends BatchFailed {
   }
 }
 
-async function runOperation(batch: Batch, index: number, answers: readonly BatchAnswer[]): Promise<BatchAnswer> {
+/** @param bytesLeft the most bytes that the response may have */
+async function runOperation(
+  batch: Batch,
+  index: number,
+  answers: readonly BatchAnswer[],
+  bytesLeft: number,
+): Promise<{ readonly answer: BatchAnswer; readonly bytes: number }> {
   const { id } = batch.operations[index]!;
   const sent = await attempt(batch, index, answers, false);
   if (sent.status >= 400) throw new OperationFailed(failureOf(batch, index, sent));
-  const { status, headers } = sent;
-  return { ...(id !== undefined && { id }), status, headers, ...('body' in sent && { body: sent.body }) };
+  const { status, headers, bytes } = sent;
+  if (bytes > bytesLeft) throw new OperationFailed(failureOf(batch, index, tooLarge(batch)));
+  const answer = { ...(id !== undefined && { id }), status, headers, ...('body' in sent && { body: sent.body }) };
+  return { answer, bytes };
 }
 
 /**
@@ -123,8 +138,16 @@ function idsIn({ path, body }: BatchOperation): string[] {
 }
 
 function refused({ place, message }: BadReference): SentOperation {
-  const error = new InvalidUsage(`Invalid reference: ${message}`, { details: [{ in: place, path: '', message }] });
-  return { status: error.statusCode, headers: {}, body: error.toBody(), allHeaders: {}, error };
+  return sentError(new InvalidUsage(`Invalid reference: ${message}`, { details: [{ in: place, path: '', message }] }));
+}
+
+function tooLarge({ maxResponseBytes }: Batch): SentOperation {
+  const message = `the responses of the batch exceed ${maxResponseBytes} bytes; send fewer operations, or request smaller pages`;
+  return sentError(new InvalidUsage(message, { details: [{ in: 'params', path: '', message }] }));
+}
+
+function sentError(error: InvalidUsage): SentOperation {
+  return { status: error.statusCode, headers: {}, body: error.toBody(), bytes: 0, allHeaders: {}, error };
 }
 
 function failureOf({ operations }: Batch, index: number, { status, body, allHeaders, error }: SentOperation): Failure {

@@ -12,6 +12,8 @@ export interface ReadyOperation extends Pick<BatchOperation, 'method' | 'headers
 
 /** The answer of an operation, with everything known about it. */
 export interface SentOperation extends BatchAnswer {
+  /** The bytes of the body. */
+  readonly bytes: number;
   readonly allHeaders: Readonly<Record<string, string>>;
   /**
    * The error of the operation, because the body may be in the application's own format. Undefined if it did not fail,
@@ -63,7 +65,7 @@ export async function sendOperation(
   const allHeaders = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));
   const headers = Object.fromEntries(Object.entries(allHeaders).filter(([name]) => SENT_HEADERS.has(name)));
   const error = part.error === undefined ? undefined : toHttpError(part.error);
-  return { status, headers, ...bodyOf(answer, operation), allHeaders, error };
+  return { status, headers, ...bodyOf(answer, operation), bytes: answer.rawPayload.length, allHeaders, error };
 }
 
 function optionsOf(whole: FastifyRequest, { method, url, headers = {}, body }: ReadyOperation): InjectOptions {

@@ -520,6 +520,22 @@ async function refusals(t: Test, orm: MikroORM, count: () => Promise<number[]>):
     const inPath = await send(app, [long, { method: 'GET', path }]);
     t.match(inPath.body.details, [{ path: '/operations/1/path', message: /exceed 1048576 bytes/ }]);
   });
+  await t.test('fails if its responses exceed the limit together, and stores nothing', async (t) => {
+    const app = await open(t, orm);
+    await send(app, [post('/notes', { text: 'long', data: 'x'.repeat(600_000) })]);
+    const read = { method: 'GET', path: '/notes' };
+    const { status, body } = await send(app, [
+      post('/notes', { text: 'new' }),
+      ...Array.from({ length: 9 }, () => read),
+    ]);
+    t.equal(status, 422, JSON.stringify(body).slice(0, 300));
+    const error = /the responses of the batch exceed 4194304 bytes; send fewer operations, or request smaller pages/;
+    t.match(body, { code: 'batch_failed', operations: [{ index: 7, status: 400, body: { error } }] });
+    t.equal(body.details[0].path, '/operations/7/path');
+    t.strictSame(await count(), [0, 0, 1], 'the note of the batch was rolled back');
+    const fits = await send(app, [read, read, read, read, read, read]);
+    t.equal(fits.status, 200, 'responses within the limit are sent');
+  });
   await t.test('refuses numbers that JavaScript would round', async (t) => {
     const app = await open(t, orm);
     const payload = '{"operations":[{"method":"PATCH","path":"/notes/1","body":{"data":9007199254740993}}]}';
@@ -537,6 +553,9 @@ async function refusals(t: Test, orm: MikroORM, count: () => Promise<number[]>):
   await t.test('options are checked', async (t) => {
     t.throws(() => BatchViewSet({ maxOperations: 0 }), { message: /"maxOperations" must be a whole number above 0/ });
     t.throws(() => BatchViewSet({ maxByte: 1 } as never), { message: /maxByte/ });
+    t.throws(() => BatchViewSet({ maxResponseBytes: 0 }), {
+      message: /"maxResponseBytes" must be a whole number above 0/,
+    });
     t.throws(() => action({ methods: ['post'], batchable: true, transaction: false }, () => ({})), {
       message: /"batchable"/,
     });

@@ -33,8 +33,14 @@ class RecordViewSet extends ModelViewSet(Book, shapes) {
 forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
   await fillLibrary(orm);
   const start = async (user: string) => {
-    const router = new Router({ prefix: 'own' }).register('volumes', RoleViewSet).register('records', RecordViewSet).register('papers', ReadRoleViewSet);
-    const { url } = await startLibrary(t, orm, { mcp: { resources: ['volumes', 'records', 'papers'] }, routers: [router] });
+    const router = new Router({ prefix: 'own' })
+      .register('volumes', RoleViewSet)
+      .register('records', RecordViewSet)
+      .register('papers', ReadRoleViewSet);
+    const { url } = await startLibrary(t, orm, {
+      mcp: { resources: ['volumes', 'records', 'papers'] },
+      routers: [router],
+    });
     return connect(t, url, user);
   };
   const fieldsOf = (described: unknown, operation: string) =>
