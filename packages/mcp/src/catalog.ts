@@ -111,7 +111,7 @@ function limitedTo(parameter: OperationParameter, names: readonly string[]): Ope
   const { items } = schema;
   if (!isObject(items) || !Array.isArray(items['enum'])) return parameter;
   const known = (items['enum'] as unknown[]).filter((name) => names.includes(name as string));
-  return { ...parameter, schema: { ...schema, items: { ...items, enum: known } } as OperationParameter['schema'] };
+  return { ...parameter, schema: { ...schema, items: { ...items, enum: known } } };
 }
 
 /** Returns the schema of the chosen shape in the union of all shapes; the union if no shape is chosen. */

@@ -159,18 +159,7 @@ export const viewset = fp(
         routeNames,
         responsesOf,
         errorResponses: errorResponsesIn(defaults.errorFormat),
-        admitsSender: async (request: FastifyRequest, plan: OperationPlan) => {
-          const route = routeOf.get(plan);
-          return route !== undefined && admitsSender(route, request);
-        },
-        writeShapeOf: async (request: FastifyRequest, plan: OperationPlan) => {
-          const route = routeOf.get(plan);
-          return route && writeShapeOf(route, request);
-        },
-        readShapeOf: async (request: FastifyRequest, plan: OperationPlan) => {
-          const route = routeOf.get(plan);
-          return route && readShapeOf(route, request);
-        },
+        ...senderFunctions(routeOf),
         plannedRoutes,
         addRoute,
         provide: providers.provide,
@@ -185,6 +174,23 @@ export const viewset = fp(
   },
   { name: '@viewset/core', fastify: '5.x' },
 );
+
+/** The functions that depend on the sender of a request alone. They know only the routes of the application's routers. */
+function senderFunctions(
+  routeOf: ReadonlyMap<OperationPlan, PlannedRoute>,
+): Pick<ViewsetInstance, 'admitsSender' | 'readShapeOf' | 'writeShapeOf'> {
+  const forRoute =
+    <Result>(of: (route: PlannedRoute, request: FastifyRequest) => Promise<Result>, unknown: Result) =>
+    async (request: FastifyRequest, plan: OperationPlan): Promise<Result> => {
+      const route = routeOf.get(plan);
+      return route === undefined ? unknown : of(route, request);
+    };
+  return {
+    admitsSender: forRoute(admitsSender, false),
+    readShapeOf: forRoute(readShapeOf, undefined),
+    writeShapeOf: forRoute(writeShapeOf, undefined),
+  };
+}
 
 function errorResponsesIn(format: ErrorFormat): ViewsetInstance['errorResponses'] {
   return (statuses) =>
