@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { OAuthProvider } from '@viewset/auth';
+import { normalizeEmail, type OAuthProvider } from '@viewset/auth';
 import { ImproperlyConfigured } from '@viewset/core';
 import type { Rate } from './settings.ts';
 
@@ -49,7 +49,8 @@ export class Environment {
 
   email(name: string): string | undefined {
     const text = this.text(name)?.trim();
-    if (text === undefined || /^[^\s@]+@[^\s@]+$/.test(text)) return text;
+    if (text === undefined) return undefined;
+    if (/^[^\s@]+@[^\s@]+$/.test(text)) return normalizeEmail(text);
     throw mistake(name, 'an e-mail address', text);
   }
 

@@ -87,7 +87,7 @@ export function readSettings(variables: NodeJS.ProcessEnv = process.env): Settin
     nonAuthEndpoints: environment.list('NON_AUTH_ENDPOINTS') ?? DEFAULT_NON_AUTH_ENDPOINTS,
     throttleIp: environment.rate('THROTTLE_IP', { count: 100, seconds: 60 }),
     throttleUser: environment.rate('THROTTLE_USER', { count: 1000, seconds: 60 }),
-    adminEmail: environment.email('ADMIN_EMAIL')?.toLowerCase() ?? 'admin@example.com',
+    adminEmail: environment.email('ADMIN_EMAIL') ?? 'admin@example.com',
     adminPassword: environment.password('ADMIN_PASSWORD') ?? (production ? undefined : DEFAULT_ADMIN_PASSWORD),
     bcryptRounds: environment.integer('BCRYPT_ROUNDS', 4, 20) ?? 12,
     sessions: environment.onOff('SESSIONS') ?? true,

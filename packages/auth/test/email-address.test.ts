@@ -61,3 +61,13 @@ t.test('a hostile address is told in one pass', async (t) => {
     t.notOk(isEmail(address));
   }
 });
+
+t.test('no character outside ASCII becomes a letter of another address', async (t) => {
+  const wrong: string[] = [];
+  for (let code = 0x80; code <= 0x10ffff; code++) {
+    const address = normalizeEmail(`mi${String.fromCodePoint(code)}e@example.org`);
+    if (isEmail(address)) wrong.push(code.toString(16));
+  }
+  t.strictSame(wrong, []);
+  t.equal(normalizeEmail(' J\u00d6RG@Example.ORG '), 'j\u00f6rg@example.org', 'other letters are still converted');
+});

@@ -13,9 +13,17 @@ const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 export const EMAIL_PATTERN = `^${LOCAL}(?:\\.${LOCAL})*@(?:${LABEL}\\.)+${LABEL}$`;
 const EMAIL = new RegExp(EMAIL_PATTERN);
 
-/** Normalizes an address for comparison and storage: trims white space and converts to lower case. */
+/**
+ * Normalizes an address for comparison and storage: trims white space and converts to lower case. No other character
+ * becomes a letter of ASCII: the Kelvin sign (U+212A) and the dotted capital I (U+0130) stay, so that `isEmail` rejects
+ * them. Otherwise somebody with the address `mi\u212Ae@example.org` could take the account of `mike@example.org`.
+ *
+ * @example
+ * normalizeEmail(' Ann@Example.com ');          // 'ann@example.com'
+ * isEmail(normalizeEmail('mi\u212Ae@ex.org')); // false
+ */
 export function normalizeEmail(text: string): string {
-  return text.trim().toLowerCase();
+  return text.trim().replaceAll(/[^\u0130\u212a]+/g, (part) => part.toLowerCase());
 }
 
 /** Tells if mail can be sent to a normalized address. */

@@ -102,7 +102,12 @@ forEachDatabase(t, { entities }, async (t, orm) => {
       provider.person = { sub: 'thief', email: 'ann@example.com', email_verified } as never;
       await refusal(await login());
     }
-    provider.person = { sub: 'thief', email: '', email_verified: true };
+    await app.addAccount('mike@example.com');
+    for (const email of ['', 'mi\u212ae@example.com', 'MI\u212aE@example.com']) {
+      provider.person = { sub: 'thief', email, email_verified: true };
+      await refusal(await login());
+    }
+    provider.person = { sub: 'thief', email: 'm\u0130ke@example.com', email_verified: true };
     await refusal(await login());
     t.equal(await orm.em.fork().count(Identity, { subject: 'thief' }), 0);
     provider.person = { sub: 'ann', email: ' ANN@example.com', email_verified: true };

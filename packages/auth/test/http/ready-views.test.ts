@@ -103,6 +103,7 @@ forEachDatabase(t, { entities: [Account, Role, Session] }, async (t, orm) => {
     t.equal((await send('PATCH', path, token, { role: 'nobody' })).status, 400);
     t.equal((await send('PATCH', path, token, { roles: ['nobody'] })).status, 400);
     t.equal((await send('PATCH', path, token, { email: 'no address' })).status, 400);
+    t.equal((await send('PATCH', path, token, { email: 'mi\u212ae@example.com' })).status, 400, 'the Kelvin sign');
     t.equal((await send('PATCH', path, token, { email: 'ADMIN@example.com' })).status, 409);
     t.match(await send('PATCH', path, token, { email: ' Bea@Example.com ' }), { body: { email: 'bea@example.com' } });
     t.match(await send('PATCH', path, token, { password: 'another one', id: 77 }), {
