@@ -35,7 +35,7 @@ export function endable(own: object): EndableTransaction {
   };
 }
 
-/** Runs the statements of a Kysely transaction and of its savepoints. */
+/** Runs the statements of a Kysely transaction, or of a savepoint. */
 interface Executor {
   executeQuery(...query: unknown[]): Promise<unknown>;
 }

@@ -9,6 +9,7 @@ import type { SqliteConnection as OrmSqliteConnection } from '@mikro-orm/sqlite'
 import t from 'tap';
 import type { CancellableClient } from '../../src/mikro/cancel-statement.ts';
 import type { KyselyTransaction } from '../../src/mikro/endable-transaction.ts';
+import type { RunningTransaction } from '../../src/mikro/ended-transaction.ts';
 import type { PooledClient, WatchedPool } from '../../src/mikro/lost-connections.ts';
 import type { TextualPlatform } from '../../src/mikro/platform.ts';
 import type { PgClient, PgPool, PgQuery, SqlConnection } from '../../src/mikro/postgresql-pool.ts';
@@ -30,6 +31,7 @@ const pooled = (published: Client): PooledClient => published;
 const client = (published: Client): Pick<PgClient, 'query' | 'host' | 'port'> => published;
 const connection = (published: PostgreSqlConnection): SqlConnection => published;
 const transaction = (published: Transaction): KyselyTransaction => published;
+const running = (published: Transaction): RunningTransaction => published;
 const platform = (published: PostgreSqlPlatform): TextualPlatform => published;
 const manager = (published: OrmEntityManager): SqlEntityManager => published;
 const sqlite = (published: OrmSqliteConnection): SqliteConnection => published;
@@ -43,6 +45,7 @@ const missing: [
   Missing<PooledClient, Client>,
   Missing<SqlConnection, PostgreSqlConnection>,
   Missing<KyselyTransaction, Transaction>,
+  Missing<RunningTransaction, Transaction>,
   Missing<SqliteDatabase, Database>,
   Missing<SqliteDatabase, LibSqlDatabase>,
 ][number][] = [];
@@ -58,6 +61,7 @@ t.test('the types of the drivers have every member that mikro/ uses, but for two
     client,
     connection,
     transaction,
+    running,
     platform,
     manager,
     sqlite,

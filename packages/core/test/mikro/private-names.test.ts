@@ -14,6 +14,7 @@ import {
   showLoaded,
 } from '../../src/mikro/entities.ts';
 import { activeFilter, hasNoFilter } from '../../src/mikro/filters.ts';
+import { keepEndedTransaction } from '../../src/mikro/ended-transaction.ts';
 import { holdTransaction, transactionMethods } from '../../src/mikro/held-transaction.ts';
 import { releaseLostConnections } from '../../src/mikro/lost-connections.ts';
 import { formattedDate } from '../../src/mikro/platform.ts';
@@ -175,6 +176,18 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
     },
   );
 
+  t.test('QueryExecutor.executeQuery: tells if a statement has failed', async (t) => {
+    const em = orm.em.fork();
+    await em.begin();
+    const own = em.getTransactionContext<object>()!;
+    const { hasFailed } = endable(own);
+    await em.count(Thing);
+    t.equal(hasFailed(), false);
+    await t.rejects(em.getConnection().execute('select nothing', [], 'all', own));
+    t.equal(hasFailed(), true);
+    await em.rollback();
+  });
+
   t.test('Connection.logQuery: tells the log', async (t) => {
     const logger = orm.config.getLogger();
     const told: unknown[] = [];
@@ -196,6 +209,18 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
       await em.commit();
       t.equal(await between, false);
       t.equal(formattedDate(orm.em.getPlatform(), new Date(0)), undefined);
+    });
+
+    t.test('ControlledTransaction.rollback: succeeds after SQLite has ended the transaction', async (t) => {
+      const connection = orm.em.getConnection();
+      const native = await sqliteDatabase(connection);
+      const transaction = await connection.begin();
+      keepEndedTransaction(transaction, native);
+      native.exec('rollback');
+      await t.rejects(connection.execute('select 1', [], 'all', transaction), { message: /SQLite has ended/ });
+      await connection.rollback(transaction);
+      t.equal(native.inTransaction, false);
+      t.strictSame(await connection.execute('select 1 as one'), [{ one: 1 }], 'the connection is free');
     });
     return;
   }

@@ -60,7 +60,8 @@ function writing(database: SqliteDatabase, work: () => unknown[][]): unknown[][]
     database.exec('commit');
     return rows;
   } catch (error) {
-    database.exec('rollback');
+    // SQLite itself may have ended the transaction.
+    if (database.inTransaction) database.exec('rollback');
     throw error;
   }
 }

@@ -9,6 +9,7 @@ import type {
 } from '@mikro-orm/core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceUnavailable } from '../../../errors.ts';
+import { keepEndedTransaction, type RunningTransaction } from '../../../mikro/ended-transaction.ts';
 import { sqliteDatabase } from '../../../mikro/sqlite-database.ts';
 import { pauses } from '../../../pauses.ts';
 
@@ -58,7 +59,8 @@ export async function whenFree<Result>(connection: Connection, work: () => Promi
 
 /**
  * Makes each transaction take the right to write at its start. It waits without blocking the process. Nothing has been
- * read or written by then, so nothing must be repeated.
+ * read or written by then, so nothing must be repeated. From then on a transaction that SQLite itself ends is handled
+ * (`keepEndedTransaction`).
  */
 export function waitForWriters(em: EntityManager): void {
   const table = [...em.getMetadata()].find(isStored);
@@ -89,6 +91,7 @@ class WriteLock implements EventSubscriber {
     const connection = em.getConnection('write');
     try {
       const database = await sqliteDatabase(connection);
+      keepEndedTransaction(transaction as RunningTransaction, database);
       // Not prepared, because libSQL's package leaves a statement open if the database is locked.
       await whenFree(connection, () => database.exec(this.#statement));
     } catch (error) {

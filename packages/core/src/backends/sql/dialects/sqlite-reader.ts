@@ -2,6 +2,7 @@ import type { Connection, EntityManager } from '@mikro-orm/core';
 import { type Awaitable, isPromise } from '../../../awaitable.ts';
 import { ImproperlyConfigured, ServiceUnavailable } from '../../../errors.ts';
 import { connectionFor, type Purpose } from '../../../mikro/connection-for.ts';
+import { checkTransactionOpen } from '../../../mikro/ended-transaction.ts';
 import {
   betweenTransactions,
   type SqliteDatabase,
@@ -58,6 +59,7 @@ export function runSqlite<T>(
     throw readError(SQL_ERRORS, em.getPlatform(), error);
   };
   try {
+    if (isOwn) checkTransactionOpen(database);
     const result = work(database);
     return isPromise(result) ? result.catch(failed) : result;
   } catch (error) {
@@ -76,7 +78,10 @@ async function readLater<T>(
     if (!databases.has(connection)) waitShortly(em, database);
     databases.set(connection, database);
     const run = async (): Promise<T> => work(database);
-    if (isOwn) return await run();
+    if (isOwn) {
+      checkTransactionOpen(database);
+      return await run();
+    }
     return await whenFree(connection, () => (database.inTransaction ? betweenTransactions(connection, run) : run()));
   } catch (error) {
     throw readError(SQL_ERRORS, em.getPlatform(), error);
