@@ -213,6 +213,53 @@ forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm, datab
     t.equal(count, 1);
   });
 
+  t.test('a handler that outlives its limit gives its place back, and has failed', async (t) => {
+    await orm.schema.clear();
+    const got: unknown[] = [];
+    for (let each = 0; each < 10; each++) await emit({ em: em() }, 'stuck', {}, { subject: `S/${each}` });
+    work(t, {
+      handlerTimeoutMs: 100,
+      maxAttempts: 2,
+      backoffMs: 10,
+      handlers: {
+        stuck: (_event, { signal }) => {
+          signal.addEventListener('abort', () => got.push((signal.reason as Error).message));
+          return new Promise(() => {});
+        },
+        other: ({ type }) => got.push(type),
+      },
+    });
+    await until(async () => (await em().count(OutboxEvent, { lease: { $ne: null } })) === 10);
+    await emit({ em: em() }, 'other', {}, { subject: 'S/other' });
+    await until(async () => (await em().count(OutboxEvent, { status: 'waiting' })) === 0);
+    t.equal(got.filter((each) => each === 'the handler did not end within 100 ms').length, 20);
+    t.equal(got.filter((each) => each === 'other').length, 1);
+    t.equal(await em().count(OutboxEvent, { status: 'dead', attempts: 2 }), 10);
+  });
+
+  t.test('a handler that outlives its limit at its last attempt leaves a new signal to the next event', async (t) => {
+    await orm.schema.clear();
+    const aborted: [string, boolean][] = [];
+    for (const type of ['stuck', 'next']) await emit({ em: em() }, type, {}, { subject: 'one' });
+    const isEndless = { stuck: new Promise(() => {}) };
+    work(t, {
+      handlerTimeoutMs: 100,
+      maxAttempts: 1,
+      handlers: {
+        '*': ({ type }, { signal }) => {
+          aborted.push([type, signal.aborted]);
+          return (isEndless as Record<string, unknown>)[type];
+        },
+      },
+    });
+    await until(async () => (await em().count(OutboxEvent, { status: 'waiting' })) === 0);
+    t.strictSame(aborted, [
+      ['stuck', false],
+      ['next', false],
+    ]);
+    t.strictSame(await statuses(), ['dead', 'delivered']);
+  });
+
   t.test('a worker that stops waits for its handlers, and gives the other events back', async (t) => {
     await orm.schema.clear();
     let isDone = false;

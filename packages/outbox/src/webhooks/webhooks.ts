@@ -70,7 +70,7 @@ export function webhooks(options: WebhookOptions): EventHandlers {
     const { subscription: id, event } = payload as Delivery;
     const subscription = await em.findOne(WebhookSubscription, { id, is_enabled: true }, STORED);
     if (subscription === null) return;
-    const status = await post({ ...signed(subscription, event), timeoutMs, signal, isDevelopment: development });
+    const { status } = await post({ ...signed(subscription, event), timeoutMs, signal, isDevelopment: development });
     if (status === 410) {
       const changes = { is_enabled: false, disabled_reason: 'the receiver answered 410' };
       await em.nativeUpdate(WebhookSubscription, { id }, changes, STORED);

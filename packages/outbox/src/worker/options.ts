@@ -32,6 +32,11 @@ export interface WorkerOptions {
   readonly backoffMs?: number;
   /** The longest wait before an attempt, in milliseconds. Default: 21,600,000, which is six hours. */
   readonly maxBackoffMs?: number;
+  /**
+   * How long one call of a handler may take, in milliseconds. After it the signal of the handler aborts, the attempt has
+   * failed, and the place of the handler is free again. Default: 300,000, which is five minutes.
+   */
+  readonly handlerTimeoutMs?: number;
   /** Delivered events are deleted after this time, in milliseconds; Infinity: never. Default: 86,400,000, which is a day. */
   readonly keepDeliveredMs?: number;
   /** How long `stop()` waits for handlers before it aborts their signals, in milliseconds. Default: 10,000. */
@@ -47,6 +52,7 @@ const DEFAULTS = {
   maxAttempts: 20,
   backoffMs: 1000,
   maxBackoffMs: 6 * 3_600_000,
+  handlerTimeoutMs: 300_000,
   keepDeliveredMs: 24 * 3_600_000,
   stopTimeoutMs: 10_000,
 };

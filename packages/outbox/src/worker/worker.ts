@@ -5,6 +5,7 @@ import { matches } from './handlers.ts';
 import { type Claim, Leases, type Look } from './leases.ts';
 import { type ResolvedWorkerOptions, resolveWorkerOptions, type WorkerOptions } from './options.ts';
 import { onWake } from './wake.ts';
+import { within } from './within.ts';
 
 /** How often expired delivered events are deleted. */
 const PRUNE_EVERY_MS = 600_000;
@@ -17,7 +18,8 @@ const RETRY_MS = 100;
 /** Events that are being delivered. */
 interface Delivery {
   readonly claim: Claim;
-  readonly abort: AbortController;
+  /** Aborts the signal of the handlers of the current event. */
+  abort: AbortController;
   leasedUntil: number;
   done: Promise<void>;
 }
@@ -160,12 +162,16 @@ export class Worker {
     }
   }
 
-  async #handle(event: OutboxEvent, { abort }: Delivery): Promise<{ readonly error: unknown } | undefined> {
+  async #handle(event: OutboxEvent, delivery: Delivery): Promise<{ readonly error: unknown } | undefined> {
     const { id, type, subject = null, payload, created_at, attempts } = event;
     const handled = { id, type, subject, payload, created_at, attempt: attempts + 1 };
+    const abort = new AbortController();
+    delivery.abort = abort;
     try {
       for (const [pattern, handler] of this.#options.handlers) {
-        if (matches(pattern, type)) await handler(handled, { em: this.#orm.em.fork(), signal: abort.signal });
+        if (!matches(pattern, type)) continue;
+        const context = { em: this.#orm.em.fork(), signal: abort.signal };
+        await within(this.#options.handlerTimeoutMs, abort, () => handler(handled, context));
       }
       return undefined;
     } catch (error) {
