@@ -3,7 +3,7 @@ import type { Client } from './client.ts';
 import { each } from './each.ts';
 import type { CallOptions, ClientOptions } from './options.ts';
 import { createSend, type Send } from './send.ts';
-import { isKey, kebabCase, keySegment, type QueryEntries, queryEntries } from './url.ts';
+import { isKey, kebabCase, keySegment, type QueryEntries, queryEntries, queryString } from './url.ts';
 
 /** The route of a call: its method, and its path before and after the record's key. */
 interface Place {
@@ -128,7 +128,7 @@ function call(send: Send, place: Place): Called {
     if (isRead || isOfKeys) query.unshift(...queryOf(isOfKeys ? { pk: first } : first));
     return send({
       method,
-      url: [collection, ...keys].join('/') + suffix + (query.length > 0 ? `?${new URLSearchParams(query)}` : ''),
+      url: [collection, ...keys].join('/') + suffix + queryString(query),
       isAction: !isOwn,
       isStreamed,
       body: isRead || isOfKeys ? undefined : first,
@@ -157,6 +157,6 @@ function call(send: Send, place: Place): Called {
 /** Returns the query's values by parameter name. Equal requests give equal objects. */
 function textsByName(query: QueryEntries): Readonly<Record<string, readonly string[]>> {
   const names = query.map(([name]) => name);
-  const textsOf = (wanted: string): string[] => query.filter(([name]) => name === wanted).map(([, text]) => text);
+  const textsOf = (wanted: string): string[] => query.filter(([name]) => name === wanted).flatMap(([, texts]) => texts);
   return Object.fromEntries(names.map((name) => [name, textsOf(name)]));
 }

@@ -29,26 +29,34 @@ export function kebabCase(name: string): string {
     .toLowerCase();
 }
 
-/** The name and value pairs of a query string. */
-export type QueryEntries = [name: string, text: string][];
+/** The parameters of a query string. Several texts are the values of one list, separated by commas. */
+export type QueryEntries = [name: string, texts: readonly string[]][];
 
 /**
- * Converts parameters to the pairs of a query string, without those that are undefined or null.
+ * Converts parameters to the entries of a query string, without those that are undefined or null.
  *
- * @param commas true: a list becomes one value, separated by commas; false: the parameter is repeated for each item
- * @throws TypeError for an empty list, and with `commas` for a list whose items contain commas
+ * @param commas true: a list becomes one entry; false: the parameter is repeated for each item
+ * @throws TypeError for an empty list
  */
 export function queryEntries(parameters: object, commas: boolean): QueryEntries {
   return Object.entries(parameters).flatMap(([name, value]: [string, unknown]): QueryEntries => {
     if (value === undefined || value === null) return [];
-    if (!Array.isArray(value)) return [[name, textOf(value)]];
+    if (!Array.isArray(value)) return [[name, [textOf(value)]]];
     if (value.length === 0) throw new TypeError(`"${name}" is an empty list`);
     const texts = value.map(textOf);
-    if (!commas) return texts.map((text) => [name, text]);
-    const split = texts.find((text) => text.includes(','));
-    if (split !== undefined) throw new TypeError(`"${name}" is a list, and "${split}" has a comma`);
-    return [[name, texts.join(',')]];
+    return commas ? [[name, texts]] : texts.map((text) => [name, [text]]);
   });
+}
+
+/** Writes a query string, `?name=a,b`. A comma within a value is encoded, so it does not separate values. */
+export function queryString(entries: QueryEntries): string {
+  const written = entries.map(([name, texts]) => `${encoded(name)}=${texts.map(encoded).join(',')}`);
+  return written.length === 0 ? '' : `?${written.join('&')}`;
+}
+
+/** Encodes a text as forms do, with `+` for spaces. Replaces malformed Unicode instead of throwing. */
+function encoded(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1);
 }
 
 /** Converts a value to text. Values that are not strings, dates or bigints become JSON. */

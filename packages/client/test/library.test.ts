@@ -58,13 +58,12 @@ forEachDatabase(t, { entities: [...LIBRARY, Loan] }, async (t, orm) => {
     }
     t.strictSame(labels, ['Ash', 'Birch', 'Cedar', 'Date', 'Elm']);
     t.equal(last(), 'GET /api/selecting?expand=label&fields=label&page_size=2&page=3');
-    t.strictSame(selecting.retrieve.key(1, { fields: ['id', 'title'] }).at(-1), { fields: ['id,title'] });
+    t.strictSame(selecting.retrieve.key(1, { fields: ['id', 'title'] }).at(-1), { fields: ['id', 'title'] });
   });
 
   await t.test('a list that a query cannot say is a mistake, and never all records', async (t) => {
     const before = requests.length;
     await t.rejects(api.books.list({ ids: [] }), { name: 'TypeError', message: /"ids" is an empty list/ });
-    await t.rejects(api.books.list({ sort: ['price,id'] as never }), { name: 'TypeError', message: /has a comma/ });
     t.equal(requests.length, before);
   });
 
@@ -134,9 +133,9 @@ forEachDatabase(t, { entities: [...LIBRARY, Loan] }, async (t, orm) => {
     t.match(await many.destroyMany.safe([1, fig]), { ok: false, status: 404, error: { details: [{ path: '/pk' }] } });
     await t.rejects(many.destroyMany([]), { name: 'TypeError', message: /"pk" is an empty list/ });
     await api.named.create({ name: 'East & West' });
-    await t.rejects(named.destroyMany(['a,b']), { name: 'TypeError', message: /has a comma/ });
-    await named.destroyMany(['East & West']);
-    t.equal(last(), 'DELETE /api/named?pk=East & West');
+    await api.named.create({ name: 'East, or West' });
+    await named.destroyMany(['East & West', 'East, or West']);
+    t.equal(last(), 'DELETE /api/named?pk=East & West,East, or West', 'of which the second comma was encoded');
   });
 
   await t.test('a key stays a key: it is encoded, and never leads to another path', async (t) => {
@@ -278,7 +277,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Loan] }, async (t, orm) => {
 
   await t.test('keys of a cache are equal for equal requests', async (t) => {
     const key = api.books.list.key({ sort: ['-price', 'id'], ids: [1, 2], search: undefined });
-    t.strictSame(key, [`${url}/api/books`, 'list', { sort: ['-price,id'], ids: ['1,2'] }]);
+    t.strictSame(key, [`${url}/api/books`, 'list', { sort: ['-price', 'id'], ids: ['1', '2'] }]);
     t.strictSame(api.books.list.key(), api.books.list.key({}));
     t.strictSame(api.books.retrieve.key(5), api.books.retrieve.key(5n));
     t.strictSame(api.books.key(), [`${url}/api/books`]);

@@ -37,16 +37,24 @@ export class QueryParameters {
   readonly path: Readonly<Record<string, string>>;
   readonly #values: Readonly<Record<string, unknown>>;
   readonly #json: ReadonlyMap<string, unknown>;
+  readonly #split: ListSplitter;
 
   /**
    * @param values the result of Fastify's parser: a string for each name, or an array of them if the name was repeated
    * @param json the values of names that came as JSON, not as text
    * @param path the path parameters from Fastify
+   * @param split splits the texts of a list. Default: at every comma
    */
-  constructor(values: unknown, json: ReadonlyMap<string, unknown> = NO_JSON, path: unknown = {}) {
+  constructor(
+    values: unknown,
+    json: ReadonlyMap<string, unknown> = NO_JSON,
+    path: unknown = {},
+    split: ListSplitter = (_name, texts) => texts.map(atCommas),
+  ) {
     this.path = path as Readonly<Record<string, string>>;
     this.#values = (values ?? {}) as Readonly<Record<string, unknown>>;
     this.#json = json;
+    this.#split = split;
   }
 
   names(): string[] {
@@ -57,7 +65,7 @@ export class QueryParameters {
   /** Returns the parameters with only one of the names. */
   only(name: string): QueryParameters {
     const json = this.#json.has(name) ? new Map([[name, this.#json.get(name)]]) : NO_JSON;
-    return new QueryParameters({ [name]: this.#value(name) }, json, this.path);
+    return new QueryParameters({ [name]: this.#value(name) }, json, this.path, this.#split);
   }
 
   /** Reports whether a name was sent with a non-empty value. */
@@ -69,10 +77,7 @@ export class QueryParameters {
 
   /** Returns all non-empty values of a name, in the order sent. */
   all(name: string): readonly string[] {
-    const value = this.#value(name);
-    if (value === undefined || value === '') return [];
-    const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
-    return texts.filter((text) => text !== '').map((text) => checkText(name, text));
+    return this.#texts(name).map((text) => checkText(name, text));
   }
 
   /** Returns the value of a name; undefined if it is absent or empty. Throws InvalidUsage if it is repeated. */
@@ -81,6 +86,28 @@ export class QueryParameters {
     if (value === undefined || value === '') return undefined;
     if (Array.isArray(value)) throw invalidParameter(name, 'must be given only once');
     return checkText(name, value);
+  }
+
+  /**
+   * Returns the values of a list, which are separated by commas; undefined if it is absent or empty. The text is split at
+   * the commas of the URL, and each part is decoded after that. So an encoded comma, `%2C`, belongs to a value.
+   *
+   * Throws InvalidUsage if the list is repeated, unless `repeats`: then all values are returned, in the order sent.
+   *
+   * @example
+   * // GET /people?cities=Bern,Washington%2CD.C.&sort=-age%2Cname
+   * parameters.list('cities');                           // ['Bern', 'Washington,D.C.']
+   * parameters.list('sort', { hasCommas: false });       // ['-age', 'name']
+   */
+  list(
+    name: string,
+    { hasCommas = true, repeats = false, isOfKeys = false }: ListReading = {},
+  ): readonly string[] | undefined {
+    const sent = this.#texts(name).map((text) => (isOfKeys ? plainText : checkText)(name, text));
+    const texts = repeats ? sent : [this.one(name) ?? []].flat();
+    if (texts.length === 0) return undefined;
+    if (!hasCommas || !texts.some((text) => text.includes(','))) return texts.flatMap(atCommas);
+    return this.#split(name, texts).flat();
   }
 
   /**
@@ -103,9 +130,62 @@ export class QueryParameters {
     }
   }
 
+  /** All non-empty values of a name, unchecked. */
+  #texts(name: string): readonly unknown[] {
+    return [this.#value(name) ?? []].flat().filter((text) => text !== '');
+  }
+
   /** A parser may make a plain object, which inherits `constructor` and others. They were not sent. */
   #value(name: string): unknown {
     return Object.hasOwn(this.#values, name) ? this.#values[name] : undefined;
+  }
+}
+
+/** How to read a list of a query string. */
+export interface ListReading {
+  /**
+   * False if no value of the list can have a comma, as numbers and the names of fields. An encoded comma then separates
+   * values too, because many clients encode all commas. Default: true.
+   */
+  readonly hasCommas?: boolean;
+  /** True if the parameter may be repeated. Default: false. */
+  readonly repeats?: boolean;
+  /** True for keys of records: a text that no database can store is then a key that no record has. Default: false. */
+  readonly isOfKeys?: boolean;
+}
+
+/** Splits the texts of a parameter, one for each time it was sent, into the values of lists. */
+export type ListSplitter = (name: string, texts: readonly string[]) => readonly (readonly string[])[];
+
+function atCommas(text: string): readonly string[] {
+  return text.split(',');
+}
+
+/**
+ * Makes the splitter for the query string of a URL. It splits before it decodes. Texts that are not in the URL, because
+ * another parser or a hook made them, are split at every comma.
+ */
+export function splitterOf(url: string): ListSplitter {
+  return (name, texts) => {
+    if (!/%2c/i.test(url)) return texts.map(atCommas);
+    const sent = url
+      .slice(url.indexOf('?') + 1)
+      .split('&')
+      .map((pair) => /^([^=]*)=?(.*)$/s.exec(pair)!)
+      .filter(([, key, value]) => value !== '' && decoded(key!) === name)
+      .map(([, , value]) => value!);
+    const isSame = sent.length === texts.length && sent.every((text, index) => decoded(text) === texts[index]);
+    return isSame ? sent.map((text) => text.split(',').map(decoded)) : texts.map(atCommas);
+  };
+}
+
+/** Decodes a part of a query string as Fastify's parser does, which keeps malformed encoding unchanged. */
+function decoded(text: string): string {
+  const spaced = text.replaceAll('+', ' ');
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    return spaced;
   }
 }
 
@@ -171,10 +251,15 @@ export function unknownName(name: string, names: readonly string[]): string {
   return `does not know the name "${echo(name)}"${hint}; ${allowed}`;
 }
 
-/** A parser of nested names (`a[b]=1`) makes objects and arrays instead of texts. */
-function checkText(name: string, text: unknown): string {
-  if (typeof text !== 'string') throw invalidParameter(name, 'must be a plain text');
+function checkText(name: string, value: unknown): string {
+  const text = plainText(name, value);
   const problem = textProblem(text);
   if (problem !== undefined) throw invalidParameter(name, problem);
   return text;
+}
+
+/** A parser of nested names (`a[b]=1`) makes objects and arrays instead of texts. */
+function plainText(name: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw invalidParameter(name, 'must be a plain text');
 }

@@ -35,8 +35,11 @@ export function navigate(href: string, { replace = false } = {}): void {
   });
 }
 
-/** Writes an address of a path, a query and a fragment; empty values are left out. */
+/**
+ * Writes an address of a path, a query and a fragment; empty values are left out. Commas are not encoded, because they
+ * separate the values of a list.
+ */
 export function hrefOf(pathname: string, query: URLSearchParams, fragment: URLSearchParams): string {
-  const [search, hash] = [query.toString(), fragment.toString()];
+  const [search, hash] = [query.toString().replaceAll('%2C', ','), fragment.toString()];
   return `${pathname}${search === '' ? '' : `?${search}`}${hash === '' ? '' : `#${hash}`}`;
 }

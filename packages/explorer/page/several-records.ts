@@ -27,9 +27,7 @@ interface Rows {
 export function deleteRows({ resource, path, rows }: Rows): Promise<Outcome> {
   const { destroyMany, destroy, key } = resource;
   const parameter = destroyMany?.query.find(({ required }) => required === true);
-  // A comma separates the keys, so it cannot be part of one.
-  const isNameable = rows.every((row) => !textOf(row[key]).includes(','));
-  if (destroyMany === undefined || parameter === undefined || !isNameable) {
+  if (destroyMany === undefined || parameter === undefined) {
     return eachRow({ resource, path, rows }, (url) => send({ operation: destroy!, url }));
   }
   return together(resource, rows, parameter.schema?.maxItems, (some) => {

@@ -103,15 +103,20 @@ function pathValue(name: string, value: string | number): string {
  *
  * @throws ToolProblem for null, which a query string cannot express
  */
-export function queryString({ queryParameters }: OperationPlan, query: JsonObject = {}): URLSearchParams {
-  const written = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
+export function queryString({ queryParameters }: OperationPlan, query: JsonObject = {}): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) => {
     if (value === null) throw new ToolProblem(`query.${name} must not be null; leave it out`);
     const isJoined = queryParameters.some((each) => each.name === name && each.isCommaSeparated === true);
-    if (Array.isArray(value) && !isJoined) for (const each of value as unknown[]) written.append(name, textOf(each));
-    else written.append(name, Array.isArray(value) ? (value as unknown[]).map(textOf).join(',') : textOf(value));
-  }
-  return written;
+    const texts = [value].flat().map((each) => encoded(textOf(each)));
+    const values = isJoined && Array.isArray(value) ? [texts.join(',')] : texts;
+    return values.map((each) => `${encoded(name)}=${each}`);
+  });
+  return pairs.join('&');
+}
+
+/** Encodes a text of a query string, including its commas, which would separate values. */
+function encoded(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
 }
 
 function textOf(value: unknown): string {

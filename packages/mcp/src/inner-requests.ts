@@ -38,7 +38,8 @@ export interface InnerRequest {
   readonly plan: OperationPlan;
   /** The values in the path. */
   readonly params: Readonly<Record<string, string>>;
-  readonly query: URLSearchParams;
+  /** Encoded, without its question mark; empty for none. */
+  readonly query: string;
   /** Undefined for no body. */
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
@@ -116,7 +117,6 @@ export class InnerRequests {
     if (headers['host'] === undefined && typeof authority === 'string') headers['host'] = authority;
     headers[MARK] = mark;
     const path = plan.path.replaceAll(/:(\w+)/g, (_all, name: string) => encodeURIComponent(params[name]!));
-    const search = query.toString();
     const expected: Expected = { plan, mark, reached: undefined };
     // `inject` starts only when it is awaited, so await it inside.
     const response = await this.#expected.run(
@@ -130,7 +130,7 @@ export class InnerRequests {
           },
           {
             method: plan.method as 'GET',
-            url: search === '' ? path : `${path}?${search}`,
+            url: query === '' ? path : `${path}?${query}`,
             headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
             ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
             payloadAsStream: true,

@@ -6,7 +6,7 @@ import { resolveOption } from '../filters/filter.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import type { Group, GroupTotal } from '../language/grouping.ts';
-import { invalidParameter, type ParameterDeclaration, QueryParameters, unknownName } from '../parameters.ts';
+import { invalidParameter, type ParameterDeclaration, type QueryParameters, unknownName } from '../parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import type { ReadShape } from '../shapes/read/read-shape.ts';
 import { type IsShown, shownByAll } from '../shapes/read/shown-paths.ts';
@@ -96,8 +96,8 @@ export class Summary {
   }
 
   /** Checks the parameters of a request. Throws InvalidUsage that names every wrong parameter. */
-  validate(query: unknown): object {
-    this.#read(new QueryParameters(query), () => true);
+  validate(query: unknown, parameters: QueryParameters): object {
+    this.#read(parameters, () => true);
     return query as object;
   }
 
@@ -180,9 +180,9 @@ function schemaOf(fields: Fields): TSchema {
   return Type.Object(Object.fromEntries(properties) as Record<string, TSchema>);
 }
 
-/** Reads the names of a parameter: one text with commas, or repeated parameters. */
+/** Reads the names of a parameter: one list with commas, or repeated parameters. */
 function namedFields(parameters: QueryParameters, parameter: string, allowed: Fields): readonly SummaryField[] {
-  const names = parameters.all(parameter).flatMap((text) => text.split(','));
+  const names = parameters.list(parameter, { hasCommas: false, repeats: true }) ?? [];
   return names.map((name, index) => {
     const field = allowed.get(name);
     if (field === undefined) throw invalidParameter(parameter, unknownName(name, [...allowed.keys()]));

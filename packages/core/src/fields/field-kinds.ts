@@ -36,6 +36,9 @@ interface KindOfField {
   /** True if drivers return the numbers of a column as an entity holds them: never as text, and never NaN. */
   readonly areNumbersExact: boolean;
 
+  /** True if the text of a value in a URL may have a comma, which separates the values of a list. */
+  readonly hasCommas: (type: FieldType) => boolean;
+
   /** The JSON type and format of values in responses. */
   readonly wireType: (type: FieldType) => WireType;
   /** The JSON types of values in bodies. The first is the type in responses. */
@@ -76,6 +79,7 @@ function kind(
     keysMadeBy: undefined,
     isPlain: true,
     areNumbersExact: false,
+    hasCommas: () => false,
     acceptedTypes: (type) => typeNamed(wireType(type)),
     writer: () => undefined,
     textSchema: operandSchema,
@@ -94,6 +98,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindOfField>> = {
   string: kind({
     comparability: 'as text',
     namesRecords: true,
+    hasCommas: () => true,
     wireType: () => ({ type: 'string' }),
     bounds: ({ maxLength }, mayBeBlank) => ({
       ...(!mayBeBlank && { minLength: 1 }),
@@ -236,6 +241,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindOfField>> = {
   enum: kind({
     comparability: 'by equality',
     areNumbersExact: true,
+    hasCommas: ({ values = [] }) => values.some((value) => String(value).includes(',')),
     wireType: ({ values = [] }) => enumType(values),
     operandSchema: ({ values = [] }) => ({ enum: [...values] }),
     parseText: (text, type) => oneOf(type, (value) => String(value) === text),

@@ -47,13 +47,13 @@ export class OrderingFilter extends Filter {
   }
 
   apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters, request?: FastifyRequest): QuerySet<E> {
-    const text = this.#paths.size === 0 ? undefined : parameters.one(this.parameter);
-    return text === undefined ? queryset : queryset.orderByPaths(this.#readKeys(text, request));
+    const names = this.#paths.size === 0 ? undefined : parameters.list(this.parameter, { hasCommas: false });
+    return names === undefined ? queryset : queryset.orderByPaths(this.#readKeys(names, request));
   }
 
-  #readKeys(text: string, request: FastifyRequest | undefined): OrderKey[] {
+  #readKeys(names: readonly string[], request: FastifyRequest | undefined): OrderKey[] {
     const seen = new Set<string>();
-    return text.split(',').map((element) => {
+    return names.map((element) => {
       const descending = element.startsWith('-');
       const name = descending ? element.slice(1) : element;
       const path = this.#paths.get(name);

@@ -14,7 +14,7 @@ import { operandOf } from '../language/lookup.ts';
 import { pathFor } from '../language/related-path.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { lookupOf } from '../shapes/read/related-value.ts';
-import { parseLookupText, resolveLookup, type ResolvedLookup } from '../language/resolve-lookup.ts';
+import { parseLookupTexts, resolveLookup, type ResolvedLookup } from '../language/resolve-lookup.ts';
 import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 
 /**
@@ -79,23 +79,31 @@ function readCondition(
   maximumValues: number,
 ): Condition | undefined {
   const { path, lookup } = resolved;
-  const texts = lookup === 'exact' ? parameters.all(name) : [parameters.one(name)];
-  const [text] = texts;
-  if (text === undefined) return undefined;
-  if (
-    texts.length > maximumValues ||
-    (operandOf(lookup) === 'list' && text.split(',', maximumValues + 1).length > maximumValues)
-  ) {
+  const texts = textsOf(parameters, name, resolved);
+  if (texts.length === 0) return undefined;
+  if (texts.length > maximumValues) {
     throw invalidParameter(name, `must not have more than ${maximumValues} values`);
   }
   try {
-    if (texts.length === 1) return parseLookupText(resolved, text);
-    const values = (texts as readonly string[]).map((each) => parseFieldText(path.type, each));
-    return compare(path, 'in', values);
+    if (lookup !== 'exact' || texts.length === 1) return parseLookupTexts(resolved, texts);
+    return compare(
+      path,
+      'in',
+      texts.map((each) => parseFieldText(path.type, each)),
+    );
   } catch (error) {
     if (!(error instanceof FieldValueError)) throw error;
     throw invalidParameter(name, error.message);
   }
+}
+
+/** Returns the texts of a parameter: the values of a list, those of a repeated parameter, or one. */
+function textsOf(parameters: QueryParameters, name: string, { path, lookup }: ResolvedLookup): readonly string[] {
+  const operand = operandOf(lookup);
+  if (operand === 'list' || operand === 'bounds') {
+    return parameters.list(name, { hasCommas: FIELD_KINDS[path.type.kind].hasCommas(path.type) }) ?? [];
+  }
+  return lookup === 'exact' ? parameters.all(name) : [parameters.one(name) ?? []].flat();
 }
 
 /** Makes the schema that documents a query parameter: the type of its text, and a description of the lookup. */

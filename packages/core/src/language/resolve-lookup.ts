@@ -118,22 +118,31 @@ function ofGroup(lookups: readonly Asked[]): Condition {
  * `isnull` true or false.
  * @throws FieldValueError if the text does not fit
  */
-export function parseLookupText({ path, lookup }: ResolvedLookup, text: string): Condition {
-  return compare(path, lookup, parseOperand(path.type, operandOf(lookup), text));
+export function parseLookupText(resolved: ResolvedLookup, text: string): Condition {
+  const operand = operandOf(resolved.lookup);
+  return parseLookupTexts(resolved, operand === 'list' || operand === 'bounds' ? text.split(',') : [text]);
 }
 
-function parseOperand(type: FieldType, operand: keyof Operands<unknown>, text: string): unknown {
+/**
+ * Makes a condition from the texts of a query parameter: the values of `in`, the two of `range`, or the only one of other
+ * lookups.
+ * @throws FieldValueError if a text does not fit
+ */
+export function parseLookupTexts({ path, lookup }: ResolvedLookup, texts: readonly string[]): Condition {
+  return compare(path, lookup, parseOperand(path.type, operandOf(lookup), texts));
+}
+
+function parseOperand(type: FieldType, operand: keyof Operands<unknown>, texts: readonly string[]): unknown {
   switch (operand) {
     case 'value':
-      return parseFieldText(type, text);
+      return parseFieldText(type, texts[0]!);
     case 'boolean':
-      return parseFieldText({ kind: 'boolean' }, text);
+      return parseFieldText({ kind: 'boolean' }, texts[0]!);
     case 'list':
-      return text.split(',').map((part) => parseFieldText(type, part));
-    case 'bounds': {
-      const parts = text.split(',');
-      if (parts.length !== 2) throw new FieldValueError('must be two values, separated by a comma');
-      return parts.map((part) => parseFieldText(type, part));
-    }
+    case 'bounds':
+      if (operand === 'bounds' && texts.length !== 2) {
+        throw new FieldValueError('must be two values, separated by a comma');
+      }
+      return texts.map((text) => parseFieldText(type, text));
   }
 }

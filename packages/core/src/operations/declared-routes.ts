@@ -222,7 +222,7 @@ function declaredSummary({ view, definition: { summary } }: MountedView): Declar
       urlName: 'summary',
       options: { querystring, responses: { 200: response }, listParameters: true },
       isNarrowed: true,
-      validateQuery: (query) => summary.validate(query),
+      validateQuery: (query, parameters) => summary.validate(query, parameters),
       isCommaSeparated: true,
       transaction: false,
       isBuiltIn: true,

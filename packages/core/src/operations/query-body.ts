@@ -69,32 +69,33 @@ export function queryReader(
     }
     const json = new Map<string, unknown>();
     const texts = new Map<string, unknown>();
+    const lists = new Map<string, readonly string[]>();
     for (const [name, value] of Object.entries(body)) {
       const parameter = declared.get(name);
       // The check of names rejects an undeclared parameter, or lets it pass for other code.
       if (parameter === undefined) texts.set(name, value);
       else if (isRecord(value) && 'contentSchema' in parameter.schema) json.set(name, value);
-      else problems.attempt(() => texts.set(name, textOf(parameter, value)));
+      else {
+        const sent = problems.attempt(() => textsOf(name, value));
+        if (sent === undefined) continue;
+        const isList = Array.isArray(sent) && (parameter.schema as { readonly type?: unknown }).type === 'array';
+        if (isList) lists.set(name, sent);
+        texts.set(name, isList ? sent.join(',') : sent);
+      }
     }
     const query = Object.fromEntries(texts);
     request.query = { ...query, ...Object.fromEntries(json) };
-    stateOf(request).parameters = new QueryParameters(query, json, request.params);
+    stateOf(request).parameters = new QueryParameters(query, json, request.params, (name, values) =>
+      lists.has(name) ? [lists.get(name)!] : values.map((text) => text.split(',')),
+    );
   };
 }
 
-/**
- * Converts a value to its form in a URL. A list becomes one comma-separated text if the parameter's schema is an array,
- * else several texts.
- */
-function textOf({ name, schema }: OperationParameter, value: unknown): string | readonly string[] {
+/** Converts a value to its text in a URL. A list becomes several texts. */
+function textsOf(name: string, value: unknown): string | readonly string[] {
   if (!Array.isArray(value)) return plainText(name, value);
   if (value.length === 0) throw invalidParameter(name, 'must not be an empty list; leave it out');
-  const texts = value.map((each) => plainText(name, each));
-  if ((schema as { readonly type?: unknown }).type !== 'array') return texts;
-  if (texts.some((text) => text.includes(','))) {
-    throw invalidParameter(name, 'must not have a value with a comma, which separates values');
-  }
-  return texts.join(',');
+  return value.map((each) => plainText(name, each));
 }
 
 function plainText(name: string, value: unknown): string {

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Awaitable } from '../awaitable.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { isEmpty } from '../json.ts';
+import type { QueryParameters } from '../parameters.ts';
 import { parametersOf } from '../viewset/request/request-state.ts';
 import type { OperationParameter } from './operation-plan.ts';
 import { queryReader } from './query-body.ts';
@@ -10,7 +11,7 @@ import { unknownParameterCheck } from './unknown-parameters.ts';
 /** The query string that a route declares. */
 export interface QueryDeclaration {
   /** Checks and converts the declared parameters of an action; undefined if it declares none. */
-  readonly validate: ((query: unknown) => unknown) | undefined;
+  readonly validate: ((query: unknown, parameters: QueryParameters) => unknown) | undefined;
   /** Selects the response by the parameters of a request; undefined if there are no such parameters. */
   readonly select: ((request: FastifyRequest) => void) | undefined;
   /** The parameters in the body of a QUERY request; undefined if they are in the query string. */
@@ -52,7 +53,7 @@ export function compileQueryCheck(
     if (refuse !== undefined) problems.attempt(refuse);
     if (validate !== undefined) {
       const own = Object.entries(request.query as object).filter(([name]) => !ofList.has(name));
-      request.query = problems.attempt(() => validate(Object.fromEntries(own)));
+      request.query = problems.attempt(() => validate(Object.fromEntries(own), sent));
     }
     if (select !== undefined) problems.attempt(() => select(request));
     if (problems.isEmpty || ofList.size === 0 || checkList === undefined) return problems.throwIfAny();

@@ -32,13 +32,14 @@ export function sendLinks({ request, reply }: Exchange, links: PageLinks): void 
   const entries = Object.entries(links).filter(([, parameters]) => parameters !== undefined);
   const url = request.raw.url ?? '';
   const start = url.indexOf('?');
+  // Unchanged texts, because an encoded comma is part of a value and others separate values.
+  const sent = start === -1 ? [] : url.slice(start + 1).split('&');
   const texts = entries.map(([relation, parameters]) => {
-    const query = new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
-    for (const [name, value] of Object.entries(parameters!)) {
-      if (value === undefined) query.delete(name);
-      else query.set(name, String(value));
-    }
-    return `<?${query.toString()}>; rel="${relation}"`;
+    const kept = sent.filter(
+      (pair) => ![...new URLSearchParams(pair).keys()].some((name) => Object.hasOwn(parameters!, name)),
+    );
+    const added = Object.entries(parameters!).filter(([, value]) => value !== undefined) as [string, string][];
+    return `<?${[...kept, new URLSearchParams(added)].join('&')}>; rel="${relation}"`;
   });
   if (texts.length > 0) reply.header('link', texts.join(', '));
 }

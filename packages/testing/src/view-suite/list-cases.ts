@@ -80,12 +80,16 @@ async function filters(view: ViewUnderTest, { name, compares = [] }: OperationPa
 async function ask(
   view: ViewUnderTest,
   name: string,
-  { text, holds }: Question,
+  { texts, holds }: Question,
   all: readonly Valued[],
 ): Promise<void> {
   const expected = all.filter(({ values }) => values.some(holds)).map(({ key }) => key);
-  const found = view.keysOf(await view.rows({ [name]: text }));
-  assert.deepEqual(found.toSorted(), expected.toSorted(), `?${name}=${text} does not find the records that it should`);
+  const found = view.keysOf(await view.rows({ [name]: texts }));
+  assert.deepEqual(
+    found.toSorted(),
+    expected.toSorted(),
+    `?${name}=${texts.join(',')} does not find the records that it should`,
+  );
 }
 
 async function searches(view: ViewUnderTest, { name, compares = [] }: OperationParameter): Promise<void> {

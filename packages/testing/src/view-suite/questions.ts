@@ -4,7 +4,8 @@ import type { Comparable, ComparedField } from './compared-field.ts';
 
 /** A value of a query parameter, and the field values that it matches. */
 export interface Question {
-  readonly text: string;
+  /** One text, or the values of a list. */
+  readonly texts: readonly string[];
   readonly holds: (value: Comparable) => boolean;
 }
 
@@ -46,7 +47,7 @@ export function questions(field: ComparedField, lookup: string, values: readonly
   if (BY_ORDER.has(lookup) && !field.isOrdered) return [];
   if (field.toMany && OF_ONE_ALONE.has(lookup)) return [];
   if (lookup === 'isnull') {
-    return [true, false].map((asked) => ({ text: String(asked), holds: (value) => (value === null) === asked }));
+    return [true, false].map((asked) => ({ texts: [String(asked)], holds: (value) => (value === null) === asked }));
   }
   const known = [...new Set(values)].filter((value) => value !== null && value !== '').slice(0, 3);
   const asked = [...known, unusedValue(field, known)];
@@ -54,7 +55,7 @@ export function questions(field: ComparedField, lookup: string, values: readonly
   if (lookup === 'range') return [known.slice(0, 2), asked.slice(-1)].flatMap((ends) => between(field, ends));
   return asked.map((value) => {
     const part = partOf(lookup, value);
-    return { text: field.textOf(part), holds: (other) => matches(lookup, other, part) };
+    return { texts: [field.textOf(part)], holds: (other) => matches(lookup, other, part) };
   });
 }
 
@@ -63,11 +64,10 @@ export function matches(lookup: string, value: Comparable, asked: Comparable): b
   return value !== null && ONE_VALUE[lookup as OneValueLookup](value, asked);
 }
 
-/** Asks for any of several values; nothing if one contains a comma, which would split it. */
+/** Asks for any of several values. */
 function inList(field: ComparedField, list: readonly Comparable[]): Question[] {
-  const texts = list.map((value) => field.textOf(value));
-  if (texts.length === 0 || texts.some((text) => text.includes(','))) return [];
-  return [{ text: texts.join(','), holds: (value) => list.includes(value) }];
+  if (list.length === 0) return [];
+  return [{ texts: list.map((value) => field.textOf(value)), holds: (value) => list.includes(value) }];
 }
 
 /** Asks for the values between the smallest and the largest of several. */
@@ -76,7 +76,7 @@ function between(field: ComparedField, ends: readonly Comparable[]): Question[] 
   const sorted = ends.toSorted((one, other) => (one! < other! ? -1 : 1));
   const [least, greatest] = [sorted[0]!, sorted.at(-1)!];
   const holds = (value: Comparable): boolean => value !== null && value >= least && value <= greatest;
-  return [{ text: `${field.textOf(least)},${field.textOf(greatest)}`, holds }];
+  return [{ texts: [field.textOf(least), field.textOf(greatest)], holds }];
 }
 
 /** Cuts a text so that only its lookup finds it. Uses capitals if the lookup ignores case. */

@@ -10,6 +10,9 @@ import type { TestViewSetOptions } from './options.ts';
 /** The value that identifies a record in a path. */
 export type RecordKey = string | number;
 
+/** The parameters of a query string. An array is a list, whose values are separated by commas. */
+type Query = Readonly<Record<string, string | readonly string[]>>;
+
 /** The sender of a request. */
 export type Sender = 'user' | 'stranger' | 'nobody';
 
@@ -19,7 +22,7 @@ export interface Sent {
   readonly as?: Sender;
   /** The key of the record in the path. */
   readonly key?: RecordKey | undefined;
-  readonly query?: Readonly<Record<string, string>>;
+  readonly query?: Query;
   /** The body, without its envelope. */
   readonly body?: Body;
   /** A raw body. */
@@ -84,7 +87,9 @@ export class ViewUnderTest {
   async send(plan: OperationPlan, sent: Sent = {}): Promise<Answer> {
     const { as = 'user', key, query = {}, body, payload, headers = {} } = sent;
     const path = plan.path.replaceAll(/:(\w+)/g, (_all, name: string) => this.#inPath(name, key));
-    const search = String(new URLSearchParams(query));
+    const search = Object.entries(query)
+      .map(([name, value]) => `${encodeURIComponent(name)}=${[value].flat().map(encodeURIComponent).join(',')}`)
+      .join('&');
     const content = payload ?? (body && JSON.stringify(plan.envelope === undefined ? body : { [plan.envelope]: body }));
     const inject = () =>
       this.app.app.inject({
@@ -137,7 +142,7 @@ export class ViewUnderTest {
   }
 
   /** Returns the rows of one page of the list, by default the largest one. */
-  async rows(query: Readonly<Record<string, string>> = {}, as: Sender = 'user'): Promise<readonly Body[]> {
+  async rows(query: Query = {}, as: Sender = 'user'): Promise<readonly Body[]> {
     const list = this.plans.get('list');
     const answer = await this.send(list, { query: { ...this.#largestPage(list), ...query }, as });
     assert.equal(answer.status, 200, `${titleOf(list)} answered ${answer.status}: ${answer.text}`);

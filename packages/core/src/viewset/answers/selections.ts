@@ -109,7 +109,7 @@ function declaration(name: string, names: readonly string[], description: string
 
 /** Reads a list of names, in the order of the allowed names; undefined if the parameter is missing. */
 function namesIn(parameters: QueryParameters, parameter: string, allowed: readonly string[]): string[] | undefined {
-  const named = parameters.one(parameter)?.split(',');
+  const named = parameters.list(parameter, { hasCommas: false });
   const unknown = named?.find((name) => !allowed.includes(name));
   if (unknown === undefined) return named && allowed.filter((name) => named.includes(name));
   const meant = unknown === '' ? undefined : nearest(unknown, allowed);

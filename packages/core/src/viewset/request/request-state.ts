@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CurrentUser } from '../../current-user.ts';
-import { QueryParameters } from '../../parameters.ts';
+import { QueryParameters, splitterOf } from '../../parameters.ts';
 import type { PermissionGrant } from '../../permissions/evaluate.ts';
 import type { Answer, AnsweringOperation } from './answer.ts';
 import { type InputShape, inputAnew, type ReadInput, type TakingOperation } from './read-input.ts';
@@ -90,7 +90,12 @@ export function stateOf(request: FastifyRequest): RequestState {
 /** The parameters of a request's query string as they were sent: texts, before any schema. */
 export function parametersOf(request: FastifyRequest): QueryParameters {
   const state = stateOf(request);
-  return (state.parameters ??= new QueryParameters(request.query, undefined, request.params));
+  return (state.parameters ??= new QueryParameters(
+    request.query,
+    undefined,
+    request.params,
+    splitterOf(request.raw.url ?? ''),
+  ));
 }
 
 const NO_BODY = Object.freeze({});

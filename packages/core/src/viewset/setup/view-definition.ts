@@ -5,7 +5,7 @@ import type { Summary } from '../../aggregates/summary.ts';
 import type { TagOf } from '../../entity-tag.ts';
 import type { ErrorFormat } from '../../error-format.ts';
 import type { FilterClass, FilterTarget } from '../../filters/filter.ts';
-import type { ParameterDeclaration } from '../../parameters.ts';
+import type { ParameterDeclaration, QueryParameters } from '../../parameters.ts';
 import type { PageSizes, PaginatorClass } from '../../pagination/paginator.ts';
 import { makePermissions, type Permission, type PermissionClass } from '../../permissions/permission.ts';
 import type { Store } from '../../stores/store.ts';
@@ -100,7 +100,7 @@ export interface OperationSchemas {
 export interface BulkSchemas extends OperationSchemas {
   readonly querystring?: TSchema;
   /** Checks and converts the query string; throws InvalidUsage. */
-  readonly validateQuery?: ((query: unknown) => unknown) | undefined;
+  readonly validateQuery?: ((query: unknown, parameters: QueryParameters) => unknown) | undefined;
 }
 
 /** The declarations of a view's lists, for programs that check them. */

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import { getOrMake } from '../../get-or-make.ts';
+import type { QueryParameters } from '../../parameters.ts';
 import { unionOf } from '../../shapes/schema-object.ts';
 import type { Envelope, TakenBodies } from '../answers/envelope.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
@@ -82,8 +83,8 @@ export class ViewSchemas implements SchemaSource {
       };
     }
     const options = { minItems: 1, maxItems: limit, uniqueItems: true, description: 'The records to delete' };
-    const validateQuery = (query: unknown): object => ({
-      pk: bulk.keysOf((query as { pk?: string | readonly string[] }).pk, (text) => key.parse(text)),
+    const validateQuery = (_query: unknown, parameters: QueryParameters): object => ({
+      pk: bulk.keysOf(parameters, (text) => key.parse(text)),
     });
     return {
       querystring: Type.Object({ pk: Type.Array(key.schema, options) }),

@@ -2,9 +2,11 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured, InvalidUsage, NotFound } from '../../errors.ts';
+import { FIELD_KINDS } from '../../fields/field-kinds.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { isRecord, pointerStep, textProblem } from '../../json.ts';
 import { checkOptions, type OptionRule, POSITIVE } from '../../options.ts';
+import type { QueryParameters } from '../../parameters.ts';
 import { counted, invalidInput } from '../../schema/error-details.ts';
 import { MAX_PROBLEMS, placedAt, type Problem } from '../../schema/scan-input.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
@@ -125,10 +127,10 @@ export class Bulk {
    * @param parse parses one key; undefined if it is malformed
    * @throws NotFound for a malformed key
    */
-  keysOf(given: string | readonly string[] | undefined, parse: (text: string) => unknown): unknown[] {
+  keysOf(parameters: QueryParameters, parse: (text: string) => unknown): unknown[] {
     const limit = this.#limits.destroy!;
-    const sent = [given ?? []].flat().filter((text) => text !== '');
-    const texts = sent.flatMap((text) => text.split(','));
+    const hasCommas = FIELD_KINDS[this.#key.type.kind].hasCommas(this.#key.type);
+    const texts = parameters.list('pk', { hasCommas, repeats: true, isOfKeys: true }) ?? [];
     if (texts.length === 0) throw refuse('is required');
     if (texts.length > limit) throw refuse(`must name at most ${counted(limit, 'record')}`);
     if (texts.includes('')) throw refuse('has a comma without a key');
