@@ -1,136 +1,195 @@
 /**
- * `pnpm check`: everything that CI runs, one gate after the other, and a line of counts at the end.
+ * `pnpm check [--share]`: runs everything that guards the project, two gates at a time, and prints a line of counts at the end.
  *
- * A gate is a command of its own that a person can run alone (its line says which). All of them run even where one has
- * failed, so that one run tells everything.
+ * A gate is a command that a person can run alone; its line shows it. All gates run even if one has failed, so that one run
+ * reports everything. The output of a gate is printed when it has ended, because the output of two would be mixed.
+ *
+ * With `--share`, as `.ci/run` calls it, each gate about the world outside (generators, linters, newer libraries) runs only
+ * for a share of the commits, which the hash of the commit chooses. The log names the gates that were left out. `pnpm check`
+ * alone runs all of them, and so does the workflow of a release.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { type Counts, formatCounts } from './tap-results.ts';
 
 interface Gate {
   readonly name: string;
   readonly command: string;
-  /** Whether the command's own last line of counts is added to the total, instead of one for the gate. */
+  /** True if the counts in the last line of the command are added to the total. Otherwise a gate counts as one test. */
   readonly counts?: boolean;
-  /** Environment variables of its own. */
+  /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether the command's last line is said again at the end. */
+  /** True if the last line of the command is repeated at the end. */
   readonly isFigure?: boolean;
+  /** True if the gate runs alone: it changes what other gates read, or looks at what they leave. */
+  readonly isAlone?: boolean;
+  /** A name that no two gates have which run at the same time, such as a folder that both write. */
+  readonly uses?: string;
+  /** The gate runs for one commit in this many, if `--share` is given. Default: for every commit. */
+  readonly share?: number;
 }
 
+/** The cores of the machines of CI. A gate uses one and a half of them. */
+const LANES = 2;
 const root = fileURLToPath(new URL('..', import.meta.url));
+const { values: options } = parseArgs({ options: { share: { type: 'boolean', default: false } } });
 const [demoCommand, testCommand] = readmeCommands();
-/** What the processes of the tests say that they ran. */
+const commit = commitHash();
+/** What the processes of the tests report that they ran. */
 const coverage = mkdtempSync(join(tmpdir(), 'viewset-coverage-'));
 process.on('exit', () => rmSync(coverage, { recursive: true, force: true }));
+const covered = { NODE_V8_COVERAGE: coverage };
 
+/** In the order in which they begin: a gate that takes long begins early, so that the other lane is not idle at the end. */
 const gates: readonly Gate[] = [
-  { name: 'install, as the lockfile says', command: 'pnpm install --frozen-lockfile' },
+  { name: 'install, as the lockfile says', command: 'pnpm install --frozen-lockfile', isAlone: true },
+  { name: "the README's test command", command: testCommand, counts: true, env: covered },
   { name: 'lockfile', command: 'node scripts/check-lockfile.ts' },
+  { name: 'format', command: 'pnpm format:check' },
   { name: 'types, with the tests of types', command: 'pnpm typecheck' },
   { name: 'lint', command: 'pnpm lint' },
-  { name: 'format', command: 'pnpm format:check' },
-  { name: 'build', command: 'pnpm build' },
+  { name: 'the code of the documentation', command: 'pnpm test:docs', counts: true, env: covered },
+  { name: 'the explorer in a browser', command: 'pnpm test:explorer', counts: true, env: covered },
+  {
+    name: 'applications that are made, and mistakes, by the compiler',
+    command: 'pnpm test:compiler',
+    counts: true,
+    env: covered,
+  },
+  { name: 'build', command: 'pnpm build', uses: 'dist' },
   { name: 'the documentation as a site', command: 'pnpm docs:build', isFigure: true },
-  { name: 'packages as published', command: 'node scripts/check-packages.ts' },
+  { name: 'packages as published', command: 'node scripts/check-packages.ts', uses: 'dist' },
   { name: "the README's demo command", command: `node scripts/check-demo.ts /health/,/api/products ${demoCommand}` },
   { name: 'the demo of the tracker', command: 'node scripts/check-demo.ts /health/,/openapi.json pnpm demo:tracker' },
   { name: 'the demo of Conduit', command: 'node scripts/check-demo.ts /health/,/api/articles pnpm demo:conduit' },
-  { name: "the README's test command", command: testCommand, counts: true, env: { NODE_V8_COVERAGE: coverage } },
-  {
-    name: 'the code of the documentation',
-    command: 'pnpm test:docs',
-    counts: true,
-    env: { NODE_V8_COVERAGE: coverage },
-  },
-  {
-    name: 'what is made for an application, and mistakes, by the compiler',
-    command: 'pnpm test:compiler',
-    counts: true,
-    env: { NODE_V8_COVERAGE: coverage },
-  },
-  {
-    name: 'the explorer in a browser',
-    command: 'pnpm test:explorer',
-    counts: true,
-    env: { NODE_V8_COVERAGE: coverage },
-  },
-  {
-    name: 'coverage',
-    command: 'node scripts/coverage.ts --report',
-    env: { NODE_V8_COVERAGE: coverage },
-    isFigure: true,
-  },
-  {
-    name: 'the tests without servers, many in one process, in random order',
-    command: `node scripts/test.ts --without-servers --shuffle=${Date.now()}`,
-  },
-  { name: 'who notices a misspelt name first', command: 'pnpm mutate --each 8' },
-  { name: 'the newest MikroORM', command: 'node scripts/check-newest-mikro-orm.ts' },
   { name: 'faults, under load', command: 'pnpm test:faults', counts: true },
-  { name: 'requests at random, compared with a model', command: 'pnpm fuzz --seconds 60' },
+  { name: 'requests at random, compared with a model', command: `pnpm fuzz --seconds 30` },
+  { name: 'the official collection of RealWorld', command: 'pnpm test:collection', counts: true },
+  {
+    name: 'some tests without servers, each in its own process, in the order of the commit',
+    command: `node scripts/test.ts --without-servers --own-processes --shuffle=${commit} --sample=12`,
+  },
+  { name: 'misspelt names', command: 'pnpm mutate --each 8', share: 2 },
+  { name: 'the newest MikroORM', command: 'node scripts/check-newest-mikro-orm.ts', share: 4 },
   {
     name: 'requests of Schemathesis, as the document describes them',
     command: 'pnpm test:schemathesis',
     counts: true,
-    env: { SCHEMATHESIS_EXAMPLES: '20', SCHEMATHESIS_PHASES: 'examples,fuzzing,stateful', SCHEMATHESIS_SEED: '1' },
+    env: options.share
+      ? { SCHEMATHESIS_EXAMPLES: '8', SCHEMATHESIS_PHASES: 'examples,fuzzing,stateful', SCHEMATHESIS_SEED: '1' }
+      : { SCHEMATHESIS_EXAMPLES: '20', SCHEMATHESIS_PHASES: 'examples,fuzzing,stateful', SCHEMATHESIS_SEED: '1' },
+    share: 3,
   },
-  { name: 'the official collection of RealWorld', command: 'pnpm test:collection', counts: true },
-  { name: 'linters of the documents', command: 'pnpm test:linters', counts: true },
-  { name: 'clients that generators make of the documents', command: 'pnpm test:generators', counts: true },
-  { name: 'no file of the repository was changed by all this', command: 'node scripts/check-clean.ts' },
+  { name: 'linters of the documents', command: 'pnpm test:linters', counts: true, share: 3 },
+  { name: 'clients that generators make of the documents', command: 'pnpm test:generators', counts: true, share: 3 },
+  { name: 'coverage', command: 'node scripts/coverage.ts --report', env: covered, isFigure: true, isAlone: true },
+  { name: 'no file of the repository was changed', command: 'node scripts/check-clean.ts', isAlone: true },
 ];
 
 const total = { passed: 0, failed: 0, skipped: 0 };
 const figures: string[] = [];
 const failures: string[] = [];
-for (const gate of gates) {
-  console.log(`\n── ${gate.name}: ${gate.command}`);
-  const startedAt = Date.now();
-  const { code, lines } = await run(gate);
+const startedAt = Date.now();
+const waiting = gates.filter(isChosen);
+const running = new Map<Gate, Promise<void>>();
+for (;;) {
+  for (let next = nextGate(); next !== undefined; next = nextGate()) begin(next);
+  if (running.size === 0) break;
+  await Promise.race(running.values());
+}
+// Repeated at the end: if a log is cut, its end is what a person sees.
+for (const line of failures) console.log(line);
+console.log(`\n${gates.length} gates in ${secondsSince(startedAt)} s`);
+console.log([...figures, formatCounts(total)].join('\n'));
+process.exitCode = total.failed === 0 ? 0 : 1;
+
+/** Reports if a gate runs for this commit. Different gates with the same share run for different commits. */
+function isChosen(gate: Gate, index: number): boolean {
+  const { share = 1, name, command } = gate;
+  if (!options.share || (Number.parseInt(commit.slice(0, 8), 16) + index) % share === 0) return true;
+  console.log(`── left out for this commit, runs for one in ${share}: ${name}: ${command}`);
+  return false;
+}
+
+/** Takes the first gate that may run beside those that run now; undefined if none may. */
+function nextGate(): Gate | undefined {
+  const now = [...running.keys()];
+  if (now.length >= LANES || now.some(({ isAlone }) => isAlone)) return undefined;
+  // A gate that runs alone waits for all before it, and all after it wait for the gate.
+  const alone = waiting.findIndex(({ isAlone }) => isAlone);
+  const candidates = alone === -1 ? waiting : waiting.slice(0, alone);
+  const free = candidates.find(({ uses }) => uses === undefined || now.every((gate) => gate.uses !== uses));
+  const next = free ?? (candidates.length === 0 && now.length === 0 ? waiting[alone] : undefined);
+  if (next !== undefined) waiting.splice(waiting.indexOf(next), 1);
+  return next;
+}
+
+function begin(gate: Gate): void {
+  console.log(`── begins after ${secondsSince(startedAt)} s: ${gate.name}: ${gate.command}`);
+  running.set(
+    gate,
+    runGate(gate).finally(() => running.delete(gate)),
+  );
+}
+
+async function runGate(gate: Gate): Promise<void> {
+  const gateStartedAt = Date.now();
+  const { code, output, printed } = await run(gate);
+  const lines = printed.split('\n').filter((line) => line.trim() !== '');
   const lastLine = lines.at(-1) ?? '';
   if (gate.isFigure === true) figures.push(lastLine);
   if (code !== 0) failures.push(`\n── FAILED: ${gate.name}: ${gate.command}`, ...reasonsIn(lines));
   const counts = (gate.counts === true ? parseCounts(lastLine) : undefined) ?? { passed: 0, failed: 0, skipped: 0 };
-  const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
-  console.log(`── ${code === 0 ? 'ok' : 'FAILED'} in ${seconds} s: ${gate.name}`);
   total.passed += counts.passed + (code === 0 ? 1 : 0);
   total.failed += counts.failed + (code === 0 ? 0 : 1);
   total.skipped += counts.skipped;
+  console.log(`\n── ${gate.name}: ${gate.command}\n${output.trimEnd()}`);
+  console.log(`── ${code === 0 ? 'ok' : 'FAILED'} in ${secondsSince(gateStartedAt)} s: ${gate.name}\n`);
 }
-// Said again at the end: where a log is cut, its end is what a person gets to see.
-for (const line of failures) console.log(line);
-console.log(`\n${[...figures, formatCounts(total)].join('\n')}`);
-process.exitCode = total.failed === 0 ? 0 : 1;
 
-/** Runs a shell command with its output passed on; also gives the lines that it printed, without the blank ones. */
-async function run({ command, env }: Gate): Promise<{ code: number; lines: readonly string[] }> {
-  const child = spawn(command, {
+/** Runs a shell command. Returns its exit code, what it printed, and the same with its errors among it. */
+async function run({
+  command,
+  env,
+}: Gate): Promise<{ readonly code: number; readonly output: string; readonly printed: string }> {
+  const child: ChildProcess = spawn(command, {
     cwd: root,
     shell: true,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });
-  let text = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    process.stdout.write(chunk);
-    text += chunk;
+  let [output, printed] = ['', ''];
+  child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
+    output += chunk;
+    printed += chunk;
   });
+  child.stderr!.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
   return new Promise((resolve) => {
-    child.on('close', (code) => {
-      resolve({ code: code ?? 1, lines: text.split('\n').filter((line) => line.trim() !== '') });
-    });
+    child.on('close', (code) => resolve({ code: code ?? 1, output, printed }));
   });
 }
 
-/** The lines that say what failed: the tests that did not pass, or the end of the output where no line names one. */
+function secondsSince(time: number): string {
+  return ((Date.now() - time) / 1000).toFixed(1);
+}
+
+/** The hash of the commit, which chooses shares and orders; zeros outside of a git work tree. */
+function commitHash(): string {
+  try {
+    return execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim();
+  } catch {
+    return '0'.repeat(40);
+  }
+}
+
+/** The failures that `scripts/test.ts` reports last, or the end of the output if no line does. */
 function reasonsIn(lines: readonly string[]): readonly string[] {
-  const tests = lines.filter((line) => /^\s*not ok \d/.test(line));
-  return tests.length > 0 ? tests.slice(0, 60) : lines.slice(-30);
+  const firstFailure = lines.findIndex((line) => /\.test\.ts: /.test(line));
+  return firstFailure === -1 ? lines.slice(-30) : lines.slice(firstFailure).slice(0, 200);
 }
 
 function parseCounts(line: string): Counts | undefined {
@@ -139,7 +198,7 @@ function parseCounts(line: string): Counts | undefined {
   return { passed: Number(match[1]), failed: Number(match[2]), skipped: Number(match[3] ?? 0) };
 }
 
-/** What the README promises a newcomer, word for word: the two commands of its first shell block. */
+/** The two commands of the README's first shell block, literally: what it promises a newcomer. */
 function readmeCommands(): readonly [demo: string, test: string] {
   const block = /```sh\n(.*?)```/s.exec(readFileSync(`${root}README.md`, 'utf8'))?.[1] ?? '';
   const commands = block.split('\n').map((line) => line.replace(/\s+#.*$/, '').trim());

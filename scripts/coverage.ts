@@ -37,7 +37,7 @@ if (process.argv[2] !== '--report') {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const env = { ...process.env, NODE_V8_COVERAGE: folder };
-  const tests = [`${root}scripts/test.ts`, '--suite=every', '--timeout=900', ...process.argv.slice(2)];
+  const tests = [`${root}scripts/test.ts`, '--suite=every', ...process.argv.slice(2)];
   process.exitCode = spawnSync(process.execPath, tests, { cwd: root, env, stdio: 'inherit' }).status ?? 1;
 }
 

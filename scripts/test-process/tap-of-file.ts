@@ -10,14 +10,12 @@ let t: Test;
 export { t as default };
 
 /** Begins a file, whose output goes to the output of the process, and ends with its counts as if tap ran it alone. */
-export function beginFile(name: string, timeoutMs: number): Test {
-  const options: TestOpts = { name, timeout: timeoutMs };
+export function beginFile(name: string): Test {
+  const options: TestOpts = { name, timeout: 0 };
   const test = new Test(options);
   test.on('data', (text) => process.stdout.write(text));
   test.on('complete', () => {
     test.comment(test.counts.toJSON());
-    // Its time ends with it, and not in the middle of another file.
-    test.setTimeout(0);
   });
   test.runMain(() => undefined);
   t = test;

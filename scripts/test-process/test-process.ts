@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import type { FileReport } from './worker.ts';
+import { watchIdle } from './idle.ts';
+import { type FileReport, IDLE } from './worker-messages.ts';
 
 /** What a file wrote, and why it failed; `failure` is undefined after a good end. */
 export interface FileResult {
@@ -14,11 +15,11 @@ export interface FileResult {
 export interface ProcessOptions {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
-  /** How long a file may take. */
-  readonly timeoutMs: number;
+  /** How long a file may use almost no processor time, in milliseconds. */
+  readonly idleMs: number;
 }
 
-/** What a file whose time is over has for its report. */
+/** How long an idle file may take to report the test that waits, in milliseconds. */
 const GRACE_MS = 10_000;
 /** A process that has grown larger makes room for a new one: collecting its garbage would cost more than a start. */
 const LARGE_MIB = 1000;
@@ -33,10 +34,11 @@ export function killAll(signal: NodeJS.Signals): void {
 
 /** Runs a file in a process of its own, as `node <file>` does. */
 export async function runAlone(file: string, options: ProcessOptions): Promise<FileResult> {
-  const env = { ...options.env, TAP_TIMEOUT: String(options.timeoutMs / 1000) };
-  const child = start([file], { ...options, env }, 'ignore');
-  const [output] = await Promise.all([text(child.stdout!), within(options.timeoutMs, child, once(child, 'exit'))]);
+  const child = start([file], options, 'ignore');
+  const ended = unlessIdle(child, options, once(child, 'exit'), () => child.kill('SIGTERM'));
+  const [output, isIdle] = await Promise.all([text(child.stdout!), ended]);
   const end = endOf(child);
+  if (isIdle) return { output, failure: idleFor(options) };
   return { output, failure: end === '0' ? undefined : `ended with ${end}` };
 }
 
@@ -57,8 +59,12 @@ export class SharedProcess {
     const child = this.#child;
     this.#output = '';
     child.send(file);
-    await within(this.#options.timeoutMs, child, once(child, 'end of file'));
+    const isIdle = await unlessIdle(child, this.#options, once(child, 'end of file'), () => child.send(IDLE));
     const [output = '', json] = this.#output.split(this.#endOfFile);
+    if (isIdle) {
+      child.kill('SIGKILL');
+      return { output, failure: idleFor(this.#options) };
+    }
     if (json === undefined) return { output, failure: `ended with ${endOf(child)}` };
     const report = JSON.parse(json) as FileReport;
     if (!report.isRight || report.changes.length > 0 || report.rssMiB > LARGE_MIB) this.stop();
@@ -71,10 +77,7 @@ export class SharedProcess {
   }
 
   #start(): ChildProcess {
-    const { timeoutMs, env } = this.#options;
-    // The `t` of a file has the time limit. tap's own `t`, which nobody uses, would end the process after its own.
-    const options = { ...this.#options, env: { ...env, TAP_TIMEOUT: '0' } };
-    const child = start([...LESS_GARBAGE, WORKER, String(timeoutMs), this.#endOfFile], options, 'ipc');
+    const child = start([...LESS_GARBAGE, WORKER, this.#endOfFile], this.#options, 'ipc');
     child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
       this.#output += chunk;
       if (chunk.endsWith('\n') && this.#output.includes(this.#endOfFile)) child.emit('end of file');
@@ -88,17 +91,42 @@ export class SharedProcess {
 }
 
 function start(argv: readonly string[], { cwd, env }: ProcessOptions, channel: 'ignore' | 'ipc'): ChildProcess {
-  const child = spawn(process.execPath, argv, { cwd, env, stdio: ['ignore', 'pipe', 'inherit', channel] });
+  // tap ends a file after 30 s by default, however little of them a busy machine gives it.
+  const environment = { ...env, TAP_TIMEOUT: '0' };
+  const stdio: StdioOptions = ['ignore', 'pipe', 'inherit', channel];
+  const child = spawn(process.execPath, argv, { cwd, env: environment, stdio });
   running.add(child);
   child.once('exit', () => running.delete(child));
   return child;
 }
 
-/** tap itself ends a test whose time is over. It cannot if the test does not let it run, so this kills the process. */
-async function within(timeoutMs: number, child: ChildProcess, end: Promise<unknown>): Promise<void> {
-  const killing = setTimeout(() => child.kill('SIGKILL'), timeoutMs + GRACE_MS);
+/**
+ * Waits for the end of a file. If the file is idle for too long, lets it report the test that waits, and kills its process if it
+ * does not.
+ *
+ * @returns true if the file was idle
+ */
+async function unlessIdle(
+  child: ChildProcess,
+  { idleMs }: ProcessOptions,
+  end: Promise<unknown>,
+  askForReport: () => void,
+): Promise<boolean> {
+  let isIdle = false;
+  let killing: NodeJS.Timeout | undefined;
+  const stopWatch = watchIdle(child.pid!, idleMs, () => {
+    isIdle = true;
+    askForReport();
+    killing = setTimeout(() => child.kill('SIGKILL'), GRACE_MS);
+  });
   await end;
+  stopWatch();
   clearTimeout(killing);
+  return isIdle;
+}
+
+function idleFor({ idleMs }: ProcessOptions): string {
+  return `waited for ${idleMs / 1000} s without using the processor`;
 }
 
 function endOf({ exitCode, signalCode }: ChildProcess): string {

@@ -1,5 +1,5 @@
 /**
- * `node worker.ts <time limit in ms> <what begins the last line of a file>`: runs test files one after the other in this
+ * `node worker.ts <what begins the last line of a file>`: runs test files one after the other in this
  * process, each when `SharedProcess` names it. That saves starts, imports and compiling.
  *
  * A file ends as it does in a process of its own: when nothing that it opened is left. Node then emits `beforeExit`.
@@ -8,27 +8,18 @@ import { registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type { Test } from 'tap';
 import { changesBetween, processState } from './process-state.ts';
-
-/** The last line of a file. */
-export interface FileReport {
-  readonly isRight: boolean;
-  /** What of the process differs after the file. */
-  readonly changes: readonly string[];
-  /** How much memory the process has. */
-  readonly rssMiB: number;
-}
+import { type FileReport, IDLE } from './worker-messages.ts';
 
 const TAP_OF_FILE = import.meta.resolve('./tap-of-file.ts');
-const NO_DOMAIN = import.meta.resolve('./no-domain.ts');
 registerHooks({
   resolve(specifier, context, nextResolve) {
     if (specifier === 'tap' && context.parentURL !== TAP_OF_FILE) return nextResolve(TAP_OF_FILE, context);
-    return nextResolve(specifier === 'async-hook-domain' ? NO_DOMAIN : specifier, context);
+    return nextResolve(specifier, context);
   },
 });
 const { beginFile } = await import('./tap-of-file.ts');
 
-const [timeoutMs, endOfFile] = process.argv.slice(2);
+const [endOfFile] = process.argv.slice(2);
 /** The file that runs, and its end. */
 let running: { readonly test: Test; readonly end: () => void } | undefined;
 
@@ -41,9 +32,13 @@ for (const event of ['uncaughtException', 'unhandledRejection']) {
   });
 }
 process.on('message', (file: string) => {
+  if (file === IDLE) {
+    running?.test.timeout();
+    return;
+  }
   process.channel!.unref();
   const before = processState();
-  const test = beginFile(file, Number(timeoutMs));
+  const test = beginFile(file);
   let isImported = false;
   const end = (): void => {
     running = undefined;

@@ -69,12 +69,12 @@ async function run(t: Test, files: Readonly<Record<string, string>>, ...options:
   const names = Object.keys(files)
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => `${folder}/${name}`);
-  const child = spawn(process.execPath, [RUNNER, '--timeout=60', '--jobs=1', ...options, ...names], {
+  const child = spawn(process.execPath, [RUNNER, '--jobs=1', ...options, ...names], {
     env,
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const [output] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-  const lines = output.matchAll(/^(ok|not ok) \d+ - \S*\/(\S+)\.test\.ts # time=\d+ms(.*)$/gm);
+  const lines = output.matchAll(/^\d+\/\d+ (ok|not ok) \S*\/(\S+)\.test\.ts [\d.]+ s(.*)$/gm);
   return {
     status: child.exitCode,
     output,
@@ -84,17 +84,22 @@ async function run(t: Test, files: Readonly<Record<string, string>>, ...options:
 }
 
 t.test('in a shared process a file that fails is named, and no other fails by it', async (t) => {
-  const { status, output, results, counts } = await run(t, FILES, '--jobs=4', '--timeout=5');
+  const { status, output, results, counts } = await run(t, FILES, '--jobs=4', '--idle=5');
   const { passes, 'passes-again': passesAgain, ...others } = results;
   t.equal(status, 1);
   t.same([passes, passesAgain], ['ok', 'ok']);
   t.equal(Object.keys(others).length, Object.keys(FILES).length - 2);
   for (const [name, result] of Object.entries(others)) t.match(result, /^not ok, ./, name);
   t.equal(results['is-killed'], 'not ok, ended with SIGTERM');
-  t.equal(results['blocks'], 'not ok, ended with SIGKILL');
+  for (const name of ['hangs', 'blocks', 'stays-open']) {
+    t.equal(results[name], 'not ok, waited for 5 s without using the processor', name);
+  }
   t.equal(results['exits'], 'not ok, ended with 0');
   for (const said of [
-    'not ok 2 - one is two',
+    '✗ a test › one is two',
+    'fails.test.ts:3',
+    '-2',
+    '+1',
     'thrown by the module',
     'thrown later',
     'nobody waits for it',
@@ -120,7 +125,7 @@ t.test('so is one that fails in a process of its own', async (t) => {
     'is-killed': 'not ok, ended with SIGTERM',
     exits: 'not ok, ended with 1',
   });
-  t.ok(output.includes('not ok 2 - one is two'));
+  t.ok(output.includes('✗ a test › one is two'));
   t.match(counts, /^\d+ passed, \d+ failed, 1 skipped$/);
 });
 
@@ -149,4 +154,30 @@ t.test('a module that two files of a process share has the `t` of the one that r
   });
   t.same(results, { one: 'ok', two: 'ok' });
   t.equal(counts, '2 passed, 0 failed');
+});
+
+t.test('failures stand at the end, and the output of a file only with --verbose', async (t) => {
+  const files = { 'fails.test.ts': FILES['fails.test.ts']!, 'passes.test.ts': PASSES };
+  const { output } = await run(t, files);
+  t.ok(output.indexOf('2/2 ok') < output.indexOf('✗ a test › one is two'), 'after the last file');
+  t.notOk(output.includes('TAP version'));
+  t.ok((await run(t, files, '--verbose')).output.includes('TAP version'));
+});
+
+t.test('a sample is a part of the files, and --only runs the marked tests', async (t) => {
+  const names = ['a', 'b', 'c', 'd', 'e'].map((name) => [`${name}.test.ts`, PASSES] as const);
+  const { results } = await run(t, Object.fromEntries(names), '--shuffle=1', '--sample=2');
+  t.equal(Object.keys(results).length, 3);
+  const marked = `
+    import t from 'tap';
+    t.test('not marked', async (t) => t.fail());
+    t.only('marked', async (t) => t.ok(true));`;
+  t.match((await run(t, { 'marked.test.ts': marked }, '--only')).counts, /^1 passed, 0 failed/);
+});
+
+t.test('a path without a file is one sentence', async (t) => {
+  const child = spawn(process.execPath, [RUNNER, 'packages/nowhere.test.ts'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const [errors] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+  t.equal(child.exitCode, 1);
+  t.match(errors, /^No test file has the path packages\/nowhere\.test\.ts\. .*\n$/);
 });
