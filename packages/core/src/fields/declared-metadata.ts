@@ -24,8 +24,20 @@ export function declaredMetadata(entity: EntityName): EntityMetadata {
   return withInherited(entity, declared);
 }
 
-function ownDeclaration(entity: EntityName): EntityMetadata | undefined {
-  const schema = EntitySchema.is(entity) ? entity : EntitySchema.REGISTRY.get(entity as never);
+const schemas = new WeakMap<object, EntitySchema>();
+
+/** Remembers the schemas among the entities of an ORM, so that the classes that MikroORM makes for them lead to them. */
+export function rememberSchemas(entities: readonly unknown[]): void {
+  for (const entity of entities) {
+    if (EntitySchema.is(entity)) schemas.set(entity.meta.class, entity);
+  }
+}
+
+/** Returns what an entity itself was declared with, without inherited properties. Undefined for an unknown entity. */
+export function ownDeclaration(entity: EntityName): EntityMetadata | undefined {
+  const schema = EntitySchema.is(entity)
+    ? entity
+    : (EntitySchema.REGISTRY.get(entity as never) ?? schemas.get(entity as object));
   if (schema !== undefined) return (schema as EntitySchema).meta;
   return typeof entity === 'function' && Object.hasOwn(entity, MetadataStorage.META_SYMBOL)
     ? decorated(entity as unknown as DecoratedClass)

@@ -3,6 +3,7 @@ import {
   BigIntType,
   BlobType,
   DecimalType,
+  type EntityMetadata,
   type EntityProperty,
   JsonType,
   Platform,
@@ -17,7 +18,8 @@ import {
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldKind, FieldType } from './field-kind.ts';
 import { FIELD_KINDS } from './field-kinds.ts';
-import { isInlineEmbeddable, valueProperty } from './property.ts';
+import { ownDeclaration } from './declared-metadata.ts';
+import { isInlineEmbeddable, targetOf, valueProperty } from './property.ts';
 
 /** Returns the custom type that the application wrote for a property. Undefined for a built-in type, or none. */
 export function customTypeOf(property: EntityProperty): Type<unknown> | undefined {
@@ -29,6 +31,63 @@ export function customTypeOf(property: EntityProperty): Type<unknown> | undefine
 export function isList(property: EntityProperty): boolean {
   if (property.kind === ReferenceKind.EMBEDDED) return false;
   return property.array === true || givenType(property) instanceof ArrayType;
+}
+
+/**
+ * Returns the type of the elements of a list, from its declaration: `p.integer().array()`, `p.array((text) => +text)`.
+ * Undefined for elements of an application's own type.
+ */
+export function elementType(property: EntityProperty): FieldType | undefined {
+  const { array, ...declared } = listDeclaration(property);
+  const values = declared.enum ? enumValues(declared.items) : undefined;
+  if (values !== undefined) return { kind: 'enum', values };
+  const given = givenType(declared);
+  if (array === true && !(given instanceof ArrayType)) {
+    const element = withoutBrackets(declared);
+    return customTypeOf(element) === undefined ? fieldType(element) : undefined;
+  }
+  const ofElement = withoutBrackets({ ...declared, runtimeType: 'string' } as EntityProperty);
+  const kind = KIND_OF_COLUMN.get(columnName({ ...ofElement, columnTypes: ofElement.columnTypes ?? [] })) ?? 'string';
+  return kind === 'string' ? elementReadBy(given) : ofColumn(ofElement);
+}
+
+/** Returns the type of what the function of a list, `p.array((text) => +text)`, makes of a text. */
+function elementReadBy(type: Type<unknown> | undefined): FieldType | undefined {
+  if (type === undefined) return { kind: 'string' };
+  try {
+    const [element] = type.convertToJSValue(['1'], platform) as [unknown];
+    const kind = KIND_OF_ELEMENT[typeof element];
+    return kind && { kind };
+  } catch {
+    return undefined;
+  }
+}
+
+const KIND_OF_ELEMENT: Readonly<Record<string, FieldKind | undefined>> = {
+  string: 'string',
+  number: 'number',
+  boolean: 'boolean',
+};
+
+/** Discovery replaces the type of the elements by the type of the list. So this returns what was declared. */
+function listDeclaration(property: EntityProperty): EntityProperty {
+  const { customType, embedded } = property;
+  const owner: EntityMetadata | undefined = customType?.meta;
+  if (owner === undefined || property.array !== true) return property;
+  const whole: EntityProperty | undefined = embedded && owner.properties[embedded[0] as never];
+  const meta = whole === undefined ? ownDeclaration(owner.class) : targetOf(whole);
+  const declared: EntityProperty | undefined = meta?.properties[(embedded?.[1] ?? property.name) as never];
+  if (declared === undefined) return property;
+  return whole === undefined ? { ...declared, name: property.name } : listDeclaration(declared);
+}
+
+/** `int[]` → `int` */
+function withoutBrackets(property: EntityProperty): EntityProperty {
+  const { columnTypes, columnType } = property as { columnTypes?: readonly string[]; columnType?: string };
+  const column = columnTypes?.[0] ?? columnType;
+  if (column === undefined) return property;
+  const type = column.replace(/\[\]$/, '');
+  return { ...property, columnType: type, columnTypes: [type] } as EntityProperty;
 }
 
 const BUILT_IN: ReadonlySet<unknown> = new Set(Object.values(types));

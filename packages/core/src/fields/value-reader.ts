@@ -96,12 +96,12 @@ export function sendable(value: number): number {
   return Number.isNaN(value) ? Infinity : value;
 }
 
-function readNumber(raw: unknown): number {
+export function readNumber(raw: unknown): number {
   return sendable(Number(raw));
 }
 
 /** Reads dates like MikroORM's own mapper: a time without an offset is in the configured time zone. */
-function dateReader(platform: Platform): Reader {
+export function dateReader(platform: Platform): Reader {
   const zone = platform.getTimezone();
   return (raw) => {
     if (raw instanceof Date) return raw;

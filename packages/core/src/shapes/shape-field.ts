@@ -2,7 +2,7 @@ import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-
 import { ImproperlyConfigured } from '../errors.ts';
 import { findPlace, resolvePath } from '../fields/field-path.ts';
 import type { FieldType } from '../fields/field-kind.ts';
-import { customTypeOf, isList } from '../fields/field-type.ts';
+import { customTypeOf, elementType, isList } from '../fields/field-type.ts';
 import { isInlineEmbeddable, isToMany, isToOne, targetOf } from '../fields/property.ts';
 
 /** One column as a shape sees it: its possible values and its metadata. */
@@ -14,6 +14,8 @@ export interface ShapeField {
   readonly type: FieldType;
   /** True if the column holds a list of values. */
   readonly list: boolean;
+  /** The type of the elements of a list. Undefined if the application wrote it, and for a column without a list. */
+  readonly element?: FieldType | undefined;
   /** True if the application wrote the type, so its values are unknown. */
   readonly custom: boolean;
   /** True if the column, or anything on the path to it, may be NULL. */
@@ -45,6 +47,7 @@ export function shapeField(meta: EntityMetadata, path: string): ShapeField {
     property,
     type,
     list: isList(property),
+    element: isList(property) ? elementType(property) : undefined,
     custom: customTypeOf(property) !== undefined,
     nullable,
     target: isToOne(relation) ? targetOf(relation) : undefined,

@@ -1,5 +1,6 @@
 import type { EntityMetadata, EntityProperty, Platform } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
+import type { FieldType } from '../fields/field-kind.ts';
 import { FIELD_KINDS, type WireType } from '../fields/field-kinds.ts';
 import { isEmbeddable, isToOne, partsOf, targetOf } from '../fields/property.ts';
 import { FILE_LINK, isFile } from '../files/file-type.ts';
@@ -17,7 +18,14 @@ export function readSchema(field: ShapeField): TSchema {
 export function writeSchema(field: ShapeField, blank: boolean): TSchema {
   const { type, list, custom } = field;
   if (custom) return {};
-  return schemaOf(field, list ? { items: { type: ['string', 'number'] } } : FIELD_KINDS[type.kind].bounds(type, blank));
+  return schemaOf(field, list ? { items: elementSchema(field) } : FIELD_KINDS[type.kind].bounds(type, blank));
+}
+
+/** Derives the schema of an element of a list. */
+function elementSchema(list: ShapeField): TSchema {
+  const { element } = list;
+  if (element === undefined) return { type: ['string', 'number'] };
+  return writeSchema({ ...list, type: element, list: false, nullable: false }, true);
 }
 
 /**
@@ -74,14 +82,19 @@ export function wireType({ type, list, custom }: Pick<ShapeField, 'type' | 'list
  * both are the same.
  */
 export function wireWriter(
-  { type, property, list, custom }: ShapeField,
+  { type, property, list, element, custom }: ShapeField,
   platform: Platform,
 ): ((value: never) => unknown) | undefined {
   if (custom) {
     const { customType } = property;
     return customType === undefined ? undefined : (value): unknown => customType.toJSON(value, platform);
   }
-  return list ? undefined : FIELD_KINDS[type.kind].writer(type);
+  return list ? listWriter(element) : FIELD_KINDS[type.kind].writer(type);
+}
+
+function listWriter(element: FieldType | undefined): ((values: readonly unknown[]) => unknown) | undefined {
+  const write = element && (FIELD_KINDS[element.kind].writer(element) as ((value: unknown) => unknown) | undefined);
+  return write && ((values) => values.map((value) => (value === null ? null : write(value))));
 }
 
 /**

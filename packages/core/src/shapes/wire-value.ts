@@ -19,12 +19,14 @@ export type WireValue<E, Path extends string> = ToWire<ReadValue<E, Path>>;
 export type PropertyValue<E, Name extends keyof E> =
   Name extends ToOneName<E> ? Unbranded<Primary<Related<E, Name>>> : Unbranded<Unreferenced<NonNullable<E[Name]>>>;
 
-/** The JSON type of a value. A Date, a bigint, an ObjectId and bytes (as base64) are strings; a file is a link. */
+/** The JSON type of a value. A Date, a bigint, an ObjectId and bytes (as base64) are strings; a file is a link. Elements of a list too. */
 export type ToWire<T> = T extends Date | bigint | Uint8Array | ObjectIdLike
   ? string
   : T extends StoredFile
     ? FileLink
-    : T;
+    : T extends readonly (Date | bigint | Uint8Array | null)[]
+      ? ToWire<T[number]>[]
+      : T;
 
 /** null for a value that may be null or undefined, because JSON only has null. */
 export type NullOf<T> = T extends null | undefined

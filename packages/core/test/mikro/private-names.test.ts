@@ -15,6 +15,7 @@ import {
 } from '../../src/mikro/entities.ts';
 import { activeFilter, hasNoFilter } from '../../src/mikro/filters.ts';
 import { keepEndedTransaction } from '../../src/mikro/ended-transaction.ts';
+import { readElements, storeLists } from '../../src/mikro/exact-lists.ts';
 import { holdTransaction, transactionMethods } from '../../src/mikro/held-transaction.ts';
 import { releaseLostConnections } from '../../src/mikro/lost-connections.ts';
 import { formattedDate } from '../../src/mikro/platform.ts';
@@ -43,6 +44,8 @@ const Thing = defineEntity({
     name: p.string(),
     code: p.type(Code).nullable(),
     of: () => p.manyToOne(Thing).nullable(),
+    words: p.array().nullable(),
+    counts: p.integer().array().nullable(),
   },
   filters: { old: { name: 'old', cond: () => ({ name: 'old' }), default: false } },
 });
@@ -103,6 +106,17 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
         keysQuery(orm.em.fork(), meta, { code: 'a' }, isConverted).params;
       t.strictSame(code(false), ['A']);
       t.strictSame(code(true), ['a']);
+    },
+  );
+
+  t.test(
+    'Platform.marshallArray and ArrayType.toJsValue: lists keep their texts and the types of their elements',
+    async (t) => {
+      storeLists(orm.em.getPlatform(), (elements) => JSON.stringify(elements));
+      const list = meta.properties.words.customType;
+      t.equal(list?.convertToDatabaseValue(['null', ' '], orm.em.getPlatform()), '["null"," "]');
+      readElements(orm.em);
+      t.strictSame(meta.properties.counts.customType?.convertToJSValue(['1', null], orm.em.getPlatform()), [1, null]);
     },
   );
 

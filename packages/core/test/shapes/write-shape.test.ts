@@ -88,7 +88,7 @@ t.test('a schema is derived from what the entity declares', async (t) => {
       text: { type: ['string', 'null'] },
       big: { type: ['string', 'null'], pattern: '^(?:0|-?[1-9][0-9]*)$' },
       exact: { type: ['string', 'null'], pattern: '^-?[0-9]+(?:\\.[0-9]+)?$' },
-      list: { type: ['array', 'null'], items: { type: ['string', 'number'] } },
+      list: { type: ['array', 'null'], items: { type: 'string' } },
       json: {},
       bytes: { type: ['string', 'null'], format: 'byte' },
     },
@@ -268,7 +268,7 @@ t.test('each kind of column takes its own values, and nothing else', async (t) =
     ['hour', '24:00:00', '12:00', '12:00:00.5'],
     ['uuid', 'x', 'a0eebc999c0b4ef8bb6d6bb9bd380a11', 5],
     ['bytes', 'a', 'AA EC', 5, 'AAEC===='],
-    ['list', 'a', [null], [{}], [['a']]],
+    ['list', 'a', [1], [null], [{}], [['a']]],
     ['kind', 'medium', 0, ''],
     ['level', 3, '1'],
     ['maker', 'x', 1.5, 2 ** 31, {}],
@@ -278,7 +278,7 @@ t.test('each kind of column takes its own values, and nothing else', async (t) =
     for (const value of values) {
       t.match(
         written(name, value),
-        /^body \/\w+ (?:must |is out of range|is a number that is too large$)/,
+        /^body \/\w+(?:\/\d+)? (?:must |is out of range|is a number that is too large$)/,
         `${name} ${String(value)}`,
       );
     }

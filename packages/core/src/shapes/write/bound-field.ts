@@ -22,7 +22,7 @@ import { pointerStep } from '../../json.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 import type { BodyMode, BoundField } from './bound-input.ts';
 import { bindChildren } from './child-list.ts';
-import { applyRule, columnRule } from './column-rule.ts';
+import { applyRule, type ColumnRule, columnRule } from './column-rule.ts';
 import { checkWritable } from '../json-types.ts';
 import { metaOf } from '../../mikro/entities.ts';
 import { type FieldSources, keyName, relatedMeta, type RelationSource } from './relation-source.ts';
@@ -46,17 +46,27 @@ export function checkField(
     if (!nullable) problems.push({ path, message: 'must not be null' });
   } else if (children !== undefined) {
     values[name] = children.check(json as readonly unknown[], path, problems, mode);
-  } else if (reference?.isMany === true) {
-    values[name] = (json as readonly unknown[]).map((item, index) => {
-      const place = `${path}/${index}`;
-      return isAtFault(place, problems) ? undefined : applyRule(rule, item, place, problems);
-    });
+  } else if (reference?.isMany === true || field.listed === true) {
+    if (!Array.isArray(json)) problems.push({ path, message: 'must be an array' });
+    else values[name] = applyToEach(rule, json, path, problems);
   } else if (parts !== undefined) {
     values[name] =
       field.isList === true ? checkItems(parts, json, path, problems, mode) : checkParts(parts, json, problems, mode);
   } else if (rule !== undefined && !isFaulty(path, problems)) {
     values[name] = applyRule(rule, json, path, problems);
   }
+}
+
+function applyToEach(
+  rule: ColumnRule | undefined,
+  items: readonly unknown[],
+  path: string,
+  problems: Problem[],
+): unknown[] {
+  return items.map((item, index) => {
+    const place = `${path}/${index}`;
+    return isAtFault(place, problems) ? undefined : applyRule(rule, item, place, problems);
+  });
 }
 
 function checkParts(parts: readonly BoundField[], json: unknown, problems: Problem[], mode: BodyMode): unknown {
@@ -146,7 +156,7 @@ function bindColumn(
   checkWritable(meta.className, { ...value, name: key, target }, schema);
   const rule = columnRule(value);
   const bounds = columnBounds(value);
-  if (target === undefined) return { nullable, rule, bounds };
+  if (target === undefined) return { nullable, rule, bounds, listed: column.list };
   if (naturalKey !== undefined) checkUnique(target, value.property);
   const held = referredKey(property).name;
   const reference = {

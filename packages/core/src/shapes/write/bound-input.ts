@@ -25,6 +25,8 @@ export interface BoundField {
   readonly nullable: boolean;
   /** Undefined if the column has no known rule, or if there is no column. */
   readonly rule?: ColumnRule | undefined;
+  /** True if the column holds a list of values. The rule applies to each of them. */
+  readonly listed?: boolean;
   /** The keywords that describe the values of the column in a schema. */
   readonly bounds?: object;
   readonly reference?: Reference | undefined;

@@ -1,5 +1,6 @@
 import type { EntityManager, MikroORM, Platform } from '@mikro-orm/core';
 import type { Awaitable } from '../../../awaitable.ts';
+import { withMicroseconds } from '../../../fields/calendar.ts';
 import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
 import { customTypeOf } from '../../../fields/field-type.ts';
@@ -8,12 +9,19 @@ import { foldCase } from '../../../language/fold-case.ts';
 import type { Period } from '../../../language/grouping.ts';
 import type { Lookup } from '../../../language/lookup.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
+import { storeLists } from '../../../mikro/exact-lists.ts';
 import { COLUMN, type Comparison, VALUE } from './comparison.ts';
 import type { Reader } from './reader.ts';
 
 /** Quotes the name of a table or column. */
 export function quoted(name: string): string {
   return name.includes('"') ? `"${name.replaceAll('"', '""')}"` : `"${name}"`;
+}
+
+/** Returns the text of an element in a list of values. */
+export function elementText(element: unknown): string {
+  if (element instanceof Date) return withMicroseconds(element.toISOString(), element);
+  return typeof element === 'object' ? JSON.stringify(element) : `${element as string | number | boolean | bigint}`;
 }
 
 /** The lookups that are one operator on every database. */
@@ -72,7 +80,11 @@ export abstract class Dialect {
 
   constructor(platform: Platform) {
     this.platform = platform;
+    storeLists(platform, (elements) => this.listText(elements));
   }
+
+  /** Returns the text of a column that holds a list of values. Reading it returns each of them unchanged. */
+  protected abstract listText(elements: readonly unknown[]): string;
 
   /** Returns the SQL of a lookup, with its values in the driver's form. */
   compare(path: FieldPath, lookup: Lookup, value: unknown): Comparison {

@@ -10,7 +10,7 @@ import { formattedDate } from '../../../mikro/platform.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
 import { releaseLostConnections } from '../../../mikro/lost-connections.ts';
 import { COLUMN, compareAsciiFirst, type Comparison, likePattern, VALUE } from './comparison.ts';
-import { Dialect, type Forecast } from './dialect.ts';
+import { Dialect, elementText, type Forecast } from './dialect.ts';
 import { runPostgreSql } from './postgresql-reader.ts';
 import type { Reader } from './reader.ts';
 import { hasOwnCollation, hasOwnType } from './text-column.ts';
@@ -35,8 +35,9 @@ export class PostgreSqlDialect extends Dialect {
     return raw;
   }
 
-  selected(_path: FieldPath, sql: string): string {
-    return sql;
+  /** The driver reads the decimals of a list as doubles. MikroORM reads the text of a list. */
+  selected({ property }: FieldPath, sql: string): string {
+    return DECIMAL_LIST.test(property.columnTypes?.[0] ?? '') ? `${sql}::text` : sql;
   }
 
   /** For PostgreSQL, NULL is the greatest value, as in `OrderKey`. */
@@ -110,6 +111,17 @@ export class PostgreSqlDialect extends Dialect {
     return { template: `array_to_json(array_positions(${VALUE}, ${COLUMN}))::text`, values: [list] };
   }
 
+  /** Quotes every element: PostgreSQL trims other texts, and reads `null` as NULL. */
+  protected listText(elements: readonly unknown[]): string {
+    return `{${elements.map((element) => this.#elementText(element)).join(',')}}`;
+  }
+
+  #elementText(element: unknown): string {
+    if (element === null || element === undefined) return 'NULL';
+    if (Array.isArray(element)) return this.listText(element);
+    return `"${elementText(element).replaceAll(/["\\]/g, '\\$&')}"`;
+  }
+
   protected plain(value: unknown): unknown {
     return value;
   }
@@ -180,6 +192,7 @@ const PLANNER: Forecast = {
   },
 };
 
+const DECIMAL_LIST = /^(?:numeric|decimal)\b.*\[\]$/;
 const OFFSET = /^[+-]\d\d:\d\d$/;
 
 function hasTimeZone({ property }: FieldPath): boolean {

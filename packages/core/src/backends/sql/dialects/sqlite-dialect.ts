@@ -8,7 +8,7 @@ import type { Period } from '../../../language/grouping.ts';
 import type { Lookup } from '../../../language/lookup.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
 import { COLUMN, compareAsciiFirst, type Comparison, VALUE } from './comparison.ts';
-import { Dialect } from './dialect.ts';
+import { Dialect, elementText } from './dialect.ts';
 import type { Reader } from './reader.ts';
 import { waitForWriters } from './sqlite-lock.ts';
 import { betterSqliteReader, FOLD, IN_TIME, type MakeReader, runSqlite } from './sqlite-reader.ts';
@@ -131,9 +131,19 @@ export class SqliteDialect extends Dialect {
     return kindOf(path).parameter(value);
   }
 
+  /** In MikroORM's form, which quotes some texts as JSON. Without quotes, a list of one empty text would be no list. */
+  protected listText(elements: readonly unknown[]): string {
+    return elements.map(quotedElement).join(',');
+  }
+
   protected plain(value: unknown): unknown {
     return plainValue(value);
   }
+}
+
+function quotedElement(element: unknown): string {
+  const text = elementText(element ?? '');
+  return text === '' || /[,"\\]/.test(text) ? JSON.stringify(text) : text;
 }
 
 const BILLION = 1_000_000_000n;
