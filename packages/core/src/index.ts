@@ -218,8 +218,10 @@ export { HealthCheck, type HealthCheckOptions } from './health/health-check.ts';
 export { HealthRegistry, type HealthRegistryOptions } from './health/health-registry.ts';
 export type { CheckReport, HealthReport, HealthStatus } from './health/watched-check.ts';
 export {
+  type DatabaseHealthCheckOptions,
   MongoHealthCheck,
   PostgresHealthCheck,
   RedisHealthCheck,
+  type RedisHealthCheckOptions,
   SqliteHealthCheck,
 } from './health/built-in-checks.ts';

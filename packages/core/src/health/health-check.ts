@@ -10,7 +10,7 @@ export interface HealthCheckOptions {
   readonly isEssential?: boolean;
 }
 
-const OPTION_NAMES: readonly (keyof HealthCheckOptions)[] = ['name', 'timeoutMs', 'isEssential'];
+export const OPTION_NAMES: readonly (keyof HealthCheckOptions)[] = ['name', 'timeoutMs', 'isEssential'];
 
 /**
  * Checks that something the application depends on works. If the check throws, hangs, or returns anything but true, it
@@ -34,9 +34,12 @@ export abstract class HealthCheck {
   /** True: `/health/ready` depends on the check. Default: true. */
   readonly isEssential: boolean;
 
-  /** @throws ImproperlyConfigured for an unknown option */
-  constructor(options: HealthCheckOptions = {}) {
-    checkOptionNames(new.target.name, options, OPTION_NAMES);
+  /**
+   * @param known the names of the options of this check
+   * @throws ImproperlyConfigured for an unknown option
+   */
+  constructor(options: HealthCheckOptions = {}, known: readonly string[] = OPTION_NAMES) {
+    checkOptionNames(new.target.name, options, known);
     this.name = options.name ?? '';
     this.timeoutMs = options.timeoutMs ?? 2000;
     this.isEssential = options.isEssential ?? true;

@@ -1,13 +1,20 @@
 import type { Connection, MikroORM } from '@mikro-orm/core';
 import type { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { replicasOf } from './replicas.ts';
+import { isReadOnly, survives } from './ends-connection.ts';
 
 /** The parts of pg's pool and of its connections that are needed. */
 export interface PooledClient extends EventEmitter {
+  /** Emits `errorMessage` for each error that the server sends. A client on libpq has none. */
+  readonly connection?: EventEmitter;
   release: (this: void, error?: Error) => void;
+  end(): Promise<void>;
 }
 export interface WatchedPool extends EventEmitter {
-  on(event: 'acquire', listener: (client: PooledClient) => void): this;
+  readonly idleCount: number;
+  connect(settle: (error: Error | undefined, client: unknown, release: () => void) => void): void;
+  on(event: 'acquire' | 'remove', listener: (client: PooledClient) => void): this;
   on(event: 'release', listener: (error: unknown, client: PooledClient) => void): this;
 }
 
@@ -19,15 +26,22 @@ const guarded = new WeakSet<object>();
  */
 const PATIENCE_MS = 5000;
 
+/** The least time between two replacements of all connections of a pool, in milliseconds. */
+const REPLACEMENT_INTERVAL_MS = 1000;
+
 /**
- * Returns a connection that breaks within a transaction to pg's pool. Kysely returns it only after BEGIN, COMMIT or
- * ROLLBACK was answered, and a broken connection never answers. Without this, every restart of PostgreSQL would cost
- * the pool one place for each open transaction, until none were left.
+ * Watches pg's pools, so that no broken connection and no connection to a server that cannot serve stays in them.
+ *
+ * - A connection that breaks within a transaction is returned to the pool. Kysely returns it only after BEGIN, COMMIT or
+ *   ROLLBACK was answered, and a broken connection never answers. Without this, every restart of PostgreSQL would cost
+ *   the pool one place for each open transaction, until none were left.
+ * - A connection is closed when it is returned after an error that ends it (`survives`). Kysely does not tell the pool.
+ * - After the first write that a read-only server rejects, all connections of the pool are replaced. The name of the
+ *   server may lead to another one by now, as after a failover. Otherwise each connection would have to fail once.
  */
 export async function releaseLostConnections(orm: MikroORM): Promise<void> {
-  // Without replicas, both are the same.
-  const connections = new Set([orm.em.getConnection('write'), orm.em.getConnection('read')]);
-  const guards = [...connections].map(guardPools);
+  const connections = [orm.em.getConnection('write'), ...replicasOf(orm.em)];
+  const guards = connections.map(guardPools);
   await Promise.race([Promise.all(guards), sleep(PATIENCE_MS, undefined, { ref: false })]);
 }
 
@@ -52,13 +66,33 @@ async function poolOf(connection: Connection): Promise<unknown> {
 function guard(pool: unknown): void {
   if (!isPgPool(pool) || guarded.has(pool)) return;
   guarded.add(pool);
-  const known = new WeakSet<PooledClient>();
+  const known = new Set<PooledClient>();
   const taken = new WeakSet<PooledClient>();
-  pool.on('release', (_error, client) => void taken.delete(client));
+  const unusable = new WeakSet<PooledClient>();
+  let replacedAt = -Infinity;
+  const replaceAll = (): void => {
+    const now = performance.now();
+    if (now - replacedAt < REPLACEMENT_INTERVAL_MS) return;
+    replacedAt = now;
+    for (const client of known) unusable.add(client);
+    // Idle connections are closed when they are returned, like the others.
+    for (let idle = pool.idleCount; idle > 0; idle -= 1) pool.connect((_error, _client, release) => release());
+  };
+  pool.on('remove', (client) => void known.delete(client));
+  pool.on('release', (_error, client) => {
+    taken.delete(client);
+    // The pool drops a client that is ending.
+    if (unusable.has(client)) void client.end();
+  });
   pool.on('acquire', (client) => {
     taken.add(client);
     if (known.has(client)) return;
     known.add(client);
+    client.connection?.on('errorMessage', (error: Error) => {
+      if (survives(error)) return;
+      unusable.add(client);
+      if (isReadOnly(error)) replaceAll();
+    });
     client.once('end', () => {
       if (!taken.has(client)) return;
       const { release } = client;

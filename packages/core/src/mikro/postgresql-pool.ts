@@ -1,6 +1,7 @@
 import type { Connection, EntityManager, SessionContext } from '@mikro-orm/core';
 import { checkNotGivenUp, onGivenUp } from '../given-up.ts';
 import { cancelStatement, type CancellableClient } from './cancel-statement.ts';
+import { survives } from './ends-connection.ts';
 
 /** A pg query whose rows are arrays. */
 export interface PgQuery {
@@ -51,20 +52,6 @@ export async function kyselyRows(
   const query = { kind: 'RawNode', sqlFragments: [sql], parameters: [] } as const;
   const { rows } = await client.executeQuery({ sql, parameters, query, queryId: { queryId: 'viewset' } });
   return rows.map((row) => Object.values(row));
-}
-
-/**
- * SQLSTATEs after which a connection is closed or in an unknown state: connection failures (08), timeouts of
- * transactions and sessions (25P03, 25P04, 57P05), a server shutdown (57P), system and internal errors (58, F0, XX).
- */
-const ENDS_CONNECTION = /^(?:08|25P0[34]|57P|58|F0|XX)/;
-
-/** Reports whether a connection can continue after an error: the server rejected one statement, with severity ERROR. */
-function survives(error: Error): boolean {
-  const { code, severity } = error as { readonly code?: unknown; readonly severity?: unknown };
-  // The server may translate the severity. The codes above also cover a translated FATAL or PANIC.
-  if (typeof severity !== 'string' || severity === 'FATAL' || severity === 'PANIC') return false;
-  return typeof code === 'string' && !ENDS_CONNECTION.test(code);
 }
 
 /**

@@ -11,6 +11,17 @@ export interface RedisClient {
   call(command: string, ...args: (string | number)[]): Promise<unknown>;
 }
 
+/** The part of a Cluster of ioredis that is needed. */
+export interface ClusterClient extends RedisClient {
+  readonly isCluster: true;
+  /** The nodes of each slot, `host:port`; the master is the first. */
+  readonly slots: readonly (readonly string[] | undefined)[];
+}
+
+export function isCluster(client: RedisClient): client is ClusterClient {
+  return (client as Partial<ClusterClient>).isCluster === true;
+}
+
 /** The states of a lost connection: a command would wait until it is back. */
 const LOST: ReadonlySet<string> = new Set(['close', 'reconnecting', 'disconnecting', 'end']);
 

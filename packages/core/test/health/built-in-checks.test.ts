@@ -68,6 +68,21 @@ withOwnRedis(t, 'Redis, down, silent, and back', async (t, redis) => {
   t.equal((await statusOf(check)).status, 'ok');
 });
 
+withOwnRedis(t, 'Redis that responds and takes no writes', async (t, redis) => {
+  const client = redisClient(t, redis.url);
+  const check = new RedisHealthCheck(client, { prefix: 'shop:' });
+  t.equal((await statusOf(check)).status, 'ok');
+  t.equal(await client.get('shop:health:0'), '1');
+  await client.config('SET', 'maxmemory', '1');
+  t.match(await statusOf(check), { status: 'unavailable', complaint: /OOM/ });
+  await client.config('SET', 'maxmemory', '0');
+  await client.replicaof('127.0.0.1', await freePort());
+  t.equal(await client.ping(), 'PONG');
+  t.match(await statusOf(check), { status: 'unavailable', complaint: /READONLY/ });
+  await client.replicaof('NO', 'ONE');
+  t.equal((await statusOf(check)).status, 'ok');
+});
+
 t.test('PostgreSQL, up', { skip: skipWithout(postgresUrl(), 'TEST_POSTGRES_URL') }, async (t) => {
   const orm = await openPostgreSql(t, { entities: [Thing] });
   const check = new PostgresHealthCheck(orm);
@@ -121,9 +136,9 @@ t.test('MongoDB, up, unwell and silent', async (t) => {
   t.equal((await statusOf(check)).status, 'ok');
   const client = (orm.em.getConnection() as unknown as { getClient(): unknown }).getClient();
   t.equal((await statusOf(new MongoHealthCheck(client as never))).status, 'ok', 'a MongoClient');
-  server.ping = { ok: 0, errmsg: 'not well', code: 1 };
+  server.reply = { ok: 0, errmsg: 'not well', code: 1 };
   t.equal((await statusOf(check)).status, 'unavailable');
-  server.ping = undefined;
+  server.reply = undefined;
   t.match(await statusOf(check), { status: 'unavailable', complaint: /did not answer within 1000 ms/ });
 });
 

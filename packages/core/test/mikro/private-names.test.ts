@@ -1,6 +1,6 @@
 /** Each use of what is not public of MikroORM, Kysely and the drivers, by itself: says which of them an upgrade broke. */
 import { defineEntity, p, QueryHelper, RequestContext, Type } from '@mikro-orm/core';
-import type { PostgreSqlConnection } from '@mikro-orm/postgresql';
+import { MikroORM as PostgreSqlORM, type PostgreSqlConnection } from '@mikro-orm/postgresql';
 import t from 'tap';
 import { cancelStatement, type CancellableClient } from '../../src/mikro/cancel-statement.ts';
 import { endable } from '../../src/mikro/endable-transaction.ts';
@@ -22,6 +22,7 @@ import { formattedDate } from '../../src/mikro/platform.ts';
 import { inSession, kyselyRows, poolOrClient, queryPool, sessionOf } from '../../src/mikro/postgresql-pool.ts';
 import { keysQuery } from '../../src/mikro/query-builder.ts';
 import { tellQueryLog } from '../../src/mikro/query-log.ts';
+import { replicasOf } from '../../src/mikro/replicas.ts';
 import { betweenTransactions, sqliteDatabase } from '../../src/mikro/sqlite-database.ts';
 import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 
@@ -238,6 +239,19 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
     });
     return;
   }
+
+  t.test('DatabaseDriver.replicas: the connections to read replicas', async (t) => {
+    t.strictSame(replicasOf(orm.em), []);
+    const replicated = await PostgreSqlORM.init({
+      clientUrl: orm.config.get('clientUrl'),
+      replicas: [{ name: 'one' }, { name: 'two' }],
+      entities: [Thing],
+    });
+    t.teardown(() => replicated.close(true));
+    const replicas = replicasOf(replicated.em);
+    t.equal(replicas.length, 2);
+    t.ok(replicas.includes(replicated.em.getConnection('read')));
+  });
 
   t.test('PoolClient.release: a connection that is lost goes back to the pool once', async (t) => {
     await releaseLostConnections(orm);

@@ -16,11 +16,11 @@ const OP_QUERY = 2004;
 const OP_MSG = 2013;
 const HEADER_BYTES = 16;
 
-/** A server that speaks as much of MongoDB's wire protocol as a handshake and a ping take. */
+/** A server that speaks as much of MongoDB's wire protocol as a handshake and a write take. */
 export interface MongoServer {
   readonly url: string;
-  /** What it answers to a ping; undefined: nothing, ever. */
-  ping: object | undefined;
+  /** What it answers to a write; undefined: nothing, ever. */
+  reply: object | undefined;
 }
 
 export async function mongoServer(t: Test): Promise<MongoServer> {
@@ -34,7 +34,7 @@ export async function mongoServer(t: Test): Promise<MongoServer> {
       while (pending.length >= 4 && pending.length >= pending.readInt32LE(0)) {
         const message = pending.subarray(0, pending.readInt32LE(0));
         pending = pending.subarray(message.length);
-        const reply = answer(message, mongo.ping);
+        const reply = answer(message, mongo.reply);
         if (reply !== undefined) socket.write(reply);
       }
     });
@@ -46,7 +46,7 @@ export async function mongoServer(t: Test): Promise<MongoServer> {
   });
   const mongo: MongoServer = {
     url: `mongodb://127.0.0.1:${(server.address() as AddressInfo).port}/test`,
-    ping: { ok: 1 },
+    reply: { ok: 1 },
   };
   return mongo;
 }
@@ -63,7 +63,7 @@ const HELLO = {
   ok: 1,
 };
 
-function answer(message: Buffer, ping: object | undefined): Buffer | undefined {
+function answer(message: Buffer, given: object | undefined): Buffer | undefined {
   const [requestId, opCode] = [message.readInt32LE(4), message.readInt32LE(12)];
   if (opCode === OP_QUERY) {
     const head = Buffer.alloc(20);
@@ -72,7 +72,7 @@ function answer(message: Buffer, ping: object | undefined): Buffer | undefined {
   }
   // Flags, then one section of kind 0: the command.
   const command = BSON.deserialize(message.subarray(HEADER_BYTES + 5));
-  const reply = 'ping' in command ? ping : 'hello' in command || 'ismaster' in command ? HELLO : { ok: 1 };
+  const reply = 'delete' in command ? given : 'hello' in command || 'ismaster' in command ? HELLO : { ok: 1 };
   if (reply === undefined) return undefined;
   return packet(requestId, OP_MSG, Buffer.concat([Buffer.alloc(5), BSON.serialize(reply)]));
 }

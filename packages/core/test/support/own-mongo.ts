@@ -4,6 +4,8 @@ import { type MongoOptions, startMongo, type TestServer } from '../../../../scri
 import { MongoExtension } from '../../../mongodb/src/index.ts';
 import type { DatabaseOptions } from './databases.ts';
 
+type AdminDatabase = ReturnType<ReturnType<MikroORM['em']['getConnection']>['getDb']>;
+
 /** A MongoDB of a test's own, that it may disturb. */
 export interface OwnMongo {
   readonly server: TestServer;
@@ -16,6 +18,8 @@ export interface OwnMongo {
   fail(commands: readonly string[], times: number, how: object): Promise<void>;
   /** Sets a failpoint: https://github.com/mongodb/mongo/wiki/Fail-Points */
   configure(failPoint: string, mode: 'alwaysOn' | 'off' | { readonly times: number }, data?: object): Promise<void>;
+  /** Runs work on the server's database `admin`. */
+  inAdmin<Result>(work: (admin: AdminDatabase) => Promise<Result>): Promise<Result>;
   /** The commands that the server runs, as text. */
   running(): Promise<string[]>;
 }
@@ -56,6 +60,7 @@ export function withOwnMongo(
       },
       fail: (commands, times, how) => configure('failCommand', { times }, { failCommands: commands, ...how }),
       configure,
+      inAdmin,
       running: () =>
         inAdmin(async (admin) => {
           const commands = await admin.aggregate([{ $currentOp: {} }, { $match: { op: { $ne: 'none' } } }]).toArray();
@@ -69,9 +74,7 @@ export function withOwnMongo(
       });
     }
 
-    async function inAdmin<Result>(
-      work: (admin: ReturnType<ReturnType<MikroORM['em']['getConnection']>['getDb']>) => Promise<Result>,
-    ): Promise<Result> {
+    async function inAdmin<Result>(work: (admin: AdminDatabase) => Promise<Result>): Promise<Result> {
       const options = { entities: [], discovery: { warnWhenNoEntities: false } };
       const orm = await MikroORM.init({ clientUrl: server!.url, dbName: 'admin', ...options });
       try {

@@ -10,6 +10,7 @@ export interface ReplicatedPostgres {
   open(options: DatabaseOptions): Promise<MikroORM>;
   /** Waits until the replica has all that was committed, and has it stay so: it lags from now on. */
   freeze(): Promise<void>;
+  readonly replicaUrl: string;
 }
 
 /** Runs a test on a PostgreSQL with a replica. Skipped, aloud, if there is none; under CI it fails. */
@@ -34,6 +35,7 @@ export function withReplica(
       while ((await ask(replica.url, seen))[0]['seen'] !== true) await sleep(20);
     };
     await body(t, {
+      replicaUrl: replica.url,
       async open({ entities, orm: further }) {
         const orm = await MikroORM.init({
           ...further,

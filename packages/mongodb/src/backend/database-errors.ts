@@ -7,13 +7,19 @@ import { isLostRace } from '../mikro/session.ts';
 const TOO_LARGE: ReadonlySet<unknown> = new Set([10_334, 17_419]);
 
 /**
- * No server is reachable or primary (HostUnreachable, HostNotFound, NetworkTimeout, SocketException,
- * PrimarySteppedDown, NotWritablePrimary, NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary), the server is stopping
- * (ShutdownInProgress, InterruptedAtShutdown, InterruptedDueToReplStateChange), an answer takes too long
- * (MaxTimeMSExpired, ExceededTimeLimit), or too few members have confirmed a write (WriteConcernTimeout).
+ * - No server is reachable, or it is still starting: HostUnreachable, HostNotFound, NetworkTimeout, SocketException,
+ *   NotYetInitialized, PooledConnectionAcquisitionExceededTimeLimit.
+ * - No server is primary, or none may serve the read: PrimarySteppedDown, LegacyNotPrimary, NotWritablePrimary,
+ *   NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary, FailedToSatisfyReadPreference, ReadConcernMajorityNotAvailableYet.
+ * - The server is stopping, or an operator ended the command: ShutdownInProgress, InterruptedAtShutdown,
+ *   InterruptedDueToReplStateChange, Interrupted.
+ * - An answer takes too long: MaxTimeMSExpired, ExceededTimeLimit.
+ * - Too few members confirm a write: WriteConcernTimeout, UnsatisfiableWriteConcern.
+ * - The server has no resources, or is closed to writes: OutOfDiskSpace, TemporarilyUnavailable, UserWritesBlocked.
  */
 const UNAVAILABLE: ReadonlySet<unknown> = new Set([
-  6, 7, 89, 9001, 189, 10_107, 13_435, 13_436, 91, 11_600, 11_602, 50, 262, 64,
+  6, 7, 89, 9001, 94, 202, 189, 10_058, 10_107, 13_435, 13_436, 133, 134, 91, 11_600, 11_602, 11_601, 50, 262, 64, 100,
+  14_031, 365, 371,
 ]);
 
 /**

@@ -20,11 +20,18 @@ const EXCLUSION = '23P01';
 const CHECK_OPTION = '44000';
 
 /**
- * SQLSTATE of connections that fail or end, of a server that lacks resources, starts or stops, and of a statement that
- * the server canceled after too long.
+ * SQLSTATE of a server that cannot serve:
+ *
+ * - connections that fail or end, and the errors of PgBouncer (08);
+ * - a server that takes no writes (25006), or ended the transaction or session after too long (25P03, 25P04);
+ * - a server without disk, memory or connections (53);
+ * - a server that starts, stops or crashes, and a statement that it canceled after too long (57);
+ * - errors of the system below PostgreSQL (58).
  */
-const POSTGRESQL = /^(?:08|53|57|25P0[34])/;
-const SQLITE = /^SQLITE_(?:BUSY|LOCKED|IOERR|CANTOPEN|FULL|PROTOCOL)/;
+const POSTGRESQL = /^(?:08|25006|25P0[34]|53|57|58)/;
+/** The PostgreSQL source files that refuse writes once it has run out of transaction numbers. */
+const OUT_OF_NUMBERS = /^(?:varsup|multixact)\.c$/;
+const SQLITE = /^SQLITE_(?:BUSY|LOCKED|READONLY|IOERR|CANTOPEN|FULL|NOMEM|PROTOCOL)/;
 /** Driver errors that have only a message. */
 const WORDS =
   /connection terminated|not queryable|query read timeout|timeout exceeded when trying to connect|after calling end on the pool|connection is not open/i;
@@ -49,6 +56,7 @@ export const SQL_ERRORS: DatabaseErrors = Object.freeze({
   },
   isUnavailable(error) {
     const { code } = error as { code?: unknown };
+    if (isOutOfNumbers(error)) return true;
     if (typeof code === 'string') return POSTGRESQL.test(code) || SQLITE.test(code);
     return typeof code !== 'number' && WORDS.test(error.message);
   },
@@ -65,7 +73,14 @@ function kindOf(error: DriverException): Violation['kind'] | undefined {
   return isValueRefused(error) ? 'value' : undefined;
 }
 
+/** PostgreSQL reports this as 54000, like a statement with too many parts. */
+function isOutOfNumbers(error: object): boolean {
+  const { code, file } = error as { readonly code?: unknown; readonly file?: unknown };
+  return code === '54000' && OUT_OF_NUMBERS.test(String(file));
+}
+
 function isValueRefused(error: DriverException): boolean {
+  if (isOutOfNumbers(error)) return false;
   const code = String(error.code);
   if (VALUE.test(code)) return true;
   const { file } = error as { readonly file?: unknown };

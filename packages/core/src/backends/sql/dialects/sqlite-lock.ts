@@ -12,16 +12,12 @@ import { ServiceUnavailable } from '../../../errors.ts';
 import { keepEndedTransaction, type RunningTransaction } from '../../../mikro/ended-transaction.ts';
 import { sqliteDatabase } from '../../../mikro/sqlite-database.ts';
 import { pauses } from '../../../pauses.ts';
+import { isBusy } from '../../../sqlite-busy.ts';
 
 /** SQLite's own wait for another process. It blocks this process. */
 export const BUSY_TIMEOUT_MS = 10;
 /** The longest total wait. */
 const PATIENCE_MS = 5000;
-
-/** True if a statement failed because another process had locked the database. */
-export function isBusy(error: unknown): boolean {
-  return /^SQLITE_(?:BUSY|LOCKED)/.test(String((error as { code?: unknown } | null)?.code));
-}
 
 /** The time since which a database has been locked, and the last time that the lock was seen. */
 interface Lock {

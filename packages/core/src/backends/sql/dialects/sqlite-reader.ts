@@ -12,10 +12,11 @@ import {
 import { readError } from '../../database-errors.ts';
 import { foldCase } from '../../../language/fold-case.ts';
 import { LruMap } from '../../../lru-map.ts';
+import { isBusy } from '../../../sqlite-busy.ts';
 import { logged } from './query-log.ts';
 import type { Reader, Statement } from './reader.ts';
 import { SQL_ERRORS } from './sql-errors.ts';
-import { BUSY_TIMEOUT_MS, isBusy, whenFree } from './sqlite-lock.ts';
+import { BUSY_TIMEOUT_MS, whenFree } from './sqlite-lock.ts';
 
 /** The SQL function that folds case by Unicode; see `foldCase`. */
 export const FOLD = 'viewset_fold';
