@@ -16,9 +16,10 @@ export function rememberMembers(em: EntityManager, entities: readonly object[], 
   for (const name of names) {
     for (const entity of entities) {
       const members = (entity as Members)[name];
-      if (members !== undefined && relationOf(em, entity, name).owner && !members.isInitialized(true)) {
-        known.set(members, members.getIdentifiers());
-      }
+      if (members === undefined || !relationOf(em, entity, name).owner || members.isInitialized(true)) continue;
+      // MikroORM cannot load the collection of a document that was stored without the list.
+      if (!members.isInitialized()) members.hydrate([]);
+      known.set(members, members.getIdentifiers());
     }
   }
 }

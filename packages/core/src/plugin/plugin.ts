@@ -10,8 +10,11 @@ import type { LiveSupport } from '../live/live-list.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
 import type { Store } from '../stores/store.ts';
 import { refuseLateOptions } from '../router/options-route.ts';
+import { matchesCase } from '../router/allowed-methods.ts';
 import { RouteNames } from '../router/route-names.ts';
+import { templateOf } from '../path-template.ts';
 import { admitsSender } from '../viewset/request/sender-question.ts';
+import { ReservedKeys } from '../viewset/visible/reserved-keys.ts';
 import type { ShownRecords } from '../viewset/visible/shown-records.ts';
 import { Providers } from '../viewset/setup/providers.ts';
 import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
@@ -77,6 +80,8 @@ export interface ViewsetInstance {
   readonly providers: Providers;
   /** @internal */
   readonly shownViews: ShownRecords[];
+  /** @internal */
+  readonly reservedKeys: ReservedKeys;
   /** @internal */
   readonly makeRules: RuleListFactory;
   /** @internal The store of the `store` option, or a store of this process. */
@@ -166,6 +171,7 @@ export const viewset = fp(
         providers,
         live,
         shownViews: [],
+        reservedKeys: reserveKeys(app, operations),
         makeRules: throttles.makeRules,
         store: throttles.store,
       }),
@@ -190,6 +196,25 @@ function senderFunctions(
     readShapeOf: forRoute(readShapeOf, undefined),
     writeShapeOf: forRoute(writeShapeOf, undefined),
   };
+}
+
+/** Finds the keys that records must not have, once all routes are registered. */
+function reserveKeys(app: FastifyInstance, operations: readonly OperationPlan[]): ReservedKeys {
+  const reserved = new ReservedKeys();
+  const paths = new Set<string>();
+  app.addHook('onRoute', ({ url }) => {
+    paths.add(templateOf(url));
+  });
+  app.addHook('onReady', (done) => {
+    const { orm } = app.viewset;
+    const records = operations.flatMap(({ path, detail, view: { entity, key } }) => {
+      if (entity === undefined || key === undefined || !detail || !path.includes('/:pk')) return [];
+      return { meta: orm.getMetadata().getByClassName(entity), key, path };
+    });
+    reserved.collect(records, paths, matchesCase(app));
+    done();
+  });
+  return reserved;
 }
 
 function errorResponsesIn(format: ErrorFormat): ViewsetInstance['errorResponses'] {

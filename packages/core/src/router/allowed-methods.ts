@@ -25,3 +25,9 @@ export function ignoresTrailingSlash({ initialConfig }: FastifyInstance): boolea
   const { routerOptions, ignoreTrailingSlash } = initialConfig;
   return routerOptions?.ignoreTrailingSlash ?? ignoreTrailingSlash ?? false;
 }
+
+/** Reports whether an application's routes match paths in their exact case. */
+export function matchesCase({ initialConfig }: FastifyInstance): boolean {
+  const { routerOptions, caseSensitive } = initialConfig;
+  return routerOptions?.caseSensitive ?? caseSensitive ?? true;
+}

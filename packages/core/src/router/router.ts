@@ -299,13 +299,24 @@ export class Router<const Default extends EnvelopeOption = never> {
 
   /** Plans the routes of a view, and reserves their names. */
   #plan(app: FastifyInstance, { path, basename, view, parent }: Registration, takenIds: Set<string>): PlannedRoute[] {
-    const { orm, defaults, providers, makeRules, store, routeNames, addRoute: addPlanned, shownViews } = app.viewset;
+    const {
+      orm,
+      defaults,
+      providers,
+      makeRules,
+      store,
+      reservedKeys,
+      routeNames,
+      addRoute: addPlanned,
+      shownViews,
+    } = app.viewset;
     const context = {
       orm,
       log: app.log,
       defaults: { ...defaults, envelope: this.#envelope },
       providers,
       store,
+      reservedKeys,
       path: this.#fullPath(app, path),
       ignoresTrailingSlash: ignoresTrailingSlash(app),
       parent: parent && new Parent({ ...parent, shown: parent.view[SHOWS] }),

@@ -36,6 +36,7 @@ import { RecordHistory, type HistoricView, type HistoryOption } from './record-h
 import { RecordLists } from './record-lists.ts';
 import { SoftDelete } from '../visible/soft-delete.ts';
 import { Selections } from '../answers/selections.ts';
+import type { ReservedKeys } from '../visible/reserved-keys.ts';
 import { type ShownRecords, SHOWS } from '../visible/shown-records.ts';
 import {
   type WriteOperation,
@@ -68,6 +69,7 @@ export class Resource implements ViewDefinition {
   readonly meta: EntityMetadata;
   readonly pk: FieldPath;
   readonly key: RecordKey;
+  readonly reservedKeys: ReservedKeys;
   /** The relation to the parent of a nested view. */
   readonly nesting: Nesting | undefined;
   readonly softDelete: SoftDelete | undefined;
@@ -116,6 +118,7 @@ export class Resource implements ViewDefinition {
     const { meta } = records;
     if (meta.readonly === true) checkReadOnly(name, meta, options);
     this.orm = orm;
+    this.reservedKeys = context.reservedKeys;
     this.meta = meta;
     this.permissions = permissionsOf(view, context.defaults, meta);
     const customized = new Customized(view, library, operations);

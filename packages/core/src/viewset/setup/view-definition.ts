@@ -24,6 +24,7 @@ import type { Envelope } from '../answers/envelope.ts';
 import type { Operation, UpdateMethod, WriteOperation } from '../request/operation.ts';
 import type { ReadInput } from '../request/read-input.ts';
 import type { KeyDefinition } from '../visible/record-key.ts';
+import type { ReservedKeys } from '../visible/reserved-keys.ts';
 import type { ShownRecords } from '../visible/shown-records.ts';
 import type { SoftDelete } from '../visible/soft-delete.ts';
 import type { Preconditions } from '../writes/writing-definition.ts';
@@ -57,6 +58,8 @@ export interface ViewContext {
   readonly providers: Providers;
   /** The application's store of counters and short-lived values. */
   readonly store: Store;
+  /** The keys that the application's routes reserve. */
+  readonly reservedKeys: ReservedKeys;
   /** Path of the collection, `/api/products`. */
   readonly path: string;
   /** True if Fastify's router treats `/products/` as `/products`. */

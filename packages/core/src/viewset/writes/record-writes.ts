@@ -10,6 +10,7 @@ import { always, and, type Condition } from '../../language/condition.ts';
 import { type Keyed, type Projection, withKey } from '../../language/projection.ts';
 import { removeEntity } from '../../mikro/remove-entity.ts';
 import { backendOf } from '../../query/backend-of.ts';
+import { invalidInput } from '../../schema/error-details.ts';
 import { assignInput, makeRecord } from '../../shapes/write/assign-input.ts';
 import type { BoundField } from '../../shapes/write/bound-input.ts';
 import { keyOfEntity, keyText } from '../../fields/primary-key.ts';
@@ -171,12 +172,14 @@ export class RecordWrites<Entity extends object, Output extends object> {
   /** Makes the entity of a new record. The next flush stores it. */
   async make(request: FastifyRequest, data: object): Promise<Entity> {
     const fields = this.#fieldsOf(request, 'create');
+    this.#checkKey(data);
     return await this.#guard(request, () => makeRecord(request.em, this.#entity, data, fields));
   }
 
   /** Stores the changes of a record and of its children. */
   async assign(request: FastifyRequest, entity: Entity, data: object): Promise<void> {
     const fields = this.#fieldsOf(request, 'update');
+    this.#checkKey(data);
     // An action may update a record by POST.
     await this.#guard(request, () => assignInput(request.em, entity, data, fields), false);
   }
@@ -367,6 +370,17 @@ export class RecordWrites<Entity extends object, Output extends object> {
   #readHidden(request: FastifyRequest, answer: AnswerOf<Output>, entity: Entity): Promise<Output> {
     if (stateOf(request).grant?.scope !== undefined) throw permissionDenied(request);
     return recordOf(request, answer, entity);
+  }
+
+  /**
+   * Checks the data that the view's code passes on. It may have computed a key from the body, such as a slug.
+   *
+   * @throws InvalidUsage for a reserved key
+   */
+  #checkKey(data: object): void {
+    const { meta, reservedKeys } = this.#definition;
+    const problems = Object.entries(data).flatMap(([name, value]) => reservedKeys.problemOf(meta, name, value) ?? []);
+    if (problems.length > 0) throw invalidInput('body', problems);
   }
 
   #fieldsOf(request: FastifyRequest, operation: TakingOperation): readonly BoundField[] {

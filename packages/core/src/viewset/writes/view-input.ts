@@ -23,6 +23,7 @@ import { joined, type ObjectSchema, partialOf } from '../../shapes/schema-object
 import { toWriteShape, type WriteShape } from '../../shapes/write/write-shape.ts';
 import { Problems } from './problems.ts';
 import type { Customized } from '../request/customized.ts';
+import type { ReservedKeys } from '../visible/reserved-keys.ts';
 import { namedShapes, ShapeChoice } from '../request/named-shapes.ts';
 import { type InputShape, type ReadBody, soundBody, TAKING, type TakingOperation } from '../request/read-input.ts';
 import { stateOf } from '../request/request-state.ts';
@@ -66,7 +67,7 @@ export interface InputPlace {
    * @param filled the names of the fields that the view sets
    */
   readonly creationFault: (shape: BoundWriteShape<object>, filled: readonly string[]) => string | undefined;
-  readonly context: UploadContext;
+  readonly context: UploadContext & { readonly reservedKeys: ReservedKeys };
 }
 
 /** The fields and files of a `multipart/form-data` body. */
@@ -91,7 +92,9 @@ export class ViewInput {
   readonly #fills: Readonly<Record<string, FillOf>>;
   /** The fields that the path sets and that permissions require to belong to the user. */
   readonly #judged: readonly (readonly [field: string, own: FillOf])[];
+  readonly #meta: EntityMetadata;
   readonly #key: string;
+  readonly #reservedKeys: ReservedKeys;
   readonly #extra: Readonly<Record<BodyMode, { readonly schema: TObject; readonly inspect: Inspect }>> | undefined;
 
   constructor(
@@ -101,7 +104,9 @@ export class ViewInput {
     const { name } = view;
     const { write, extra, fill = {} } = options;
     this.#options = options;
+    this.#meta = meta;
     this.#key = primaryKey(meta).key;
+    this.#reservedKeys = context.reservedKeys;
     for (const field of Object.keys(fill)) resolveOption(name, 'fill', field, () => fieldPath(meta, field, '.'));
     this.#fills = { ...owned, ...fill };
     this.#judged = Object.entries(owned).filter(([field]) => taken.includes(field));
@@ -220,7 +225,8 @@ export class ViewInput {
     const body = this.#withUploads(request, given, shape);
     const { value, problems, limit } = shape.inspect(body, mode);
     const further = this.#extra?.[mode].inspect(body);
-    const faults = union(problems, further?.problems ?? []);
+    const reserved = this.#reservedKeys.problemsOf(this.#meta, shape.fields, value);
+    const faults = union(problems, [...(further?.problems ?? []), ...reserved]);
     this.checkRelated(request, [value], mode, faults);
     if (faults.length === 0) return soundBody(value as object, path, further?.value as object | undefined);
     if (!isRecord(body)) throw invalidInput('body', faults);

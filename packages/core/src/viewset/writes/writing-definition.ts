@@ -7,6 +7,7 @@ import type { Bulk } from './bulk.ts';
 import type { Customized } from '../request/customized.ts';
 import type { InputResolution } from './input-resolution.ts';
 import type { Nesting } from '../visible/nesting.ts';
+import type { ReservedKeys } from '../visible/reserved-keys.ts';
 import type { RecordKey } from '../visible/record-key.ts';
 import type { SoftDelete } from '../visible/soft-delete.ts';
 import type { ViewInput } from './view-input.ts';
@@ -26,6 +27,7 @@ export interface WritingDefinition {
   readonly meta: EntityMetadata;
   readonly pk: FieldPath;
   readonly key: RecordKey;
+  readonly reservedKeys: ReservedKeys;
   /** The relation to the parent of a nested view. */
   readonly nesting: Nesting | undefined;
   /** The soft deletion of records; undefined without the option `softDelete`. */
