@@ -36,13 +36,15 @@ import type { AccountDeletion } from './routes/me.ts';
 import { resolveSessionOptions, type ResolvedSessionOptions, type SessionOptions } from './sessions/session-options.ts';
 import {
   checkKeys,
-  checkSecret,
+  checkSecrets,
+  secretKeys,
   TOKEN_ALGORITHMS,
   type TokenAlgorithm,
   type TokenKeys,
+  type VerifyingKey,
 } from './tokens/signing-keys.ts';
 import { resolveEntityOption } from './accounts/entity-option.ts';
-import { deriveKey } from './secrets/keyed-hash.ts';
+import { KeyRing } from './secrets/key-ring.ts';
 
 /**
  * The options of the `auth` plugin. `account` and `secret` (or `keys` and `codeSecret`) are required. `mailer` is required if a route that
@@ -72,12 +74,18 @@ type MailerOptions =
   | { readonly mailer?: EmailSender; readonly routes: readonly Exclude<AuthRouteName, MailingRoute>[] };
 
 interface CommonOptions {
-  /** Signs tokens (HS256) and keys verification codes. At least 32 bytes, the same in every process. */
-  readonly secret?: string;
+  /**
+   * Signs tokens (HS256) and keys verification codes. At least 32 bytes, the same in every process. Of a list, the first
+   * signs, and all verify, so that it can be replaced while processes with the old one run.
+   */
+  readonly secret?: string | readonly string[];
   /** The algorithm of tokens; tokens with any other are rejected. Default: HS256. */
   readonly algorithm?: TokenAlgorithm;
-  /** The key pair in PEM, for RS256, ES256 and EdDSA. */
-  readonly keys?: TokenKeys;
+  /**
+   * The key pair in PEM, for RS256, ES256 and EdDSA. Of a list, the first signs, and all verify; the others need no
+   * private key. The public keys are at `/.well-known/jwks.json`.
+   */
+  readonly keys?: TokenKeys | readonly [TokenKeys, ...(TokenKeys | VerifyingKey)[]];
   /** The lifetime of a token, in whole seconds. Default: 86400, a day. */
   readonly expirationDelta?: number;
   /** The path of the routes, below the prefix of the scope that the plugin is registered in. Default: `/auth`. */
@@ -116,8 +124,11 @@ interface CommonOptions {
   readonly nonAuthEndpoints?: readonly string[];
   /** Keeps verification codes. Default: the plugin's own MemoryStore. With several processes, pass a RedisStore. */
   readonly store?: Store;
-  /** Keys verification codes, refresh tokens and device cookies, at least 32 bytes. Default: derived from `secret`. */
-  readonly codeSecret?: string;
+  /**
+   * Keys verification codes, refresh tokens, device cookies and stored second factors, at least 32 bytes. It may be a
+   * list, as `secret`. Default: derived from `secret`.
+   */
+  readonly codeSecret?: string | readonly string[];
   /**
    * The cost of password hashes: 2^rounds. Applications that share an ORM use the rounds of the first one. Default: 12.
    */
@@ -208,8 +219,8 @@ export interface ResolvedAuthOptions {
   /** Undefined only if no route sends mail. */
   readonly mailer: EmailSender | undefined;
   readonly store: Store | undefined;
-  /** Derives the key for a purpose. */
-  readonly keyFor: (purpose: string) => Uint8Array;
+  /** Derives the keys for a purpose. */
+  readonly keyFor: (purpose: string) => KeyRing;
   readonly hasher: PasswordHasher;
   readonly defaultRole: string;
   readonly permissions: readonly string[] | undefined;
@@ -340,9 +351,9 @@ function resolveToken(options: AuthOptions): TokenOptions {
     if (options.keys !== undefined) {
       throw new ImproperlyConfigured('auth: option "keys" is for RS256, ES256 and EdDSA, not for HS256');
     }
-    return { algorithm, key: checkSecret('secret', options.secret), lifetimeSeconds };
+    return { algorithm, keys: secretKeys(checkSecrets('secret', options.secret)), lifetimeSeconds };
   }
-  return { algorithm, key: checkKeys(algorithm, options.keys), lifetimeSeconds };
+  return { algorithm, keys: checkKeys(algorithm, options.keys), lifetimeSeconds };
 }
 
 function resolveUserCache({ userCacheSeconds: seconds = 0, clock }: AuthOptions): UserCacheOptions | undefined {
@@ -353,11 +364,11 @@ function resolveUserCache({ userCacheSeconds: seconds = 0, clock }: AuthOptions)
   return seconds === 0 ? undefined : { seconds, clock: clock ?? (() => performance.now()) };
 }
 
-/** Returns the function that derives the key for a purpose. */
+/** Returns the function that derives the keys for a purpose. */
 function resolveKeys({ secret, codeSecret }: AuthOptions): ResolvedAuthOptions['keyFor'] {
   const [option, given] = codeSecret === undefined ? ['secret', secret] : ['codeSecret', codeSecret];
-  const checked = checkSecret(option, given);
-  return (purpose) => deriveKey(checked, purpose);
+  const checked = checkSecrets(option, given);
+  return (purpose) => KeyRing.of(checked, purpose);
 }
 
 /** Accepts the characters of RFC 9110 that have no meaning in regular expressions. */

@@ -6,6 +6,7 @@ import {
   type ReadShape,
   readShape,
   requireTransactions,
+  type Store,
   wrongOption,
 } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
@@ -26,9 +27,9 @@ import { DeviceCookies } from './browsers/device-cookies.ts';
 import type { EmailSender } from './codes/email-sender.ts';
 import { declarePermissions } from './accounts/has-permission.ts';
 import { Mails } from './codes/mails.ts';
+import { Notices } from './codes/notices.ts';
 import type { KnownRoute, NonAuthEndpoints } from './tokens/non-auth-endpoints.ts';
 import type { PasswordHasher } from './passwords/password-hasher.ts';
-import { PasswordNotices } from './passwords/password-notices.ts';
 import { PasswordRules } from './passwords/password-rules.ts';
 import { RefreshCookie } from './sessions/refresh-cookie.ts';
 import { RefreshTokens } from './sessions/refresh-tokens.ts';
@@ -45,7 +46,7 @@ import { Sessions } from './sessions/sessions.ts';
 import { TokenUsers } from './accounts/token-users.ts';
 import { VerificationCodes } from './codes/verification-codes.ts';
 import { loginVerification, type VerifyLogin } from './login/verify-login.ts';
-import { WrongPasswords } from './passwords/wrong-passwords.ts';
+import { GuessLimit, PASSWORD_GUESSES } from './secrets/guess-limit.ts';
 
 /** The functions of the plugin, as `app.auth`. Use them for your own kinds of login. */
 export interface AuthInstance {
@@ -98,9 +99,9 @@ export const auth = fp(
     const store = options.store ?? ownStore(app);
     const wiring = { orm, model, accounts, store, options };
     const apiKeys = apiKeysOf(wiring);
-    const codeKey = options.keyFor('verification codes');
-    const codes = new VerificationCodes(store, codeKey);
-    const wrongPasswords = new WrongPasswords(store, codeKey);
+    const codeKeys = options.keyFor('verification codes');
+    const codes = new VerificationCodes(store, codeKeys.keys);
+    const wrongPasswords = new GuessLimit(store, codeKeys, PASSWORD_GUESSES);
     const devices = new DeviceCookies(options.keyFor('device cookies'));
     const sessions = records && sessionParts(options, app.prefix, records, users);
     const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords, devices });
@@ -117,7 +118,7 @@ export const auth = fp(
     warnOfEndpoints(app, options.endpoints);
     const { registrationFields: fields } = options;
     const passwordRules = new PasswordRules(options.passwords, hasher.maxBytes);
-    const parts = codeParts(app, options, codes);
+    const parts = codeParts(app, options, codes, store);
     await app.register(async (scope) => {
       const refreshes = sessions && { ...sessions, tokens, origins: options.sessions!.origins };
       addAuthRoutes(scope, options.urlPrefix, options.routes, {
@@ -130,6 +131,7 @@ export const auth = fp(
         oauth,
         apiKeys,
         permissions: options.permissions,
+        publicKeys: options.token.keys.flatMap(({ jwk }) => jwk ?? []),
         checkPassword: passwordCheck({ hasher, wrongPasswords, devices }),
         passwordRules,
         registrationInput: fields && readRegistrationFields(fields, model, passwordRules),
@@ -159,7 +161,7 @@ function usedHasher(app: FastifyInstance, model: AccountModel, options: Resolved
 }
 
 /** Makes the codes for each purpose, and their senders. */
-function codeParts(app: FastifyInstance, options: ResolvedAuthOptions, codes: VerificationCodes) {
+function codeParts(app: FastifyInstance, options: ResolvedAuthOptions, codes: VerificationCodes, store: Store) {
   const mails = new Mails(options.mailer ?? NO_MAILER);
   app.addHook('onClose', () => mails.close());
   const mailsOf = (each: VerificationCodes): CodeMails => new CodeMails(each, mails, options.verificationEmail);
@@ -172,7 +174,8 @@ function codeParts(app: FastifyInstance, options: ResolvedAuthOptions, codes: Ve
     emailChangeCodes,
     emailChangeMails: mailsOf(emailChangeCodes),
     emailChangeNotice: options.emailChangeNotice,
-    passwordNotices: options.mailer && new PasswordNotices(mails, options.passwordChangeNotice),
+    passwordChangeNotice: options.passwordChangeNotice,
+    notices: options.mailer && new Notices(mails, store, options.keyFor('notices')),
     mails,
   };
 }

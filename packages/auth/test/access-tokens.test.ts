@@ -2,12 +2,13 @@ import { createHmac } from 'node:crypto';
 import { Unauthorized } from '@viewset/core';
 import t from 'tap';
 import { AccessTokens, AuthorizationHeader, sessionOf, type TokenOptions } from '../src/tokens/access-tokens.ts';
+import { checkKeys, secretKeys } from '../src/tokens/signing-keys.ts';
 import { makeKeys } from './support/keys.ts';
 
 const secret = 'an application secret of 32 bytes';
 const claims = { user_id: 7, username: 'Ann', email: 'ann@example.com', role: 'user' };
 const bearer = new AuthorizationHeader('Bearer');
-const HS256: TokenOptions = { algorithm: 'HS256', key: secret, lifetimeSeconds: 60 };
+const HS256: TokenOptions = { algorithm: 'HS256', keys: secretKeys([secret]), lifetimeSeconds: 60 };
 
 /** JSON text is taken as it is: `JSON.stringify` writes no 1e999. */
 const encode = (value: unknown): string =>
@@ -25,7 +26,7 @@ t.test('a token carries exactly the six claims, and no more', async (t) => {
   const before = Math.floor(Date.now() / 1000);
   const token = tokens.issue({ ...claims, password: 'x' } as never);
   const [header, payload] = token.split('.');
-  t.strictSame(decode(header), { alg: 'HS256', typ: 'JWT' });
+  t.strictSame(decode(header), { alg: 'HS256', typ: 'JWT', kid: secretKeys([secret])[0]?.id });
   const { iat, exp, ...rest } = decode(payload) as Record<string, number>;
   t.strictSame(rest, claims);
   t.ok(iat! >= before && iat! <= before + 2);
@@ -39,7 +40,7 @@ for (const [algorithm, key] of [
   ['EdDSA', makeKeys({ type: 'ed25519' })],
 ] as const) {
   t.test(`${algorithm} signs with the private key and refuses the public one as an HMAC secret`, async (t) => {
-    const tokens = new AccessTokens({ algorithm, key, lifetimeSeconds: 60 });
+    const tokens = new AccessTokens({ algorithm, keys: checkKeys(algorithm, key), lifetimeSeconds: 60 });
     const token = tokens.issue(claims);
     t.match(decode(token.split('.')[0]), { alg: algorithm });
     t.match(tokens.read(token), claims);
@@ -134,7 +135,10 @@ t.test('a further scheme is read beside Bearer', async (t) => {
 });
 
 t.test('the session of a token stands in its header, and its claims stay what they are', async (t) => {
-  for (const options of [HS256, { ...HS256, algorithm: 'EdDSA', key: makeKeys({ type: 'ed25519' }) } as const]) {
+  for (const options of [
+    HS256,
+    { ...HS256, algorithm: 'EdDSA', keys: checkKeys('EdDSA', makeKeys({ type: 'ed25519' })) } as const,
+  ]) {
     const tokens = new AccessTokens(options);
     const token = tokens.issue(claims, 'a-session');
     const [header, payload] = token.split('.');
@@ -143,4 +147,43 @@ t.test('the session of a token stands in its header, and its claims stay what th
     t.equal(sessionOf(tokens.read(token)), 'a-session');
     t.equal(sessionOf(tokens.read(tokens.issue(claims))), undefined);
   }
+});
+
+t.test('of several keys the first signs, and all verify, with or without a name in the header', async (t) => {
+  const [older, newer, foreign] = ['older', 'newer', 'other'].map(
+    (word) => `${word} secret of thirty-two bytes, or so`,
+  );
+  const of = (...secrets: (string | undefined)[]): AccessTokens =>
+    new AccessTokens({ ...HS256, keys: secretKeys(secrets as string[]) });
+  const [before, during, after] = [of(older, newer), of(newer, older), of(newer)];
+  const [first, second] = [before.issue(claims), during.issue(claims, 'a session')];
+  t.not((decode(first.split('.')[0]) as { kid: string }).kid, (decode(second.split('.')[0]) as { kid: string }).kid);
+  for (const tokens of [before, during]) {
+    t.match(tokens.read(first), claims);
+    t.equal(sessionOf(tokens.read(second)), 'a session');
+  }
+  t.match(after.read(second), claims);
+  t.throws(() => after.read(first), Unauthorized, 'the older one is gone');
+  const times = { iat: Math.floor(Date.now() / 1000), exp: Math.floor(Date.now() / 1000) + 60 };
+  const [newest] = secretKeys([newer!]);
+  for (const kid of [undefined, 'unknown', 7, null, newest?.id, '__proto__']) {
+    const header = { alg: 'HS256', typ: 'JWT', kid };
+    t.match(during.read(forge(header, { ...claims, ...times }, newer)), claims, `kid ${String(kid)}`);
+    t.throws(() => during.read(forge(header, { ...claims, ...times }, foreign)), Unauthorized);
+  }
+  t.throws(() => during.read(forge({ alg: 'HS256', kid: newest?.id }, { ...claims, ...times }, older)), Unauthorized);
+  const expired = forge({ alg: 'HS256' }, { ...claims, iat: 1, exp: 2 }, older);
+  t.throws(() => during.read(expired), { message: 'The token has expired' });
+});
+
+t.test('public keys alone verify, beside the pair that signs', async (t) => {
+  const [one, two] = [makeKeys({ type: 'ec', curve: 'P-256' }), makeKeys({ type: 'ec', curve: 'P-256' })];
+  const keysOf = (...pairs: object[]): TokenOptions => ({
+    algorithm: 'ES256',
+    keys: checkKeys('ES256', pairs as never),
+    lifetimeSeconds: 60,
+  });
+  const token = new AccessTokens(keysOf(one)).issue(claims);
+  t.match(new AccessTokens(keysOf(two, { public: one.public })).read(token), claims);
+  t.throws(() => new AccessTokens(keysOf(two)).read(token), Unauthorized);
 });

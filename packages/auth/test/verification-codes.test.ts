@@ -1,5 +1,5 @@
-import { ImproperlyConfigured, MemoryStore } from '@viewset/core';
-import t from 'tap';
+import { ImproperlyConfigured, MemoryStore, TooManyRequests } from '@viewset/core';
+import t, { type Test } from 'tap';
 import { CODE_LIFETIME_SECONDS, VerificationCodes } from '../src/codes/verification-codes.ts';
 
 const ANN = 'ann@example.com';
@@ -180,4 +180,89 @@ t.test('five wrong tries void a code with a note, and a cancelled code is void',
   const second = await codes.issue('7', 'new@example.com');
   await codes.cancel('7');
   t.equal(await codes.takeNoted('7', second), undefined);
+});
+
+async function blocked(t: Test, guess: Promise<unknown>, seconds: string): Promise<void> {
+  const error = await guess.catch((thrown: unknown) => thrown);
+  t.match(error, { statusCode: 429, event: 'auth.codes_blocked', headers: { 'retry-after': seconds } });
+}
+
+t.test('wrong codes are blocked like wrong passwords, by address and purpose, with and without a code', async (t) => {
+  const { codes, wait } = setUp();
+  const device = 'a known device';
+  const resets = codes.for('password-reset');
+  for (let text = 0; text < 20; text++) t.equal(await resets.take(ANN, 'x'), undefined, 'no code at all');
+  for (let guess = 0; guess < 10; guess++) t.equal(await resets.take(ANN, '000000'), undefined);
+  const code = await resets.issue(ANN);
+  for (const guess of ['x', code]) {
+    await blocked(t, resets.take(ANN, guess), '120');
+    await blocked(t, resets.takeNoted(ANN, guess), '120');
+  }
+  t.equal(await codes.take(ANN, 'x'), undefined, 'another purpose');
+  t.equal(await resets.take('bob@example.com', 'x'), undefined, 'another address');
+  t.match(await resets.take(ANN, code, device), { tries: 0 }, 'a known device, whose right code no guess has used up');
+  wait(120);
+  for (let guess = 0; guess < 10; guess++) t.equal(await resets.take(ANN, wrong(code)), undefined);
+  await blocked(t, resets.take(ANN, code), '240');
+});
+
+t.test('a right code that many requests send at once, or again, is no guess', async (t) => {
+  const { codes } = setUp();
+  const code = await codes.issue(ANN);
+  const taken = await Promise.all(Array.from({ length: 40 }, () => codes.take(ANN, code)));
+  t.equal(taken.filter((each) => each !== undefined).length, 1);
+  t.equal(await codes.take(ANN, code), undefined);
+});
+
+t.test('of many guesses at once, at most ten learn anything', async (t) => {
+  const { codes } = setUp();
+  for (let guess = 0; guess < 9; guess++) await codes.take(ANN, `00000${guess}`);
+  const last = await codes.issue(ANN);
+  const guesses = [wrong(last), last, wrong(last), wrong(last)];
+  const results = await Promise.allSettled(guesses.map((guess) => codes.take(ANN, guess)));
+  t.ok(
+    results.filter(({ status }) => status === 'fulfilled').length <= 2,
+    'the tenth wrong one, and a right one before it',
+  );
+});
+
+t.test('twenty codes go to one address in a day', async (t) => {
+  const { codes, wait } = setUp();
+  for (let send = 0; send < 20; send++) {
+    const sent = await codes.for(`purpose-${send % 3}`).countSend(ANN);
+    if (send === 7) {
+      await codes.uncountSend(ANN, sent);
+      await codes.countSend(ANN);
+    }
+    wait(121);
+  }
+  await t.rejects(codes.countSend(ANN), TooManyRequests);
+  await codes.countSend('bob@example.com');
+  wait(24 * 3600 - 20 * 121);
+  await codes.countSend(ANN);
+  await t.rejects(codes.countSend(ANN), TooManyRequests);
+});
+
+t.test('a code made with one key is good in processes that have it beside another', async (t) => {
+  const { store } = setUp();
+  const newer = new Uint8Array(32).fill(8);
+  const [before, during] = [
+    new VerificationCodes(store, [secret, newer]),
+    new VerificationCodes(store, [newer, secret]),
+  ];
+  const changes = [before.for('email-change'), during.for('email-change')];
+  for (const [from, to] of [
+    [before, during],
+    [during, before],
+  ] as const) {
+    const code = await from.issue(ANN);
+    t.equal(await to.take(ANN, wrong(code)), undefined);
+    t.match(await to.take(ANN, code), { tries: 1 });
+    const replaced = await from.issue(ANN);
+    const fresh = await to.issue(ANN);
+    if (replaced !== fresh) t.equal(await from.take(ANN, replaced), undefined, 'a newer code replaces it');
+    t.ok(await from.take(ANN, fresh));
+  }
+  const noted = await changes[0]!.issue('7', 'new@example.com');
+  t.match(await changes[1]!.takeNoted('7', noted), { note: 'new@example.com' });
 });

@@ -64,6 +64,14 @@ for (const kind of ['postgresql', 'mongodb'] as const) {
       const first = await login();
       const next = (await refresh(0, first.refresh_token)).body;
       const third = (await refresh(1, next.refresh_token)).body;
+      const [tabs, newest] = [await many((index) => refresh(index, first.refresh_token)), third.refresh_token];
+      t.ok(
+        tabs.every(({ status, body }) => status === 200 && body.refresh_token === newest),
+        'within the grace',
+      );
+      await pastShop(databaseUrl, (em) =>
+        em.nativeUpdate(Session, {}, { last_used_at: new Date(Date.now() - 60_000) }),
+      );
       const answers = await many((index) => refresh(index, first.refresh_token));
       t.same([...new Set(answers.map(({ status }) => status))], [401]);
       t.equal(await me(0, third.access_token), 401);

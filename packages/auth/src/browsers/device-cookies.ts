@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hostCookie, readCookies, setCookie } from './cookies.ts';
-import { isSameText, keyedHash } from '../secrets/keyed-hash.ts';
+import type { KeyRing } from '../secrets/key-ring.ts';
 
 const NAME = 'device';
 /** A browser remembers at most this many accounts, the latest ones. */
@@ -24,10 +24,10 @@ interface Device {
  * @see https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies
  */
 export class DeviceCookies {
-  readonly #key: Uint8Array;
+  readonly #keys: KeyRing;
 
-  constructor(key: Uint8Array) {
-    this.#key = key;
+  constructor(keys: KeyRing) {
+    this.#keys = keys;
   }
 
   /** Returns the device of a request if it has logged into the address's account; undefined for strangers. */
@@ -39,8 +39,8 @@ export class DeviceCookies {
   remember(request: FastifyRequest, reply: FastifyReply, address: string): void {
     const devices = this.#devices(request);
     const { id, proofs } = devices[0] ?? { id: randomBytes(16).toString('base64url'), proofs: [] };
-    const proof = this.#proof(id, address);
-    const others = proofs.filter((each) => each !== proof).slice(0, MAX_ACCOUNTS - 1);
+    const proof = this.#keys.hash(textOf(id, address));
+    const others = proofs.filter((each) => !this.#keys.made(each, textOf(id, address))).slice(0, MAX_ACCOUNTS - 1);
     setCookie(request, reply, hostCookie(request, NAME), [id, proof, ...others].join('.'), LIFETIME_SECONDS);
   }
 
@@ -52,11 +52,10 @@ export class DeviceCookies {
   }
 
   #hasProof({ id, proofs }: Device, address: string): boolean {
-    const genuine = this.#proof(id, address);
-    return proofs.some((proof) => isSameText(proof, genuine));
+    return proofs.some((proof) => this.#keys.made(proof, textOf(id, address)));
   }
+}
 
-  #proof(device: string, address: string): string {
-    return keyedHash(this.#key, `${device}\n${address}`);
-  }
+function textOf(device: string, address: string): string {
+  return `${device}\n${address}`;
 }

@@ -9,11 +9,15 @@ import type { FastifyRequest } from 'fastify';
  * @param others additional origins that count as our own
  */
 export function requireOwnOrigin(request: FastifyRequest, others: ReadonlySet<string>): void {
-  const { origin, 'sec-fetch-site': site } = request.headers;
-  if (origin !== undefined && others.has(origin)) return;
-  const isOwn = site === undefined ? isOwnOrigin(request, origin) : site === 'same-origin';
-  if (isOwn) return;
+  if (isOwnRequest(request, others)) return;
   throw new Forbidden('The request does not come from a page of this server', { event: 'auth.origin_refused' });
+}
+
+/** True if one of our own pages sent the request. */
+export function isOwnRequest(request: FastifyRequest, others: ReadonlySet<string>): boolean {
+  const { origin, 'sec-fetch-site': site } = request.headers;
+  if (origin !== undefined && others.has(origin)) return true;
+  return site === undefined ? isOwnOrigin(request, origin) : site === 'same-origin';
 }
 
 /** True for a scheme, a host and perhaps a port, as a browser writes them. */

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { type Store, TooManyRequests, wrongOption } from '@viewset/core';
-import { deriveKey, keyedHash } from '../secrets/keyed-hash.ts';
+import { codeGuesses, GuessLimit } from '../secrets/guess-limit.ts';
+import { KeyRing } from '../secrets/key-ring.ts';
 import { SecretBox } from '../secrets/secret-box.ts';
 
 /** The lifetime of a code, and the span in which sends are counted, in seconds. */
@@ -9,7 +10,11 @@ export const CODE_LIFETIME_SECONDS = 600;
 const MAX_TRIES = 5;
 /** This many codes are sent to one address within CODE_LIFETIME_SECONDS. */
 const MAX_SENDS = 5;
+/** This many codes are sent to one address in any 24 hours. */
+const MAX_SENDS_PER_DAY = 20;
+const DAY_MS = 86_400_000;
 const REGISTRATION = 'registration';
+const CODE = /^\d{6}$/;
 
 /** A code that was taken from the store, with everything to restore it. */
 export interface TakenCode {
@@ -19,10 +24,19 @@ export interface TakenCode {
   readonly note: string;
 }
 
+/** A counted send, for `uncountSend`. */
+export interface CountedSend {
+  readonly recent: number;
+  readonly daily: number;
+}
+
 /**
  * Verification codes of six digits: one per address and purpose, valid for 600 seconds. The first right try or the fifth wrong one uses up
  * a code. A code for one purpose is wrong for every other. The store only gets keyed hashes of codes and addresses. Each operation is one
  * atomic step of the store, so the rules hold across processes.
+ *
+ * Ten wrong codes for an address within ten minutes block it for this purpose, for two minutes at first and for up to an hour later. In any
+ * 24 hours an address gets at most 100 wrong codes for one purpose, and 20 mails.
  *
  * `app.auth.codes` has the codes of registrations. `for` makes codes for another purpose.
  *
@@ -34,44 +48,51 @@ export interface TakenCode {
 export class VerificationCodes {
   readonly purpose: string;
   readonly #store: Store;
-  readonly #secret: Uint8Array;
+  readonly #keys: KeyRing;
   readonly #notes: SecretBox;
+  readonly #guesses: GuessLimit;
   /** The prefix of hashed texts; empty for registrations. */
   readonly #prefix: string;
 
   /**
-   * @param secret at least 32 bytes, the same in every process
+   * @param secret at least 32 bytes, the same in every process. Of a list, the first makes codes, and all verify them.
    * @throws ImproperlyConfigured for a purpose with other characters than lower-case letters, digits and hyphens
    */
-  constructor(store: Store, secret: Uint8Array, purpose = REGISTRATION) {
+  constructor(store: Store, secret: Uint8Array | readonly Uint8Array[], purpose = REGISTRATION) {
     if (typeof purpose !== 'string' || !/^[a-z\d-]+$/.test(purpose)) {
       throw wrongOption('VerificationCodes', 'purpose', 'a name such as "invitation"', purpose);
     }
     this.purpose = purpose;
     this.#store = store;
-    this.#secret = secret;
-    this.#notes = new SecretBox(deriveKey(secret, 'notes of codes'));
+    this.#keys = new KeyRing(secret instanceof Uint8Array ? [secret] : secret);
+    this.#notes = new SecretBox(this.#keys.for('notes of codes'));
+    this.#guesses = new GuessLimit(store, this.#keys, codeGuesses(`codes for ${purpose}`));
     this.#prefix = purpose === REGISTRATION ? '' : `${purpose}:`;
   }
 
   /** Makes the codes of another purpose, in the same store. Sends to an address are counted together. */
   for(purpose: string): VerificationCodes {
-    return new VerificationCodes(this.#store, this.#secret, purpose);
+    return new VerificationCodes(this.#store, this.#keys.keys, purpose);
   }
 
   /**
-   * Counts one send to the address, for any purpose, and returns the stamp for `uncountSend`. Throws TooManyRequests for the sixth within
-   * 600 seconds.
+   * Counts one send to the address, for any purpose, and returns what `uncountSend` needs. Throws TooManyRequests for the sixth within 600
+   * seconds, and for the 21st within 24 hours.
    */
-  async countSend(address: string): Promise<number> {
-    const hit = await this.#store.hit(this.#sends(address), MAX_SENDS, CODE_LIFETIME_SECONDS * 1000);
-    if ((hit.allowed as unknown) === true) return hit.stamp;
-    throw new TooManyRequests(hit.retryAfterMs / 1000, 'Too many verification codes were asked for; try again later');
+  async countSend(address: string): Promise<CountedSend> {
+    const recent = await this.#hit(this.#sends(address), MAX_SENDS, CODE_LIFETIME_SECONDS * 1000);
+    try {
+      return { recent, daily: await this.#hit(this.#sends(address, 'day'), MAX_SENDS_PER_DAY, DAY_MS) };
+    } catch (error) {
+      await this.#store.undo(this.#sends(address), recent);
+      throw error;
+    }
   }
 
   /** Removes a failed send from the count. */
-  async uncountSend(address: string, stamp: number): Promise<void> {
-    await this.#store.undo(this.#sends(address), stamp);
+  async uncountSend(address: string, { recent, daily }: CountedSend): Promise<void> {
+    await this.#store.undo(this.#sends(address), recent);
+    await this.#store.undo(this.#sends(address, 'day'), daily);
   }
 
   /**
@@ -81,14 +102,18 @@ export class VerificationCodes {
    */
   async issue(address: string, note = ''): Promise<string> {
     const code = String(randomInt(1_000_000)).padStart(6, '0');
-    const value = this.#hash(address, code) + this.#sealed(address, note);
-    await this.#store.put(this.#key(address), value, CODE_LIFETIME_SECONDS * 1000);
+    const [key = '', ...others] = this.#storeKeys(address);
+    const value = this.#hashes(address, code)[0] + this.#sealed(address, note);
+    await this.#store.put(this.#sentKey(address), this.#hashes(address, code)[0]!, CODE_LIFETIME_SECONDS * 1000);
+    await this.#store.put(key, value, CODE_LIFETIME_SECONDS * 1000);
+    for (const other of others) await this.#store.remove(other);
     return code;
   }
 
   /** Voids a code that never reached its address. A newer one stays. */
   async revoke(address: string, code: string): Promise<void> {
-    const [key, hash] = [this.#key(address), this.#hash(address, code)];
+    const [key = ''] = this.#storeKeys(address);
+    const [hash = ''] = this.#hashes(address, code);
     if (await this.#store.remove(key, hash)) return;
     const stored = await this.#store.read(key);
     if (stored?.startsWith(`${hash}.`) === true) await this.#store.remove(key, stored);
@@ -96,51 +121,98 @@ export class VerificationCodes {
 
   /** Voids any code of an address. */
   async cancel(address: string): Promise<void> {
-    await this.#store.remove(this.#key(address));
+    for (const key of this.#storeKeys(address)) await this.#store.remove(key);
   }
 
-  /** Uses up the code and returns what `restore` needs; undefined if the code is wrong, missing, expired or void. */
-  async take(address: string, code: string): Promise<TakenCode | undefined> {
-    return this.#take(address, code, '');
+  /**
+   * Uses up the code and returns what `restore` needs; undefined if the code is wrong, missing, expired or void. Throws
+   * TooManyRequests while the address is blocked because of wrong codes for this purpose.
+   *
+   * @param device a device that has logged into the account of the address before; its wrong codes are counted separately
+   */
+  async take(address: string, code: string, device?: string): Promise<TakenCode | undefined> {
+    return this.#guess(address, code, false, device);
   }
 
   /** Uses up a code that has a note, like `take`. */
-  async takeNoted(address: string, code: string): Promise<TakenCode | undefined> {
-    const stored = (await this.#store.read(this.#key(address))) ?? '';
-    return this.#take(address, code, stored.slice(this.#hash(address, code).length));
+  async takeNoted(address: string, code: string, device?: string): Promise<TakenCode | undefined> {
+    return this.#guess(address, code, true, device);
   }
 
   /** Restores a used code if the action that it confirmed has failed, unless there is a newer code. */
   async restore(address: string, code: string, { ttlMs, tries, note }: TakenCode): Promise<void> {
     if (ttlMs <= 0) return;
-    const value = this.#hash(address, code) + this.#sealed(address, note);
-    await this.#store.put(this.#key(address), value, ttlMs, { onlyIfAbsent: true, tries });
+    const value = this.#hashes(address, code)[0] + this.#sealed(address, note);
+    await this.#store.put(this.#storeKeys(address)[0]!, value, ttlMs, { onlyIfAbsent: true, tries });
   }
 
-  async #take(address: string, code: string, sealed: string): Promise<TakenCode | undefined> {
-    const taken = await this.#store.take(this.#key(address), this.#hash(address, code) + sealed, MAX_TRIES);
-    const note = sealed === '' ? '' : this.#notes.open(sealed.slice(1), this.#key(address));
-    if (taken.outcome !== 'matched' || note === undefined) return undefined;
-    return { ttlMs: taken.ttlMs, tries: taken.tries, note };
+  async #guess(address: string, code: string, isNoted: boolean, device?: string): Promise<TakenCode | undefined> {
+    await this.#guesses.check(address, device);
+    const taken = await this.#take(address, code, isNoted);
+    if (typeof taken === 'string') {
+      const isGuess = taken === 'mismatched' || (CODE.test(code) && !(await this.#wasSent(address, code)));
+      if (isGuess) await this.#guesses.count(address, device);
+      return undefined;
+    }
+    try {
+      // Wrong codes may have been counted meanwhile: then no client learns that this one was right.
+      await this.#guesses.check(address, device);
+    } catch (error) {
+      await this.restore(address, code, taken);
+      throw error;
+    }
+    return taken;
+  }
+
+  /** True for the last code that was made, also if it is used up: several requests may have sent it. It is no guess. */
+  async #wasSent(address: string, code: string): Promise<boolean> {
+    const sent = await this.#store.read(this.#sentKey(address));
+    return sent !== undefined && this.#hashes(address, code).includes(sent);
+  }
+
+  /** Another process may have made the code with any of the keys. */
+  async #take(address: string, code: string, isNoted: boolean): Promise<TakenCode | 'mismatched' | 'missing'> {
+    const hashes = this.#hashes(address, code);
+    for (const [index, key] of this.#storeKeys(address).entries()) {
+      const hash = hashes[index]!;
+      const sealed = isNoted ? ((await this.#store.read(key)) ?? '').slice(hash.length) : '';
+      const taken = await this.#store.take(key, hash + sealed, MAX_TRIES);
+      if (taken.outcome === 'missing') continue;
+      const note = sealed === '' ? '' : this.#notes.open(sealed.slice(1), this.#subject(address));
+      if (taken.outcome !== 'matched' || note === undefined) return 'mismatched';
+      return { ttlMs: taken.ttlMs, tries: taken.tries, note };
+    }
+    return 'missing';
+  }
+
+  async #hit(key: string, limit: number, windowMs: number): Promise<number> {
+    const { allowed, stamp, retryAfterMs } = await this.#store.hit(key, limit, windowMs);
+    if ((allowed as unknown) === true) return stamp;
+    throw new TooManyRequests(retryAfterMs / 1000, 'Too many verification codes were asked for; try again later');
   }
 
   #sealed(address: string, note: string): string {
-    return note === '' ? '' : `.${this.#notes.seal(note, this.#key(address))}`;
+    return note === '' ? '' : `.${this.#notes.seal(note, this.#subject(address))}`;
   }
 
-  #sends(address: string): string {
-    return `auth:sends:${this.#hmac(`key\n${address}`)}`;
+  /** What a note is bound to. */
+  #subject(address: string): string {
+    return `${this.#prefix}key\n${address}`;
   }
 
-  #key(address: string): string {
-    return `auth:code:${this.#hmac(`${this.#prefix}key\n${address}`)}`;
+  #sends(address: string, span = ''): string {
+    return `auth:sends:${span}${this.#keys.hash(`key\n${address}`)}`;
   }
 
-  #hash(address: string, code: string): string {
-    return this.#hmac(`${this.#prefix}code\n${address}\n${code}`);
+  #sentKey(address: string): string {
+    return `auth:code-sent:${this.#keys.hash(`${this.#prefix}key\n${address}`)}`;
   }
 
-  #hmac(text: string): string {
-    return keyedHash(this.#secret, text);
+  #storeKeys(address: string): string[] {
+    return this.#keys.hashes(`${this.#prefix}key\n${address}`).map((hash) => `auth:code:${hash}`);
+  }
+
+  #hashes(address: string, code: string): string[] {
+    return this.#keys.hashes(`${this.#prefix}code\n${address}\n${code}`);
   }
 }

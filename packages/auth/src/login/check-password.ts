@@ -4,11 +4,11 @@ import type { AccountEntity } from '../accounts/account-contract.ts';
 import type { DeviceCookies } from '../browsers/device-cookies.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
 import { limited } from './verify-login.ts';
-import type { WrongPasswords } from '../passwords/wrong-passwords.ts';
+import type { GuessLimit } from '../secrets/guess-limit.ts';
 
 export interface CheckPasswordParts {
   readonly hasher: PasswordHasher;
-  readonly wrongPasswords: WrongPasswords;
+  readonly wrongPasswords: GuessLimit;
   readonly devices: DeviceCookies;
 }
 

@@ -7,12 +7,12 @@ import type { DeviceCookies } from '../browsers/device-cookies.ts';
 import { MAX_EMAIL_LENGTH, normalizeEmail } from '../accounts/email-address.ts';
 import { refuseDisabled, refuseWrong } from './login-failures.ts';
 import { isPasswordHash, type PasswordHasher } from '../passwords/password-hasher.ts';
-import type { WrongPasswords } from '../passwords/wrong-passwords.ts';
+import type { GuessLimit } from '../secrets/guess-limit.ts';
 
 export interface VerifyLoginParts {
   readonly accounts: Accounts;
   readonly hasher: PasswordHasher;
-  readonly wrongPasswords: WrongPasswords;
+  readonly wrongPasswords: GuessLimit;
   readonly devices: DeviceCookies;
 }
 

@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { type Store, Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Cookie, readCookies, setCookie } from '../browsers/cookies.ts';
 import type { OAuthFlow } from './oauth-profile.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
-import { keyedHash } from '../secrets/keyed-hash.ts';
 
 /** How long a user may take at the service. */
 const LIFETIME_SECONDS = 600;
@@ -17,14 +16,12 @@ const SUBJECT = 'oauth flow';
 export class OAuthFlows {
   readonly #store: Store;
   readonly #box: SecretBox;
-  readonly #key: Uint8Array;
   readonly #cookie: Cookie;
 
   /** @param path the path of the routes, to which the cookie is sent */
-  constructor(store: Store, box: SecretBox, key: Uint8Array, path: string) {
+  constructor(store: Store, box: SecretBox, path: string) {
     this.#store = store;
     this.#box = box;
-    this.#key = key;
     // The callback is a navigation from another site, with which browsers do not send strict cookies.
     this.#cookie = { name: 'oauth_state', path, sameSite: 'Lax' };
   }
@@ -63,7 +60,8 @@ export class OAuthFlows {
   }
 
   #keyOf({ state }: OAuthFlow): string {
-    return `auth:oauth:${keyedHash(this.#key, state)}`;
+    // The state has 256 random bits, so that its hash needs no key.
+    return `auth:oauth:${hash('sha256', state, 'base64url')}`;
   }
 }
 

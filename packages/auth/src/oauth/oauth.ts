@@ -22,7 +22,7 @@ export async function oauthParts(
   const protocolOf = (provider: ResolvedProvider): OAuthProtocol =>
     provider.kind === 'github' ? new GithubProtocol(client, provider) : new OpenidProtocol(client, provider);
   return {
-    flows: new OAuthFlows(store, box, keyFor('oauth states'), path),
+    flows: new OAuthFlows(store, box, path),
     identities: new Identities(checkIdentity(orm, oauth.identity, model), accounts, oauth.register),
     protocols: new Map(oauth.providers.map((provider) => [provider.name, protocolOf(provider)])),
     origin: oauth.origin,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Store, TooManyRequests } from '@viewset/core';
-import { keyedHash } from '../secrets/keyed-hash.ts';
+import type { KeyRing } from '../secrets/key-ring.ts';
 
 export const CHALLENGE_LIFETIME_MS = 300_000;
 /** The most challenges per client within that time. */
@@ -15,34 +15,38 @@ export type ChallengeClient = { readonly account: number } | { readonly address:
  */
 export class PasskeyChallenges {
   readonly #store: Store;
-  readonly #key: Uint8Array;
+  readonly #keys: KeyRing;
 
-  constructor(store: Store, key: Uint8Array) {
+  constructor(store: Store, keys: KeyRing) {
     this.#store = store;
-    this.#key = key;
+    this.#keys = keys;
   }
 
   /** Throws TooManyRequests for the 301st of a client within five minutes. */
   async issue(purpose: string, client: ChallengeClient): Promise<string> {
-    const counter = `auth:passkey-challenges:${this.#hmac(JSON.stringify(client))}`;
+    const counter = `auth:passkey-challenges:${this.#keys.hash(JSON.stringify(client))}`;
     const { allowed, retryAfterMs } = await this.#store.hit(counter, MAX_ISSUED, CHALLENGE_LIFETIME_MS);
     if ((allowed as unknown) !== true) throw new TooManyRequests(retryAfterMs / 1000);
     const challenge = randomBytes(32).toString('base64url');
-    await this.#store.put(this.#keyOf(challenge), this.#hmac(`purpose\n${purpose}`), CHALLENGE_LIFETIME_MS);
+    await this.#store.put(this.#storeKeys(challenge)[0]!, this.#purposes(purpose)[0]!, CHALLENGE_LIFETIME_MS);
     return challenge;
   }
 
   /** Uses the challenge up. False if it was not made for this purpose, has expired or was used before. */
   async take(challenge: string, purpose: string): Promise<boolean> {
-    const { outcome } = await this.#store.take(this.#keyOf(challenge), this.#hmac(`purpose\n${purpose}`), 1);
-    return outcome === 'matched';
+    const purposes = this.#purposes(purpose);
+    for (const [index, key] of this.#storeKeys(challenge).entries()) {
+      const { outcome } = await this.#store.take(key, purposes[index]!, 1);
+      if (outcome !== 'missing') return outcome === 'matched';
+    }
+    return false;
   }
 
-  #keyOf(challenge: string): string {
-    return `auth:passkey-challenge:${this.#hmac(`challenge\n${challenge}`)}`;
+  #storeKeys(challenge: string): string[] {
+    return this.#keys.hashes(`challenge\n${challenge}`).map((hash) => `auth:passkey-challenge:${hash}`);
   }
 
-  #hmac(text: string): string {
-    return keyedHash(this.#key, text);
+  #purposes(purpose: string): string[] {
+    return this.#keys.hashes(`purpose\n${purpose}`);
   }
 }

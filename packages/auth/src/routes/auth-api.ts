@@ -53,8 +53,8 @@ export interface AuthApi<Answer = LoggedIn> {
   readonly register: Post<Static<ReturnType<typeof registerBody>>, Static<typeof REGISTERED>>;
   readonly sendVerificationEmail: Post<Static<typeof SEND_BODY>, Static<typeof MESSAGE>>;
   readonly refresh: Post<Static<typeof REFRESH_BODY> | undefined, LoggedIn>;
-  readonly logout: Post<undefined, undefined>;
-  readonly logoutAll: Post<undefined, undefined>;
+  readonly logout: Post<Static<typeof REFRESH_BODY> | undefined, undefined>;
+  readonly logoutAll: Post<Static<typeof REFRESH_BODY> | undefined, undefined>;
   readonly changePassword: Post<Static<ReturnType<typeof changePasswordBody>>, undefined>;
   readonly forgotPassword: Post<Static<typeof SEND_BODY>, Static<typeof MESSAGE>>;
   readonly resetPassword: Post<Static<ReturnType<typeof resetPasswordBody>>, undefined>;

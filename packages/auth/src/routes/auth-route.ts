@@ -7,7 +7,7 @@ import type { AuthRouteName } from './route-names.ts';
 export interface AuthRoute {
   readonly name: AuthRouteName;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below the prefix, without a slash in front: `sessions/:id`. */
+  /** Below the prefix, without a slash in front: `sessions/:id`. With a slash, from the root of the scope. */
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
@@ -22,8 +22,11 @@ export interface AuthRoute {
   readonly cookies?: string | undefined;
   /** The route's error statuses, in addition to the usual ones for its kind. */
   readonly errors: readonly number[];
-  /** Who may call it: users with a token, anybody, or anybody while `nonAuthEndpoints` lists it. */
-  readonly access: 'token' | 'anybody' | 'listed';
+  /**
+   * Who may call it: users with a token, anybody, anybody while `nonAuthEndpoints` lists it, or users whom either an
+   * access token or the handler identifies.
+   */
+  readonly access: 'token' | 'anybody' | 'listed' | 'either';
   /** True if an API key may call it too. Default: a key reaches no route that needs a token. */
   readonly takesApiKeys?: true;
   readonly handler: RouteHandlerMethod;

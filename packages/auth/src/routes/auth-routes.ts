@@ -9,6 +9,7 @@ import { type ChangeEmailParts, changeEmailRoute } from './change-email.ts';
 import { type ChangePasswordParts, changePasswordRoute } from './change-password.ts';
 import { type ConfirmEmailParts, confirmEmailRoute } from './confirm-email.ts';
 import { type ForgotPasswordParts, forgotPasswordRoute } from './forgot-password.ts';
+import { jwksRoute } from './jwks.ts';
 import { loginAnswer, type LoginRouteParts, loginRoute } from './login.ts';
 import { logoutAllRoute, logoutRoute } from './logout.ts';
 import { passkeyLoginRoutes } from './passkey-login.ts';
@@ -19,6 +20,7 @@ import { type OAuthParts, oauthRoutes } from './oauth.ts';
 import { type RegisterParts, registerRoute } from './register.ts';
 import type { AuthRouteName } from './route-names.ts';
 import { type ResetPasswordParts, resetPasswordRoute } from './reset-password.ts';
+import type { PublicJwk } from '../tokens/signing-keys.ts';
 import type { CompleteLogin } from '../login/complete-login.ts';
 import { type SendParts, sendRoute } from './send-verification-email.ts';
 import { type TwoFactorParts, twoFactorRoutes } from './two-factor.ts';
@@ -38,6 +40,8 @@ export type AuthRouteParts = Omit<LoginRouteParts, 'sessions'> &
     readonly apiKeys: ApiKeys | undefined;
     readonly twoFactor: TwoFactorParts | undefined;
     readonly oauth: OAuthParts | undefined;
+    /** The public keys of access tokens; none for HS256. */
+    readonly publicKeys: readonly PublicJwk[];
     /** Ends a login without asking for a second factor. */
     readonly finishLogin: CompleteLogin;
     /** Undefined: sessions are off. */
@@ -71,6 +75,7 @@ function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
           listSessionsRoute(sessions),
           endSessionRoute(sessions),
         ]),
+    jwksRoute(parts.publicKeys),
     ...(apiKeys === undefined ? [] : apiKeyRoutes({ ...parts, apiKeys })),
     ...(twoFactor === undefined ? [] : twoFactorRoutes({ ...parts, ...twoFactor })),
     ...(oauth === undefined ? [] : oauthRoutes({ ...parts, ...oauth }, loginAnswer(parts))),
@@ -89,7 +94,9 @@ export function addAuthRoutes(
 ): void {
   readJsonOnly(scope);
   // No cache keeps a token or an answer about an account, nor a refusal.
-  scope.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'));
+  scope.addHook('onSend', async (_request, reply) => {
+    if (reply.statusCode !== 200 || !reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
+  });
   // The schemas document the bodies; the handlers check them, in the order that the specification gives.
   scope.setValidatorCompiler(() => () => true);
   for (const route of routesOf(parts)) {
@@ -111,14 +118,15 @@ function mount(scope: FastifyInstance, urlPrefix: string, route: AuthRoute): voi
     handler,
     ...documented
   } = route;
-  const url = `${urlPrefix}/${path}`;
-  scope.viewset.routeNames.add(`auth-${path.replaceAll(/[/:]+/g, '-')}`, scope.prefix + url);
+  const url = path.startsWith('/') ? path : `${urlPrefix}/${path}`;
+  scope.viewset.routeNames.add(`auth-${path.replaceAll(/[^\w]+/g, '-').replace(/^-/, '')}`, scope.prefix + url);
   const refusals = scope.viewset.errorResponses(errors);
   const headers = { 'Set-Cookie': Type.String({ description: cookies ?? '' }) };
   const success = cookies === undefined ? answer : { ...answer, headers };
   const schema = { tags: ['auth'], ...documented, response: { ...refusals, [status]: success } };
-  const config = access === 'anybody' ? { public: true } : {};
-  const onRequest = access === 'token' && takesApiKeys !== true ? [refuseApiKeys] : [];
+  const config = { public: access === 'anybody' || access === 'either', identifies: access === 'either' };
+  const needsLogin = access === 'token' || access === 'either';
+  const onRequest = needsLogin && takesApiKeys !== true ? [refuseApiKeys] : [];
   scope.route({ method, url, schema, config, bodyLimit: BODY_LIMIT, onRequest, handler });
 }
 

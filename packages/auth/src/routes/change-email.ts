@@ -5,14 +5,15 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { CheckPassword } from '../login/check-password.ts';
 import type { CodeMails } from '../codes/code-mails.ts';
 import type { EmailChangeNotice } from '../codes/email-sender.ts';
-import type { Mails } from '../codes/mails.ts';
+import type { Notices } from '../codes/notices.ts';
 import { CHANGE_EMAIL_BODY, readEmailChange } from './request-body.ts';
 import { type AuthRoute, MESSAGE } from './auth-route.ts';
 
 export interface ChangeEmailParts {
   readonly accounts: Accounts;
   readonly checkPassword: CheckPassword;
-  readonly mails: Mails;
+  /** Undefined if there is no mailer. */
+  readonly notices: Notices | undefined;
   readonly emailChangeMails: CodeMails;
   readonly emailChangeNotice: EmailChangeNotice;
 }
@@ -36,13 +37,13 @@ export function changeEmailRoute(parts: ChangeEmailParts): AuthRoute {
 }
 
 function changeEmailHandler(parts: ChangeEmailParts) {
-  const { accounts, checkPassword, mails, emailChangeMails, emailChangeNotice } = parts;
+  const { accounts, checkPassword, notices, emailChangeMails, emailChangeNotice } = parts;
   return async (request: FastifyRequest): Promise<Static<typeof MESSAGE>> => {
     const { new_email, password } = readEmailChange(request.body);
     const account = await accounts.ofRequest(request);
     await checkPassword(request, account, password, 'password');
     await emailChangeMails.send(request, { email: new_email, key: String(account.id), note: new_email });
-    mails.afterwards(request, async () => mails.send(account.email, await emailChangeNotice()));
+    notices?.send(request, account.email, emailChangeNotice);
     request.log.info(securityEvent(request, 'auth.email_change_asked'), 'a new e-mail address was asked for');
     return { message: 'A code has been sent to the new address' };
   };

@@ -3,7 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { CheckPassword } from '../login/check-password.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
-import type { PasswordNotices } from '../passwords/password-notices.ts';
+import type { PasswordChangeNotice } from '../codes/email-sender.ts';
+import type { Notices } from '../codes/notices.ts';
 import type { PasswordRules } from '../passwords/password-rules.ts';
 import { changePasswordBody, passwordChangeReader } from './request-body.ts';
 import type { VerificationCodes } from '../codes/verification-codes.ts';
@@ -17,7 +18,8 @@ export interface ChangePasswordParts {
   readonly passwordRules: PasswordRules;
   readonly resetCodes: VerificationCodes;
   /** Undefined if there is no mailer. */
-  readonly passwordNotices: PasswordNotices | undefined;
+  readonly notices: Notices | undefined;
+  readonly passwordChangeNotice: PasswordChangeNotice;
   readonly sessions?: SessionParts | undefined;
 }
 
@@ -45,7 +47,7 @@ function changedMeanwhile(): InvalidUsage {
 }
 
 function changePasswordHandler(parts: ChangePasswordParts) {
-  const { accounts, hasher, checkPassword, passwordRules, resetCodes, passwordNotices, sessions } = parts;
+  const { accounts, hasher, checkPassword, passwordRules, resetCodes, notices, passwordChangeNotice, sessions } = parts;
   const readBody = passwordChangeReader(passwordRules);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { current_password, new_password } = readBody(request.body);
@@ -61,7 +63,7 @@ function changePasswordHandler(parts: ChangePasswordParts) {
     });
     await resetCodes.cancel(account.email);
     request.log.info(securityEvent(request, 'auth.password_changed'), 'a password was changed');
-    passwordNotices?.send(request, account.email, 'changed');
+    notices?.send(request, account.email, () => passwordChangeNotice('changed'));
     reply.code(204);
   };
 }

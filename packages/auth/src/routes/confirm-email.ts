@@ -27,7 +27,7 @@ export function confirmEmailRoute(parts: ConfirmEmailParts): AuthRoute {
     status: 200,
     answer: MESSAGE,
     cookies: 'A cookie that identifies the browser for the new address, if it had one for the old address.',
-    errors: [401],
+    errors: [401, 429],
     access: 'token',
     handler: confirmEmailHandler(parts),
   };

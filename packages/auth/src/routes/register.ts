@@ -34,7 +34,7 @@ export function registerRoute(parts: RegisterParts): AuthRoute {
     body: documentedBody(parts),
     status: 201,
     answer: REGISTERED,
-    errors: [],
+    errors: [429],
     access: 'listed',
     handler: registerHandler(parts),
   };

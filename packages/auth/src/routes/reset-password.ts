@@ -1,8 +1,10 @@
 import { inTransaction, securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Accounts } from '../accounts/accounts.ts';
+import type { DeviceCookies } from '../browsers/device-cookies.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
-import type { PasswordNotices } from '../passwords/password-notices.ts';
+import type { PasswordChangeNotice } from '../codes/email-sender.ts';
+import type { Notices } from '../codes/notices.ts';
 import type { PasswordRules } from '../passwords/password-rules.ts';
 import { passwordResetReader, readCode, resetPasswordBody, wrongCode } from './request-body.ts';
 import { useCode } from './use-code.ts';
@@ -14,9 +16,11 @@ export interface ResetPasswordParts {
   readonly accounts: Accounts;
   readonly hasher: PasswordHasher;
   readonly passwordRules: PasswordRules;
+  readonly devices: DeviceCookies;
   readonly resetCodes: VerificationCodes;
   /** Undefined if there is no mailer. */
-  readonly passwordNotices: PasswordNotices | undefined;
+  readonly notices: Notices | undefined;
+  readonly passwordChangeNotice: PasswordChangeNotice;
   readonly sessions?: SessionParts | undefined;
 }
 
@@ -31,7 +35,7 @@ export function resetPasswordRoute(parts: ResetPasswordParts): AuthRoute {
     body: resetPasswordBody(parts.passwordRules),
     status: 204,
     answer: NOTHING,
-    errors: [],
+    errors: [429],
     access: 'anybody',
     handler: resetPasswordHandler(parts),
   };
@@ -40,12 +44,13 @@ export function resetPasswordRoute(parts: ResetPasswordParts): AuthRoute {
 const EVENT = 'auth.reset_failed';
 
 function resetPasswordHandler(parts: ResetPasswordParts) {
-  const { accounts, hasher, passwordRules, resetCodes, passwordNotices, sessions } = parts;
+  const { accounts, hasher, passwordRules, devices, resetCodes, notices, passwordChangeNotice, sessions } = parts;
   const readBody = passwordResetReader(passwordRules);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { email, new_password } = readBody(request.body);
     const code = readCode(request.body, EVENT);
-    await useCode(request, resetCodes, { key: email, code, event: EVENT }, async () => {
+    const device = devices.knownDevice(request, email);
+    await useCode(request, resetCodes, { key: email, code, device, event: EVENT }, async () => {
       const account = await accounts.byEmail(request.em, email);
       // The account may have been deleted or disabled since the code was sent.
       if (account?.is_active !== true) throw wrongCode('is wrong or has expired', EVENT);
@@ -59,7 +64,7 @@ function resetPasswordHandler(parts: ResetPasswordParts) {
       });
       const event = { ...securityEvent(request, 'auth.password_reset'), account: account.id };
       request.log.info(event, 'a password was reset');
-      passwordNotices?.send(request, email, 'reset');
+      notices?.send(request, email, () => passwordChangeNotice('reset'));
     });
     reply.code(204);
   };

@@ -18,6 +18,7 @@ export const ROUTE_OPTIONS = {
   sessions: 'sessions',
   passkeys: 'passkeys',
   'login-passkey': 'passkeys',
+  jwks: 'keys',
 } as const;
 
 /** The name of a route in the option `routes`: its path below the prefix. The methods of a path share a name. */

@@ -17,7 +17,7 @@ import {
   TWO_FACTOR,
   TWO_FACTOR_BODY,
 } from './two-factor-bodies.ts';
-import type { WrongPasswords } from '../passwords/wrong-passwords.ts';
+import type { GuessLimit } from '../secrets/guess-limit.ts';
 import { type AuthRoute, LOGIN_COOKIES, NOTHING } from './auth-route.ts';
 import { type CompleteLogin, LOGGED_IN } from '../login/complete-login.ts';
 import { REQUEST_OPTIONS } from './webauthn-options.ts';
@@ -26,7 +26,7 @@ export interface TwoFactorParts {
   readonly twoFactors: TwoFactors;
   readonly attempts: LoginAttempts;
   /** Holds accounts with too many wrong codes, across all attempts. */
-  readonly wrongCodes: WrongPasswords;
+  readonly wrongCodes: GuessLimit;
   /** The name that authenticator apps show; undefined: the host. */
   readonly issuer: string | undefined;
 }

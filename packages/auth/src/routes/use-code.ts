@@ -7,6 +7,8 @@ export interface SentCode {
   /** The key under which the code is stored: an address, or the key that `issue` got instead. */
   readonly key: string;
   readonly code: string;
+  /** A device that has logged into the account before. */
+  readonly device?: string | undefined;
   /** True if the code has a note. */
   readonly isNoted?: boolean;
   /** The security event of a wrong code. */
@@ -18,15 +20,15 @@ export interface SentCode {
  * continues, and without the code nothing is revealed. If the work fails, the code is restored.
  *
  * @param work gets the code's note
- * @throws InvalidUsage for a wrong code
+ * @throws InvalidUsage for a wrong code, and TooManyRequests while the key is blocked because of wrong codes
  */
 export async function useCode<Result>(
   request: FastifyRequest,
   codes: VerificationCodes,
-  { key, code, isNoted = false, event }: SentCode,
+  { key, code, device, isNoted = false, event }: SentCode,
   work: (note: string) => Promise<Result>,
 ): Promise<Result> {
-  const taken = isNoted ? await codes.takeNoted(key, code) : await codes.take(key, code);
+  const taken = isNoted ? await codes.takeNoted(key, code, device) : await codes.take(key, code, device);
   if (taken === undefined) throw wrongCode('is wrong or has expired', event);
   try {
     return await work(taken.note);

@@ -15,7 +15,6 @@ interface LiveRow extends OwnedRow {
 /** A live session with the fields that a refresh needs. */
 export interface SessionRow extends LiveRow {
   readonly created_at: string;
-  readonly last_used_at: string;
 }
 
 /** A session as its account sees it. */
@@ -33,8 +32,6 @@ const MAX_LISTED = 1000;
 /** All queries about sessions. They use the primary, because a replica may not know a login or logout yet. */
 export class SessionRecords implements UserSource {
   readonly #model: SessionModel;
-  readonly #ofActiveAccounts: QuerySet<SessionEntity>;
-  readonly #row: Projection<SessionRow>;
   readonly #finder: RecordFinder<SessionEntity, SessionRow>;
   /** For the query that every request makes. */
   readonly #users: RecordFinder<SessionEntity, LiveRow>;
@@ -49,9 +46,7 @@ export class SessionRecords implements UserSource {
     const listed = readShape(model.entity, ['id', 'created_at', 'last_used_at', 'ip', 'user_agent']);
     this.#listed = listed.bind(model.meta, em.getPlatform());
     const owned = new OwnedRecords(model, account, em, shown);
-    this.#row = owned.projection<SessionRow>(['created_at', 'last_used_at', 'expires_at']);
-    this.#ofActiveAccounts = owned.ofActiveAccounts;
-    this.#finder = owned.finder(this.#row);
+    this.#finder = owned.finder(owned.projection<SessionRow>(['created_at', 'expires_at']));
     this.#users = owned.finder(owned.projection<LiveRow>(['expires_at']));
   }
 
@@ -66,10 +61,12 @@ export class SessionRecords implements UserSource {
     return live(await this.#finder.find(new PrimarySource(request), id));
   }
 
-  /** The same, if this is the hash of its token. Nothing reads the hash itself, so that an entity may hide it. */
-  async findByToken(request: FastifyRequest, id: string, token_hash: string): Promise<SessionRow | undefined> {
-    const records = this.#ofActiveAccounts.using(new PrimarySource(request)).filter({ id, token_hash });
-    return live((await records.slice(0, 1).rows(this.#row))[0]);
+  /** The stored session with the hash of its token, whoever's it is; undefined if it has ended. */
+  async state(request: FastifyRequest, id: string): Promise<SessionEntity | undefined> {
+    // Another request may have changed a session that this one has read.
+    const source = { em: request.em.fork(), readsPrimary: true };
+    const session = await QuerySet.of(source, this.#model.entity).filter({ id }).entity();
+    return session !== undefined && session.expires_at.getTime() > Date.now() ? session : undefined;
   }
 
   async list(request: FastifyRequest, account: number): Promise<ListedSession[]> {

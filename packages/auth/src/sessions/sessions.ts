@@ -5,8 +5,8 @@ import type { FastifyRequest } from 'fastify';
 import type { TokenAccount } from '../tokens/access-tokens.ts';
 import { type AccountUser, userOf } from '../accounts/accounts.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
-import { MAX_IP_LENGTH, MAX_USER_AGENT_LENGTH, type SessionFields } from './session-contract.ts';
-import type { ListedSession, SessionRecords, SessionRow } from './session-records.ts';
+import { MAX_IP_LENGTH, MAX_USER_AGENT_LENGTH, type SessionEntity, type SessionFields } from './session-contract.ts';
+import type { ListedSession, SessionRecords } from './session-records.ts';
 
 /** The times of sessions, in whole seconds. */
 export interface SessionTimes {
@@ -14,7 +14,7 @@ export interface SessionTimes {
   readonly lifetimeSeconds: number;
   /** A session ends this long after its login, however often it is refreshed. */
   readonly maxLifetimeSeconds: number;
-  /** How long a used refresh token still returns its successor. */
+  /** How long after the last refresh every used refresh token still returns the newest one. */
   readonly graceSeconds: number;
 }
 
@@ -55,9 +55,10 @@ export class Sessions {
   }
 
   /**
-   * Uses up a refresh token and returns its successor. During a few seconds of grace, the last used token returns the
-   * same successor again, because two tabs of a browser may refresh at the same time. Any earlier token ends the
-   * session. Throws Unauthorized for every invalid token.
+   * Uses up a refresh token and returns its successor. A token whose successor was never used returns it again, because
+   * the response may have been lost. During a few seconds of grace after the last use, every former token returns the
+   * newest one, because several tabs of a browser may refresh at the same time. Any other used token ends the session.
+   * Throws Unauthorized for every invalid token.
    */
   async refresh(request: FastifyRequest, token: string): Promise<OpenSession & { readonly account: AccountUser }> {
     const id = this.#tokens.sessionOf(token);
@@ -65,21 +66,49 @@ export class Sessions {
     const refreshToken = this.#tokens.successor(token);
     const row = await this.#records.find(request, id);
     if (row === undefined) throw refused();
+    const account = userOf(row);
     const fields = this.#fields(request, refreshToken, new Date(), new Date(row.created_at));
     if (await this.#records.rotate(request.em, id, this.#tokens.hash(token), fields)) {
       await this.#removeExpired(request);
-      return { id, refreshToken, expiresAt: fields.expires_at, account: userOf(row) };
+      return { id, refreshToken, expiresAt: fields.expires_at, account };
     }
     // Another request used the same token first, the token was used before, or the session has ended meanwhile.
-    const refreshed = await this.#records.findByToken(request, id, fields.token_hash);
-    if (refreshed !== undefined && this.#isInGrace(refreshed)) {
-      return { id, refreshToken, expiresAt: new Date(refreshed.expires_at), account: userOf(refreshed) };
-    }
+    const state = await this.#records.state(request, id);
+    if (state === undefined) throw refused();
+    const newest = this.#currentToken(token, state);
+    if (newest !== undefined) return { id, refreshToken: newest, expiresAt: state.expires_at, account };
     if (await this.end(request.em, row.id, id)) {
       const event = { ...securityEvent(request, 'auth.refresh_reused'), account: row.id };
       request.log.warn(event, 'a used refresh token came back: its session has ended');
     }
     throw refused();
+  }
+
+  /**
+   * Ends the session of a refresh token, also of a used one. Returns its account; undefined if the session has ended
+   * before. Throws Unauthorized for a text that is none of our tokens.
+   */
+  async endBy(request: FastifyRequest, token: string): Promise<number | undefined> {
+    const id = this.#tokens.sessionOf(token);
+    if (id === undefined) throw refused();
+    const account = (await this.#records.state(request, id))?.account.id;
+    return account !== undefined && (await this.end(request.em, account, id)) ? account : undefined;
+  }
+
+  /** Returns the account of a refresh token that `refresh` would accept. Throws Unauthorized for any other. */
+  async accountOf(request: FastifyRequest, token: string): Promise<number> {
+    const id = this.#tokens.sessionOf(token);
+    const row = id === undefined ? undefined : await this.#records.find(request, id);
+    const state = row && (await this.#records.state(request, id!));
+    const isUsable =
+      state?.token_hash === this.#tokens.hash(token) || (state && this.#currentToken(token, state)) !== undefined;
+    if (row === undefined || !isUsable) throw refused();
+    return row.id;
+  }
+
+  /** When the session of a request began; undefined if it has ended. */
+  async begun(request: FastifyRequest, id: string): Promise<Date | undefined> {
+    return (await this.#records.state(request, id))?.created_at;
   }
 
   list(request: FastifyRequest, accountId: number): Promise<ListedSession[]> {
@@ -119,8 +148,12 @@ export class Sessions {
     };
   }
 
-  #isInGrace({ last_used_at }: SessionRow): boolean {
-    return Date.now() - Date.parse(last_used_at) <= this.#times.graceSeconds * 1000;
+  /** The newest token of a session, for a used one; undefined if the used one ends the session. */
+  #currentToken(token: string, { token_hash, last_used_at }: SessionEntity): string | undefined {
+    const successor = this.#tokens.successor(token);
+    if (this.#tokens.hash(successor) === token_hash) return successor;
+    const isInGrace = Date.now() - last_used_at.getTime() <= this.#times.graceSeconds * 1000;
+    return isInGrace ? this.#tokens.newest(token, token_hash) : undefined;
   }
 
   /**

@@ -1,6 +1,6 @@
 import { Unauthorized } from '@viewset/core';
 import { createSigner, createVerifier } from 'fast-jwt';
-import type { TokenAlgorithm, TokenKeys } from './signing-keys.ts';
+import type { TokenAlgorithm, TokenKey } from './signing-keys.ts';
 
 /** The claims of a token about its account. */
 export interface TokenClaims {
@@ -32,7 +32,8 @@ export const MAX_TOKEN_LIFETIME_SECONDS = 2 ** 31 - 1;
 
 export interface TokenOptions {
   readonly algorithm: TokenAlgorithm;
-  readonly key: string | TokenKeys;
+  /** The first signs, all verify. */
+  readonly keys: readonly TokenKey[];
   readonly lifetimeSeconds: number;
 }
 
@@ -56,19 +57,24 @@ export function sessionOf(payload: object): string | undefined {
   return sessionIds.get(payload);
 }
 
-/** Signs and verifies access tokens with one algorithm. A token with another algorithm, including `none`, is forged. */
+type Verify = (token: string) => DecodedToken;
+
+/**
+ * Signs and verifies access tokens with one algorithm. A token with another algorithm, including `none`, is forged. The
+ * header `kid` names the key. A token that names none of the keys is tried with all.
+ */
 export class AccessTokens {
   readonly #signer: (header: object) => (claims: TokenClaims) => string;
   readonly #sign: (claims: TokenClaims) => string;
-  readonly #verify: (token: string) => DecodedToken;
+  readonly #verifiers: ReadonlyMap<string, Verify>;
 
-  constructor({ algorithm, key, lifetimeSeconds }: TokenOptions) {
-    const { private: signingKey, public: verifyingKey } = typeof key === 'string' ? { private: key, public: key } : key;
-    const options = { algorithm, key: signingKey, expiresIn: lifetimeSeconds * 1000 };
-    this.#signer = (header) => createSigner({ ...options, header: { alg: algorithm, ...header } });
-    this.#sign = createSigner(options);
-    const requiredClaims = ['iat', 'exp'];
-    this.#verify = createVerifier({ algorithms: [algorithm], key: verifyingKey, requiredClaims, complete: true });
+  constructor({ algorithm, keys, lifetimeSeconds }: TokenOptions) {
+    const [{ id: kid, signing }] = keys as readonly [TokenKey];
+    const options = { algorithm, key: signing!, expiresIn: lifetimeSeconds * 1000 };
+    this.#signer = (header) => createSigner({ ...options, header: { alg: algorithm, kid, ...header } });
+    this.#sign = this.#signer({});
+    const verifying = { algorithms: [algorithm], requiredClaims: ['iat', 'exp'], complete: true as const };
+    this.#verifiers = new Map(keys.map(({ id, verifying: key }) => [id, createVerifier({ ...verifying, key })]));
   }
 
   /** @param sessionId goes into the header `sid`, because the specification defines the claims */
@@ -84,7 +90,7 @@ export class AccessTokens {
    */
   read(token: string): TokenPayload {
     try {
-      const { header, payload } = this.#verify(token);
+      const { header, payload } = this.#verified(token);
       checkTimes(payload);
       if (typeof header.sid === 'string') sessionIds.set(payload, header.sid);
       return payload;
@@ -92,6 +98,29 @@ export class AccessTokens {
       const expired = (error as { code?: unknown }).code === 'FAST_JWT_EXPIRED';
       throw invalidToken(expired ? 'The token has expired' : 'The token is not valid', error);
     }
+  }
+
+  #verified(token: string): DecodedToken {
+    const named = this.#verifiers.size === 1 ? undefined : this.#verifiers.get(String(keyIdOf(token)));
+    const verifiers = named === undefined ? [...this.#verifiers.values()] : [named];
+    for (const verify of verifiers.slice(0, -1)) {
+      try {
+        return verify(token);
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== 'FAST_JWT_INVALID_SIGNATURE') throw error;
+      }
+    }
+    return verifiers.at(-1)!(token);
+  }
+}
+
+/** The `kid` of a token's header, which nobody has verified yet; undefined without one. */
+function keyIdOf(token: string): unknown {
+  try {
+    const header: unknown = JSON.parse(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString());
+    return (header as { readonly kid?: unknown } | null)?.kid;
+  } catch {
+    return undefined;
   }
 }
 

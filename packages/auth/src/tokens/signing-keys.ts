@@ -1,5 +1,15 @@
-import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign, verify } from 'node:crypto';
+import {
+  createPrivateKey,
+  createPublicKey,
+  hash,
+  type JsonWebKey,
+  type KeyObject,
+  randomBytes,
+  sign,
+  verify,
+} from 'node:crypto';
 import { ImproperlyConfigured } from '@viewset/core';
+import { deriveKey } from '../secrets/keyed-hash.ts';
 
 /** The algorithms that tokens may be signed with; one is chosen, and no other is ever accepted. */
 export const TOKEN_ALGORITHMS = ['HS256', 'RS256', 'ES256', 'EdDSA'] as const;
@@ -12,13 +22,30 @@ export interface TokenKeys {
   readonly public: string;
 }
 
+/** A public key in PEM (SPKI), with which tokens are only verified. */
+export type VerifyingKey = Pick<TokenKeys, 'public'>;
+
+/** A key of tokens, checked. */
+export interface TokenKey {
+  /** The name of the key in the header `kid`. */
+  readonly id: string;
+  /** Undefined for a key that only verifies. */
+  readonly signing: string | undefined;
+  readonly verifying: string;
+  /** The public key as a JSON Web Key (RFC 7517); undefined for a secret. */
+  readonly jwk: PublicJwk | undefined;
+}
+
+/** A public key of `/.well-known/jwks.json`. */
+export type PublicJwk = JsonWebKey & { readonly kid: string; readonly alg: string; readonly use: 'sig' };
+
 /** Fewest bytes of any secret in use: as many as SHA-256 puts out (RFC 7518, section 3.2). */
 export const MIN_SECRET_BYTES = 32;
 /** RFC 7518, section 3.3. */
 const MIN_RSA_BITS = 2048;
 
 /** Throws ImproperlyConfigured for a secret that is missing or short. Never names the secret itself. */
-export function checkSecret(option: string, secret: unknown): string {
+function checkSecret(option: string, secret: unknown): string {
   if (typeof secret !== 'string') {
     throw new ImproperlyConfigured(
       `auth: option "${option}" must be a string of at least ${MIN_SECRET_BYTES} bytes, but ${kindOf(secret)} came`,
@@ -34,24 +61,80 @@ export function checkSecret(option: string, secret: unknown): string {
   return secret;
 }
 
-/** Throws ImproperlyConfigured unless the keys are a pair, of the kind and strength that the algorithm needs. */
-export function checkKeys(algorithm: Exclude<TokenAlgorithm, 'HS256'>, keys: TokenKeys | undefined): TokenKeys {
-  if (typeof keys?.private !== 'string' || typeof keys.public !== 'string') {
-    throw wrong(`must be { private, public } in PEM, since option "algorithm" is "${algorithm}"`);
+/** Throws ImproperlyConfigured for a secret that is missing or short, also in a list. Returns all, the first signs. */
+export function checkSecrets(option: string, given: unknown): readonly string[] {
+  if (!Array.isArray(given)) return [checkSecret(option, given)];
+  if (given.length === 0) throw new ImproperlyConfigured(`auth: option "${option}" must have at least one secret`);
+  return given.map((secret, index) => checkSecret(`${option}[${index}]`, secret));
+}
+
+/** Makes the keys of HS256. */
+export function secretKeys(secrets: readonly string[]): readonly TokenKey[] {
+  return secrets.map((secret) => {
+    // Derived, so that the header of a token is no help in guessing the secret.
+    const id = Buffer.from(deriveKey(secret, 'key id')).subarray(0, 8).toString('base64url');
+    return { id, signing: secret, verifying: secret, jwk: undefined };
+  });
+}
+
+/**
+ * Throws ImproperlyConfigured unless the keys are pairs, of the kind and strength that the algorithm needs. In a list,
+ * only the first needs its private key.
+ */
+export function checkKeys(
+  algorithm: Exclude<TokenAlgorithm, 'HS256'>,
+  given: TokenKeys | readonly (TokenKeys | VerifyingKey)[] | undefined,
+): readonly TokenKey[] {
+  if (!Array.isArray(given)) return [checkPair(algorithm, given as TokenKeys | undefined, 'keys', true)];
+  if (given.length === 0) throw wrong('keys', 'must have at least one pair');
+  const pairs = given as readonly (Partial<TokenKeys> | undefined)[];
+  return pairs.map((pair, index) => checkPair(algorithm, pair, `keys[${index}]`, index === 0));
+}
+
+function checkPair(
+  algorithm: Exclude<TokenAlgorithm, 'HS256'>,
+  keys: Partial<TokenKeys> | null | undefined,
+  option: string,
+  signs: boolean,
+): TokenKey {
+  const signing = keys?.private;
+  const verifying = keys?.public;
+  const hasPrivate = signs ? typeof signing === 'string' : signing === undefined || typeof signing === 'string';
+  if (!hasPrivate || typeof verifying !== 'string') {
+    const parts = signs ? '{ private, public }' : '{ public } or { private, public }';
+    throw wrong(option, `must be ${parts} in PEM, since option "algorithm" is "${algorithm}"`);
   }
-  let privateKey: KeyObject;
+  let privateKey: KeyObject | undefined;
   let publicKey: KeyObject;
   try {
-    privateKey = createPrivateKey(keys.private);
-    publicKey = createPublicKey(keys.public);
+    privateKey = signing === undefined ? undefined : createPrivateKey(signing);
+    publicKey = createPublicKey(verifying);
   } catch (error) {
-    throw wrong('must hold a private and a public key in PEM, but one of them cannot be read', error);
+    throw wrong(option, 'must hold a private and a public key in PEM, but one of them cannot be read', error);
   }
-  if (!fits(algorithm, privateKey) || !fits(algorithm, publicKey)) {
-    throw wrong(`must be ${KINDS[algorithm]} for ${algorithm}`);
+  if ((privateKey && !fits(algorithm, privateKey)) || !fits(algorithm, publicKey)) {
+    throw wrong(option, `must be ${KINDS[algorithm]} for ${algorithm}`);
   }
-  if (!isPair(privateKey, publicKey)) throw wrong('must be a pair, but the public key is not the private key’s');
-  return keys;
+  if (privateKey && !isPair(privateKey, publicKey)) {
+    throw wrong(option, 'must be a pair, but the public key is not the private key’s');
+  }
+  const id = thumbprint(publicKey);
+  return {
+    id,
+    signing,
+    verifying,
+    jwk: { ...publicKey.export({ format: 'jwk' }), kid: id, alg: algorithm, use: 'sig' },
+  };
+}
+
+/** The members of a key that its thumbprint covers, in the order of RFC 7638 and RFC 8037. */
+const THUMBPRINT_MEMBERS = ['crv', 'e', 'kty', 'n', 'x', 'y'] as const;
+
+/** The thumbprint of a public key (RFC 7638): every process and every program computes the same one. */
+function thumbprint(key: KeyObject): string {
+  const jwk = key.export({ format: 'jwk' }) as Readonly<Record<string, unknown>>;
+  const members = THUMBPRINT_MEMBERS.filter((name) => jwk[name] !== undefined).map((name) => [name, jwk[name]]);
+  return hash('sha256', JSON.stringify(Object.fromEntries(members)), 'base64url');
 }
 
 const KINDS = {
@@ -78,6 +161,6 @@ function kindOf(value: unknown): string {
   return value === undefined ? 'nothing' : value === null ? 'null' : `a ${typeof value}`;
 }
 
-function wrong(problem: string, cause?: unknown): ImproperlyConfigured {
-  return new ImproperlyConfigured(`auth: option "keys" ${problem}`, { cause });
+function wrong(option: string, problem: string, cause?: unknown): ImproperlyConfigured {
+  return new ImproperlyConfigured(`auth: option "${option}" ${problem}`, { cause });
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Store } from '@viewset/core';
 import type { LoginChoices } from '../login/complete-login.ts';
-import { isSameText, keyedHash } from '../secrets/keyed-hash.ts';
+import type { KeyRing } from '../secrets/key-ring.ts';
 
 /** How long a user may take to send the second factor. */
 const LIFETIME_MS = 300_000;
@@ -22,11 +22,11 @@ export interface LoginAttempt {
  */
 export class LoginAttempts {
   readonly #store: Store;
-  readonly #key: Uint8Array;
+  readonly #keys: KeyRing;
 
-  constructor(store: Store, key: Uint8Array) {
+  constructor(store: Store, keys: KeyRing) {
     this.#store = store;
-    this.#key = key;
+    this.#keys = keys;
   }
 
   /** Begins an attempt, and returns its token. */
@@ -34,13 +34,13 @@ export class LoginAttempts {
     const attempt: LoginAttempt = { id: randomBytes(16).toString('base64url'), account, choices };
     await this.#store.put(keyOf(attempt), OPEN, LIFETIME_MS);
     const content = Buffer.from(JSON.stringify(attempt)).toString('base64url');
-    return `${content}.${this.#sign(content)}`;
+    return `${content}.${this.#keys.hash(content)}`;
   }
 
   /** Reads one of our tokens, even if its attempt is over; undefined for any other text. */
   read(token: string): LoginAttempt | undefined {
     const [content = '', signature = '', ...rest] = token.split('.');
-    const isOurs = rest.length === 0 && isSameText(signature, this.#sign(content));
+    const isOurs = rest.length === 0 && this.#keys.made(signature, content);
     return isOurs ? (JSON.parse(Buffer.from(content, 'base64url').toString()) as LoginAttempt) : undefined;
   }
 
@@ -52,10 +52,6 @@ export class LoginAttempts {
   /** Ends the attempt with a right code. False if it is over. */
   async finish(attempt: LoginAttempt): Promise<boolean> {
     return (await this.#store.take(keyOf(attempt), OPEN, MAX_WRONG)).outcome === 'matched';
-  }
-
-  #sign(content: string): string {
-    return keyedHash(this.#key, content);
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { keyedHash } from '../secrets/keyed-hash.ts';
+import type { KeyRing } from '../secrets/key-ring.ts';
 
 const COUNT = 10;
 const LENGTH = 10;
@@ -11,10 +11,10 @@ const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
  * two requests use a code at the same time, one finds the text changed.
  */
 export class RecoveryCodes {
-  readonly #key: Uint8Array;
+  readonly #keys: KeyRing;
 
-  constructor(key: Uint8Array) {
-    this.#key = key;
+  constructor(keys: KeyRing) {
+    this.#keys = keys;
   }
 
   /** Makes codes in the form that users type, `abcde-fghjk`. */
@@ -26,18 +26,17 @@ export class RecoveryCodes {
   }
 
   stored(account: number, codes: readonly string[]): string {
-    return codes.map((code) => this.#hash(account, code)).join(' ');
+    return codes.map((code) => this.#keys.hash(textOf(account, code))).join(' ');
   }
 
   /** Returns the stored text without a code; undefined if it has no such code. */
   without(stored: string, account: number, code: string): string | undefined {
-    const hash = this.#hash(account, code);
     const hashes = stored.split(' ');
-    return hashes.includes(hash) ? hashes.filter((each) => each !== hash).join(' ') : undefined;
+    const used = this.#keys.hashes(textOf(account, code)).find((hash) => hashes.includes(hash));
+    return used === undefined ? undefined : hashes.filter((each) => each !== used).join(' ');
   }
+}
 
-  #hash(account: number, code: string): string {
-    const text = code.toLowerCase().replaceAll(/[\s-]/g, '');
-    return keyedHash(this.#key, `${account}\n${text}`);
-  }
+function textOf(account: number, code: string): string {
+  return `${account}\n${code.toLowerCase().replaceAll(/[\s-]/g, '')}`;
 }

@@ -7,7 +7,7 @@ import { SecretBox } from '../secrets/secret-box.ts';
 import { checkTwoFactor } from './two-factor-contract.ts';
 import { TwoFactors } from './two-factors.ts';
 import type { Wiring } from '../wiring.ts';
-import { WrongPasswords } from '../passwords/wrong-passwords.ts';
+import { codeGuesses, GuessLimit } from '../secrets/guess-limit.ts';
 
 /** Ends a login unless the account has two factors: it then answers the token by which the second one is sent. */
 export function askingSecondFactor(
@@ -35,7 +35,7 @@ export function twoFactorParts({
   return {
     twoFactors: new TwoFactors(checkTwoFactor(orm, twoFactor.entity, model), box, recoveryCodes),
     attempts: new LoginAttempts(store, keyFor('login attempts')),
-    wrongCodes: new WrongPasswords(store, keyFor('wrong second factors')),
+    wrongCodes: new GuessLimit(store, keyFor('wrong second factors'), codeGuesses('second factors')),
     issuer: twoFactor.issuer,
   };
 }

@@ -105,7 +105,18 @@ export class TwoFactors {
     const step = this.#stepOf(factor, account, code);
     if (step === undefined) return undefined;
     const isLater = { $or: [{ last_step: null }, { last_step: { $lt: step } }] };
-    return { factor: 'totp', condition: { secret: factor.secret, ...isLater }, changes: { last_step: step } };
+    return {
+      factor: 'totp',
+      condition: { secret: factor.secret, ...isLater },
+      changes: { last_step: step, ...this.#resealed(factor, account) },
+    };
+  }
+
+  /** The secret encrypted with the current key, if another key has encrypted it: its key may be removed some day. */
+  #resealed({ secret: sealed }: TwoFactorEntity, account: number): Partial<TwoFactorEntity> {
+    const secret = this.#box.open(sealed, subjectOf(account));
+    if (secret === undefined || this.#box.isCurrent(sealed, subjectOf(account))) return {};
+    return { secret: this.#box.seal(secret, subjectOf(account)) };
   }
 
   #recoveryCode({ recovery_codes }: TwoFactorEntity, account: number, code: string): CodeUse | undefined {

@@ -1,10 +1,10 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { MemoryStore, serverOptions, viewset } from '@viewset/core';
 import fastify from 'fastify';
-import { hkdfSync } from 'node:crypto';
 import t from 'tap';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
 import { auth } from '../../src/index.ts';
+import { KeyRing } from '../../src/secrets/key-ring.ts';
 import { SecretBox } from '../../src/secrets/secret-box.ts';
 import { MailBox, SECRET, startApp } from '../support/app.ts';
 import { Account, Identity, Role, Session, TwoFactor } from '../support/entities.ts';
@@ -227,8 +227,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   t.test('a callback that comes late is refused', async () => {
     const browser = new Navigator();
     const callback = await callbackOf(browser);
-    const key = new Uint8Array(hkdfSync('sha256', SECRET, '', 'viewset oauth cookies', 32));
-    const box = new SecretBox(key);
+    const box = new SecretBox(KeyRing.of([SECRET], 'oauth cookies'));
     const cookies = browser.cookies(host);
     const flow = JSON.parse(box.open(cookies.get('oauth_state') ?? '', 'oauth flow') ?? '{}') as object;
     cookies.set('oauth_state', box.seal(JSON.stringify({ ...flow, expiresAt: Date.now() - 1 }), 'oauth flow'));

@@ -124,10 +124,13 @@ t.test('each event of a session is one line with the account, and nothing that i
     lines.slice(from).filter((each) => each['event'] !== undefined),
     line('auth.origin_refused', null),
   );
+  t.match((await refresh(next.tokens.refresh_token)).events, line('auth.refreshed'));
   await em.nativeUpdate(Session, {}, { last_used_at: new Date(0) });
   const reused = await refresh(first.refresh_token);
   t.match(reused.events[0], line('auth.refresh_reused', id, 40)[0]);
   t.match((await send('POST', '/auth/logout', undefined, (await login()).access_token)).events, line('auth.logout'));
+  const { refresh_token } = await login();
+  t.match((await send('POST', '/auth/logout', { refresh_token })).events, line('auth.logout'), 'by the refresh token');
   const { access_token: token } = await login();
   const [other] = await em.find(Session, { account: id });
   await login();

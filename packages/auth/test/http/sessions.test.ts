@@ -1,12 +1,14 @@
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { ConnectionException } from '@mikro-orm/core';
 import t from 'tap';
 import { forEachDatabase } from '../../../core/test/support/databases.ts';
-import { PASSWORD, startApp, type TestApp } from '../support/app.ts';
+import { PASSWORD, SECRET, startApp, type TestApp } from '../support/app.ts';
 import { Browser, cookiesOf } from '../support/browser.ts';
 import { Account, Role, Session } from '../support/entities.ts';
 
@@ -109,32 +111,78 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
     }
   });
 
-  t.test('within the grace the token that was used last gives the same successor', async (t) => {
+  t.test('a token whose successor nobody has used gives it again, however late', async (t) => {
     const { refresh_token: token } = await loginForBody(await newAccount());
-    const one = (await refresh(token)).body as unknown as Tokens;
-    const other = (await refresh(token, second)).body as unknown as Tokens;
-    t.equal(other.refresh_token, one.refresh_token);
-    t.equal((await refresh(one.refresh_token)).status, 200);
+    const lost = (await refresh(token)).body as unknown as Tokens;
+    await age(86_400);
+    const answers = await Promise.all([refresh(token), refresh(token, second)]);
+    for (const { status, body } of answers) {
+      t.equal(status, 200);
+      t.equal((body as unknown as Tokens).refresh_token, lost.refresh_token);
+      t.equal((await app.get('/me', (body as unknown as Tokens).access_token)).status, 200);
+    }
+    t.equal((await refresh(lost.refresh_token)).status, 200);
   });
 
-  t.test('outside of the grace a used token ends the whole session', async (t) => {
+  t.test('outside of the grace a token whose successor was used ends the whole session', async (t) => {
     const email = await newAccount();
     const first = await loginForBody(email);
     const bystander = await newBrowser(email);
     const next = (await refresh(first.refresh_token)).body as unknown as Tokens;
+    const third = (await refresh(next.refresh_token)).body as unknown as Tokens;
     await age(11);
     t.equal((await refresh(first.refresh_token)).status, 401);
-    t.equal((await refresh(next.refresh_token)).status, 401, 'the token that was good');
-    t.equal((await app.get('/me', next.access_token)).status, 401, 'the access token');
+    t.equal((await refresh(third.refresh_token)).status, 401, 'the token that was good');
+    t.equal((await app.get('/me', third.access_token)).status, 401, 'the access token');
     t.ok(await bystander.isLoggedIn(), 'other sessions of the account go on');
   });
 
-  t.test('a token that was used before the last one ends the session, within the grace too', async (t) => {
+  t.test('within the grace every earlier token of the chain gives the newest one: the third tab', async (t) => {
     const first = await loginForBody(await newAccount());
-    const next = (await refresh(first.refresh_token)).body as unknown as Tokens;
-    const third = (await refresh(next.refresh_token)).body as unknown as Tokens;
-    t.equal((await refresh(first.refresh_token)).status, 401);
-    t.equal((await refresh(third.refresh_token)).status, 401);
+    const chain = [first.refresh_token];
+    for (let tab = 0; tab < 5; tab++) {
+      chain.push(((await refresh(chain.at(-1))).body as unknown as Tokens).refresh_token);
+    }
+    for (const token of chain.slice(0, -1)) {
+      for (const at of [app, second]) {
+        t.equal(((await refresh(token, at)).body as unknown as Tokens).refresh_token, chain.at(-1));
+      }
+    }
+    t.equal((await refresh(chain.at(-1))).status, 200);
+    const other = await loginForBody(await newAccount());
+    const [, secret] = other.refresh_token.split('.');
+    const [id, , proof] = first.refresh_token.split('.');
+    t.equal((await refresh(`${id}.${secret}.${proof}`)).status, 401, 'of two sessions');
+    t.equal((await refresh(first.refresh_token)).status, 200, 'which has ended neither');
+  });
+
+  t.test('without grace two tabs still work: the successor of the token was not used', async (t) => {
+    const strict = await startApp(t, orm, { sessions: { entity: Session, graceSeconds: 0 } });
+    const { refresh_token: token } = await loginForBody(await newAccount());
+    const answers = await Promise.all([refresh(token, strict), refresh(token, strict)]);
+    t.strictSame(
+      answers.map(({ status }) => status),
+      [200, 200],
+    );
+    const next = (answers[0].body as unknown as Tokens).refresh_token;
+    t.equal((await refresh(next, strict)).status, 200);
+    t.equal((await refresh(token, strict)).status, 401);
+  });
+
+  t.test('a refresh while the database fails is a 503, and the token is good afterwards', async (t) => {
+    const { refresh_token: token } = await loginForBody(await newAccount());
+    const driver = orm.em.getDriver();
+    const broken = ['find', 'findOne', 'nativeUpdate', 'nativeDelete', 'nativeInsert'] as const;
+    for (const method of broken) {
+      const own = driver[method];
+      driver[method] = (() => Promise.reject(new ConnectionException(new Error('gone')))) as never;
+      const answer = await refresh(token);
+      t.ok([200, 503].includes(answer.status), `${method}: ${answer.status}`);
+      const logout = await app.post('/auth/logout', { refresh_token: 'x' });
+      t.equal(logout.status, 401);
+      driver[method] = own as never;
+    }
+    t.equal((await refresh(token)).status, 200);
   });
 
   t.test('fifty refreshes at once leave one valid token and nobody logged out', async (t) => {
@@ -175,6 +223,60 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
     t.equal((await browser.send('POST', '/auth/logout')).status, 401, 'nor can the token log out again');
     t.ok(await bystander.isLoggedIn());
     t.equal((await app.request('POST', '/auth/logout')).status, 401, 'nobody is logged in');
+  });
+
+  t.test('a logout needs one of the two tokens: the cookie, when the access token has expired', async (t) => {
+    const now = Math.floor(Date.now() / 1000);
+    const expired = (token: string): string => {
+      const [header = '', payload = ''] = token.split('.');
+      const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
+      const late = Buffer.from(JSON.stringify({ ...claims, iat: now - 100, exp: now - 50 })).toString('base64url');
+      return `${header}.${late}.${createHmac('sha256', SECRET).update(`${header}.${late}`).digest('base64url')}`;
+    };
+    for (const path of ['/auth/logout', '/auth/logout-all']) {
+      for (const token of ['', 'rubbish', undefined]) {
+        const browser = await newBrowser();
+        const { token: access } = browser;
+        const cookie = browser.cookies.get('refresh_token');
+        browser.token = token ?? expired(access);
+        const stranger = await browser.send('POST', path, undefined, { 'sec-fetch-site': 'cross-site' });
+        t.equal(stranger.status, 403, 'a page of another site');
+        t.equal((await app.get('/me', access)).status, 200);
+        t.equal((await browser.send('POST', path)).status, 204, path);
+        t.notOk(browser.cookies.has('refresh_token'));
+        t.equal((await app.get('/me', access)).status, 401, 'the session has ended');
+        t.equal((await refresh(cookie)).status, 401);
+      }
+      const pair = await loginForBody(await newAccount());
+      t.equal((await app.post(path, { refresh_token: pair.refresh_token })).status, 204, 'in the body');
+      t.equal((await app.get('/me', pair.access_token)).status, 401);
+      t.equal((await app.post(path, { refresh_token: 5 })).status, 400);
+      t.equal((await app.post(path, { refresh_token: 'a.b.c' })).status, 401);
+    }
+  });
+
+  t.test('a logout by a refresh token that was used before ends its session, but not all', async (t) => {
+    const email = await newAccount();
+    const [first, bystander] = [await loginForBody(email), await newBrowser(email)];
+    const next = (await refresh(first.refresh_token)).body as unknown as Tokens;
+    await refresh(next.refresh_token);
+    await age(11);
+    t.equal((await app.post('/auth/logout-all', { refresh_token: first.refresh_token })).status, 401);
+    t.ok(await bystander.isLoggedIn());
+    t.equal((await app.get('/me', next.access_token)).status, 200);
+    t.equal((await app.post('/auth/logout', { refresh_token: first.refresh_token })).status, 204);
+    t.equal((await app.get('/me', next.access_token)).status, 401);
+    t.equal((await app.post('/auth/logout', { refresh_token: first.refresh_token })).status, 204, 'twice is once');
+    t.ok(await bystander.isLoggedIn());
+  });
+
+  t.test('a logout with a cookie of another session than the access token ends both', async (t) => {
+    const browser = await newBrowser();
+    const other = await loginForBody(await newAccount());
+    const cookie = browser.token;
+    browser.token = other.access_token;
+    t.equal((await browser.send('POST', '/auth/logout')).status, 204);
+    for (const token of [cookie, other.access_token]) t.equal((await app.get('/me', token)).status, 401);
   });
 
   t.test('a logout everywhere ends every session of the account, and of no other', async (t) => {

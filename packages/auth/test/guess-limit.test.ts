@@ -1,19 +1,28 @@
 import { MemoryStore, TooManyRequests } from '@viewset/core';
 import t from 'tap';
-import { WrongPasswords } from '../src/passwords/wrong-passwords.ts';
+import { codeGuesses, GuessLimit, PASSWORD_GUESSES } from '../src/secrets/guess-limit.ts';
+import { KeyRing } from '../src/secrets/key-ring.ts';
 
 const ANN = 'ann@example.com';
-const secret = new Uint8Array(32).fill(7);
+const keys = new KeyRing([new Uint8Array(32).fill(7)]);
 const MINUTE = 60;
 
-function setUp(): { wrongPasswords: WrongPasswords; store: MemoryStore; wait: (seconds: number) => void } {
+function setUp(guesses = PASSWORD_GUESSES): {
+  wrongPasswords: GuessLimit;
+  store: MemoryStore;
+  wait: (seconds: number) => void;
+} {
   let now = 0;
   const store = new MemoryStore({ clock: () => now });
-  return { wrongPasswords: new WrongPasswords(store, secret), store, wait: (seconds) => void (now += seconds * 1000) };
+  return {
+    wrongPasswords: new GuessLimit(store, keys, guesses),
+    store,
+    wait: (seconds) => void (now += seconds * 1000),
+  };
 }
 
 /** The seconds for which an address is held; 0 if it is not. */
-async function heldSeconds(wrongPasswords: WrongPasswords, address = ANN): Promise<number> {
+async function heldSeconds(wrongPasswords: GuessLimit, address = ANN): Promise<number> {
   try {
     await wrongPasswords.check(address);
     return 0;
@@ -70,17 +79,35 @@ t.test('of many at once ten are counted', async (t) => {
 
 t.test('the store sees no address', async (t) => {
   const { store } = setUp();
-  const keys: string[] = [];
+  const seen: string[] = [];
   const spy = new Proxy(store, {
     get:
       (target, name: keyof MemoryStore) =>
       (key: string, ...rest: never[]) => {
-        keys.push(key);
+        seen.push(key);
         return (target[name] as (...args: unknown[]) => unknown).call(target, key, ...rest);
       },
   });
-  const wrongPasswords = new WrongPasswords(spy, secret);
+  const wrongPasswords = new GuessLimit(spy, keys, PASSWORD_GUESSES);
   for (let wrong = 1; wrong <= 10; wrong++) await wrongPasswords.count(ANN);
-  t.ok(keys.length > 10);
-  t.notMatch(keys.join(' '), /ann|example/);
+  t.ok(seen.length > 10);
+  t.notMatch(seen.join(' '), /ann|example/);
+});
+
+t.test('of wrong codes at most a hundred are counted in a day, whatever the pace', async (t) => {
+  for (const paceSeconds of [1, 67, 300]) {
+    const { wrongPasswords: wrongCodes, wait } = setUp(codeGuesses('codes for registration'));
+    let counted = 0;
+    for (let second = 0; second < 24 * 60 * MINUTE; second += paceSeconds) {
+      if ((await heldSeconds(wrongCodes)) === 0) {
+        await wrongCodes.count(ANN);
+        counted++;
+      }
+      wait(paceSeconds);
+    }
+    t.equal(counted, 100, `a guess each ${paceSeconds} s`);
+    t.equal(await heldSeconds(wrongCodes, 'bob@example.com'), 0, 'nobody else is blocked');
+    wait(24 * 60 * MINUTE);
+    t.equal(await heldSeconds(wrongCodes), 0);
+  }
 });
