@@ -1,7 +1,7 @@
 import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-orm/core';
-import type { TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../../errors.ts';
-import { findPlace } from '../../fields/field-path.ts';
+import { findPlace, type FieldPlace } from '../../fields/field-path.ts';
 import {
   isAddedInverse,
   isEmbeddable,
@@ -23,6 +23,7 @@ import type { Problem } from '../../schema/scan-input.ts';
 import type { BodyMode, BoundField } from './bound-input.ts';
 import { bindChildren } from './child-list.ts';
 import { applyRule, type ColumnRule, columnRule } from './column-rule.ts';
+import { withDefaults } from './embedded-parts.ts';
 import { checkWritable } from '../json-types.ts';
 import { metaOf } from '../../mikro/entities.ts';
 import { type FieldSources, keyName, relatedMeta, type RelationSource } from './relation-source.ts';
@@ -51,7 +52,7 @@ export function checkField(
     else values[name] = applyToEach(rule, json, path, problems);
   } else if (parts !== undefined) {
     values[name] =
-      field.isList === true ? checkItems(parts, json, path, problems, mode) : checkParts(parts, json, problems, mode);
+      field.isList === true ? checkItems(parts, json, path, problems) : checkParts(parts, json, problems, mode);
   } else if (rule !== undefined && !isFaulty(path, problems)) {
     values[name] = applyRule(rule, json, path, problems);
   }
@@ -72,17 +73,11 @@ function applyToEach(
 function checkParts(parts: readonly BoundField[], json: unknown, problems: Problem[], mode: BodyMode): unknown {
   const inner = { ...(json as Record<string, unknown>) };
   for (const part of parts) checkField(part, inner, problems, mode);
-  return inner;
+  return mode === 'change' ? inner : withDefaults(parts, inner);
 }
 
-/** Checks the parts of each embeddable in a list. Their paths are below the path of the list. */
-function checkItems(
-  parts: readonly BoundField[],
-  json: unknown,
-  path: string,
-  problems: Problem[],
-  mode: BodyMode,
-): unknown {
+/** Checks the parts of each embeddable in a list, which are all new. Their paths are below the path of the list. */
+function checkItems(parts: readonly BoundField[], json: unknown, path: string, problems: Problem[]): unknown {
   return (json as readonly unknown[]).map((item, index) => {
     const place = `${path}/${index}`;
     if (isAtFault(place, problems) || item === null) return item;
@@ -90,7 +85,7 @@ function checkItems(
       parts.map((part) => ({ ...part, path: place + part.path })),
       item,
       problems,
-      mode,
+      'create',
     );
   });
 }
@@ -123,8 +118,32 @@ export function bindFields(
     const { property: name, relation } = sources.get(sentAs) ?? { property: sentAs, relation: undefined };
     const key = (embeddable?.key ?? '') === '' ? name : `${embeddable!.key}.${name}`;
     const path = `${embeddable?.path ?? ''}${pointerStep(sentAs)}`;
-    return { name, sentAs, path, ...bindColumn(meta, key, path, schema, relation) };
+    const column = bindColumn(meta, key, path, schema, relation);
+    const ofPart = embeddable === undefined ? {} : bindPart(meta, key, schema, column);
+    return { name, sentAs, path, ...column, ...ofPart };
   });
+}
+
+/** Finds the value of a part that a new embeddable does not have. */
+function bindPart(
+  meta: EntityMetadata,
+  key: string,
+  schema: TSchema,
+  { nullable, rule, parts }: BoundColumn,
+): Pick<BoundField, 'isRequired' | 'whenAbsent'> {
+  const { property } = findPlace(meta, key, '.') as FieldPlace;
+  const isOptional = Type.IsOptional(schema) || 'default' in schema;
+  const given = 'default' in schema ? schema.default : (property as { readonly default?: unknown }).default;
+  if (given !== undefined && given !== null) {
+    const problems: Problem[] = [];
+    const value = parts === undefined ? applyRule(rule, given, '', problems) : given;
+    // The database reads other texts, such as `now()`.
+    if (problems.length > 0 && typeof given === 'string') return { isRequired: !isOptional };
+    return { isRequired: !isOptional, whenAbsent: () => structuredClone(problems.length > 0 ? given : value) };
+  }
+  const isMade = property.onCreate !== undefined || (given === undefined && property.defaultRaw !== undefined);
+  const isNull = (isInlineEmbeddable(property) ? property.nullable === true : nullable) && !isMade;
+  return { isRequired: !isOptional, whenAbsent: isNull ? () => null : undefined };
 }
 
 function bindColumn(

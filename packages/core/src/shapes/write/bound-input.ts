@@ -36,6 +36,10 @@ export interface BoundField {
    */
   readonly parts?: readonly BoundField[] | undefined;
   readonly isList?: boolean;
+  /** True for a part that a new embeddable must have. */
+  readonly isRequired?: boolean;
+  /** Returns the value of a part that a new embeddable does not have. Undefined if the database sets it. */
+  readonly whenAbsent?: (() => unknown) | undefined;
   /** The file that the field accepts. */
   readonly file?: FileField | undefined;
   /** The most related records in the field. Undefined if it is not a list of records. */

@@ -10,6 +10,7 @@ import { isUnsafeName } from '../../schema/scan-input.ts';
 import { checkOptions, NAMES, TEXTS, wrongOption } from '../../options.ts';
 import { bindFields } from './bound-field.ts';
 import { BoundWriteShape } from './bound-write-shape.ts';
+import { patchOf } from './embedded-parts.ts';
 import {
   listSchema,
   type FieldSource,
@@ -18,15 +19,7 @@ import {
   replacementOf,
   writtenTo,
 } from './relation-source.ts';
-import {
-  type ObjectSchema,
-  type StaticObject,
-  joined,
-  nullableObject,
-  partialOf,
-  withOnly,
-  without,
-} from '../schema-object.ts';
+import { type ObjectSchema, type StaticObject, joined, nullableObject, withOnly, without } from '../schema-object.ts';
 import { type ShapeField, embeddableAt, shapeField } from '../shape-field.ts';
 import { checkSameEntity, checkShapeNames } from '../shape-names.ts';
 import { writeSchema } from '../wire-format.ts';
@@ -61,8 +54,9 @@ export class WriteShape<Entity extends object, Input extends object> {
     this.entity = entity;
     this.schema = schema;
     this.replacement = replacementOf(schema, sources);
-    this.partial = partialOf(this.replacement);
     this.#sources = sources;
+    const { properties } = declaredMetadata(entity);
+    this.partial = patchOf(this.replacement, (name) => properties[this.#propertyOf(name) as never]);
     this.#checkDistinct();
   }
 

@@ -10,6 +10,7 @@ import { naming } from '../../options.ts';
 import type { PermissionView } from '../../permissions/permission.ts';
 import { backendOf } from '../../query/backend-of.ts';
 import { replacedRelations } from '../../shapes/write/assign-input.ts';
+import { mergeEmbeddables } from '../../shapes/write/embedded-parts.ts';
 import type { BoundField, Reference } from '../../shapes/write/bound-input.ts';
 import { invalidInput } from '../../schema/error-details.ts';
 import { placedAt, type Problem } from '../../schema/scan-input.ts';
@@ -146,7 +147,15 @@ export class InputResolution {
         (refused) => invalidInput('body', [...faults, ...refused.map(({ path }) => absentAt(path, reference))]),
         () => this.#referred.find(request, reference, condition, filters),
       );
-    const resolved = await write.resolveReferences(em, records, find, faults);
+    const missing = [...faults];
+    for (const { data, path, entity } of records) {
+      if (entity !== undefined) mergeEmbeddables(write.fields, data, entity, path, missing);
+    }
+    const found = await write.resolveReferences(em, records, find, missing);
+    const resolved = found.map((data, index) => {
+      const { entity } = records[index]!;
+      return entity === undefined ? data : mergeEmbeddables(write.fields, data, entity, '', []);
+    });
     if (write.files.size === 0) return resolved;
     const stored: object[] = [];
     for (let start = 0; start < resolved.length; start += STORED_AT_ONCE) {

@@ -101,6 +101,7 @@ export function writeReasons(operation: WriteOperation, view: WritingView, state
     }
   };
   add('usual', everyWrite, ...ofHooks(operation, view), ...ofEntity(meta), ...ofColumns(operation, view));
+  if (operation === 'create') add('usual', everyWrite, ...ofAbsentEmbeddables(meta));
   if (operation !== 'destroy') {
     const answers = view.answers.choicesFor(operation);
     add('usual', showsMore, ...ofAnswer(meta, answers[0]!));
@@ -191,6 +192,12 @@ function ofEntity(meta: EntityMetadata): readonly string[] {
     if (cascades) reasons.push(`"${name}" cascades`);
   }
   return reasons;
+}
+
+/** A new record without an embeddable has NULL in all its columns, and not their defaults. */
+function ofAbsentEmbeddables({ props }: EntityMetadata): readonly string[] {
+  const withDefault = props.filter(({ embedded, defaultRaw }) => embedded !== undefined && defaultRaw !== undefined);
+  return withDefault.map(({ name }) => `"${name}" is a column of an embeddable, with a default`);
 }
 
 function ofColumns(operation: WriteOperation, { meta, key, input }: WritingView): readonly string[] {

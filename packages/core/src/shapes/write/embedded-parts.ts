@@ -1,0 +1,85 @@
+import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import { isEmbeddable, targetOf } from '../../fields/property.ts';
+import { isRecord } from '../../json.ts';
+import type { Problem } from '../../schema/scan-input.ts';
+import { keyText } from '../../fields/primary-key.ts';
+import { mapObjects, partialOf, withProperties } from '../schema-object.ts';
+import type { TObject } from 'typebox';
+import type { BoundField } from './bound-input.ts';
+import { childrenOf } from './references.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/**
+ * The schema of PATCH: any part of an object. An embeddable is merged (RFC 7396), so nothing of it is required either.
+ *
+ * @param propertyOf returns the property that a field writes
+ */
+export function patchOf(schema: TObject, propertyOf: (field: string) => EntityProperty | undefined): TObject {
+  const partial = partialOf(schema);
+  const properties = Object.entries(partial.properties).map(([name, child]) => {
+    const property = propertyOf(name);
+    if (property === undefined || !isEmbeddable(property) || property.array === true) return [name, child] as const;
+    const { properties: parts } = targetOf(property) as EntityMetadata;
+    return [name, mapObjects(child, (object) => patchOf(object, (part) => parts[part as never]))] as const;
+  });
+  return withProperties(partial, Object.fromEntries(properties));
+}
+
+/** Adds the values of the parts that an embeddable does not have: their defaults, or null. */
+export function withDefaults(parts: readonly BoundField[], sent: Values): Record<string, unknown> {
+  const whole: Record<string, unknown> = { ...sent };
+  for (const { name, whenAbsent } of parts) {
+    if (whole[name] === undefined && whenAbsent !== undefined) whole[name] = whenAbsent();
+  }
+  return whole;
+}
+
+/**
+ * Merges the embeddables in the data of an update with those of the record. A part that is not sent keeps its value. If
+ * the record has no such embeddable, a new one gets its defaults.
+ *
+ * @param problems receives a problem for each missing part of a new embeddable
+ */
+export function mergeEmbeddables(
+  fields: readonly BoundField[],
+  data: object,
+  entity: object | undefined,
+  at: string,
+  problems: Problem[],
+): object {
+  const merged: Record<string, unknown> = { ...data };
+  const record = entity as Values | undefined;
+  for (const { name, path, parts, isList = false, children } of fields) {
+    const value = merged[name];
+    if (parts !== undefined && !isList && isRecord(value)) {
+      merged[name] = mergeParts(parts, value, record?.[name] ?? undefined, at, problems);
+    } else if (children !== undefined && Array.isArray(value)) {
+      const known = record === undefined ? undefined : childrenOf(record, name, children);
+      merged[name] = (value as readonly unknown[]).map((item, index) => {
+        const child = isRecord(item) ? known?.get(keyText(item[children.key])) : undefined;
+        if (child === undefined) return item;
+        return mergeEmbeddables(children.shape.fields, item as object, child, `${at}${path}/${index}`, problems);
+      });
+    }
+  }
+  return merged;
+}
+
+function mergeParts(
+  parts: readonly BoundField[],
+  sent: Values,
+  current: object | undefined,
+  at: string,
+  problems: Problem[],
+): object {
+  const merged = mergeEmbeddables(parts, sent, current, at, problems) as Record<string, unknown>;
+  if (current !== undefined) {
+    const kept = parts.filter(({ name }) => merged[name] === undefined);
+    return { ...merged, ...Object.fromEntries(kept.map(({ name }) => [name, (current as Values)[name]])) };
+  }
+  for (const { name, path, isRequired } of parts) {
+    if (isRequired === true && merged[name] === undefined) problems.push({ path: at + path, message: 'is required' });
+  }
+  return withDefaults(parts, merged);
+}
