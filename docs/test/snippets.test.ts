@@ -6,7 +6,7 @@
  *     ```ts step=2               belongs to step 2 of a tutorial, which starts with the files of step 1
  *     ```ts run                  ends with exit code 0, and prints what a fence marked `output` after it says
  *     ```ts run postgres         the same, with an empty database of PostgreSQL in DATABASE_URL; without a server only compiles
- *     ```ts serve=/products      listens, and answers GET /products with 200
+ *     ```ts serve=/products      listens, and answers GET /products with 200; what handles SIGTERM stops under load
  */
 import { fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,6 +18,7 @@ import { createPostgreSqlDatabase, skipPostgreSql } from '../../packages/core/te
 import { PACKAGES } from '../site/packages.ts';
 import { compileProjects } from './support/compile-projects.ts';
 import { codeBlocks } from './support/code-block.ts';
+import { stopUnderLoad } from './support/stop-under-load.ts';
 import { augmentationOf, type Snippet, snippetsOf, writeProject, writeSnippets } from './support/snippet-project.ts';
 
 const PROGRAM_TIMEOUT_MS = 30_000;
@@ -56,7 +57,7 @@ for (const snippet of all) {
     const words = snippet.blocks.flatMap((block) => block.words);
     if (words.includes('run')) await testProgram(t, snippet, words.includes('postgres'));
     const address = words.find((word) => word.startsWith('serve='))?.slice('serve='.length);
-    if (address !== undefined) t.equal(await askServer(snippet, address), 200, `GET ${address}`);
+    if (address !== undefined) await testServer(t, snippet, address);
   });
 }
 const elsewhere = mistakes.filter(({ path }) => !path.startsWith(scratch)).map(({ path, text }) => path + text);
@@ -93,7 +94,7 @@ function runProgram(snippet: Snippet, env: NodeJS.ProcessEnv): { exitCode: numbe
   return { exitCode: status, output: expectedOutput(snippet) === undefined ? undefined : stdout.trimEnd() };
 }
 
-async function askServer(snippet: Snippet, path: string): Promise<number> {
+async function testServer(t: Test, snippet: Snippet, path: string): Promise<void> {
   const preload = new URL('support/any-port.ts', import.meta.url).href;
   const server = fork(snippet.path, { cwd: join(snippet.path, '..'), execArgv: ['--import', preload], silent: true });
   const exited = once(server, 'exit');
@@ -105,8 +106,12 @@ async function askServer(snippet: Snippet, path: string): Promise<number> {
       exited.then(() => undefined),
     ]);
     if (port === undefined) throw new Error(`${snippet.document}:${snippet.line}: the server stopped:\n${log}`);
-    const response = await fetch(new URL(path, `http://127.0.0.1:${port}`));
-    return response.status;
+    const url = new URL(path, `http://127.0.0.1:${port}`);
+    t.equal((await fetch(url)).status, 200, `GET ${path}`);
+    if (!snippet.blocks.some(({ code }) => code.includes('SIGTERM'))) return;
+    server.disconnect();
+    const { code, signal, statuses } = await stopUnderLoad(server, url);
+    t.strictSame([code, signal, [...statuses]], [0, null, [200]], 'SIGTERM under load');
   } finally {
     server.kill('SIGKILL');
     await exited;

@@ -26,6 +26,7 @@ import { addHealthChecks } from './health-checks.ts';
 import { shopRouter } from './router.ts';
 import { seed } from './seed.ts';
 import type { Settings } from './settings.ts';
+import { CLOSE_TIMEOUT_MS } from './shutdown.ts';
 import { openStore } from './store.ts';
 
 declare module '@viewset/core' {
@@ -88,6 +89,7 @@ export async function buildApp(
     store,
     throttles: throttles(settings),
     health,
+    closeTimeoutMs: CLOSE_TIMEOUT_MS,
   });
   if (settings.explorer) {
     await app.register(explorer, { title: 'Shop' });

@@ -2,12 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { HealthRegistry } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 
-/** How long the requests in flight may take once the process has stopped listening. */
-const GRACE_MS = 10_000;
+/** How long requests in flight may take once the shop stops. */
+export const CLOSE_TIMEOUT_MS = 10_000;
 /** How long the stores may take to close after that: one that hangs does not keep the process. */
-const CLOSE_MS = 3000;
-/** A connection that was kept alive for a next request is closed this soon after its last one. */
-const SWEEP_MS = 50;
+const STORES_TIMEOUT_MS = 3000;
 
 export interface ShutdownOptions {
   /** Turns unready at once. */
@@ -36,19 +34,11 @@ export function stopOnSignals(app: FastifyInstance, options: ShutdownOptions): v
 async function stop(app: FastifyInstance, { health, delayMs }: ShutdownOptions): Promise<void> {
   health.beginShutdown();
   if (delayMs > 0) await sleep(delayMs);
-  const patience = setTimeout(() => {
-    app.log.warn({ graceMs: GRACE_MS }, 'requests are still in flight: cutting their connections');
-    app.server.closeAllConnections();
-  }, GRACE_MS);
-  const sweep = setInterval(() => app.server.closeIdleConnections(), SWEEP_MS);
   try {
-    await within(app.close(), GRACE_MS + CLOSE_MS);
+    await within(app.close(), CLOSE_TIMEOUT_MS + STORES_TIMEOUT_MS);
     app.log.info('stopped');
   } catch (error) {
     app.log.error({ err: error }, 'a store did not close');
-  } finally {
-    clearTimeout(patience);
-    clearInterval(sweep);
   }
   process.exit(0);
 }

@@ -94,6 +94,11 @@ export interface ViewsetOptions {
    */
   readonly handlerTimeoutMs?: number;
   /**
+   * The time that requests in flight may take once the application closes, in milliseconds. After that their connections
+   * are cut off. Infinity: no limit. Default: `handlerTimeoutMs`.
+   */
+  readonly closeTimeoutMs?: number;
+  /**
    * The period over which `minReadRate` is measured, in milliseconds. A client that reads a response more slowly loses
    * its connection. Infinity: never. Default: 60,000.
    */
@@ -111,7 +116,7 @@ export interface ViewsetOptions {
 export interface ResolvedOptions
   extends
     Pick<ViewsetOptions, 'orm' | 'user' | 'em' | 'throttleRate' | 'store' | 'health'>,
-    Readonly<Required<Pick<ViewsetOptions, keyof typeof DEFAULTS>>> {
+    Readonly<Required<Pick<ViewsetOptions, keyof typeof DEFAULTS | 'closeTimeoutMs'>>> {
   readonly defaults: ViewDefaults;
 }
 
@@ -159,6 +164,7 @@ const RULES: Readonly<Record<keyof ViewsetOptions, OptionRule>> = {
   maxUrlLength: LIMIT,
   maxRequestsInFlight: LIMIT,
   handlerTimeoutMs: LIMIT,
+  closeTimeoutMs: LIMIT,
   readerTimeoutMs: LIMIT,
   minReadRate: ['a positive integer', (value) => Number.isSafeInteger(value) && (value as number) > 0],
   maxExports: LIMIT,
@@ -202,5 +208,11 @@ export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
   };
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   const chosen = Object.fromEntries(given) as unknown as ViewsetOptions;
-  return Object.freeze({ ...DEFAULTS, ...chosen, defaults: Object.freeze(defaults) }) as ResolvedOptions;
+  const { handlerTimeoutMs = DEFAULTS.handlerTimeoutMs, closeTimeoutMs = handlerTimeoutMs } = chosen;
+  return Object.freeze({
+    ...DEFAULTS,
+    ...chosen,
+    closeTimeoutMs,
+    defaults: Object.freeze(defaults),
+  }) as ResolvedOptions;
 }

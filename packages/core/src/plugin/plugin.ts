@@ -26,6 +26,7 @@ import type { PlannedRoute } from '../operations/plan-view.ts';
 import { admitRequests } from './admission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { errorHandler } from './error-handler.ts';
+import { closeGracefully } from './graceful-close.ts';
 import { findBackend } from '../query/backend-of.ts';
 import { hearTransactions } from '../mikro/transaction-ends.ts';
 import { answerNotFound } from './not-found.ts';
@@ -177,6 +178,7 @@ export const viewset = fp(
       }),
     );
     if (health !== false) healthRoutes(app, health ?? new HealthRegistry(), healthPath);
+    closeGracefully(app, options.closeTimeoutMs);
   },
   { name: '@viewset/core', fastify: '5.x' },
 );
