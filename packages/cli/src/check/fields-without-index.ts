@@ -5,7 +5,17 @@ import type { Finding } from './finding.ts';
 import { type ListedField, listedFields } from './listed-fields.ts';
 
 /** The lookups that can use an index. */
-const INDEXED_LOOKUPS: ReadonlySet<Lookup> = new Set(['exact', 'in', 'gt', 'gte', 'lt', 'lte', 'range']);
+const INDEXED_LOOKUPS: ReadonlySet<Lookup> = new Set([
+  'exact',
+  'in',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'range',
+  'date',
+  'isempty',
+]);
 
 const TO_MANY: ReadonlySet<ReferenceKind> = new Set([ReferenceKind.ONE_TO_MANY, ReferenceKind.MANY_TO_MANY]);
 

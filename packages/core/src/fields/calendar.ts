@@ -1,8 +1,7 @@
 const DATE_TIME =
-  /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:([Zz])|([+\- ])(\d\d):?(\d\d))?)?$/;
+  /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:([Zz])|([+\- ])(\d\d):?(\d\d)))?$/;
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const TIME = /^(\d\d):(\d\d)(?::(\d\d)(\.\d{1,6})?)?$/;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The largest distance of a JavaScript Date from 1970, in milliseconds. */
 const FARTHEST_MS = 8.64e15;
@@ -59,9 +58,10 @@ export class PreciseDate extends Date {
 }
 
 /**
- * Reads RFC 3339. The time, the seconds and the offset are optional; the default offset is UTC. The fraction of a
- * second may have nine digits. A space counts as a plus sign, because query strings turn one into the other. Returns
- * undefined for anything else, and outside the years 1 to 9999, which every database can store.
+ * Reads RFC 3339, for query strings. A time needs an offset; its seconds are optional. A date alone is the beginning of
+ * that day in UTC. The fraction of a second may have nine digits. A space counts as a plus sign, because query strings
+ * turn one into the other. Returns undefined for anything else, and outside the years 1 to 9999 in UTC, which every
+ * database can store.
  */
 export function parsePreciseDate(text: string): Date | PreciseDate | undefined {
   const match = DATE_TIME.exec(text);
@@ -136,5 +136,5 @@ export function isStorable(instant: Date): boolean {
   return ms >= FIRST_MS && ms <= LAST_MS;
 }
 
-const FIRST_MS = Date.parse('0001-01-01T00:00:00Z') + DAY_MS;
-const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z') - DAY_MS;
+const FIRST_MS = Date.parse('0001-01-01T00:00:00Z');
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');

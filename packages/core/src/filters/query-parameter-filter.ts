@@ -115,6 +115,8 @@ export function lookupTextSchema({ path, lookup }: ResolvedLookup): TSchema {
   switch (operandOf(lookup)) {
     case 'value':
       return { ...schema, ...described, ...(lookup === 'exact' ? relatedRecord(path) : {}) };
+    case 'day':
+      return { ...FIELD_KINDS.date.textSchema({ kind: 'date' }), ...described };
     case 'boolean':
       return Type.Boolean(described);
     case 'list':
@@ -157,6 +159,8 @@ const MEANINGS: Readonly<Record<ResolvedLookup['lookup'], string>> = {
   lte: '%, at most',
   in: '%, one of these',
   range: '%, from the first to the second of these',
+  date: '%, on this day in UTC',
+  isempty: '%, true: is an empty text; false: is none',
   isnull: '%, true: has none; false: has one',
 };
 

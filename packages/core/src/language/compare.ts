@@ -1,6 +1,6 @@
 import { Reference, Utils } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
-import { isBetweenMicroseconds, roundToMicroseconds } from '../fields/calendar.ts';
+import { isBetweenMicroseconds, PreciseDate, roundToMicroseconds } from '../fields/calendar.ts';
 import { FIELD_KINDS } from '../fields/field-kinds.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { customTypeOf } from '../fields/field-type.ts';
@@ -8,11 +8,11 @@ import { valueProperty } from '../fields/property.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { checkFieldValue } from '../fields/field-value.ts';
 import { never, not, or, type Condition } from './condition.ts';
-import { lookupsFor, type Lookup } from './lookup.ts';
+import { type ComparedLookup, lookupsFor, type Lookup } from './lookup.ts';
 
 /**
  * Makes a condition that compares a field with a value of its type. `in` takes an array, `range` two values (both
- * inclusive), `isnull` a boolean. `exact` and `ne` also take null. Text lookups have no wildcards. On a path through a
+ * inclusive), `isnull` and `isempty` a boolean, `date` a day in UTC. `exact` and `ne` also take null. Text lookups have no wildcards. On a path through a
  * to-many relation, the condition is true if such a related record exists. `ne` is the opposite of `exact`, for NULL
  * too.
  *
@@ -31,6 +31,10 @@ export function compare(path: FieldPath, lookup: Lookup, value: unknown): Condit
       return isOneOf(path, value);
     case 'range':
       return inRange(path, value);
+    case 'date':
+      return onDay(path, value);
+    case 'isempty':
+      return isEmptyText(path, value);
     case 'exact':
       return value === null ? isNull(path, true) : compareValue(path, lookup, checked(path, value));
     default:
@@ -50,7 +54,7 @@ function checkLookup(path: FieldPath, lookup: Lookup, value: unknown): void {
   }
 }
 
-function node(path: FieldPath, lookup: Lookup, value: unknown): Condition {
+function node(path: FieldPath, lookup: ComparedLookup, value: unknown): Condition {
   return { kind: 'compare', path, lookup, value };
 }
 
@@ -89,7 +93,20 @@ function inRange(path: FieldPath, values: unknown): Condition {
   return to.lookup === 'isnull' ? from : node(path, 'range', [from.value, to.value]);
 }
 
-function compareValue(path: FieldPath, lookup: Lookup, value: unknown): Condition {
+/** Compares with the moments of a day in UTC. */
+function onDay(path: FieldPath, value: unknown): Condition {
+  const start = new Date(`${String(checkFieldValue({ kind: 'date' }, value))}T00:00:00Z`);
+  return node(path, 'range', [start, new PreciseDate(start.getTime() + DAY_MS - 1, 999)]);
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+function isEmptyText(path: FieldPath, value: unknown): Condition {
+  if (typeof value !== 'boolean') throw new FieldValueError('must be true or false');
+  return compare(path, value ? 'exact' : 'ne', '');
+}
+
+function compareValue(path: FieldPath, lookup: ComparedLookup, value: unknown): Condition {
   // Every text contains the empty text, but databases disagree on this.
   if (value === '' && /contains|startswith|endswith/.test(lookup)) return isNull(path, false);
   return fit(path, lookup, value);
@@ -99,7 +116,7 @@ function compareValue(path: FieldPath, lookup: Lookup, value: unknown): Conditio
  * Rounds a value to one that the column can hold. If no stored value equals it, or all lie on one side, decides the
  * comparison.
  */
-function fit(path: FieldPath, lookup: Lookup, value: unknown): Condition {
+function fit(path: FieldPath, lookup: ComparedLookup, value: unknown): Condition {
   if (isBetweenMicroseconds(value)) {
     if (lookup === 'exact') return never;
     const isBelow = lookup === 'lt' || lookup === 'lte';

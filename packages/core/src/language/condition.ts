@@ -4,7 +4,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { primaryKey } from '../fields/primary-key.ts';
 import { describe } from '../options.ts';
-import type { Lookup } from './lookup.ts';
+import type { ComparedLookup } from './lookup.ts';
 import type { NativeTerm } from './native-term.ts';
 import { reversed, type OrderKey } from './order.ts';
 
@@ -14,7 +14,7 @@ import { reversed, type OrderKey } from './order.ts';
  */
 export type Condition =
   | { readonly kind: 'constant'; readonly value: boolean }
-  | { readonly kind: 'compare'; readonly path: FieldPath; readonly lookup: Lookup; readonly value: unknown }
+  | { readonly kind: 'compare'; readonly path: FieldPath; readonly lookup: ComparedLookup; readonly value: unknown }
   | { readonly kind: 'and' | 'or'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'not'; readonly condition: Condition }
   | { readonly kind: 'some'; readonly steps: readonly EntityProperty[]; readonly condition: Condition }

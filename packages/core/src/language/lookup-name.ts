@@ -17,10 +17,12 @@ type EqualityLookup = 'exact' | 'ne' | 'in' | 'isnull';
 export type LookupFor<Value> = [Value] extends [boolean]
   ? EqualityLookup
   : [Value] extends [string]
-    ? Lookup
-    : [Value] extends [string | number | bigint | Date]
-      ? EqualityLookup | OrderLookup
-      : EqualityLookup;
+    ? Exclude<Lookup, 'date'>
+    : [Value] extends [Date]
+      ? EqualityLookup | OrderLookup | 'date'
+      : [Value] extends [string | number | bigint | Date]
+        ? EqualityLookup | OrderLookup
+        : EqualityLookup;
 
 /**
  * Every lookup of an entity: `price`, `price__gte`, `role__name__icontains`, through at most two to-one or to-many
@@ -40,8 +42,8 @@ export type OrderName<E> = PathOf<E, '__', 2> | `-${PathOf<E, '__', 2>}`;
 export type Lookups<E> = { readonly [N in LookupName<E>]?: LookupValue<E, N> };
 
 /**
- * The value of a lookup: a value of its field, a list for `in`, two values for `range`, a boolean for `isnull`. `exact`
- * and `ne` also accept null if the field may be NULL.
+ * The value of a lookup: a value of its field, a list for `in`, two values for `range`, a boolean for `isnull` and
+ * `isempty`, a day such as `2026-01-31` for `date`. `exact` and `ne` also accept null if the field may be NULL.
  */
 export type LookupValue<E, Name extends string> = Name extends `${infer Path}__${LookupTaking<'list'>}`
   ? Operands<PathValue<E, Path, '__'> | PathNull<E, Path>>['list']
@@ -49,11 +51,13 @@ export type LookupValue<E, Name extends string> = Name extends `${infer Path}__$
     ? Operands<PathValue<E, Path, '__'>>['bounds']
     : Name extends `${string}__${LookupTaking<'boolean'>}`
       ? boolean
-      : Name extends `${infer Path}__${'exact' | 'ne'}`
-        ? PathValue<E, Path, '__'> | PathNull<E, Path>
-        : Name extends `${infer Path}__${Exclude<LookupTaking<'value'>, 'exact' | 'ne'>}`
-          ? PathValue<E, Path, '__'>
-          : PathValue<E, Name, '__'> | PathNull<E, Name>;
+      : Name extends `${string}__${LookupTaking<'day'>}`
+        ? string
+        : Name extends `${infer Path}__${'exact' | 'ne'}`
+          ? PathValue<E, Path, '__'> | PathNull<E, Path>
+          : Name extends `${infer Path}__${Exclude<LookupTaking<'value'>, 'exact' | 'ne'>}`
+            ? PathValue<E, Path, '__'>
+            : PathValue<E, Name, '__'> | PathNull<E, Name>;
 
 /** The null of a field. A value behind a relation may always be null, because the related record may be missing. */
 type PathNull<E, Path extends string> = Path extends keyof E ? Extract<E[Path], null> : null;

@@ -18,11 +18,16 @@ export const LOOKUPS = [
   'lte',
   'in',
   'range',
+  'date',
+  'isempty',
   'isnull',
 ] as const;
 
 /** A way to compare a field with a value. */
 export type Lookup = (typeof LOOKUPS)[number];
+
+/** The lookups that databases compare with. `compare` expresses the others by these. */
+export type ComparedLookup = Exclude<Lookup, 'date' | 'isempty'>;
 
 /** The operands of lookups, for a field with values of the type `Value`. */
 export interface Operands<Value> {
@@ -30,12 +35,18 @@ export interface Operands<Value> {
   readonly list: readonly Value[];
   readonly bounds: readonly [low: Value, high: Value];
   readonly boolean: boolean;
+  /** A day of the calendar, `2026-01-31`. */
+  readonly day: string;
 }
 
 /** The lookups with another operand than one value of the field. */
-const OPERANDS = { in: 'list', range: 'bounds', isnull: 'boolean' } as const satisfies Partial<
-  Record<Lookup, keyof Operands<unknown>>
->;
+const OPERANDS = {
+  in: 'list',
+  range: 'bounds',
+  date: 'day',
+  isempty: 'boolean',
+  isnull: 'boolean',
+} as const satisfies Partial<Record<Lookup, keyof Operands<unknown>>>;
 
 /** The operand of a lookup. */
 export type OperandOf<L extends Lookup> = L extends keyof typeof OPERANDS ? (typeof OPERANDS)[L] : 'value';
@@ -50,11 +61,13 @@ export function operandOf(lookup: Lookup): keyof Operands<unknown> {
 }
 
 const BY_COMPARABILITY: Readonly<Record<Comparability, readonly Lookup[]>> = {
-  'as text': LOOKUPS,
+  'as text': LOOKUPS.filter((lookup) => lookup !== 'date'),
   'by order': ['exact', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'range', 'isnull'],
   'by equality': ['exact', 'ne', 'in', 'isnull'],
   'not at all': ['isnull'],
 };
+
+const OF_MOMENTS = LOOKUPS.filter((lookup) => lookup === 'date' || BY_COMPARABILITY['by order'].includes(lookup));
 
 /** The lookups of a text column without operators for order, or without any comparison operators. */
 const WITHOUT_ORDER = allBut('by order', 'by equality');
@@ -68,6 +81,7 @@ function allBut(lacking: Comparability, kept: Comparability): readonly Lookup[] 
 
 /** Returns the lookups that fit the type of a field. */
 export function lookupsFor({ kind, lacks }: Pick<FieldType, 'kind' | 'lacks'>): readonly Lookup[] {
+  if (kind === 'datetime') return OF_MOMENTS;
   if (lacks === undefined) return BY_COMPARABILITY[FIELD_KINDS[kind].comparability];
   return lacks === 'order' ? WITHOUT_ORDER : WITHOUT_EQUALITY;
 }

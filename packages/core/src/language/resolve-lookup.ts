@@ -115,7 +115,7 @@ function ofGroup(lookups: readonly Asked[]): Condition {
 
 /**
  * Makes a condition from the text of a query parameter. `in` takes values separated by commas, `range` two of them,
- * `isnull` true or false.
+ * `isnull` and `isempty` true or false, `date` a day.
  * @throws FieldValueError if the text does not fit
  */
 export function parseLookupText(resolved: ResolvedLookup, text: string): Condition {
@@ -136,6 +136,8 @@ function parseOperand(type: FieldType, operand: keyof Operands<unknown>, texts: 
   switch (operand) {
     case 'value':
       return parseFieldText(type, texts[0]!);
+    case 'day':
+      return parseFieldText({ kind: 'date' }, texts[0]!);
     case 'boolean':
       return parseFieldText({ kind: 'boolean' }, texts[0]!);
     case 'list':

@@ -83,15 +83,15 @@ function isUrl(text: string): boolean {
   return typebox.IsIPv4(host) ? !PRIVATE_IPV4.test(host) : PUBLIC_NAME.test(host);
 }
 
-const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
-const TIME = /^\d{2}:\d{2}:\d{2}$/;
+const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/i;
+const TIME = /^\d{2}:\d{2}(?::\d{2})?$/;
 
 /** Reports whether a text is an existing day, `2026-02-28`, in a year that every database supports. */
 export function isDate(text: string): boolean {
   return parseDate(text) !== undefined;
 }
 
-/** Reports whether a text is a time of day, `23:59:59`. */
+/** Reports whether a text is a time of day, `23:59:59`. The inputs of browsers send it without seconds, `23:59`. */
 export function isTime(text: string): boolean {
   return TIME.test(text) && parseTime(text) !== undefined;
 }
@@ -102,8 +102,8 @@ export function isDateTime(text: string): boolean {
 }
 
 /**
- * Returns the moment of an RFC 3339 text, or undefined for another text. Programs write bodies, so the date, the time
- * with seconds, and the offset are required, unlike in a query string. Digits after the millisecond are dropped,
+ * Returns the moment of an RFC 3339 text, or undefined for another text. Programs write bodies, so the time with its
+ * seconds is required, unlike in a query string. Digits after the millisecond are dropped,
  * because a Date has none.
  *
  * @example

@@ -1,8 +1,11 @@
 import type { Platform } from '@mikro-orm/core';
-import type { FieldPath, Lookup } from '@viewset/core';
+import type { Condition, FieldPath } from '@viewset/core';
 import type { Document } from '../mikro/mongo-driver.ts';
 import { comparedValue, isBetween } from './stored-value.ts';
 import { textFilter } from './text-pattern.ts';
+
+/** The lookups of conditions. */
+export type ComparedLookup = Extract<Condition, { readonly kind: 'compare' }>['lookup'];
 
 /** A filter that matches no document. */
 export const NOTHING: Document = Object.freeze({ $nor: [{}] });
@@ -29,7 +32,7 @@ const OPERATORS = {
 export function comparisonOf(
   field: string,
   path: FieldPath,
-  lookup: Lookup,
+  lookup: ComparedLookup,
   value: unknown,
   platform: Platform,
 ): Document {

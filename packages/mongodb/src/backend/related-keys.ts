@@ -1,5 +1,5 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
-import { and, type Condition, type FieldPath, type Lookup, or } from '@viewset/core';
+import { and, type Condition, type FieldPath, or } from '@viewset/core';
 import {
   isToMany,
   keysetTerm,
@@ -12,6 +12,7 @@ import {
 import { collectionName } from '../mikro/collection.ts';
 import type { Document } from '../mikro/mongo-driver.ts';
 import { collectionSize } from './collection-size.ts';
+import type { ComparedLookup } from './comparison.ts';
 import { all, conditionFilter, discriminatorFilter, filterThrough } from './condition.ts';
 import { rootScope } from './match.ts';
 import { runPipeline } from './command.ts';
@@ -247,6 +248,6 @@ const COMPARISONS: KeysetTerms<Condition> = {
   either: (first, second) => or(first, second),
 };
 
-function comparison({ key: { path }, value }: Place, lookup: Lookup, compared: unknown = value): Condition {
+function comparison({ key: { path }, value }: Place, lookup: ComparedLookup, compared: unknown = value): Condition {
   return { kind: 'compare', path, lookup, value: compared };
 }

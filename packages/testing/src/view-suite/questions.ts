@@ -16,7 +16,7 @@ type Holds = (value: Comparable, asked: Comparable) => boolean;
 
 const lower = (value: Comparable): string => String(value).toLowerCase();
 
-type OneValueLookup = Exclude<Lookup, 'in' | 'range' | 'isnull'>;
+type OneValueLookup = Exclude<Lookup, 'in' | 'range' | 'isempty' | 'isnull'>;
 
 /** The lookups that take one value. */
 const ONE_VALUE: Readonly<Record<OneValueLookup, Holds>> = {
@@ -33,11 +33,17 @@ const ONE_VALUE: Readonly<Record<OneValueLookup, Holds>> = {
   istartswith: (value, asked) => lower(value).startsWith(lower(asked)),
   endswith: (value, asked) => String(value).endsWith(String(asked)),
   iendswith: (value, asked) => lower(value).endsWith(lower(asked)),
+  date: (value, asked) => dayOf(value) === dayOf(asked),
 };
 
 const BY_ORDER: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte', 'range']);
 /** For several related records, these lookups are ambiguous. */
-const OF_ONE_ALONE: ReadonlySet<string> = new Set(['ne', 'isnull']);
+const OF_ONE_ALONE: ReadonlySet<string> = new Set(['ne', 'isempty', 'isnull']);
+
+/** The day in UTC of a moment. */
+function dayOf(moment: Comparable): string {
+  return new Date(moment as number).toISOString().slice(0, 10);
+}
 
 /**
  * Lists the questions for a field and lookup: with values that records have, and one that no record has. Empty if
@@ -49,13 +55,19 @@ export function questions(field: ComparedField, lookup: string, values: readonly
   if (lookup === 'isnull') {
     return [true, false].map((asked) => ({ texts: [String(asked)], holds: (value) => (value === null) === asked }));
   }
+  if (lookup === 'isempty') {
+    return [true, false].map((asked) => ({ texts: [String(asked)], holds: (value) => (value === '') === asked }));
+  }
   const known = [...new Set(values)].filter((value) => value !== null && value !== '').slice(0, 3);
   const asked = [...known, unusedValue(field, known)];
   if (lookup === 'in') return [known.slice(0, 2), asked.slice(-1)].flatMap((list) => inList(field, list));
   if (lookup === 'range') return [known.slice(0, 2), asked.slice(-1)].flatMap((ends) => between(field, ends));
   return asked.map((value) => {
     const part = partOf(lookup, value);
-    return { texts: [field.textOf(part)], holds: (other) => matches(lookup, other, part) };
+    return {
+      texts: [lookup === 'date' ? dayOf(part) : field.textOf(part)],
+      holds: (other) => matches(lookup, other, part),
+    };
   });
 }
 

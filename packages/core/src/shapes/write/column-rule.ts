@@ -1,4 +1,5 @@
 import type { EntityProperty } from '@mikro-orm/core';
+import { parseDate, parseTime } from '../../fields/calendar.ts';
 import { isDecimalText } from '../../fields/decimal-text.ts';
 import type { FieldKind, FieldType } from '../../fields/field-kind.ts';
 import { FieldValueError } from '../../fields/field-value-error.ts';
@@ -6,7 +7,7 @@ import { checkFieldJson } from '../../fields/field-value.ts';
 import { keyText } from '../../fields/primary-key.ts';
 import { characters, decimalsMessage } from '../../schema/error-details.ts';
 import { decimalPlaces, wholeDigits } from '../../schema/exact-number.ts';
-import { formatMessage, isDate, isLongerThan, isTime, parseDateTime } from '../../schema/formats.ts';
+import { formatMessage, isLongerThan, isTime, parseDateTime } from '../../schema/formats.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 import type { ShapeField } from '../shape-field.ts';
 
@@ -70,8 +71,8 @@ const OF_KIND: Readonly<Record<FieldKind, (type: FieldType, property: EntityProp
   decimal: decimalRule,
   boolean: asCompared,
   datetime: () => instant,
-  date: () => formatted('date', isDate),
-  time: () => formatted('time', isTime),
+  date: () => formatted('date', parseDate),
+  time: () => formatted('time', (text) => (isTime(text) ? parseTime(text) : undefined)),
   uuid: asCompared,
   objectId: asCompared,
   json: () => undefined,
@@ -131,8 +132,8 @@ function decimalRule({ mode, precision = Infinity, scale = Infinity }: FieldType
   };
 }
 
-function formatted(format: string, matches: (text: string) => boolean): ColumnRule {
-  return (json) => (typeof json === 'string' && matches(json) ? json : fail(formatMessage(format)));
+function formatted(format: string, parse: (text: string) => string | undefined): ColumnRule {
+  return (json) => (typeof json === 'string' ? parse(json) : undefined) ?? fail(formatMessage(format));
 }
 
 function bytes(json: unknown): Buffer {

@@ -7,7 +7,7 @@ import { customTypeOf } from '../../../fields/field-type.ts';
 import { valueProperty } from '../../../fields/property.ts';
 import { foldCase } from '../../../language/fold-case.ts';
 import type { Period } from '../../../language/grouping.ts';
-import type { Lookup } from '../../../language/lookup.ts';
+import type { ComparedLookup, Lookup } from '../../../language/lookup.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
 import { storeLists } from '../../../mikro/exact-lists.ts';
 import { COLUMN, type Comparison, VALUE } from './comparison.ts';
@@ -87,7 +87,7 @@ export abstract class Dialect {
   protected abstract listText(elements: readonly unknown[]): string;
 
   /** Returns the SQL of a lookup, with its values in the driver's form. */
-  compare(path: FieldPath, lookup: Lookup, value: unknown): Comparison {
+  compare(path: FieldPath, lookup: ComparedLookup, value: unknown): Comparison {
     switch (lookup) {
       case 'isnull':
         return { template: value === true ? `${COLUMN} is null` : `${COLUMN} is not null`, values: [] };
