@@ -3,7 +3,8 @@ import type { Counts } from '../tap-results.ts';
 import { failedTests } from './failed-tests.ts';
 import type { FileResult } from './test-process.ts';
 
-/** The most lines of a difference, a stack or an output that are shown. */
+/** The most lines of a difference or a stack, and of an output, that are shown. */
+const MAX_DETAILS = 20;
 const MAX_LINES = 40;
 
 /** The end of a file. */
@@ -33,7 +34,7 @@ export function failuresOf({ file, result, problem }: EndedFile): string {
   if (tests.length === 0) return `${heading}\n${indented(result.output.trimEnd().split('\n').slice(-MAX_LINES))}`;
   const parts = tests.map(({ titles, place, details }) =>
     [`  ${styleText('red', '✗')} ${titles.join(' › ')}`, ...(place === undefined ? [] : [`    ${place}`])]
-      .concat(details === '' ? [] : [indented(details.split('\n').slice(0, MAX_LINES).map(colored))])
+      .concat(details === '' ? [] : [indented(details.split('\n').slice(0, MAX_DETAILS).map(colored))])
       .join('\n'),
   );
   return [heading, ...parts].join('\n');

@@ -109,12 +109,12 @@ export type {
   HistoryOption,
   HistoryPlugin,
   HistoryView,
-  KeptField,
-  KeptValues,
   ViewHistory,
 } from './viewset/setup/record-history.ts';
 export type { LivePlugin, Provided } from './viewset/setup/providers.ts';
 export type { SoftDeleteOption } from './viewset/visible/soft-delete.ts';
+export type { KeptField } from './viewset/setup/history-fields.ts';
+export type { HistoryListener, HistoryWrite, KeptValues } from './viewset/writes/history-recorder.ts';
 export type { RecordWrite, WriteKind, WriteListener } from './viewset/writes/write-listener.ts';
 export { partOf, RequestPart, type RequestPartOptions } from './viewset/writes/request-part.ts';
 export { inTransaction } from './viewset/writes/transaction.ts';

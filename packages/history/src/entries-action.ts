@@ -23,7 +23,7 @@ const QUERY = Type.Object({
 
 /** Makes the action that lists the writes of a record, newest first. */
 export function entriesAction(view: HistoryView): Action {
-  const options = { detail: true, querystring: QUERY, response: pageSchema(view.kept) } as const;
+  const options = { detail: true, querystring: QUERY, response: pageSchema(view.fields) } as const;
   return action(options, async (request) => {
     const { page = 1, page_size: size = DEFAULT_PAGE_SIZE } = request.query;
     const { em } = request;
@@ -45,38 +45,49 @@ export function entriesAction(view: HistoryView): Action {
 }
 
 function shownEntry(
-  { id, kind, written_at, user, values, values_before: before }: HistoryEntry,
+  { id, kind, action: name, written_at, user, values, values_before: before }: HistoryEntry,
   shown: readonly KeptField[],
 ): object {
   return {
     id,
     kind,
+    action: name,
     written_at,
     user,
-    changes: fieldsOf(before ?? {}, shown, (from, property) => ({ from, to: values[property] })),
-    record: fieldsOf(values, shown, (value) => value),
+    changes: fieldsOf(before ?? {}, shown, (from, { property, show = same }) => ({
+      from: show(from),
+      to: show(values[property]),
+    })),
+    record: fieldsOf(values, shown, (value, { show = same }) => show(value)),
   };
+}
+
+function same(value: unknown): unknown {
+  return value;
 }
 
 /** Picks the values that a request may see, by their names in its read shape. */
 function fieldsOf(
   values: KeptValues,
   shown: readonly KeptField[],
-  make: (value: unknown, property: string) => unknown,
+  make: (value: unknown, field: KeptField) => unknown,
 ): object {
   return Object.fromEntries(
-    shown.flatMap(({ name, property }) =>
-      Object.hasOwn(values, property) ? [[name, make(values[property], property)]] : [],
+    shown.flatMap((field) =>
+      Object.hasOwn(values, field.property) ? [[field.name, make(values[field.property], field)]] : [],
     ),
   );
 }
 
-function pageSchema(kept: readonly KeptField[]): TSchema {
+function pageSchema(shown: readonly KeptField[]): TSchema {
   const fields = (make: (schema: TSchema) => TSchema): TSchema =>
-    Type.Object(Object.fromEntries(kept.map(({ name, schema }) => [name, Type.Optional(make(schema))])));
+    Type.Object(Object.fromEntries(shown.map(({ name, schema }) => [name, Type.Optional(make(schema))])));
   const entry = Type.Object({
     id: Type.String({ description: 'The id of the entry' }),
     kind: Type.Enum(['created', 'updated', 'deleted']),
+    action: Type.Union([Type.String(), Type.Null()], {
+      description: 'The operation or the action that wrote, such as "update"; null: not known',
+    }),
     written_at: Type.String({ format: 'date-time' }),
     user: Type.Union([Type.String(), Type.Null()], {
       description: 'The id of the user who wrote; null: nobody was logged in',

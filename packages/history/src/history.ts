@@ -27,9 +27,9 @@ const IN_ONE_TABLE: HistoryPlugin = {
  * The Fastify plugin that keeps the history of views with the option `history`, in the transaction of each write.
  * Register it after `viewset` and before the routers. The ORM needs the entity `HistoryEntry`. It has no options.
  *
- * It keeps the stored values behind the read shape of `retrieve`: columns, and keys of related records. A password is
- * never among them. `GET …/:pk/history` lists the entries of a record. It needs the permission to retrieve the record,
- * and shows only fields that the request may see.
+ * It keeps every stored column of a record except hidden properties. Actions leave entries too. `GET …/:pk/history` lists
+ * the entries of a record. It needs the permission to retrieve the record, and shows only fields that the request may
+ * see.
  *
  * @throws ImproperlyConfigured if the ORM has no transactions or no `HistoryEntry`
  * @example

@@ -1,4 +1,4 @@
-import { getCurrentUser, type HistoryView, type KeptValues, type RecordWrite } from '@viewset/core';
+import { getCurrentUser, type HistoryView, type HistoryWrite, type KeptValues } from '@viewset/core';
 import type { EntityManager } from '@mikro-orm/core';
 import { isDeepStrictEqual } from 'node:util';
 import { leastEntryId, newEntryId, timeOf } from './entry-id.ts';
@@ -12,27 +12,26 @@ const MAX_ROWS = 500;
  * Stores an entry for each write. Bypasses the unit of work: after a savepoint is rolled back, no entry is left to be
  * flushed later.
  */
-export async function storeWrites(view: HistoryView, writes: readonly RecordWrite[]): Promise<void> {
+export async function storeWrites(view: HistoryView, writes: readonly HistoryWrite[]): Promise<void> {
   const [first] = writes;
   if (first === undefined) return;
   const { request } = first;
   const { em } = request;
   const user = getCurrentUser(request);
   const ahead = await idsAhead(em, view, writes);
-  const entries = writes.map(({ kind, key, record, recordBefore }) => {
+  const entries = writes.map(({ kind, action, key, values, valuesBefore }) => {
     const named = recordKey(view, key);
     const id = newEntryId(ahead.get(named.record));
-    const values = valuesOf(view, record);
-    const before = kind === 'updated' && recordBefore !== undefined ? valuesOf(view, recordBefore) : undefined;
     return {
       id,
       ...named,
       kind,
+      action: bounded(action),
       written_at: timeOf(id),
       user: user === null ? null : bounded(user.id),
       request: bounded(request.id),
       values,
-      values_before: before === undefined ? null : changed(before, values),
+      values_before: kind === 'updated' && valuesBefore !== undefined ? changed(valuesBefore, values) : null,
     };
   });
   for (let start = 0; start < entries.length; start += MAX_ROWS) {
@@ -47,21 +46,12 @@ export async function storeWrites(view: HistoryView, writes: readonly RecordWrit
 async function idsAhead(
   em: EntityManager,
   view: HistoryView,
-  writes: readonly RecordWrite[],
+  writes: readonly HistoryWrite[],
 ): Promise<ReadonlyMap<string, string>> {
   const records = writes.map(({ key }) => recordKey(view, key).record);
   const where = { entity: entityName(view), record: { $in: records }, id: { $gte: leastEntryId() } };
   const found = await em.find(HistoryEntry, where, { fields: ['record'], orderBy: { id: 'asc' }, ...AS_STORED });
   return new Map(found.map(({ record, id }) => [record, id]));
-}
-
-/** The kept values of a record, by property and as JSON. */
-function valuesOf({ kept }: HistoryView, record: object): KeptValues {
-  const values = kept.map(({ name, property }) => [property, record[name as never] ?? null] as const);
-  const text = JSON.stringify(Object.fromEntries(values), (_name, value: unknown) =>
-    typeof value === 'bigint' ? String(value) : value,
-  );
-  return JSON.parse(text) as KeptValues;
 }
 
 /** Returns the earlier values that differ afterwards. */

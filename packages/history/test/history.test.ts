@@ -120,14 +120,15 @@ forEachDatabase(t, { entities: [Shelf, Note, HistoryEntry] }, async (t, orm) => 
       return entry;
     });
     t.strictSame(shown, [
-      { kind: 'updated', user: '3', changes: {}, record: now },
+      { kind: 'updated', action: 'update', user: '3', changes: {}, record: now },
       {
         kind: 'updated',
+        action: 'update',
         user: null,
         changes: { title: { from: 'Tea', to: 'Rum' }, price: { from: 1.5, to: null } },
         record: now,
       },
-      { kind: 'created', user: '3', changes: {}, record: kept },
+      { kind: 'created', action: 'create', user: '3', changes: {}, record: kept },
     ]);
     const pages = await send('GET', `/notes/${id}/history?page=2&page_size=1`);
     t.match(pages.body, { count: 3, next: true, previous: true, results: [{ record: { title: 'Rum' } }] });

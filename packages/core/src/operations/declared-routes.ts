@@ -349,7 +349,7 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
         transaction,
         transactionReasons: () =>
           transaction ? ['an action of one record locks it, unless it says "transaction: false"'] : [],
-        handler: actionHandler(handler, prepare, transaction),
+        handler: actionHandler(recorded(handler, definition, name, transaction), prepare, transaction),
         proof: prepare !== undefined && definition.customized?.findsRecord === false ? 'record' : 'none',
       };
     });
@@ -393,6 +393,22 @@ const PROOFS: Readonly<Record<Operation, ParentProof>> = {
  * Makes the handler of an action. For a detail action, it first checks that the record exists and that the request may
  * access it.
  */
+/** Makes the handler of an application's action that stores its changes in the history of the view. */
+function recorded(
+  handler: OperationHandler,
+  { history, actions }: ViewDefinition,
+  name: string,
+  transaction: boolean,
+): OperationHandler {
+  // The view's own actions, such as a revert, write by its operations.
+  if (history === undefined || !transaction || actions?.has(name) === true) return handler;
+  return (request, reply) =>
+    history.recorder(request).action(
+      async () => handler(request, reply),
+      () => reply.statusCode < 400,
+    );
+}
+
 function actionHandler(
   handler: OperationHandler,
   prepare: ViewDefinition['prepareDetailAction'],

@@ -301,7 +301,8 @@ export function shapeOf(entity: EntityName<object>, fields: readonly ReadField[]
   return new ReadShape(entity, objectOf(fields), fields);
 }
 
-function fieldOf(meta: EntityMetadata, name: string, source: unknown): ReadField {
+/** Makes a field of a read shape from its source. */
+export function fieldOf(meta: EntityMetadata, name: string, source: unknown): ReadField {
   if (typeof source === 'string') {
     const embeddable = embeddableAt(meta, source);
     if (embeddable === undefined) return { name, path: source, schema: readSchema(shapeField(meta, source)) };

@@ -1,18 +1,17 @@
-import type { EntityMetadata } from '@mikro-orm/core';
+import type { EntityMetadata, EntityProperty, MikroORM } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type TSchema, Type } from 'typebox';
+import { Type } from 'typebox';
 import { ImproperlyConfigured, NotFound } from '../../errors.ts';
 import { FieldValueError } from '../../fields/field-value-error.ts';
-import { type FieldPath, findFieldPath } from '../../fields/field-path.ts';
+import type { FieldPath } from '../../fields/field-path.ts';
 import { parseFieldText } from '../../fields/field-value.ts';
 import { keyOfEntity } from '../../fields/primary-key.ts';
-import { isToOne, ownsColumn, referredKey } from '../../fields/property.ts';
+import { referredKey } from '../../fields/property.ts';
 import { isFile } from '../../files/file-type.ts';
-import { getOrMake } from '../../get-or-make.ts';
 import { isRecord } from '../../json.ts';
 import { BOOLEAN, checkOptions, type OptionRule } from '../../options.ts';
 import { invalidParameter, type ParameterDeclaration } from '../../parameters.ts';
-import type { ReadShape } from '../../shapes/read/read-shape.ts';
+import { observeFlushes } from '../../mikro/flushed-entities.ts';
 import type { Answer } from '../request/answer.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Customized } from '../request/customized.ts';
@@ -20,7 +19,15 @@ import { type Operation, requireOperation } from '../request/operation.ts';
 import { parametersOf } from '../request/request-state.ts';
 import { type ShownRecords, SHOWS } from '../visible/shown-records.ts';
 import type { ViewInput } from '../writes/view-input.ts';
-import type { WriteListener } from '../writes/write-listener.ts';
+import {
+  type HistoryListener,
+  HistoryRecorder,
+  type KeptRecords,
+  type KeptValues,
+} from '../writes/history-recorder.ts';
+import type { SoftDelete } from '../visible/soft-delete.ts';
+import { fieldsForReader, fieldsOfAll, type KeptField, shownFields, storedFields } from './history-fields.ts';
+import { keptProjection } from './kept-fields.ts';
 import { type Action, action, type RecordRequest } from './action.ts';
 
 /** The option `history` of a view: true, or the further requests that clients can send. */
@@ -41,29 +48,14 @@ export const HISTORY_RULE: OptionRule = [
   (value) => typeof value === 'boolean' || isRecord(value),
 ];
 
-/** A field whose values a history stores: a column of the record, or the key of a related record, as stored. */
-export interface KeptField {
-  /** The name of the field in the read shape. */
-  readonly name: string;
-  readonly property: string;
-  /** The schema of the field in responses. */
-  readonly schema: TSchema;
-}
-
-/** JSON values of a record, by property. */
-export type KeptValues = Readonly<Record<string, unknown>>;
-
 /** A view with the option `history`, as plugins see it. */
 export interface HistoryView {
   readonly name: string;
   readonly meta: EntityMetadata;
   /** True if deleted records can be restored, because the view has `softDelete`. */
   readonly keepsDeleted: boolean;
-  /**
-   * The fields whose values are stored: the fields of `retrieve`'s default shape that show a stored column. Hidden
-   * properties are never among them.
-   */
-  readonly kept: readonly KeptField[];
+  /** The fields that responses may show: those of all read shapes of `retrieve` that show a kept value. */
+  readonly fields: readonly KeptField[];
   /**
    * Finds the record of a request as `retrieve` would show it, and checks the permissions of `retrieve` too.
    *
@@ -76,14 +68,14 @@ export interface HistoryView {
 export interface HistoricRecord {
   /** The value of its primary key. */
   readonly key: unknown;
-  /** The fields of `HistoryView.kept` that `retrieve` shows to the request. */
+  /** The `HistoryView.fields` that `retrieve` shows to the request. */
   readonly shown: readonly KeptField[];
 }
 
 /** The history of the records of one view. */
 export interface ViewHistory {
-  /** Stores the writes of the view, in their transaction. */
-  readonly listener: WriteListener;
+  /** Stores the writes, in their transaction. */
+  readonly listener: HistoryListener;
   /** Further routes of the view, by action name. */
   readonly actions: ReadonlyMap<string, Action>;
   /**
@@ -126,7 +118,8 @@ interface HistoryDeclarations {
   readonly customized: Customized;
   readonly answers: Answers;
   readonly input: ViewInput | undefined;
-  readonly softDelete: object | undefined;
+  readonly softDelete: SoftDelete | undefined;
+  readonly orm: MikroORM;
 }
 
 const AT: ParameterDeclaration = {
@@ -144,13 +137,13 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 /** The history of a view's records: the fields that it stores, and its answers to the view's own routes. */
 export class RecordHistory {
-  readonly listener: WriteListener;
   readonly actions: ReadonlyMap<string, Action>;
   /** The query parameters that the history adds to `retrieve`. */
   readonly parameters: readonly ParameterDeclaration[];
   readonly #declarations: HistoryDeclarations;
-  readonly #kept: readonly KeptField[];
+  readonly #fields: readonly KeptField[];
   readonly #history: ViewHistory;
+  readonly #records: KeptRecords;
 
   /**
    * @throws ImproperlyConfigured for a view whose overrides may hide data that a history would show, and for an option
@@ -163,19 +156,30 @@ export class RecordHistory {
     const { at = false, revert = false } = isRecord(option) ? option : {};
     checkView(owner, declarations);
     this.#declarations = declarations;
-    this.#kept = keptFields(meta, answers.defaultFor('retrieve').shape);
+    this.#fields = fieldsOfAll(
+      meta,
+      answers.choicesFor('retrieve').map(({ shape }) => shape),
+    );
     if (at) this.#checkAt(owner);
-    if (revert) checkRevert(owner, declarations, this.#kept);
+    if (revert) checkRevert(owner, declarations, this.#fields);
     this.parameters = at ? [AT] : [];
     this.#history = plugin.keep({
       name: view.name,
       meta,
       keepsDeleted: declarations.softDelete !== undefined,
-      kept: this.#kept,
+      fields: this.#fields,
       find: (request) => this.find(request),
     });
-    this.listener = this.#history.listener;
+    const { orm, pk, softDelete } = declarations;
+    const projection = keptProjection(meta, orm.em.getPlatform());
+    this.#records = { meta, pk, projection, softDelete, listener: this.#history.listener };
+    observeFlushes(orm);
     this.actions = new Map([...this.#history.actions, ...(revert ? [['revert', revertAction(view)] as const] : [])]);
+  }
+
+  /** Makes the recorder of some work of a request. */
+  recorder(request: FastifyRequest): HistoryRecorder {
+    return new HistoryRecorder(this.#records, request);
   }
 
   /**
@@ -185,12 +189,11 @@ export class RecordHistory {
    * @throws HttpError if `retrieve` would not show the record to the request
    */
   async find(request: RecordRequest): Promise<HistoricRecord> {
-    const { view, answers } = this.#declarations;
+    const { view, meta, answers } = this.#declarations;
     const asked = await view[SHOWS].admit(request, (request.params as { readonly pk?: string }).pk);
     await view[SHOWS].find(asked, false);
-    const shown = new Set(this.#shownBy(answers.of(asked.shown, 'retrieve').shape).map(({ property }) => property));
-    const key = this.#keyOf(await view.getObject(request));
-    return { key, shown: this.#kept.filter(({ property }) => shown.has(property)) };
+    const shown = fieldsForReader(this.#fields, shownFields(meta, answers.of(asked.shown, 'retrieve').shape));
+    return { key: this.#keyOf(await view.getObject(request)), shown };
   }
 
   /** Reads the point in time of `?at=`. Undefined without the parameter. Throws InvalidUsage for a malformed time. */
@@ -211,7 +214,7 @@ export class RecordHistory {
    * client added fields that the history does not store.
    */
   async recordAt(request: FastifyRequest, { shape }: Answer, entity: object, at: Date): Promise<object> {
-    const shown = this.#shownBy(shape);
+    const shown = storedFields(this.#declarations.meta, shape);
     const unkept = shape.fields.find(({ name }) => !shown.some((field) => field.name === name));
     if (unkept !== undefined) throw invalidParameter(AT.name, `has no "${unkept.name}"; leave it out of the response`);
     const values = await this.#history.valuesAt(request, this.#keyOf(entity), at);
@@ -233,7 +236,11 @@ export class RecordHistory {
     const { input } = this.#declarations;
     const names = writtenNames(this.#declarations, input!.of(request, 'update').shape.fields, shown);
     return Object.fromEntries(
-      names.flatMap(({ name, sentAs }) => (Object.hasOwn(values, name) ? [[sentAs, values[name]]] : [])),
+      names.flatMap(({ name, sentAs }) => {
+        if (!Object.hasOwn(values, name)) return [];
+        const { show = (value: unknown) => value } = shown.find(({ property }) => property === name)!;
+        return [[sentAs, show(values[name])]];
+      }),
     );
   }
 
@@ -241,16 +248,10 @@ export class RecordHistory {
     return keyOfEntity(entity, this.#declarations.pk);
   }
 
-  /** Returns the stored fields that a shape shows, by their names in the shape. */
-  #shownBy(shape: ReadShape<object, object>): readonly KeptField[] {
-    const known = new Set(this.#kept.map(({ property }) => property));
-    return keptFields(this.#declarations.meta, shape).filter(({ property }) => known.has(property));
-  }
-
   #checkAt(owner: string): void {
     const shapes = this.#declarations.answers.choicesFor('retrieve').map(({ shape }) => shape);
     const untold = shapes.flatMap((shape) => {
-      const shown = new Set(this.#shownBy(shape).map(({ name }) => name));
+      const shown = new Set(storedFields(this.#declarations.meta, shape).map(({ name }) => name));
       return shape.fields.flatMap(({ name }) => (shown.has(name) ? [] : [name]));
     });
     if (untold.length === 0) return;
@@ -301,37 +302,10 @@ function writtenNames(
 ): readonly WrittenName[] {
   const known = new Set(kept.map(({ property }) => property));
   return fields.filter(({ name, reference }) => {
-    if (!known.has(name)) return false;
-    return reference === undefined || reference.key === referredKey(meta.properties[name as never]!).name;
+    const property = meta.properties[name as never] as EntityProperty | undefined;
+    if (!known.has(name) || property === undefined || isFile(property)) return false;
+    return reference === undefined || reference.key === referredKey(property).name;
   });
-}
-
-const known = new WeakMap<ReadShape<object, object>, readonly KeptField[]>();
-
-/** Lists the fields of a shape that show a column of the record, or the key of a related record, as stored. */
-function keptFields(meta: EntityMetadata, shape: ReadShape<object, object>): readonly KeptField[] {
-  return getOrMake(known, shape, () =>
-    shape.fields.flatMap(({ name, path, schema, computed, told, many, fields: parts }) => {
-      const isColumn = (computed ?? told ?? many ?? parts) === undefined;
-      const property = isColumn ? storedProperty(meta, path) : undefined;
-      return property === undefined ? [] : [{ name, property, schema }];
-    }),
-  );
-}
-
-/**
- * Returns the property of the record whose stored value a path shows; `author` also for `author.id`. Undefined for
- * other values.
- */
-function storedProperty(meta: EntityMetadata, path: string): string | undefined {
-  const found = findFieldPath(meta, path, '.');
-  if (typeof found === 'string') return undefined;
-  const { steps, property } = found;
-  const [step] = steps;
-  const own = step !== undefined && isToOne(step) && referredKey(step) === property ? step : property;
-  const isOwn = steps.length === 0 || (steps.length === 1 && own === step);
-  const isStored = own.persist !== false && own.formula === undefined && own.embedded === undefined && !isFile(own);
-  return isOwn && isStored && (!isToOne(own) || ownsColumn(own)) ? own.name : undefined;
 }
 
 function revertAction(view: HistoricView): Action {

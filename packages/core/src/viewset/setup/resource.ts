@@ -216,15 +216,19 @@ export class Resource implements ViewDefinition {
   }
 
   #makeHistory(view: HistoricView, option: HistoryOption = false, providers: Providers): RecordHistory | undefined {
-    const { name, meta, pk, operations, customized, answers, input, softDelete } = this;
+    const { name, orm, meta, pk, operations, customized, answers, input, softDelete } = this;
     if (option === false) return undefined;
     const plugin = providers.needed('history', name);
-    return new RecordHistory({ view, meta, pk, operations, customized, answers, input, softDelete }, option, plugin);
+    return new RecordHistory(
+      { view, orm, meta, pk, operations, customized, answers, input, softDelete },
+      option,
+      plugin,
+    );
   }
 
   #makeListeners(kinds: readonly WriteKind[] = [], providers: Providers): ListenersByOperation {
     const emits = kinds.length === 0 ? undefined : { kinds, listener: providers.needed('emits', this.name) };
-    return listenersOf(this, { emits, history: this.history?.listener, live: this.livePlugin?.listener });
+    return listenersOf(this, { emits, hasHistory: this.history !== undefined, live: this.livePlugin?.listener });
   }
 
   #makeSoftDelete(option: string | { readonly property: string }): SoftDelete {

@@ -221,8 +221,28 @@ export class RecordWrites<Entity extends object, Output extends object> {
     found: readonly Entity[],
     write: () => Promise<readonly Entity[]>,
   ): Promise<readonly Entity[]> {
+    const { history } = this.#definition;
+    const kind = KIND_OF[operation];
+    if (history === undefined) return this.#notifying(request, operation, found, write);
+    return history
+      .recorder(request)
+      .operation(kind, found, () => this.#notifying(request, operation, found, write, true));
+  }
+
+  /** @param isFlushed true if the changes are flushed even if no listener needs it */
+  async #notifying(
+    request: FastifyRequest,
+    operation: WriteOperation,
+    found: readonly Entity[],
+    write: () => Promise<readonly Entity[]>,
+    isFlushed = false,
+  ): Promise<readonly Entity[]> {
     const { meta, answers, listeners } = this.#definition;
-    if (listeners[operation].length === 0) return write();
+    if (listeners[operation].length === 0) {
+      const entities = await write();
+      if (isFlushed) await this.flush(request);
+      return entities;
+    }
     const answer = answers.defaultFor('retrieve');
     const show = (entities: readonly Entity[]): Promise<object[]> =>
       this.#readEach(request, answer, entities, (entity) => recordOf(request, answer, entity));
@@ -231,11 +251,10 @@ export class RecordWrites<Entity extends object, Output extends object> {
       key: this.#keyOf(entity),
       values: { ...work.getOriginalEntityData(entity) },
     }));
-    const comparesRecords = operation === 'destroy' || listeners[operation].some(({ option }) => option === 'history');
-    const recordsBefore = comparesRecords ? await show(found) : undefined;
+    const recordsBefore = operation === 'destroy' ? await show(found) : undefined;
     const entities = await write();
     await this.flush(request);
-    const records = operation === 'destroy' ? recordsBefore! : await show(entities);
+    const records = recordsBefore ?? (await show(entities));
     const writes = entities.map((entity, index) => ({
       kind: KIND_OF[operation],
       request,
@@ -244,7 +263,6 @@ export class RecordWrites<Entity extends object, Output extends object> {
       entity,
       before: before[index]?.values,
       record: records[index]!,
-      recordBefore: recordsBefore?.[index],
     }));
     for (const { listener } of listeners[operation]) await listener(writes);
     return entities;

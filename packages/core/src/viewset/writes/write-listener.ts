@@ -35,11 +35,6 @@ export interface RecordWrite {
    * regardless of the request's `readShapeFor`, `expand` and `fields`.
    */
   readonly record: object;
-  /**
-   * The record before an update or a deletion, in the same shape. Undefined for a new record, and for an update in a
-   * view without `history`.
-   */
-  readonly recordBefore: object | undefined;
 }
 
 /**
@@ -59,7 +54,7 @@ export type WriteListener = (writes: readonly RecordWrite[]) => Promise<void>;
 
 /** A listener, and the view option that enables it. */
 export interface AskedListener {
-  readonly option: 'emits' | 'history' | 'live';
+  readonly option: 'emits' | 'live';
   readonly listener: WriteListener;
 }
 
@@ -76,12 +71,13 @@ interface TellingView {
 interface Hearers {
   /** Gets only writes of these kinds. */
   readonly emits: { readonly kinds: readonly WriteKind[]; readonly listener: WriteListener } | undefined;
-  readonly history: WriteListener | undefined;
+  /** True if the writes are kept as a history. */
+  readonly hasHistory: boolean;
   readonly live: WriteListener | undefined;
 }
 
 /** Returns the listeners of a view. Throws ImproperlyConfigured if the view cannot report all of its writes to them. */
-export function listenersOf(view: TellingView, { emits, history, live }: Hearers): ListenersByOperation {
+export function listenersOf(view: TellingView, { emits, hasHistory, live }: Hearers): ListenersByOperation {
   const { name, operations } = view;
   return byName(WRITES, (operation) => {
     const asked: AskedListener[] = [];
@@ -92,15 +88,10 @@ export function listenersOf(view: TellingView, { emits, history, live }: Hearers
       checkTells(view, owner, operation);
       asked.push({ option: 'emits', listener: emits.listener });
     }
-    for (const [option, listener] of [
-      ['history', history],
-      ['live', live],
-    ] as const) {
-      if (listener === undefined) continue;
-      // A restored record counts as an update, even in a view without the operation.
-      if (isOffered) checkTells(view, `${name}: the view has "${option}"`, operation);
-      asked.push({ option, listener });
-    }
+    // A restored record counts as an update, even in a view without the operation.
+    if (isOffered && hasHistory) checkTells(view, `${name}: the view has "history"`, operation);
+    if (isOffered && live !== undefined) checkTells(view, `${name}: the view has "live"`, operation);
+    if (live !== undefined) asked.push({ option: 'live', listener: live });
     return asked;
   });
 }

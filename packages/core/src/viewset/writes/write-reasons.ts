@@ -71,6 +71,7 @@ export interface WritingView {
   readonly input: ViewInput | undefined;
   readonly answers: Answers;
   readonly preconditions: object | undefined;
+  readonly history: object | undefined;
   readonly listeners: ListenersByOperation;
 }
 
@@ -161,11 +162,11 @@ const isJudgedBy: Readonly<Record<WriteOperation, Applies>> = {
 
 function ofHooks(
   operation: WriteOperation,
-  { name, customized, nesting, input, listeners }: WritingView,
+  { name, customized, nesting, input, history, listeners }: WritingView,
 ): readonly string[] {
   const hooks = customized.hooksOf(operation).map((hook) => `${name} overrides ${hook}`);
-  const telling = listeners[operation].map(({ option }) => option);
-  if (telling.length > 0) hooks.push(`${name} tells of it: ${telling.join(', ')}`);
+  const options = [...listeners[operation].map(({ option }) => option), ...(history === undefined ? [] : ['history'])];
+  if (options.length > 0) hooks.push(`${name} has options that receive each write: ${options.join(', ')}`);
   const set =
     operation === 'create'
       ? [

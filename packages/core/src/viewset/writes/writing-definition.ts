@@ -1,10 +1,12 @@
 import type { EntityMetadata } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
 import type { TagOf } from '../../entity-tag.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Envelope } from '../answers/envelope.ts';
 import type { Bulk } from './bulk.ts';
 import type { Customized } from '../request/customized.ts';
+import type { HistoryRecorder } from './history-recorder.ts';
 import type { InputResolution } from './input-resolution.ts';
 import type { Nesting } from '../visible/nesting.ts';
 import type { ReservedKeys } from '../visible/reserved-keys.ts';
@@ -43,6 +45,8 @@ export interface WritingDefinition {
   /** Undefined if the view sends no `ETag`. */
   readonly preconditions: Preconditions | undefined;
   readonly writes: WritePlan;
+  /** Undefined if the view keeps no history. */
+  readonly history: { recorder(request: FastifyRequest): HistoryRecorder } | undefined;
   /** The listeners that get the written records. */
   readonly listeners: ListenersByOperation;
 }
