@@ -117,7 +117,9 @@ forEachDatabase(t, { entities: [Customer, Order, HistoryEntry] }, async (t, orm)
     em.create(Customer, { id: 2, name: 'Ben' } as never);
     await em.flush();
     const app = await testApp(t, orm, [new Router().register('orders', View)], {
-      before: async (instance) => void (await instance.register(history)),
+      before: async (instance) => {
+        await instance.register(history);
+      },
     });
     return async (method: string, url: string, payload?: object, user?: string) => {
       const headers: Record<string, string> = user === undefined ? {} : { 'x-user': user };
@@ -263,8 +265,9 @@ forEachDatabase(t, { entities: [Customer, Order, HistoryEntry] }, async (t, orm)
     for (const { kind, record, values, values_before: before } of await orm.em
       .fork()
       .find(HistoryEntry, {}, { orderBy: { id: 1 } })) {
-      if (kind === 'updated')
+      if (kind === 'updated') {
         t.match(replayed.get(record), before ?? {}, 'the values before are those of the last entry');
+      }
       if (kind === 'deleted') replayed.delete(record);
       else replayed.set(record, values);
     }
