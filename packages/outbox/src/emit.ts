@@ -3,6 +3,7 @@ import { afterCommit, checkOptionNames, requireEntities, wrongOption } from '@vi
 import type { FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
 import { newEventId } from './event-id.ts';
+import type { LaneName } from './lanes.ts';
 import { OutboxEvent } from './outbox-event.ts';
 import { wakeWorkers } from './worker/wake.ts';
 
@@ -14,6 +15,11 @@ export interface NewEvent {
   readonly payload: unknown;
   /** The record that the event is about. */
   readonly subject?: string | undefined;
+  /** The subscription and its owner, for a delivery. */
+  readonly share?: string | undefined;
+  readonly shareOwner?: string | null | undefined;
+  /** Default: now. */
+  readonly dueAt?: Date | undefined;
 }
 
 const TYPE = /^(?=.{1,255}$)\w+(\.\w+)*$/;
@@ -72,22 +78,26 @@ function checkEvent(request: { readonly em: EntityManager }, type: string, paylo
 export async function storeEvents(
   request: { readonly em: EntityManager },
   events: readonly NewEvent[],
+  lane: LaneName = 'handlers',
 ): Promise<readonly string[]> {
   const { em } = request;
   const now = new Date();
-  const rows = events.map(({ id = newEventId(), type, payload, subject }) => ({
+  const rows = events.map(({ id = newEventId(), type, payload, subject, share, shareOwner, dueAt = now }) => ({
     id,
     type,
     subject: subject === undefined ? null : bounded(subject),
     payload: plainJson(payload),
     created_at: now,
-    due_at: now,
+    due_at: dueAt,
+    lane,
+    share: share ?? null,
+    share_owner: shareOwner ?? null,
     status: 'waiting' as const,
     attempts: 0,
   }));
   await em.insertMany(OutboxEvent, rows);
   // `afterCommit` only uses the request's entity manager, because `wakeWorkers` cannot fail.
-  await afterCommit(request as FastifyRequest, () => wakeWorkers(em.config));
+  await afterCommit(request as FastifyRequest, () => wakeWorkers(em.config, lane));
   return rows.map(({ id }) => id);
 }
 

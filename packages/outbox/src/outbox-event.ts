@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { LANE_NAMES } from './lanes.ts';
 
 const OutboxEventSchema = defineEntity({
   name: 'OutboxEvent',
@@ -11,15 +12,24 @@ const OutboxEventSchema = defineEntity({
     status: p.enum(['waiting', 'delivered', 'dead'] as const).default('waiting'),
     attempts: p.integer().default(0),
     due_at: p.datetime().length(3),
+    lane: p.enum(LANE_NAMES).default('handlers'),
+    /** The subscription of a webhook's delivery. Its deliveries have a bounded share of the places. */
+    share: p.string().length(36).nullable(),
+    /** The owner of that subscription, with a bounded share too. */
+    share_owner: p.string().length(255).nullable(),
     lease: p.string().length(36).nullable(),
+    leased_until: p.datetime().length(3).nullable(),
     delivered_at: p.datetime().length(3).nullable(),
     last_error: p.string().length(1000).nullable(),
   },
+  // No index contains a column of the lease, so that PostgreSQL takes events by updates that touch no index (HOT).
+  // Delivered events are only in the index that deletes them.
   indexes: [
-    { properties: ['status', 'due_at', 'id'] },
-    { properties: ['subject', 'status', 'id'] },
-    { properties: ['lease'] },
-    { properties: ['status', 'delivered_at'] },
+    { properties: ['lane', 'due_at', 'id'], where: { status: 'waiting' } },
+    { properties: ['subject', 'id'], where: { status: 'waiting' } },
+    { properties: ['share', 'due_at'], where: { status: 'waiting', lane: 'deliveries' } },
+    { properties: ['delivered_at'], where: { status: 'delivered' } },
+    { properties: ['created_at', 'id'], where: { status: 'dead' } },
   ],
 });
 
@@ -29,7 +39,8 @@ const OutboxEventSchema = defineEntity({
  * - `id` is a UUID of version 7, so ids sort by time.
  * - `type` is a name such as `product.created`, `subject` one such as `Product/7`. Events of one subject are delivered
  *   in order.
- * - `due_at` is the time of the next delivery. While a worker holds the event, `due_at` is the end of its lease.
+ * - `due_at` is the time of the next delivery. A worker holds an event by its `lease`, until `leased_until`.
+ * - `lane` says which places of a worker the event uses: those of handlers, of the fan-out to webhooks, or of deliveries.
  *
  * @example
  * const orm = await MikroORM.init({ dbName: 'shop.sqlite', entities: [Product, OutboxEvent] });

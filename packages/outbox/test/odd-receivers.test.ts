@@ -79,6 +79,9 @@ async function oddReceiver(t: Test, treat: (socket: Socket) => unknown): Promise
   return { server, port: (server.address() as { port: number }).port };
 }
 
+/** Ten places for all receivers of this test, of which one may take all. */
+const places = { timeoutMs: 300, concurrency: 10, concurrencyPerSubscription: 10, restAfter: 1000 };
+
 const sent = { headers: {}, body: '{}', timeoutMs: 300, isDevelopment: true };
 
 for (const [name, treat] of Object.entries({ ...ODD, 'stalls in the handshake of TLS': () => {} })) {
@@ -132,7 +135,7 @@ forEachDatabase(t, { entities: [OutboxEvent, WebhookSubscription], only: ['sqlit
         backoffMs: 10,
         maxAttempts: 2,
         handlers: [
-          webhooks({ mayReceive: () => true, development: true, timeoutMs: 300 }),
+          webhooks({ mayReceive: () => true, development: true, ...places }),
           { 'own.*': () => got.push('own') },
         ],
       });

@@ -172,9 +172,84 @@ forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm, datab
     ]);
     const got: string[] = [];
     work(t, { handlers: { x: ({ id }) => got.push(id) } });
-    await until(async () => (await em().count(OutboxEvent, { status: 'waiting', due_at: later })) === 2103);
     await until(() => got.length > 0);
-    t.strictSame(got, ['c3']);
+    await em().insertMany(OutboxEvent, [{ id: 'd1', ...row, subject: 'D', due_at: now }]);
+    await until(() => got.length > 1);
+    t.strictSame(got, ['c3', 'd1']);
+    t.equal(await em().count(OutboxEvent, { status: 'waiting', attempts: 0, lease: null }), 2103);
+  });
+
+  const rowsOf = (subject: string, count: number, type: string) => {
+    const now = new Date(Date.now() - 60_000);
+    const row = { type, subject, payload: {}, created_at: now, due_at: now, attempts: 0, status: 'waiting' } as const;
+    return Array.from({ length: count }, (_, place) => ({ id: `${subject}${10_000 + place}`, ...row }));
+  };
+
+  t.test(
+    'a backlog of one subject leaves the places to others, while it is delivered and while it fails',
+    async (t) => {
+      for (const isFailing of [false, true]) {
+        await orm.schema.clear();
+        await em().insertMany(OutboxEvent, rowsOf('hot', 2000, 'hot'));
+        const others: string[] = [];
+        const hot: string[] = [];
+        const allOthers = Promise.withResolvers<void>();
+        const worker = work(t, {
+          concurrency: 2,
+          pollMs: 600_000,
+          backoffMs: isFailing ? 600_000 : 1000,
+          handlers: {
+            hot: async ({ id }) => {
+              hot.push(id);
+              if (isFailing) throw new Error('the consumer is down');
+              await allOthers.promise;
+            },
+            other: ({ subject }) => {
+              if (others.push(subject!) === 20) allOthers.resolve();
+            },
+          },
+        });
+        await until(() => hot.length === 1);
+        for (let each = 0; each < 20; each++) await emit({ em: em() }, 'other', {}, { subject: `S/${each}` });
+        await allOthers.promise;
+        t.strictSame(hot, ['hot10000'], 'the backlog still has its first event');
+        if (!isFailing) await until(async () => (await em().count(OutboxEvent, { status: 'waiting' })) === 0);
+        if (!isFailing) {
+          t.strictSame(
+            hot,
+            rowsOf('hot', 2000, '').map(({ id }) => id),
+          );
+        }
+        await worker.stop();
+      }
+    },
+  );
+
+  t.test('more subjects with backlogs than places take turns, and others have theirs', async (t) => {
+    await orm.schema.clear();
+    const names = Array.from({ length: 6 }, (_, place) => `hot${place}`);
+    for (const name of names) await em().insertMany(OutboxEvent, rowsOf(name, 150, 'hot'));
+    const served = new Set<string>();
+    let count = 0;
+    let others = 0;
+    work(t, {
+      concurrency: 3,
+      pollMs: 600_000,
+      handlers: {
+        hot: async ({ subject }) => {
+          served.add(subject!);
+          await sleep(10);
+          count++;
+        },
+        other: () => others++,
+      },
+    });
+    await until(() => served.size > 0);
+    for (let each = 0; each < 20; each++) await emit({ em: em() }, 'other', {}, { subject: `S/${each}` });
+    await until(() => others === 20 && served.size === 6);
+    t.ok(count < 6 * 150, `all had a turn after ${count} events of the backlogs`);
+    await until(async () => (await em().count(OutboxEvent, { status: 'waiting' })) === 0);
+    t.equal(count, 6 * 150);
   });
 
   t.test('a worker looks again soon if another one has locked what it could have', async (t) => {

@@ -39,7 +39,7 @@ const sendAgainBy = (find: (request: RecordRequest) => Promise<OutboxEvent>) =>
   action({ detail: true, methods: ['post'], responses: { 204: null } }, async (request, reply) => {
     const event = await find(request);
     Object.assign(event, { status: 'waiting', attempts: 0, due_at: new Date() });
-    await afterCommit(request, () => wakeWorkers(request.em.config));
+    await afterCommit(request, () => wakeWorkers(request.em.config, event.lane));
     reply.code(204);
   });
 

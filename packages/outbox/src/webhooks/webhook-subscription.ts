@@ -12,6 +12,12 @@ const WebhookSubscriptionSchema = defineEntity({
     previous_secret_until: p.datetime().length(3).nullable(),
     is_enabled: p.boolean().default(true),
     disabled_reason: p.string().length(200).nullable(),
+    /** The number of rounds of deliveries that have failed since the last success. */
+    failures: p.integer().default(0),
+    /** The first failure since the last success. */
+    failing_since: p.datetime().length(3).nullable(),
+    /** No delivery begins before this time. */
+    rests_until: p.datetime().length(3).nullable(),
     owner: p.string().length(255).nullable().index(),
     created_at: p.datetime().length(3),
   },

@@ -1,12 +1,16 @@
+import type { EntityManager } from '@mikro-orm/core';
 import { checkOptionNames, wrongOption } from '@viewset/core';
-import { createHash } from 'node:crypto';
 import { needsEntity } from '../check-orm.ts';
-import { uuid } from '../event-id.ts';
-import { OutboxEvent, STORED } from '../outbox-event.ts';
 import { storeEvents } from '../emit.ts';
+import { withLane } from '../lanes.ts';
+import { OutboxEvent, STORED } from '../outbox-event.ts';
 import { type EventHandler, type EventHandlers, type HandledEvent, INTERNAL, matches } from '../worker/handlers.ts';
+import { PutOff, RetryLater } from '../worker/retry-later.ts';
+import { DELIVERY, type Delivery, deliveryOf, fanOutOf } from './deliveries.ts';
 import { post } from './post.ts';
+import { retryAfterMs } from './retry-after.ts';
 import { sign } from './signature.ts';
+import { disable, DISABLED, type FailureRules, noteFailure, noteSuccess } from './subscription-state.ts';
 import { WebhookSubscription } from './webhook-subscription.ts';
 
 /** The options of `webhooks()`. */
@@ -16,27 +20,49 @@ export interface WebhookOptions {
    * subscription with the customer in the event. Required.
    */
   readonly mayReceive: (subscription: WebhookSubscription, event: HandledEvent) => boolean | Promise<boolean>;
-  /** How long a receiver may take to answer, in milliseconds. Default: 15,000. */
+  /** How long a request may take, from the connection to the last byte of the response, in milliseconds. Default: 15,000. */
   readonly timeoutMs?: number;
+  /** The most requests that one worker sends at the same time. Default: 40. */
+  readonly concurrency?: number;
+  /** The most of them to one subscription. Default: 4. */
+  readonly concurrencyPerSubscription?: number;
+  /** The most of them to the subscriptions of one owner. Default: 10. */
+  readonly concurrencyPerOwner?: number;
+  /** After this many failures in a row a subscription rests, with all of its deliveries. Default: 10. */
+  readonly restAfter?: number;
+  /** After this time without a successful delivery a subscription is disabled, in milliseconds. Default: five days. */
+  readonly disableAfterMs?: number;
   /** True: allows HTTP and private addresses, for receivers on your own machine. Default: false. */
   readonly development?: boolean;
 }
 
-/** The type of the events that each send one request. */
-const DELIVERY = `${INTERNAL}webhook.delivery`;
+/** The type of the events that find the subscriptions of an event. */
+const FAN_OUT = `${INTERNAL}webhook.fan-out`;
+/** How many subscriptions one worker's fan-out works on at the same time, by events. */
+const FAN_OUT_PLACES = 4;
+/** The most deliveries of one statement. */
+const BATCH_SIZE = 500;
+/** What a delivery may take besides its request, in milliseconds. */
+const DATABASE_MS = 60_000;
 
-/** The payload of a delivery. */
-interface Delivery {
-  readonly subscription: string;
-  readonly event: Pick<HandledEvent, 'id' | 'type' | 'payload'> & { readonly created_at: string };
-}
+const DEFAULTS = {
+  timeoutMs: 15_000,
+  concurrency: 40,
+  concurrencyPerSubscription: 4,
+  concurrencyPerOwner: 10,
+  restAfter: 10,
+  disableAfterMs: 5 * 86_400_000,
+};
+const NUMBERS = Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[];
 
 /**
  * Makes the handlers that send events to webhook subscriptions, with the headers of Standard Webhooks. Each matching
  * subscription gets its own delivery in the outbox, which is retried and can become a dead letter independently. A
- * subscription receives the events of one subject in order.
+ * subscription receives the events of one subject in order. The requests have separate places: a receiver that hangs
+ * delays neither handlers nor other owners.
  *
- * A 2xx status is a success. 410 disables the subscription. Anything else is tried again, including redirects.
+ * A 2xx status is a success. 410 disables the subscription. Anything else is tried again, including redirects, not before
+ * the time of a `Retry-After`.
  *
  * @throws ImproperlyConfigured if an option is wrong
  * @example
@@ -45,54 +71,99 @@ interface Delivery {
  * });
  */
 export function webhooks(options: WebhookOptions): EventHandlers {
-  checkOptionNames('webhooks()', options, ['mayReceive', 'timeoutMs', 'development']);
-  const { mayReceive, timeoutMs = 15_000, development = false } = options;
-  if (typeof mayReceive !== 'function') throw wrongOption('webhooks()', 'mayReceive', 'a function', mayReceive);
-  if (!(Number.isSafeInteger(timeoutMs) && timeoutMs > 0)) {
-    throw wrongOption('webhooks()', 'timeoutMs', 'a whole number above 0', timeoutMs);
-  }
-  // A string such as "false" would be truthy and open the internal network.
-  if (typeof development !== 'boolean') throw wrongOption('webhooks()', 'development', 'true or false', development);
-  const fanOut: EventHandler = async (event, { em }) => {
+  const { mayReceive, development, ...numbers } = resolve(options);
+  const { timeoutMs, concurrency, concurrencyPerSubscription: perShare, concurrencyPerOwner: perOwner } = numbers;
+  const begin: EventHandler = async (event, { em }) => {
+    const [any] = await em.find(WebhookSubscription, { is_enabled: true }, { ...STORED, fields: ['id'], limit: 1 });
+    if (any !== undefined) await storeOnce(em, [fanOutOf(event, FAN_OUT)], 'fan-out');
+  };
+  const fanOut: EventHandler = async ({ payload }, { em }) => {
+    const { created_at, ...rest } = payload as Omit<HandledEvent, 'created_at'> & { readonly created_at: string };
+    const event: HandledEvent = { ...rest, created_at: new Date(created_at) };
     const enabled = await em.find(WebhookSubscription, { is_enabled: true }, STORED);
     const deliveries = [];
     for (const subscription of enabled) {
       const isWanted = subscription.event_types.some((pattern) => matches(pattern, event.type));
+      if (!isForOwner(subscription, event)) continue;
       if (isWanted && (await mayReceive(subscription, event))) deliveries.push(deliveryOf(event, subscription));
     }
-    // This event may have been handled before.
-    const ids = deliveries.map(({ id }) => id);
-    const known = await em.find(OutboxEvent, { id: { $in: ids } }, { ...STORED, fields: ['id'] });
-    const news = deliveries.filter(({ id }) => !known.some((each) => each.id === id));
-    if (news.length > 0) await storeEvents({ em }, news);
+    for (let start = 0; start < deliveries.length; start += BATCH_SIZE) {
+      await storeOnce(em, deliveries.slice(start, start + BATCH_SIZE), 'deliveries');
+    }
   };
   const deliver: EventHandler = async ({ payload }, { em, signal }) => {
     const { subscription: id, event } = payload as Delivery;
     const subscription = await em.findOne(WebhookSubscription, { id, is_enabled: true }, STORED);
     if (subscription === null) return;
-    const { status } = await post({ ...signed(subscription, event), timeoutMs, signal, isDevelopment: development });
-    if (status === 410) {
-      const changes = { is_enabled: false, disabled_reason: 'the receiver answered 410' };
-      await em.nativeUpdate(WebhookSubscription, { id }, changes, STORED);
-    } else if (status < 200 || status > 299) {
-      throw new Error(`the receiver answered ${status}`);
-    }
+    // The rest may have begun while this delivery waited for its place.
+    const restsUntil = subscription.rests_until?.getTime() ?? 0;
+    if (restsUntil > Date.now()) throw new PutOff('the subscription rests', restsUntil);
+    await send(em, subscription, numbers, async () =>
+      post({ ...signed(subscription, event), timeoutMs, signal, isDevelopment: development }),
+    );
   };
-  return { '*': needsEntity(fanOut, WebhookSubscription), [DELIVERY]: deliver };
+  return {
+    '*': needsEntity(begin, WebhookSubscription),
+    [FAN_OUT]: withLane(fanOut, 'fan-out', { concurrency: FAN_OUT_PLACES }),
+    [DELIVERY]: withLane(deliver, 'deliveries', {
+      concurrency,
+      perShare,
+      perOwner,
+      timeoutMs: timeoutMs + DATABASE_MS,
+    }),
+  };
 }
 
-/** Makes the delivery of an event to a subscription. Its id is derived from both, and sorts like the event's id. */
-function deliveryOf(event: HandledEvent, { id: subscription }: WebhookSubscription) {
-  const { id, type, payload, created_at, subject } = event;
-  const hex = id.replaceAll('-', '');
-  const rest = createHash('sha256').update(`${id} ${subscription}`).digest();
-  const delivered: Delivery = { subscription, event: { id, type, payload, created_at: created_at.toISOString() } };
-  return {
-    id: uuid(hex.slice(0, 12), hex.slice(13, 16), rest),
-    type: DELIVERY,
-    subject: subject === null ? undefined : `${subscription} ${subject}`,
-    payload: delivered,
+function resolve(options: WebhookOptions) {
+  checkOptionNames('webhooks()', options, ['mayReceive', 'development', ...NUMBERS]);
+  const { mayReceive, development = false } = options;
+  if (typeof mayReceive !== 'function') throw wrongOption('webhooks()', 'mayReceive', 'a function', mayReceive);
+  // A string such as "false" would be truthy and open the internal network.
+  if (typeof development !== 'boolean') throw wrongOption('webhooks()', 'development', 'true or false', development);
+  const numbers = { ...DEFAULTS };
+  for (const name of NUMBERS) {
+    const value = options[name] ?? DEFAULTS[name];
+    if (!(Number.isSafeInteger(value) && value > 0)) {
+      throw wrongOption('webhooks()', name, 'a whole number above 0', value);
+    }
+    numbers[name] = value;
+  }
+  return { mayReceive, development, ...numbers };
+}
+
+/** An event about a subscription contains its URL, which is for its owner alone. */
+function isForOwner({ owner }: WebhookSubscription, { type, payload }: HandledEvent): boolean {
+  return type !== DISABLED || (payload as { readonly owner: string | null }).owner === (owner ?? null);
+}
+
+/** Sends a request and notes its result in the subscription. Throws if it was no success. */
+async function send(
+  em: EntityManager,
+  subscription: WebhookSubscription,
+  rules: FailureRules,
+  request: () => ReturnType<typeof post>,
+): Promise<void> {
+  const fail = async (message: string, retryAt: number, cause?: unknown): Promise<never> => {
+    throw new RetryLater(message, await noteFailure(em, subscription, rules, retryAt), { cause });
   };
+  const response = await request().catch((error: Error) => fail(error.message, 0, error));
+  const { status } = response;
+  if (status === 410) return disable(em, subscription, 'the receiver answered 410');
+  if (status >= 200 && status <= 299) return noteSuccess(em, subscription);
+  return fail(`the receiver answered ${status}`, retryAfterMs(response.retryAfter));
+}
+
+/** Stores events that a former attempt may have stored. */
+async function storeOnce(
+  em: EntityManager,
+  events: readonly ReturnType<typeof deliveryOf | typeof fanOutOf>[],
+  lane: 'fan-out' | 'deliveries',
+): Promise<void> {
+  const ids = events.map(({ id }) => id);
+  const known = await em.find(OutboxEvent, { id: { $in: ids } }, { ...STORED, fields: ['id'] });
+  const knownIds = new Set(known.map(({ id }) => id));
+  const news = events.filter(({ id }) => !knownIds.has(id));
+  if (news.length > 0) await storeEvents({ em }, news, lane);
 }
 
 function signed(subscription: WebhookSubscription, { id, type, payload, created_at }: Delivery['event']) {

@@ -1,7 +1,9 @@
 import { type EntityManager, type FilterQuery, LockMode, type MikroORM } from '@mikro-orm/core';
 import { canSkipLocked } from '@viewset/core';
 import { randomUUID } from 'node:crypto';
+import type { LaneName } from '../lanes.ts';
 import { OutboxEvent, STORED } from '../outbox-event.ts';
+import { type FirstWaiting, firstWaitingOf, type Head } from './first-waiting.ts';
 
 /** Events of one subject, in order, held by one worker. */
 export interface Claim {
@@ -12,153 +14,179 @@ export interface Claim {
 /** The result of a look for events. */
 export interface Look {
   readonly claims: readonly Claim[];
-  /** True if events are due but other workers have locked them all. Some may be free again in a moment. */
+  /** True if events are due that the worker could have taken, but another worker was faster or has locked them. */
   readonly isBarred: boolean;
+  /** True if another look at once may find more. */
+  readonly isFull: boolean;
 }
 
-/** How many due events one look reads, to find several subjects. */
-const BATCH_SIZE = 100;
-/** How many events of other workers one query reads, to find the first of each subject. */
-const FOREIGN_SIZE = 1000;
+/** What a look may take. */
+export interface Wanted {
+  readonly lane: LaneName;
+  /** How many due heads to look at. */
+  readonly candidates: number;
+  /** Subjects that cannot be taken now, such as those that this worker delivers. */
+  readonly heldSubjects: readonly string[];
+  /** Shares and owners whose places are all taken. */
+  readonly fullShares: readonly string[];
+  readonly fullOwners: readonly string[];
+  /** Chooses the heads to take. */
+  readonly choose: (heads: readonly Head[]) => readonly Head[];
+}
+
+/** The most events of one subject in a claim. */
+export const MAX_CLAIMED = 100;
+/** How long a subject waits whose later event another worker still holds, in milliseconds. */
+const HELD_MS = 100;
 const WAITING = { status: 'waiting' } as const;
 
 /**
- * The leases of one worker on waiting events. An event is free once its `due_at` has passed; a lease moves `due_at` to
- * the end of the lease. If a worker dies, its events become free by themselves, without any clean-up.
+ * The leases of one worker on waiting events. An event is free if it has no lease, or its lease has ended. If a worker
+ * dies, its events become free by themselves, without any clean-up. A subject is free if its first waiting event is.
  */
 export class Leases {
   readonly #orm: MikroORM;
   readonly #leaseMs: number;
+  readonly #first: FirstWaiting;
   /** PostgreSQL only: skips rows that another worker has locked instead of waiting for them. */
   readonly #skipsLocked: boolean;
 
   constructor(orm: MikroORM, leaseMs: number) {
     this.#orm = orm;
     this.#leaseMs = leaseMs;
+    this.#first = firstWaitingOf(orm);
     this.#skipsLocked = canSkipLocked(orm);
   }
 
   /**
-   * Takes due events of up to `maxSubjects` subjects. Of each subject it takes the first waiting events, or none. A
-   * later event must not overtake one that another worker holds or that waits for a retry.
+   * Takes subjects whose first waiting event is due, and events without a subject. Of each subject it takes the first
+   * waiting events. A later event never overtakes one that another worker holds or that waits for a retry.
    */
-  async claim(maxSubjects: number): Promise<Look> {
+  async claim(wanted: Wanted): Promise<Look> {
     const em = this.#orm.em.fork();
     const lease = randomUUID();
-    const found = await this.#findDue(em, false);
-    if (found.length === 0) return { claims: [], isBarred: false };
+    const search = { where: dueIn(wanted), limit: wanted.candidates };
+    const due = await this.#first.findHeads(em, search);
+    const found = wanted.choose(due);
+    const isFull = due.length === wanted.candidates;
+    if (found.length === 0) return { claims: [], isBarred: false, isFull };
     const taken = await (this.#skipsLocked
-      ? em.transactional(async (within) => this.#take(within, await this.#findDue(within, true), lease, maxSubjects))
-      : this.#take(em, found, lease, maxSubjects));
-    if (taken === 0) return { claims: [], isBarred: this.#skipsLocked };
-    const events = await this.#orm.em
-      .fork()
-      .find(OutboxEvent, { lease, ...WAITING }, { ...STORED, orderBy: { id: 'asc' } });
-    const claims: Claim[] = [];
-    const subjects = bySubject(events);
-    const foreign = await this.#firstForeign(subjects, lease);
-    for (const [subject, own] of subjects) {
-      const before = foreign.get(subject);
-      const count = before === undefined ? own.length : own.filter(({ id }) => id < before.id).length;
-      if (count > 0) claims.push({ lease, events: own.slice(0, count) });
-      await this.release(own.slice(count), dueAfter(before));
-    }
-    return { claims, isBarred: false };
+      ? em.transactional(async (within) => {
+          const options = { lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE };
+          const unlocked = wanted.choose(await this.#first.findHeads(within, { ...search, options }));
+          return this.#takeHeads(within, unlocked, lease);
+        })
+      : this.#takeHeads(em, found, lease));
+    const claims = await this.#claimsOf(taken, lease);
+    return { claims, isBarred: claims.length < found.length, isFull };
   }
 
   /** Extends leases and returns their new end. */
-  async extend(leases: readonly string[]): Promise<number> {
+  async extend(events: readonly OutboxEvent[]): Promise<number> {
     const end = Date.now() + this.#leaseMs;
-    const held = { lease: { $in: [...leases] }, ...WAITING };
-    await this.#orm.em.fork().nativeUpdate(OutboxEvent, held, { due_at: new Date(end) }, STORED);
+    const leased_until = new Date(end);
+    await this.#orm.em.fork().nativeUpdate(OutboxEvent, heldBy(events), { leased_until }, STORED);
     return end;
   }
 
-  /** Gives events back, due at a given time. */
-  async release(events: readonly OutboxEvent[], dueAt: Date): Promise<void> {
+  /** Gives events back. With `dueAt`, the first of them is not due before that time. */
+  async release(events: readonly OutboxEvent[], dueAt?: Date): Promise<void> {
     if (events.length === 0) return;
-    await this.#orm.em.fork().nativeUpdate(OutboxEvent, heldBy(events), { lease: null, due_at: dueAt }, STORED);
-  }
-
-  /** Changes an event and ends its lease. Returns false if the lease was lost. */
-  async finish(event: OutboxEvent, changes: Partial<OutboxEvent>): Promise<boolean> {
-    const changed = await this.#orm.em
-      .fork()
-      .nativeUpdate(OutboxEvent, heldBy([event]), { ...changes, lease: null }, STORED);
-    return changed > 0;
-  }
-
-  #findDue(em: EntityManager, isLocking: boolean): Promise<DueEvent[]> {
-    return em.find(OutboxEvent, dueNow(), {
-      ...STORED,
-      fields: ['id', 'subject'],
-      orderBy: { due_at: 'asc', id: 'asc' },
-      limit: BATCH_SIZE,
-      disableIdentityMap: true,
-      ...(isLocking && { lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE }),
-    });
-  }
-
-  async #take(em: EntityManager, found: readonly DueEvent[], lease: string, maxSubjects: number): Promise<number> {
-    const ids = [...bySubject(found).values()].slice(0, maxSubjects).flatMap((events) => events.map(({ id }) => id));
-    if (ids.length === 0) return 0;
-    const end = new Date(Date.now() + this.#leaseMs);
-    return em.nativeUpdate(OutboxEvent, { ...dueNow(), id: { $in: ids } }, { lease, due_at: end }, STORED);
-  }
-
-  /**
-   * Finds the first waiting event of each subject that is not in this lease and comes before the lease's last event.
-   */
-  async #firstForeign(
-    subjects: ReadonlyMap<string, readonly OutboxEvent[]>,
-    lease: string,
-  ): Promise<Map<string, OutboxEvent>> {
-    const first = new Map<string, OutboxEvent>();
-    const others = { $or: [{ lease: null }, { lease: { $ne: lease } }] };
-    let names = [...subjects.values()].flatMap(([event]) => event!.subject ?? []);
-    while (names.length > 0) {
-      const last = names
-        .map((name) => subjects.get(name)!.at(-1)!.id)
-        .toSorted()
-        .at(-1)!;
-      const events = await this.#orm.em
-        .fork()
-        .find(
-          OutboxEvent,
-          { ...WAITING, subject: { $in: names }, id: { $lt: last }, ...others },
-          { ...STORED, fields: ['id', 'subject', 'lease', 'due_at'], orderBy: { id: 'asc' }, limit: FOREIGN_SIZE },
-        );
-      for (const [subject, [event]] of bySubject(events)) first.set(subject, event as unknown as OutboxEvent);
-      if (events.length < FOREIGN_SIZE) break;
-      // The page was full: look again for the subjects that were not in it.
-      names = names.filter((name) => !first.has(name));
+    const em = this.#orm.em.fork();
+    const free = { lease: null, leased_until: null };
+    if (dueAt !== undefined) {
+      await em.nativeUpdate(OutboxEvent, heldBy(events.slice(0, 1)), { ...free, due_at: dueAt }, STORED);
     }
-    return first;
+    const others = dueAt === undefined ? events : events.slice(1);
+    if (others.length > 0) await em.nativeUpdate(OutboxEvent, heldBy(others), free, STORED);
+  }
+
+  /** Changes events and ends their leases. Returns how many still had their lease. */
+  async finish(events: readonly OutboxEvent[], changes: Partial<OutboxEvent>): Promise<number> {
+    return this.#orm.em
+      .fork()
+      .nativeUpdate(OutboxEvent, heldBy(events), { ...changes, lease: null, leased_until: null }, STORED);
+  }
+
+  /** Takes heads. Returns those that no other worker has taken in the meantime. */
+  async #takeHeads(em: EntityManager, heads: readonly Head[], lease: string): Promise<readonly Head[]> {
+    if (heads.length === 0) return [];
+    const ids = heads.map(({ id }) => id);
+    const where = { ...WAITING, id: { $in: ids }, ...isFree() };
+    const taken = await em.nativeUpdate(OutboxEvent, where, this.#held(lease), STORED);
+    if (taken === heads.length) return heads;
+    const mine = { ...WAITING, id: { $in: ids }, lease };
+    const left = new Set((await em.find(OutboxEvent, mine, { ...STORED, fields: ['id'] })).map(({ id }) => id));
+    return heads.filter(({ id }) => left.has(id));
+  }
+
+  /** Takes the events behind the heads. Nobody else does, because the head of their subject is held. */
+  async #claimsOf(heads: readonly Head[], lease: string): Promise<readonly Claim[]> {
+    if (heads.length === 0) return [];
+    const em = this.#orm.em.fork();
+    const subjects = heads.flatMap(({ subject }) => subject ?? []);
+    const single = heads.filter(({ subject }) => typeof subject !== 'string').map(({ id }) => id);
+    const alone =
+      single.length === 0 ? [] : await em.find(OutboxEvent, { ...WAITING, id: { $in: single }, lease }, STORED);
+    const first = await this.#first.findFirst(em, subjects, MAX_CLAIMED);
+    const claims: OutboxEvent[][] = alone.map((event) => [event]);
+    for (const events of Map.groupBy(first, ({ subject }) => subject).values()) {
+      const due = events.slice(0, events.findIndex(isLater) >>> 0);
+      // An event may be stored with an earlier id than one that another worker holds. Two workers must not have one subject.
+      const isForeign = events.some((event) => event.lease !== lease && isHeld(event));
+      if (isForeign || !(await this.#takeBehind(em, due, lease))) await this.#putOff(events, lease);
+      else claims.push(due);
+    }
+    return claims.map((events) => ({ lease, events }));
+  }
+
+  /** Takes the events of a subject that are not held yet. Returns false if another worker has taken one of them. */
+  async #takeBehind(em: EntityManager, events: readonly OutboxEvent[], lease: string): Promise<boolean> {
+    const behind = events.filter((event) => event.lease !== lease).map(({ id }) => id);
+    for (const event of events) event.lease = lease;
+    if (behind.length === 0) return true;
+    const where = { ...WAITING, id: { $in: behind }, ...isFree() };
+    return (await em.nativeUpdate(OutboxEvent, where, this.#held(lease), STORED)) === behind.length;
+  }
+
+  /** Gives a subject back for a moment, because another worker has events of it. */
+  async #putOff(events: readonly OutboxEvent[], lease: string): Promise<void> {
+    const where = { ...WAITING, id: { $in: events.map(({ id }) => id) }, lease };
+    const changes = { lease: null, leased_until: null, due_at: new Date(Date.now() + HELD_MS) };
+    await this.#orm.em.fork().nativeUpdate(OutboxEvent, where, changes, STORED);
+  }
+
+  #held(lease: string) {
+    return { lease, leased_until: new Date(Date.now() + this.#leaseMs) };
   }
 }
 
-type DueEvent = Pick<OutboxEvent, 'id' | 'subject'>;
-
-function dueNow() {
-  return { ...WAITING, due_at: { $lte: new Date() } };
+function isHeld({ leased_until: until }: OutboxEvent): boolean {
+  return until instanceof Date && until.getTime() > Date.now();
 }
 
-/** Groups events by their subjects. An event without a subject is its own group. */
-function bySubject<Event extends { readonly id: string; readonly subject?: string | null | undefined }>(
-  events: readonly Event[],
-): Map<string, Event[]> {
-  return Map.groupBy(events, ({ id, subject }) => subject ?? ` ${id}`);
+function isLater({ due_at: dueAt }: OutboxEvent): boolean {
+  return dueAt.getTime() > Date.now();
 }
 
-/** Matches the events while the worker holds them. All have the same lease. */
+function isFree() {
+  return { $or: [{ leased_until: null }, { leased_until: { $lte: new Date() } }] };
+}
+
+function dueIn({ lane, heldSubjects, fullShares, fullOwners }: Wanted): FilterQuery<OutboxEvent> {
+  const conditions: FilterQuery<OutboxEvent>[] = [{ ...WAITING, lane, due_at: { $lte: new Date() } }, isFree()];
+  // In SQL, null is not in a list and not outside of it.
+  const without = (name: 'subject' | 'share' | 'share_owner', values: readonly string[]): void => {
+    if (values.length > 0) conditions.push({ $or: [{ [name]: null }, { [name]: { $nin: [...values] } }] });
+  };
+  without('subject', heldSubjects);
+  without('share', fullShares);
+  without('share_owner', fullOwners);
+  return { $and: conditions };
+}
+
+/** Matches the events while the worker holds them. */
 function heldBy(events: readonly OutboxEvent[]): FilterQuery<OutboxEvent> {
-  return { ...WAITING, id: { $in: events.map(({ id }) => id) }, lease: events[0]!.lease! };
-}
-
-/**
- * When the events behind another one are due. If another worker holds that one, it is soon done, so they are due at
- * once.
- */
-function dueAfter(event: OutboxEvent | undefined): Date {
-  return event !== undefined && event.lease === null ? event.due_at : new Date();
+  const leases = [...new Set(events.map(({ lease }) => lease!))];
+  return { ...WAITING, id: { $in: events.map(({ id }) => id) }, lease: { $in: leases } };
 }

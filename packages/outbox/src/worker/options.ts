@@ -14,7 +14,10 @@ export interface WorkerOptions {
    * without a matching handler counts as delivered.
    */
   readonly handlers: EventHandlers | readonly EventHandlers[];
-  /** The most subjects that are delivered at the same time. Each event without a subject counts as one. Default: 10. */
+  /**
+   * The most subjects whose handlers run at the same time. Each event without a subject counts as one. Webhooks have
+   * separate places. Default: 10.
+   */
   readonly concurrency?: number;
   /** How often the worker looks for events that other processes have stored, in milliseconds. Default: 5000. */
   readonly pollMs?: number;

@@ -11,6 +11,8 @@ export async function within(limitMs: number, abort: AbortController, run: () =>
     abort.abort(error);
     late.reject(error);
   }, limitMs);
+  // A handler that never ends must not keep the process alive after `stop()`.
+  timer.unref();
   try {
     await Promise.race([run(), late.promise]);
   } finally {

@@ -1,0 +1,320 @@
+import type { MikroORM } from '@mikro-orm/core';
+import type { LaneName, LanePlaces } from '../lanes.ts';
+import type { OutboxEvent } from '../outbox-event.ts';
+import { type Finisher, warnOfLostLease } from './finisher.ts';
+import type { Head } from './first-waiting.ts';
+import { matches } from './handlers.ts';
+import { type Claim, type Leases, type Look, MAX_CLAIMED } from './leases.ts';
+import type { ResolvedWorkerOptions } from './options.ts';
+import { PutOff, retryTimeOf } from './retry-later.ts';
+import { within } from './within.ts';
+
+const MAX_ERROR_LENGTH = 1000;
+/** The wait before a look is repeated after a failure or because other workers had the events, in milliseconds. */
+const RETRY_MS = 100;
+/** After this time a subject gives its place to the next one, in milliseconds. */
+const TURN_MS = 500;
+/** How many due subjects a look reads for each one that it may take. */
+const CANDIDATES_PER_PLACE = 4;
+/** The most subjects that are left out of a round. */
+const MAX_SERVED = 1000;
+
+/** The events of one subject that are being delivered. */
+interface Delivery {
+  readonly claim: Claim;
+  /** Aborts the signal of the handlers of the current event. */
+  abort: AbortController;
+  leasedUntil: number;
+}
+
+/** What a delivery has left to store. */
+interface Outcome {
+  readonly finished: readonly Promise<void>[];
+  readonly failure?: { readonly event: OutboxEvent; readonly error: unknown };
+  readonly rest: readonly OutboxEvent[];
+}
+
+/** What the lanes of a worker share. */
+export interface LaneContext {
+  readonly orm: MikroORM;
+  readonly options: ResolvedWorkerOptions;
+  readonly leases: Leases;
+  readonly finisher: Finisher;
+}
+
+/**
+ * Delivers the events of one lane until it is stopped: looks for events, starts their deliveries, and sleeps until there
+ * may be more. A subject takes a place while its handlers run.
+ */
+export class Lane {
+  readonly #context: LaneContext;
+  readonly #name: LaneName;
+  readonly #places: LanePlaces;
+  /** Deliveries whose handlers run. */
+  readonly #running = new Set<Delivery>();
+  /** These, and those whose result is being stored, with what ends them. */
+  readonly #held = new Map<Delivery, Promise<void>>();
+  /** Subjects with a backlog that have had their turn in this round. A new round begins when no others are due. */
+  readonly #served = new Set<string>();
+  /** Subjects whose first event waits for a retry, with the time until which no look reads them. */
+  readonly #putOff = new Map<string, number>();
+  /** Timers that wake the lane for a retry that is due before its next regular look. */
+  readonly #retries = new Set<NodeJS.Timeout>();
+  readonly #run: Promise<void>;
+  #isStopped = false;
+  #isWoken = false;
+  #wake: () => void = () => {};
+
+  constructor(context: LaneContext, name: LaneName, places: LanePlaces) {
+    this.#context = context;
+    this.#name = name;
+    this.#places = places;
+    this.#run = this.#loop();
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#wake();
+  }
+
+  /** Takes no more events. Resolves when the last look is done. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.wake();
+    await this.#run;
+    for (const retry of this.#retries) clearTimeout(retry);
+  }
+
+  /** Resolves when all deliveries are stored. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#held.values());
+  }
+
+  abortAll(reason: Error): void {
+    for (const { abort } of this.#running) abort.abort(reason);
+  }
+
+  /** Extends the leases of all deliveries, and aborts deliveries whose lease has ended. */
+  async extendLeases(): Promise<void> {
+    const { leases, options } = this.#context;
+    const deliveries = [...this.#held.keys()];
+    if (deliveries.length === 0) return;
+    try {
+      const kept = deliveries.filter((each) => !this.#isLost(each));
+      const end = await leases.extend(kept.flatMap(({ claim }) => claim.events));
+      // A lease that ended in the meantime may belong to another worker by now.
+      for (const each of kept) if (!this.#isLost(each)) each.leasedUntil = end;
+    } catch (err) {
+      options.log.error({ err }, 'the outbox could not extend its leases');
+    }
+    for (const each of deliveries) this.#isLost(each);
+  }
+
+  async #loop(): Promise<void> {
+    const { pollMs, log } = this.#context.options;
+    let failures = 0;
+    while (!this.#isStopped) {
+      let look: Look = { claims: [], isBarred: false, isFull: false };
+      this.#isWoken = false;
+      try {
+        look = await this.#look();
+        failures = 0;
+      } catch (err) {
+        log.error({ err }, 'the outbox could not look for events');
+        failures += 1;
+        // The worker looks again soon anyway; if the database is down, it must not retry at once.
+        this.#isWoken = false;
+      }
+      if (look.isFull && this.#free > 0 && !look.isBarred) continue;
+      // A random wait keeps processes that start together from looking at the same time.
+      const restMs = pollMs * (0.9 + 0.2 * Math.random());
+      const retryMs = RETRY_MS * 2 ** failures;
+      await this.#sleep(failures > 0 || look.isBarred ? Math.min(retryMs, restMs) : restMs);
+    }
+  }
+
+  get #free(): number {
+    return this.#places.concurrency - this.#running.size;
+  }
+
+  /** Starts deliveries for as many subjects as there are places. */
+  async #look(): Promise<Look> {
+    const free = this.#free;
+    if (free <= 0) return { claims: [], isBarred: false, isFull: false };
+    const { options, leases } = this.#context;
+    const leasedUntil = Date.now() + options.leaseMs;
+    const look = await leases.claim({
+      lane: this.#name,
+      candidates: free * CANDIDATES_PER_PLACE,
+      heldSubjects: this.#heldSubjects(),
+      fullShares: this.#full('share', this.#places.perShare),
+      fullOwners: this.#full('share_owner', this.#places.perOwner),
+      choose: (heads) => this.#choose(heads, free),
+    });
+    for (const claim of look.claims) this.#start(claim, leasedUntil);
+    if (look.isFull || look.claims.length >= free || this.#served.size === 0) return look;
+    this.#served.clear();
+    return { ...look, isFull: true };
+  }
+
+  #heldSubjects(): string[] {
+    const now = Date.now();
+    for (const [subject, until] of this.#putOff) if (until <= now) this.#putOff.delete(subject);
+    const held = [...this.#held.keys()].flatMap(({ claim }) => claim.events[0]!.subject ?? []);
+    return [...new Set([...held, ...this.#putOff.keys(), ...this.#served])];
+  }
+
+  /** Counts the places that are taken by each share, or owner of shares. */
+  #taken(name: 'share' | 'share_owner'): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const { claim } of this.#running) count(counts, claim.events[0]![name]);
+    return counts;
+  }
+
+  #full(name: 'share' | 'share_owner', most = Infinity): string[] {
+    return [...this.#taken(name)].filter(([, taken]) => taken >= most).map(([value]) => value);
+  }
+
+  /** Chooses the subjects to take, within the shares. */
+  #choose(heads: readonly Head[], free: number): Head[] {
+    const { perShare = Infinity, perOwner = Infinity } = this.#places;
+    const [shares, owners] = [this.#taken('share'), this.#taken('share_owner')];
+    const chosen: Head[] = [];
+    for (const head of heads) {
+      if (chosen.length === free) break;
+      if ((shares.get(head.share ?? '') ?? 0) >= perShare) continue;
+      if ((owners.get(head.share_owner ?? '') ?? 0) >= perOwner) continue;
+      count(shares, head.share);
+      count(owners, head.share_owner);
+      chosen.push(head);
+    }
+    return chosen;
+  }
+
+  /** Waits until the lane is woken, or `restMs` have passed. */
+  async #sleep(restMs: number): Promise<void> {
+    if (this.#isWoken || this.#isStopped) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    const timer = setTimeout(resolve, restMs);
+    await promise;
+    clearTimeout(timer);
+  }
+
+  #start(claim: Claim, leasedUntil: number): void {
+    const delivery: Delivery = { claim, leasedUntil, abort: new AbortController() };
+    this.#running.add(delivery);
+    const done = this.#deliver(delivery)
+      .catch((err: unknown) => {
+        const message = 'the outbox could not note a delivery; the events come again after their lease';
+        this.#context.options.log.error({ err }, message);
+      })
+      .finally(() => {
+        this.#running.delete(delivery);
+        this.#held.delete(delivery);
+        this.wake();
+      });
+    this.#held.set(delivery, done);
+  }
+
+  async #deliver(delivery: Delivery): Promise<void> {
+    const { finished, failure, rest } = await this.#runHandlers(delivery);
+    this.#running.delete(delivery);
+    const { events } = delivery.claim;
+    if (rest.length > 0 || events.length === MAX_CLAIMED) this.#endTurn(events[0]!.subject);
+    this.wake();
+    await Promise.all(finished);
+    if (failure !== undefined) await this.#fail(failure.event, failure.error);
+    await this.#context.leases.release(rest);
+  }
+
+  #endTurn(subject: string | null | undefined): void {
+    if (typeof subject === 'string' && this.#served.size < MAX_SERVED) this.#served.add(subject);
+  }
+
+  /** Calls the handlers of the events, in order, until one fails or the turn of the subject is over. */
+  async #runHandlers(delivery: Delivery): Promise<Outcome> {
+    const { events } = delivery.claim;
+    const finished: Promise<void>[] = [];
+    const end = Date.now() + TURN_MS;
+    for (const [index, event] of events.entries()) {
+      if (this.#isLost(delivery)) return { finished, rest: [] };
+      const isOver = index > 0 && Date.now() > end;
+      if (this.#isStopped || isOver) return { finished, rest: events.slice(index) };
+      try {
+        await this.#handle(event, delivery);
+      } catch (error) {
+        return { finished, failure: { event, error }, rest: events.slice(index + 1) };
+      }
+      const stored = this.#context.finisher.finish(event);
+      // A failure of the database is reported when the handlers are done.
+      stored.catch(() => {});
+      finished.push(stored);
+    }
+    return { finished, rest: [] };
+  }
+
+  async #handle(event: OutboxEvent, delivery: Delivery): Promise<void> {
+    const { orm, options } = this.#context;
+    const { id, type, subject = null, payload, created_at, attempts } = event;
+    const handled = { id, type, subject, payload, created_at, attempt: attempts + 1 };
+    delivery.abort = new AbortController();
+    const { signal } = delivery.abort;
+    const limitMs = this.#places.timeoutMs ?? options.handlerTimeoutMs;
+    for (const [pattern, handler] of options.handlers) {
+      if (!matches(pattern, type)) continue;
+      await within(limitMs, delivery.abort, () => handler(handled, { em: orm.em.fork(), signal }));
+    }
+  }
+
+  /** Stores the failure of an event: the time of its next attempt, or that it is a dead letter. */
+  async #fail(event: OutboxEvent, error: unknown): Promise<void> {
+    const { maxAttempts, backoffMs, maxBackoffMs, log } = this.#context.options;
+    if (error instanceof PutOff) return this.#retry(event, error.retryAt, {});
+    const attempts = event.attempts + 1;
+    const last_error = String(error instanceof Error ? error.message : error)
+      .replaceAll('\0', '')
+      .slice(0, MAX_ERROR_LENGTH);
+    const isDead = attempts >= maxAttempts;
+    const { id, type } = event;
+    log.warn({ err: error, id, type, attempts }, isDead ? 'an event is a dead letter' : 'an event was not delivered');
+    if (isDead) return this.#note(event, { status: 'dead', attempts, last_error });
+    const waitMs = Math.min(maxBackoffMs, backoffMs * 2 ** (attempts - 1)) * (0.5 + 0.5 * Math.random());
+    const dueMs = Math.max(Date.now() + waitMs, Math.min(retryTimeOf(error), Date.now() + maxBackoffMs));
+    await this.#retry(event, dueMs, { attempts, last_error });
+  }
+
+  async #retry(event: OutboxEvent, dueMs: number, changes: Partial<OutboxEvent>): Promise<void> {
+    this.#wakeAt(dueMs, event.subject);
+    await this.#note(event, { ...changes, due_at: new Date(dueMs) });
+  }
+
+  #wakeAt(dueMs: number, subject: string | null | undefined): void {
+    const { pollMs } = this.#context.options;
+    if (typeof subject === 'string') this.#putOff.set(subject, Math.min(dueMs, Date.now() + pollMs));
+    // Node's timers may fire a millisecond early.
+    const waitMs = Math.max(0, dueMs - Date.now()) + 2;
+    if (waitMs >= pollMs || this.#isStopped) return;
+    const timer = setTimeout(() => {
+      this.#retries.delete(timer);
+      this.wake();
+    }, waitMs);
+    this.#retries.add(timer);
+  }
+
+  async #note(event: OutboxEvent, changes: Partial<OutboxEvent>): Promise<void> {
+    const { leases, options } = this.#context;
+    const stored = await leases.finish([event], changes);
+    if (stored === 0) warnOfLostLease(options.log, [event], stored);
+  }
+
+  #isLost(delivery: Delivery): boolean {
+    if (Date.now() < delivery.leasedUntil) return false;
+    delivery.abort.abort(new Error('the lease of this event has ended'));
+    return true;
+  }
+}
+
+function count(counts: Map<string, number>, value: string | null | undefined): void {
+  if (typeof value === 'string') counts.set(value, (counts.get(value) ?? 0) + 1);
+}

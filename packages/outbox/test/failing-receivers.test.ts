@@ -1,0 +1,226 @@
+/** Receivers that fail for long: they delay nobody else, rest, are disabled, and get old events again. */
+import fastify from 'fastify';
+import t, { type Test } from 'tap';
+import { IsAuthenticated, Router } from '@viewset/core';
+import { forEachDatabase } from '../../core/test/support/databases.ts';
+import { testApp } from '../../core/test/support/library.ts';
+import {
+  emit,
+  OutboxEvent,
+  startOutbox,
+  webhooks,
+  type WebhookOptions,
+  WebhookSubscription,
+  WebhookViewSet,
+  type WorkerOptions,
+} from '../src/index.ts';
+import { retryAfterMs } from '../src/webhooks/retry-after.ts';
+import { until } from './support/until.ts';
+
+const silent = { warn: () => {}, error: () => {} };
+const DELIVERY = '~webhook.delivery';
+const HOUR_MS = 3_600_000;
+
+class Webhooks extends WebhookViewSet({ permissionClasses: [IsAuthenticated], development: true, maxPerOwner: 3 }) {}
+
+/** A server with a response for each path: a status, headers, or no response at all. */
+async function receiver(t: Test, respond: (path: string) => number | [number, Record<string, string>] | 'never') {
+  const got: string[] = [];
+  const server = fastify({ forceCloseConnections: true });
+  server.post('/*', (request, reply) => {
+    got.push(request.url);
+    const response = respond(request.url);
+    if (response === 'never') return;
+    const [status, headers] = typeof response === 'number' ? [response, {}] : response;
+    void reply.code(status).headers(headers).send();
+  });
+  const address = await server.listen({ port: 0, host: '127.0.0.1' });
+  t.teardown(() => server.close());
+  return { address, got };
+}
+
+forEachDatabase(t, { entities: [OutboxEvent, WebhookSubscription], orm: { pool: { max: 8 } } }, async (t, orm) => {
+  const em = () => orm.em.fork();
+  const subscribe = (address: string, rows: readonly Partial<WebhookSubscription>[]) =>
+    em().insertMany(
+      WebhookSubscription,
+      rows.map((row) => ({
+        url: `${address}/${row.id}`,
+        secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+        created_at: new Date(),
+        is_enabled: true,
+        event_types: [row.id!],
+        ...row,
+      })) as never,
+    );
+  const work = (t: Test, options: Partial<WebhookOptions> = {}, worker: Partial<WorkerOptions> = {}) => {
+    const { handlers = {}, ...rest } = worker;
+    const all = [webhooks({ mayReceive: () => true, development: true, ...options }), handlers].flat();
+    const started = startOutbox(orm, { log: silent, pollMs: 50, backoffMs: 10, ...rest, handlers: all });
+    t.teardown(() => started.stop());
+    return started;
+  };
+  const count = (where: object) => em().count(OutboxEvent, where);
+  const find = (id: string) => em().findOneOrFail(WebhookSubscription, { id });
+
+  t.test('receivers that hang take their share of the places, and delay neither others nor handlers', async (t) => {
+    await orm.schema.clear();
+    const { address, got } = await receiver(t, (path) => (path === '/healthy' ? 204 : 'never'));
+    await subscribe(address, [
+      { id: 'hangs', owner: 'A' },
+      { id: 'hangs too', owner: 'A' },
+      { id: 'healthy', owner: 'B' },
+    ]);
+    const own: string[] = [];
+    // With one of 12 places free, the healthy receiver has its turn.
+    const options = { concurrency: 12, concurrencyPerSubscription: 8, concurrencyPerOwner: 11, timeoutMs: 600_000 };
+    const worker = work(t, options, { handlers: { own: ({ type }) => own.push(type) }, stopTimeoutMs: 1 });
+    for (let each = 0; each < 60; each++) {
+      await emit({ em: em() }, each % 2 === 0 ? 'hangs.x' : 'hangs', {}, { subject: `S/${each}` });
+    }
+    await em().nativeUpdate(WebhookSubscription, { id: 'hangs too' }, { event_types: ['hangs.x'] });
+    await until(() => got.length >= 8);
+    for (let each = 0; each < 5; each++) await emit({ em: em() }, 'healthy', {}, { subject: `T/${each}` });
+    await emit({ em: em() }, 'own', {});
+    await until(() => own.length === 1 && got.filter((path) => path === '/healthy').length === 5);
+    t.ok(got.filter((path) => path === '/hangs').length <= 8, 'at most the share of a subscription');
+    t.ok(got.filter((path) => path !== '/healthy').length <= 11, 'at most the share of an owner');
+    await worker.stop();
+  });
+
+  t.test('a slow fan-out has its own places', async (t) => {
+    await orm.schema.clear();
+    await subscribe('http://127.0.0.1:1', [{ id: 'any' }]);
+    const own: string[] = [];
+    let isAsked = false;
+    const mayReceive = () => {
+      isAsked = true;
+      return new Promise<boolean>(() => {});
+    };
+    const worker = work(t, { mayReceive }, { handlers: { '*': ({ type }) => own.push(type) }, stopTimeoutMs: 1 });
+    for (let each = 0; each < 20; each++) await emit({ em: em() }, 'any', {}, { subject: `S/${each}` });
+    await until(() => own.length === 20 && isAsked);
+    await until(async () => (await count({ type: 'any', status: 'delivered' })) === 20);
+    await worker.stop();
+  });
+
+  t.test('a subscription that fails again and again rests as a whole, and goes on after a success', async (t) => {
+    await orm.schema.clear();
+    let isDown = true;
+    const { address, got } = await receiver(t, () => (isDown ? 500 : 204));
+    await subscribe(address, [{ id: 'down' }]);
+    work(t, { restAfter: 3, concurrencyPerSubscription: 1 });
+    for (let each = 0; each < 8; each++) await emit({ em: em() }, 'down', {}, { subject: `S/${each}` });
+    await until(async () => (await find('down')).rests_until instanceof Date);
+    await until(async () => (await count({ type: DELIVERY, status: 'waiting' })) === 8);
+    const rest = (await find('down')).rests_until!;
+    t.ok(rest.getTime() > Date.now());
+    await until(async () => (await count({ type: DELIVERY, due_at: { $gte: rest } })) === 8);
+    t.equal(got.length, 3);
+    await emit({ em: em() }, 'down', {}, { subject: 'S/late' });
+    await until(async () => (await count({ type: DELIVERY, status: 'waiting', due_at: { $gte: rest } })) === 9);
+
+    isDown = false;
+    await em().nativeUpdate(WebhookSubscription, { id: 'down' }, { rests_until: null });
+    await em().nativeUpdate(OutboxEvent, { status: 'waiting' }, { due_at: new Date() });
+    await until(async () => (await count({ type: DELIVERY, status: 'delivered' })) === 9);
+    t.match(await find('down'), { failures: 0, failing_since: null, rests_until: null, is_enabled: true });
+    t.equal(await count({ type: DELIVERY, attempts: { $gt: 4 } }), 0, 'a rest is no attempt');
+  });
+
+  t.test('a subscription without a success for days is disabled, and its owner gets an event', async (t) => {
+    await orm.schema.clear();
+    const { address, got } = await receiver(t, (path) => (path === '/dead' ? 500 : 204));
+    const old = { failures: 9, failing_since: new Date(Date.now() - 6 * 24 * HOUR_MS) };
+    await subscribe(address, [
+      { id: 'dead', owner: 'A', ...old },
+      { id: 'mine', owner: 'A', event_types: ['webhook_subscription.*'] },
+      { id: 'foreign', owner: 'B', event_types: ['*'] },
+    ]);
+    const own: unknown[] = [];
+    work(t, {}, { handlers: { 'webhook_subscription.disabled': ({ payload }) => own.push(payload) } });
+    await emit({ em: em() }, 'dead', {});
+    await until(async () => got.includes('/mine') && own.length === 1);
+    t.match(await find('dead'), { is_enabled: false, disabled_reason: /^no delivery has succeeded since 2/ });
+    t.match(own, [{ id: 'dead', url: `${address}/dead`, owner: 'A', reason: /^no delivery has succeeded since/ }]);
+    await until(async () => (await count({ status: 'waiting', type: { $ne: DELIVERY } })) === 0);
+    t.strictSame(
+      got.filter((path) => path === '/foreign'),
+      ['/foreign'],
+      'other owners get the event "dead" only',
+    );
+  });
+
+  t.test('Retry-After puts off all deliveries of the subscription', async (t) => {
+    await orm.schema.clear();
+    const { address, got } = await receiver(t, () => [429, { 'retry-after': '1800' }]);
+    await subscribe(address, [{ id: 'busy' }]);
+    work(t, { concurrencyPerSubscription: 1 });
+    for (let each = 0; each < 3; each++) await emit({ em: em() }, 'busy', {}, { subject: `S/${each}` });
+    await until(
+      async () => (await count({ type: DELIVERY, due_at: { $gt: new Date(Date.now() + HOUR_MS / 3) } })) === 3,
+    );
+    t.equal(got.length, 1);
+    const { rests_until: until_ } = await find('busy');
+    t.ok(Math.abs(until_!.getTime() - Date.now() - HOUR_MS / 2) < 60_000);
+  });
+
+  t.test('owners send old events again, end a rest, and have a bounded number of webhooks', async (t) => {
+    await orm.schema.clear();
+    let isDown = true;
+    const { address, got } = await receiver(t, () => (isDown ? 500 : 204));
+    const app = await testApp(t, orm, [new Router().register('webhooks', Webhooks)]);
+    const ada = { 'x-user': 'Ada' };
+    const send = async (method: 'POST' | 'PATCH', path: string, payload: object, headers = ada) =>
+      app.inject({ method, url: `/webhooks${path}`, payload, headers });
+    const { id } = (await send('POST', '', { url: `${address}/a`, event_types: ['a'] })).json();
+    const worker = work(t, { restAfter: 100 }, { maxAttempts: 2 });
+    const ids: string[] = [];
+    for (let each = 0; each < 3; each++) ids.push(await emit({ em: em() }, 'a', { each }));
+    await until(async () => (await count({ type: DELIVERY, status: 'dead' })) === 3);
+    isDown = false;
+    const before = got.length;
+    t.match((await send('POST', `/${id}/send-again`, { event: ids[1] })).json(), { count: 1 });
+    await until(() => got.length === before + 1);
+    await until(async () => (await count({ type: DELIVERY, status: 'delivered' })) === 1);
+    t.equal((await send('POST', `/${id}/send-again`, { event: ids[1] })).statusCode, 200, 'a delivered one too');
+    await until(() => got.length === before + 2);
+    const since = new Date(Date.now() - HOUR_MS).toISOString();
+    t.match((await send('POST', `/${id}/send-again`, { since })).json(), { count: 2 });
+    await until(async () => (await count({ type: DELIVERY, status: 'delivered' })) === 3);
+    for (const [body, status] of [
+      [{}, 400],
+      [{ event: ids[0], since }, 400],
+      [{ since: 'yesterday' }, 400],
+      [{ event: 'unknown' }, 404],
+    ] as const) {
+      t.equal((await send('POST', `/${id}/send-again`, body)).statusCode, status, JSON.stringify(body));
+    }
+    t.equal((await send('POST', `/${id}/send-again`, { event: ids[0] }, { 'x-user': 'Grace' })).statusCode, 404);
+    await worker.stop();
+
+    const rest = new Date(Date.now() + HOUR_MS);
+    await em().nativeUpdate(
+      WebhookSubscription,
+      { id },
+      { failures: 12, failing_since: new Date(), rests_until: rest },
+    );
+    await em().nativeUpdate(OutboxEvent, { type: DELIVERY }, { status: 'waiting', due_at: rest });
+    const changed = await send('PATCH', `/${id}`, { url: `${address}/b` });
+    t.match(changed.json(), { rests_until: null, failing_since: null });
+    t.equal(await count({ type: DELIVERY, due_at: { $lte: new Date() } }), 3);
+    await send('PATCH', `/${id}`, { is_enabled: false });
+    t.equal((await send('POST', `/${id}/send-again`, { since })).statusCode, 409);
+
+    const payload = { url: `${address}/c`, event_types: ['a'] };
+    for (const status of [201, 201, 409, 409]) t.equal((await send('POST', '', payload)).statusCode, status);
+    t.equal((await send('POST', '', payload, { 'x-user': 'Grace' })).statusCode, 201, 'of each owner');
+  });
+});
+
+t.test('Retry-After is seconds or a date', async (t) => {
+  const now = Date.now();
+  t.ok(Math.abs(retryAfterMs('120') - now - 120_000) < 60_000);
+  t.equal(retryAfterMs('Wed, 21 Oct 2065 07:28:00 GMT'), Date.UTC(2065, 9, 21, 7, 28));
+  for (const wrong of [undefined, '', 'soon', '-5', '1e400']) t.equal(retryAfterMs(wrong), 0, String(wrong));
+});
