@@ -1,9 +1,11 @@
 import type { Multipart } from '@fastify/multipart';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { finished } from 'node:stream/promises';
+import type { TObject } from 'typebox';
 import { HttpError, ParseError, PayloadTooLarge } from '../errors.ts';
 import type { FileField } from '../files/file-field.ts';
 import { StagedFile } from '../files/staged-file.ts';
+import { REFERENCE_MARK } from '../fields/reference-to.ts';
 import { pointerStep } from '../json.ts';
 import type { BodyForm } from '../viewset/setup/view-definition.ts';
 import type { AnySchema } from '../schema/json-schema.ts';
@@ -11,6 +13,8 @@ import { invalidInput } from '../schema/error-details.ts';
 import { unreadable } from './reading-error.ts';
 import { isUnsafeName } from '../schema/scan-input.ts';
 import { formReader } from '../schema/text-reader.ts';
+import { compileInspect } from '../schema/validator.ts';
+import { partialOf } from '../shapes/schema-object.ts';
 
 /** The maximum number of fields in a form, and of files. More give 413. */
 const MAX_FIELDS = 1000;
@@ -26,12 +30,7 @@ type FormReader = (request: FastifyRequest, reply: FastifyReply) => Promise<Reco
  * are stored temporarily until the response is sent. Undeclared files are read and dropped, like unknown properties.
  */
 export function formReading(form: BodyForm): FormReader {
-  const readersOf = new Map(
-    form.kinds.map(({ schema, files }) => [
-      files,
-      new Map(Object.entries(schema.properties).map(([name, child]) => [name, formReader(child as AnySchema)])),
-    ]),
-  );
+  const readersOf = new Map(form.kinds.map(({ schema, files }) => [files, fieldReaders(schema)]));
   const largest = [...readersOf.keys()].flatMap((files) => [...files.values()].map(({ maxBytes }) => maxBytes));
   const fileSize = Math.max(...largest) + 1;
 
@@ -58,6 +57,33 @@ export function formReading(form: BodyForm): FormReader {
   };
 }
 
+/** True if values are fields of another entity's records. */
+function refersTo(schema: object): boolean {
+  const { anyOf = [] } = schema as { readonly anyOf?: readonly object[] };
+  return REFERENCE_MARK in schema || anyOf.some(refersTo);
+}
+
+type FieldReaders = ReadonlyMap<string, (value: unknown) => unknown>;
+
+/**
+ * Makes the readers of a form's fields. Inputs of browsers send an empty text for no value. So it is null if the field
+ * can be null and cannot be an empty text: a date, an enum, a number, a text of at least one character. Nor is an empty
+ * text the name of a related record.
+ */
+function fieldReaders(schema: TObject): FieldReaders {
+  const inspect = compileInspect(partialOf(schema), 'body');
+  const isValid = (name: string, value: unknown): boolean => {
+    const path = pointerStep(name);
+    return inspect({ [name]: value }).problems.every((problem) => problem.path !== path);
+  };
+  const readers = Object.entries(schema.properties).map(([name, child]): [string, (value: unknown) => unknown] => {
+    const read = formReader(child as AnySchema);
+    const isNullIfEmpty = isValid(name, null) && (refersTo(child) || !isValid(name, ''));
+    return [name, isNullIfEmpty ? (value) => (value === '' ? null : read(value)) : read];
+  });
+  return new Map(readers);
+}
+
 /** The parts of a form that have been received. */
 class Form {
   readonly #files: ReadonlyMap<string, FileField>;
@@ -72,8 +98,9 @@ class Form {
   }
 
   async add(part: Multipart): Promise<void> {
-    const { fieldname: name } = part as { readonly fieldname: string | undefined };
-    if (name === undefined) throw new ParseError('Each part of a form must have a name');
+    const { fieldname } = part as { readonly fieldname: string | undefined };
+    if (fieldname === undefined) throw new ParseError('Each part of a form must have a name');
+    const name = part.type === 'file' ? fieldNamed(fieldname, this.#files).name : fieldname;
     if (part.type === 'field') {
       this.#textBytesLeft -= Buffer.byteLength(name) + Buffer.byteLength(String(part.value));
       if (part.valueTruncated || part.fieldnameTruncated || this.#textBytesLeft < 0) throw new PayloadTooLarge();
@@ -99,11 +126,17 @@ class Form {
     if (problems.length > 0) throw invalidInput('body', problems);
   }
 
-  body(readers: ReadonlyMap<string, (value: unknown) => unknown>): Record<string, unknown> {
+  body(readers: FieldReaders): Record<string, unknown> {
+    const fields = new Map<string, { readonly values: readonly unknown[]; readonly isList: boolean }>();
+    for (const [sent, values] of this.#texts) {
+      if (isUnsafeName(sent)) continue;
+      const { name, isList } = fieldNamed(sent, readers);
+      const known = fields.get(name);
+      fields.set(name, { values: [...(known?.values ?? []), ...values], isList: isList || known?.isList === true });
+    }
     const body: Record<string, unknown> = {};
-    for (const [name, values] of this.#texts) {
-      if (isUnsafeName(name)) continue;
-      const value = values.length === 1 ? values[0] : values;
+    for (const [name, { values, isList }] of fields) {
+      const value = isList || values.length > 1 ? values : values[0];
       const read = readers.get(name);
       body[name] = read === undefined ? value : read(value);
     }
@@ -114,6 +147,19 @@ class Form {
   async discard(): Promise<void> {
     await Promise.all([...this.#staged.values()].map((staged) => staged.discard()));
   }
+}
+
+/**
+ * Finds the field that a part of a form belongs to: `labels[]` is an item of the list `labels`, as in many front ends.
+ *
+ * @throws InvalidUsage for a name such as `labels[0]` or `address.city`, whose value would be lost
+ */
+function fieldNamed(sent: string, known: { has(name: string): boolean }): { name: string; isList: boolean } {
+  const [, name = '', rest] = /^([^[.]+)([[.].*)$/s.exec(sent) ?? [];
+  if (name === '' || known.has(sent) || !known.has(name)) return { name: sent, isList: false };
+  if (rest === '[]') return { name, isList: true };
+  const message = `must be sent as ${JSON.stringify(name)}: a list as several fields of this name, an object as JSON`;
+  throw invalidInput('body', [{ path: pointerStep(sent), message }]);
 }
 
 /** Converts an error of the parser into an error of the library. `@fastify/multipart` distinguishes them by status. */
