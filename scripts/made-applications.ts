@@ -52,6 +52,7 @@ export function checkMadeApplications(workspace: string, tarballs: ReadonlyMap<s
     ]);
     run(application, viewset, ['routes']);
     run(application, program, ['run', 'typecheck']);
+    run(application, program, ['run', 'lint']);
     run(application, program, ['run', 'test']);
   }
 

@@ -48,6 +48,7 @@ export function makeManifest(
       start: 'node --env-file-if-exists=.env server.ts',
       ...(hasTests ? { test: 'node --env-file-if-exists=.env --test' } : {}),
       typecheck: 'tsc',
+      lint: 'oxlint',
     },
     dependencies: pick(
       '@mikro-orm/core',
@@ -62,6 +63,8 @@ export function makeManifest(
     devDependencies: pick(
       '@types/node',
       '@viewset/cli',
+      'oxlint',
+      'oxlint-tsgolint',
       'typescript',
       ...(hasTests ? ['@viewset/client', '@viewset/testing'] : []),
     ),

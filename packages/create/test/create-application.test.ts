@@ -25,6 +25,7 @@ t.test('an application with every part', async (t) => {
     '.env',
     '.github/workflows/test.yml',
     '.gitignore',
+    '.oxlintrc.json',
     'Dockerfile',
     'README.md',
     'accounts.ts',
@@ -50,6 +51,7 @@ t.test('an application without any part has no name of one', async (t) => {
   t.strictSame(files, [
     '.env',
     '.gitignore',
+    '.oxlintrc.json',
     'README.md',
     'app.ts',
     'books.ts',
@@ -120,5 +122,5 @@ t.test('options answer the questions', async (t) => {
     // Whatever runs the tests.
     env: { ...process.env, npm_config_user_agent: 'npm/11.0.0 node/v24' },
   });
-  t.match(silent, /Wrote 15 files into silent/, 'without a terminal nothing is asked');
+  t.match(silent, /Wrote 16 files into silent/, 'without a terminal nothing is asked');
 });

@@ -7,6 +7,7 @@ import type { ErrorFormat } from '../../error-format.ts';
 import type { FilterClass, FilterTarget } from '../../filters/filter.ts';
 import type { ParameterDeclaration, QueryParameters } from '../../parameters.ts';
 import type { PageSizes, PaginatorClass } from '../../pagination/paginator.ts';
+import { checkOperators } from '../../permissions/operators.ts';
 import { makePermissions, type Permission, type PermissionClass } from '../../permissions/permission.ts';
 import type { Store } from '../../stores/store.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
@@ -202,12 +203,11 @@ export const DEFINE: unique symbol = Symbol('viewset.define');
 
 /** Makes the permissions of a view from its classes, or from the application's if the view has none. */
 export function permissionsOf(
-  {
-    name,
-    permissionClasses,
-  }: { readonly name: string; readonly permissionClasses?: readonly PermissionClass[] | undefined },
+  view: { readonly name: string; readonly permissionClasses?: readonly PermissionClass[] | undefined },
   defaults: ViewDefaults,
   meta: EntityMetadata | undefined,
 ): readonly Permission[] {
+  const { name, permissionClasses } = view;
+  checkOperators(name, view);
   return makePermissions(permissionClasses ?? defaults.permissionClasses, name, meta);
 }
