@@ -3,7 +3,6 @@ import t from 'tap';
 import { action, IsAuthenticated, IsOwner, IsRoleAdminUser, IsSafeMethodOnly, ViewSet } from '../../src/index.ts';
 import { checkOperators } from '../../src/permissions/operators.ts';
 
-/* oxlint-disable typescript/no-unnecessary-condition -- the mistakes that this test is about */
 class Either extends ViewSet {
   override permissionClasses = [IsSafeMethodOnly || IsAuthenticated];
 }
@@ -14,7 +13,6 @@ class OfAction extends ViewSet {
   run = action({ methods: ['post'], permissionClasses: [IsRoleAdminUser || IsOwner('author')] }, () => ({}));
 }
 class Inherited extends Either {}
-/* oxlint-enable typescript/no-unnecessary-condition */
 
 const isOpen = process.env['NEVER_SET'] !== undefined;
 class Right extends ViewSet {
