@@ -8,6 +8,11 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Reports whether a value is no JSON, so that `JSON.stringify` leaves a property with it out. */
+export function isOmitted(value: unknown): boolean {
+  return value === undefined || typeof value === 'function' || typeof value === 'symbol';
+}
+
 /** Reports whether an object has no properties. */
 export function isEmpty(record: object): boolean {
   for (const name in record) if (Object.hasOwn(record, name)) return false;

@@ -7,7 +7,7 @@ import type { FieldKind, FieldType } from '../fields/field-kind.ts';
 import { FIELD_KINDS } from '../fields/field-kinds.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { customTypeOf } from '../fields/field-type.ts';
-import { sendable, valueReader } from '../fields/value-reader.ts';
+import { valueReader } from '../fields/value-reader.ts';
 import { type GroupKey, type Period, PERIODS } from '../language/grouping.ts';
 import { type ShapeField, shapeField } from '../shapes/shape-field.ts';
 import { readSchema, wireWriter } from '../shapes/wire-format.ts';
@@ -71,11 +71,16 @@ const AVERAGE = { type: ['number', 'null'] };
 
 /** Makes an average from the `sum` and `count` of a field. */
 export function averageOf({ kind, mode, scale }: FieldType, sum: unknown, count: number): unknown {
-  if (kind === 'number') return sendable((sum as number) / count);
+  if (kind === 'number') return finiteOrNull((sum as number) / count);
   if (kind === 'integer') return Number(sum) / count;
   if (!isDecimalText(String(sum))) return null;
   const average = quotientOf(String(sum), count, (scale ?? 0) + MORE_DIGITS);
   return mode === 'number' ? Number(average) : average;
+}
+
+/** Returns null for a sum that no JSON number can express: an overflow, or NaN. */
+function finiteOrNull(sum: number): number | null {
+  return Number.isFinite(sum) ? sum : null;
 }
 
 function ownPath(meta: EntityMetadata, name: string): FieldPath {
@@ -102,7 +107,7 @@ function columnWriter(path: FieldPath, shown: ShapeField, platform: Platform): (
  * on every database.
  */
 function numberWriter({ kind, mode, scale }: FieldType): (raw: unknown) => unknown {
-  if (kind === 'number') return (raw) => sendable(Number(raw));
+  if (kind === 'number') return (raw) => finiteOrNull(Number(raw));
   const isNumber = kind === 'integer' || mode === 'number';
   return (raw) => {
     const text = plainDecimal(String(raw));

@@ -26,6 +26,11 @@ export interface FieldPath {
   readonly type: FieldType;
   /** True if the column, or any relation on the path, may be NULL. */
   readonly nullable: boolean;
+  /**
+   * True if nothing declares that it is nullable, but the database does not guarantee a value: for a formula, and for a
+   * column of a view. Default: false.
+   */
+  readonly isNullAssumed?: boolean;
   /** True if a relation on the path is to-many. */
   readonly toMany: boolean;
   /**
@@ -109,12 +114,15 @@ function walkPath(meta: EntityMetadata, path: string, separator: Separator): Fie
     return `${meta.className}: "${path}" leads to ${name}, whose primary key is not one column; name a field`;
   }
   const steps = isForeign ? [...place.steps, last] : place.steps;
+  const isDeclaredNull = place.nullable || isForeign || property.nullable === true;
+  const isNullAssumed = !isDeclaredNull && place.isNullAssumed;
   return Object.freeze({
     key: place.names.join('.'),
     steps,
     property,
     type: fieldType(property),
-    nullable: place.nullable || isForeign || property.nullable === true,
+    nullable: isDeclaredNull || isNullAssumed,
+    ...(isNullAssumed && { isNullAssumed }),
     toMany: steps.some(isToMany),
   });
 }
@@ -145,6 +153,8 @@ export interface FieldPlace {
   readonly property: EntityProperty;
   /** True if a relation or an embeddable on the path may be missing. */
   readonly nullable: boolean;
+  /** True if the database guarantees no value of the property, or of a relation on the path. */
+  readonly isNullAssumed: boolean;
 }
 
 /**
@@ -156,6 +166,7 @@ export function findPlace(root: EntityMetadata, path: string, separator: Separat
   const steps: EntityProperty[] = [];
   let owner: Owner = root;
   let nullable = false;
+  let isNullAssumed = false;
   let rest = path.split(separator);
   for (;;) {
     const [name, property] = nextOf(owner, rest, separator);
@@ -169,7 +180,8 @@ export function findPlace(root: EntityMetadata, path: string, separator: Separat
     }
     names.push(name);
     rest = rest.slice(name.split(separator).length);
-    if (rest.length === 0) return { names, steps, property, nullable };
+    isNullAssumed ||= assumesNull(owner, property);
+    if (rest.length === 0) return { names, steps, property, nullable, isNullAssumed };
     const isInline = isInlineEmbeddable(property);
     const isWay = isInline || (isReference(property) && !isPolymorphic(property));
     const target = isWay ? targetOf(property) : undefined;
@@ -182,7 +194,8 @@ export function findPlace(root: EntityMetadata, path: string, separator: Separat
     }
     if (!isInline) steps.push(property);
     nullable ||= property.nullable === true || (!isInline && !ownsColumn(property));
-    owner = { className: target.className, properties: property.embeddedProps ?? target.properties };
+    const view = isInline ? owner.view : target.view;
+    owner = { className: target.className, properties: property.embeddedProps ?? target.properties, view };
   }
 }
 
@@ -190,6 +203,12 @@ export function findPlace(root: EntityMetadata, path: string, separator: Separat
 interface Owner {
   readonly className: string;
   readonly properties: Readonly<Record<string, EntityProperty>>;
+  readonly view?: EntityMetadata['view'];
+}
+
+/** Reports whether a property may be NULL although it does not say so. A primary key never is. */
+function assumesNull({ view }: Owner, { formula, nullable, primary }: EntityProperty): boolean {
+  return nullable === undefined && primary !== true && ((view ?? false) !== false || formula !== undefined);
 }
 
 /** Finds the first property of a path. A name may contain the separator, so the longest match wins. */

@@ -35,7 +35,7 @@ export function valueReader(
   if (builtIn instanceof UuidType) return undefined;
   if (builtIn !== undefined) return (raw) => builtIn.convertToJSValue(raw, platform) as unknown;
   if (runtimeType === 'Date') return dateReader(platform);
-  if (runtimeType === 'boolean') return columnTypes[0] === 'boolean' ? undefined : Boolean;
+  if (runtimeType === 'boolean') return columnTypes[0] === 'boolean' ? undefined : readBoolean;
   if (isOtherText(property)) return String;
   if (runtimeType !== 'number') return undefined;
   return isOtherNumber(property) || !FIELD_KINDS[type.kind].areNumbersExact ? readNumber : undefined;
@@ -88,16 +88,20 @@ function objectReader(meta: EntityMetadata, platform: Platform): Reader {
   };
 }
 
-/**
- * Replaces NaN, which PostgreSQL can store and JSON cannot express, with an infinity, which serializers write as null.
- * For NaN, serializers throw.
- */
-export function sendable(value: number): number {
-  return Number.isNaN(value) ? Infinity : value;
+/** Matches the numbers that drivers return as texts. */
+const NUMBER_TEXT = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i;
+const NUMBERS_WITHOUT_DIGITS: ReadonlySet<unknown> = new Set(['NaN', 'Infinity', '-Infinity']);
+
+/** Reads a number. A text that is no number, as SQLite may store, stays unchanged, and its response fails. */
+export function readNumber(raw: unknown): unknown {
+  if (typeof raw !== 'string') return typeof raw === 'bigint' ? Number(raw) : raw;
+  return NUMBER_TEXT.test(raw) || NUMBERS_WITHOUT_DIGITS.has(raw) ? Number(raw) : raw;
 }
 
-export function readNumber(raw: unknown): number {
-  return sendable(Number(raw));
+/** Reads a boolean that the database stores as a number. Any other value stays unchanged, and its response fails. */
+function readBoolean(raw: unknown): unknown {
+  if (raw === 1 || raw === 1n) return true;
+  return raw === 0 || raw === 0n ? false : raw;
 }
 
 /** Reads dates like MikroORM's own mapper: a time without an offset is in the configured time zone. */

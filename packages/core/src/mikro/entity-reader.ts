@@ -1,6 +1,5 @@
 import { Reference, ReferenceKind, ScalarReference, Utils } from '@mikro-orm/core';
 import type { FieldPath } from '../fields/field-path.ts';
-import { sendable } from '../fields/value-reader.ts';
 import { isLoaded } from './entities.ts';
 
 /**
@@ -71,7 +70,6 @@ export function keyOf(value: unknown): unknown {
 }
 
 function scalar(value: unknown, key: string): unknown {
-  if (typeof value === 'number') return sendable(value);
   if (!(value instanceof ScalarReference)) return value ?? null;
   if (!value.isInitialized()) throw notLoaded(key, key);
   return value.unwrap() ?? null;

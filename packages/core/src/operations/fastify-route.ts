@@ -34,8 +34,6 @@ type OwnHooks = { [Name in keyof ActionHooks]: ActionHooks[Name] | undefined };
 export interface RouteScope {
   /** True if any route of the scope reads media types other than JSON. */
   readonly readsOtherTypes: boolean;
-  /** True if the application has set a serializer compiler, which may depend on the status. */
-  readonly hasSerializerCompiler: boolean;
   /**
    * True while Fastify reads the schemas to compile serializers. It then sees only the declared responses. At other
    * times it sees all responses of the plan.
@@ -171,10 +169,7 @@ function defineAnswers(
   return Object.defineProperty(schema, 'response', {
     enumerable: true,
     configurable: true,
-    get: () =>
-      scope.isCompiling
-        ? serializedResponses(answers, scope.hasSerializerCompiler)
-        : (documented ??= documentedResponses(plan)),
+    get: () => (scope.isCompiling ? serializedResponses(answers) : (documented ??= documentedResponses(plan))),
     set: (given: unknown) => {
       documented = given;
     },

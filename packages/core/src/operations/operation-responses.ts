@@ -161,17 +161,14 @@ export function documentedResponses({ responses, documentation }: OperationPlan)
 /**
  * Converts the declared responses to schemas for Fastify's serializers. If exactly one 2xx is declared, its schema
  * applies to every 2xx, so that a `reply.code(202)` sends no more than declared.
- *
- * @param byStatus true: adds that schema under its own status too, for a compiler that depends on the status
  */
-export function serializedResponses(declared: DeclaredResponses, byStatus: boolean): Record<string, TSchema> {
+export function serializedResponses(declared: DeclaredResponses): Record<string, TSchema> {
   const schemas: Record<string, TSchema> = {};
   const successes = declared.filter(([status]) => status.startsWith('2'));
   for (const [status, schema] of declared) {
     if (schema === null) continue;
     const isOnlySuccess = successes.length === 1 && status === successes[0]![0];
-    if (isOnlySuccess) schemas['2xx'] = schema;
-    if (!isOnlySuccess || byStatus) schemas[status] = schema;
+    schemas[isOnlySuccess ? '2xx' : status] = schema;
   }
   return schemas;
 }

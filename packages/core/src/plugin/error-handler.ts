@@ -24,6 +24,7 @@ import {
 import { NotStored } from '../backends/backend.ts';
 import { isConflict } from '../backends/database-errors.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
+import { UnfitValue } from '../schema/unfit-value.ts';
 import { isTransient, violationOf } from '../query/known-errors.ts';
 import { partOf } from '../viewset/writes/request-part.ts';
 import { logRefusal } from './security-event.ts';
@@ -185,8 +186,9 @@ function logError(request: FastifyRequest, answer: HttpError, error: unknown): v
   else if (!logConflict(request, error)) request.log.debug({ err: error }, answer.message);
 }
 
-/** Returns advice about an error of the server. Undefined if there is none. */
+/** Returns the message for the log about an error of the server, if it says more than the message to clients. */
 function adviceOn(cause: unknown): string | undefined {
+  if (cause instanceof UnfitValue) return cause.message;
   if (!(cause instanceof TableNotFoundException)) return undefined;
   return 'A table is missing: make those of an empty database by orm.schema.create(), and change those of a database with data by migrations';
 }

@@ -179,7 +179,6 @@ export class Router<const Default extends EnvelopeOption = never> {
     const forms = routes.filter(({ declared }) => declared.form !== undefined);
     const scope: RouteScope = {
       readsOtherTypes: readOtherTypes(app, new Set(plain.flatMap(({ plan }) => plan.body?.contentTypes ?? []))),
-      hasSerializerCompiler: app.serializerCompiler !== undefined,
       isCompiling: false,
     };
     const planned = new Map(routes.map((route) => [route.plan, route]));

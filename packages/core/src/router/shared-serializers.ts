@@ -1,19 +1,21 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
+import type { TSchema } from 'typebox';
 import { type CompiledNodes, compileSchema } from '../schema/compile-schema.ts';
+import { compileSerializer, type Serialize } from '../schema/serializer.ts';
+import { UnfitValue } from '../schema/unfit-value.ts';
+import { named } from '../operations/unfit-response.ts';
 
 type SerializerCompiler = NonNullable<RouteOptions['serializerCompiler']>;
-type Serialize = ReturnType<SerializerCompiler>;
 
 /**
  * Shares one serializer between the routes of a scope that have the same schema object. A view sends one shape from
- * most of its routes. Fastify would compile it again for each route, and for HEAD of each GET. A serializer is compiled
- * for its first response, so an application with hundreds of views starts without generating code for each.
+ * most of its routes. A serializer is compiled for its first response, so an application with hundreds of views starts
+ * without generating code for each. A mistake in a schema still fails at startup.
  *
- * The first route is left to Fastify, which makes the scope's compiler for it. If the application has set a compiler,
- * it is called for every route, because it may depend on the method and path.
+ * The serializers are the library's own, even if the application has set a compiler: they validate responses by the
+ * rules that validate bodies.
  */
 export function shareSerializers(app: FastifyInstance): (route: RouteOptions) => RouteOptions {
-  if (app.serializerCompiler !== undefined) return (route) => route;
   const compiled = new WeakMap<object, Serialize>();
   // The schemas of lists contain the schemas of records.
   const nodes: CompiledNodes = new Map();
@@ -22,35 +24,27 @@ export function shareSerializers(app: FastifyInstance): (route: RouteOptions) =>
     isReady = true;
     nodes.clear();
   });
-  const serializerCompiler: SerializerCompiler = (asked) => {
-    const schema = asked.schema as object;
-    let serialize = compiled.get(schema);
-    if (serialize === undefined) {
-      const compile = app.serializerCompiler!;
-      // After the start, a new schema is a client's selection, and its response needs the serializer now.
-      compiled.set(schema, (serialize = isReady ? compile(asked) : makeSerializer(compile, asked, nodes)));
-    }
+  const serializerOf = (schema: TSchema): Serialize => {
+    const known = compiled.get(schema);
+    if (known !== undefined) return known;
+    // After the start, a new schema is a client's selection, which is made of checked schemas.
+    if (!isReady) compileSchema(schema, 'response', nodes, app.getSchemas());
+    let made: Serialize | undefined;
+    const serialize: Serialize = (value) => (made ??= compileSerializer(schema, app.getSchemas()))(value);
+    compiled.set(schema, serialize);
     return serialize;
   };
-  let isCompilerMade = false;
   return (route) => {
-    if (isCompilerMade) return { ...route, serializerCompiler };
-    isCompilerMade = true;
-    return route;
+    const serializerCompiler: SerializerCompiler = ({ schema }) => {
+      const serialize = serializerOf(schema);
+      return (data) => {
+        try {
+          return serialize(data);
+        } catch (error) {
+          throw error instanceof UnfitValue ? named(error, data, route.config?.viewset) : error;
+        }
+      };
+    };
+    return { ...route, serializerCompiler };
   };
-}
-
-/** Compiles at once only a schema that validation rejects, so that a mistake in a schema fails at startup. */
-function makeSerializer(
-  compile: SerializerCompiler,
-  asked: Parameters<SerializerCompiler>[0],
-  nodes: CompiledNodes,
-): Serialize {
-  try {
-    compileSchema(asked.schema, 'body', nodes);
-  } catch {
-    return compile(asked);
-  }
-  let serialize: Serialize | undefined;
-  return (data) => (serialize ??= compile(asked))(data);
 }

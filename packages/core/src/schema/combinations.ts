@@ -22,8 +22,8 @@ export function referenceJudge(ref: string, { referred }: KeywordContext): Judge
 }
 
 /** Validates `not`. */
-export function notJudge(schema: AnySchema, { node }: KeywordContext): Judge {
-  const refused = node(schema);
+export function notJudge(schema: AnySchema, { choice }: KeywordContext): Judge {
+  const refused = choice(schema);
   return (value, reading) => {
     if (reading.attempt(refused, value).faults.length === 0) reading.faults.push(NOT_ALLOWED);
     return value;
@@ -33,8 +33,8 @@ export function notJudge(schema: AnySchema, { node }: KeywordContext): Judge {
 const NOT_ALLOWED = { path: '', message: 'is not allowed' };
 
 /** Validates `if`, `then` and `else`. */
-export function conditionJudge(condition: AnySchema, { schema, node }: KeywordContext): Judge {
-  const asked = node(condition);
+export function conditionJudge(condition: AnySchema, { schema, node, choice }: KeywordContext): Judge {
+  const asked = choice(condition);
   const consequence = node((schema['then'] ?? true) as AnySchema);
   const alternative = node((schema['else'] ?? true) as AnySchema);
   return (value, reading) => {
@@ -59,8 +59,8 @@ export function dependentSchemasJudge(schemas: Readonly<Record<string, AnySchema
  * probably meant.
  */
 export function unionJudge(isExclusive: boolean) {
-  return (members: readonly AnySchema[], { node }: KeywordContext): Judge => {
-    const nodes = members.map((member) => node(member));
+  return (members: readonly AnySchema[], { choice }: KeywordContext): Judge => {
+    const nodes = members.map(choice);
     return (value, reading) => {
       const verdicts = nodes.map((each) => reading.attempt(each, value));
       const fitting = verdicts.filter(({ faults }) => faults.length === 0);

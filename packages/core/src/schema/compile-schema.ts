@@ -1,12 +1,13 @@
 import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
-import type { Place } from './error-details.ts';
+import type { Validated } from './error-details.ts';
 import { isRecord } from '../json.ts';
 import { nearest } from '../nearest.ts';
-import { type AnySchema, type JsonSchema, referredSchema } from './json-schema.ts';
+import { type AnySchema, type JsonSchema, referredSchema, type SharedSchemas } from './json-schema.ts';
 import { type KeywordContext, Stage } from './keyword.ts';
 import { KEYWORDS } from './keywords.ts';
 import { type Assertion, type Judge, SchemaNode } from './reading.ts';
+import { responseReader } from './response-reader.ts';
 import { textReader } from './text-reader.ts';
 
 /** The nodes of schemas that were compiled together, by schema. */
@@ -20,26 +21,46 @@ export type CompiledNodes = Map<AnySchema, SchemaNode>;
  * @throws ImproperlyConfigured for an unknown keyword, format or reference, for a wrong value of a keyword, and for a
  * value that JSON does not have
  */
-export function compileSchema(schema: TSchema, place: Place, nodes: CompiledNodes = new Map()): SchemaNode {
-  try {
-    const root = schema as JsonSchema;
-    return new SchemaCompiler(root, place, nodes).node(root, true);
-  } catch (error) {
-    throw new ImproperlyConfigured(`The ${place} schema cannot be compiled: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
+export function compileSchema(
+  schema: TSchema,
+  place: Validated,
+  nodes?: CompiledNodes,
+  documents?: SharedSchemas,
+): SchemaNode {
+  return compilerOf(schema, place, nodes, documents)(schema as JsonSchema);
+}
+
+/** Compiles a schema, or a schema in it, whose references refer to the root. */
+export type CompilePart = (schema: AnySchema) => SchemaNode;
+
+/** Makes the compiler of a schema and of the schemas in it, with the errors of `compileSchema`. */
+export function compilerOf(
+  schema: TSchema,
+  place: Validated,
+  nodes: CompiledNodes = new Map(),
+  documents: SharedSchemas = {},
+): CompilePart {
+  const compiler = new SchemaCompiler(schema as JsonSchema, place, nodes, documents);
+  return (part) => {
+    try {
+      return compiler.node(part, true);
+    } catch (error) {
+      throw new ImproperlyConfigured(`The ${place} schema cannot be compiled: ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
+  };
 }
 
 /**
- * Rejects a misspelt keyword in a response schema. Everything else that is unknown is left to the compiler of
- * serializers, which knows the schemas that an application adds by `addSchema`.
+ * Rejects a misspelt keyword in a response schema, before the schemas are known that an application adds by
+ * `addSchema`.
  *
  * @throws ImproperlyConfigured, which suggests the correct keyword
  */
 export function checkSpelling(schema: TSchema): void {
   try {
-    compileSchema(schema, 'body');
+    compileSchema(schema, 'response');
   } catch (error) {
     let cause = error as Error;
     while (cause.cause instanceof Error) cause = cause.cause;
@@ -78,47 +99,57 @@ function checkBounds(schema: JsonSchema): void {
   }
 }
 
-function unknownKeyword(name: string): ImproperlyConfigured {
+/** @throws ImproperlyConfigured for an unknown keyword. A response may have keywords that do not resemble a known one */
+function checkUnknown(name: string, place: Validated): void {
   const meant = nearest(name, KEYWORDS.keys());
-  return meant === undefined
-    ? new ImproperlyConfigured(`unknown keyword: "${name}"`)
-    : new MisspeltKeyword(`unknown keyword: "${name}"; did you mean "${meant}"?`);
+  if (meant !== undefined) throw new MisspeltKeyword(`unknown keyword: "${name}"; did you mean "${meant}"?`);
+  if (place !== 'response') throw new ImproperlyConfigured(`unknown keyword: "${name}"`);
 }
 
 /** Compiles one schema with all schemas in it. */
 class SchemaCompiler {
-  readonly #place: Place;
+  readonly #place: Validated;
   readonly #root: JsonSchema;
   readonly #nodes: CompiledNodes;
+  readonly #documents: SharedSchemas;
   readonly #referred = new Map<string, SchemaNode>();
   #references = 0;
 
-  constructor(root: JsonSchema, place: Place, nodes: CompiledNodes) {
+  constructor(root: JsonSchema, place: Validated, nodes: CompiledNodes, documents: SharedSchemas) {
     this.#place = place;
     this.#root = root;
     this.#nodes = nodes;
+    this.#documents = documents;
   }
 
-  /** Compiles a schema. Inside unions, conditions and references, absent properties do not get their defaults. */
-  readonly node = (schema: AnySchema, fillsIn = false, node = new SchemaNode()): SchemaNode => {
+  /**
+   * Compiles a schema. Inside unions, conditions and references, absent properties do not get their defaults. Inside
+   * unions and conditions, a schema without further properties rejects them.
+   */
+  readonly node = (schema: AnySchema, fillsIn = false, isClosed = false, node = new SchemaNode()): SchemaNode => {
     const shared = fillsIn ? this.#nodes.get(schema) : undefined;
     if (shared !== undefined) return shared;
     const references = this.#references;
     const plain = typeof schema === 'object' ? schema : schema ? {} : { not: {} };
-    if (this.#place !== 'body') node.readText = textReader(plain);
+    node.convert = this.#converter(plain);
     const context: KeywordContext = {
       schema: plain,
       place: this.#place,
       fillsIn,
-      node: this.node,
-      referred: this.referred,
+      isClosed,
+      node: (part, fills) => this.node(part, fills, isClosed),
+      choice: (part) => this.node(part, false, true),
+      referred: (ref) => this.#target(ref, isClosed),
     };
     const stages = Object.values(Stage).map((): (Assertion | Judge)[] => []);
     // TypeBox makes refinements non-enumerable, so Object.keys() omits them.
     for (const name of Object.getOwnPropertyNames(plain)) {
       const keyword = KEYWORDS.get(name);
       if (plain[name] === undefined || (keyword === undefined && SILENT.test(name))) continue;
-      if (keyword === undefined) throw unknownKeyword(name);
+      if (keyword === undefined) {
+        checkUnknown(name, this.#place);
+        continue;
+      }
       const compiled = keyword.compile(name, plain[name], context);
       if (compiled !== undefined) stages[keyword.stage]!.push(compiled);
     }
@@ -131,12 +162,18 @@ class SchemaCompiler {
   };
 
   /** Compiles the target of a `$ref` once, because a schema may contain itself. */
-  readonly referred = (ref: string): SchemaNode => {
+  #target(ref: string, isClosed: boolean): SchemaNode {
     this.#references++;
-    const known = this.#referred.get(ref);
+    const name = `${isClosed ? 'closed' : 'open'} ${ref}`;
+    const known = this.#referred.get(name);
     if (known !== undefined) return known;
     const node = new SchemaNode();
-    this.#referred.set(ref, node);
-    return this.node(referredSchema(this.#root, ref), false, node);
-  };
+    this.#referred.set(name, node);
+    return this.node(referredSchema(this.#root, ref, this.#documents), false, isClosed, node);
+  }
+
+  #converter(schema: JsonSchema): SchemaNode['convert'] {
+    if (this.#place === 'body') return undefined;
+    return this.#place === 'response' ? responseReader(schema) : textReader(schema);
+  }
 }

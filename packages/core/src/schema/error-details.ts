@@ -4,6 +4,9 @@ import { decimalPlaces } from './exact-number.ts';
 
 export type Place = ErrorDetail['in'];
 
+/** What a schema validates: a part of a request, or a response. */
+export type Validated = Place | 'response';
+
 const PLACE_NAMES: Readonly<Record<Place, string>> = { body: 'body', query: 'query', params: 'path' };
 /** The most problems in the sentence. `details` has more of them. */
 const NAMED_IN_SENTENCE = 3;

@@ -68,6 +68,33 @@ export function formatCheck(name: string): IsOfFormat<unknown> | undefined {
   return isNumber && ((value) => typeof value !== 'number' || isNumber(value));
 }
 
+/** The dates and times of RFC 3339, with every month of 31 days. A list has many, so one expression checks them. */
+const SENT: ReadonlyMap<string, RegExp> = new Map([
+  ['date', /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/],
+  [
+    'date-time',
+    /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/,
+  ],
+]);
+/** Matches the years that ISO 8601 writes with a sign: before 0 and above 9999. */
+const DISTANT_YEAR = /^[+-]\d{6}-\d{2}-\d{2}/;
+
+/**
+ * Returns the check for a format in a response. It accepts every date of RFC 3339, and dates before the year 0 and above
+ * 9999, which databases can store and bodies cannot contain.
+ */
+export function responseFormatCheck(name: string): IsOfFormat<unknown> | undefined {
+  const sent = SENT.get(name);
+  if (sent === undefined) return formatCheck(name);
+  return (value) => typeof value !== 'string' || (sent.test(value) ? isDayOfMonth(value) : DISTANT_YEAR.test(value));
+}
+
+/** Reports whether the month of a date has its day. */
+function isDayOfMonth(date: string): boolean {
+  const day = Number(date.slice(8, 10));
+  return day <= 28 || day <= new Date(Date.UTC(Number(date.slice(0, 4)), Number(date.slice(5, 7)), 0)).getUTCDate();
+}
+
 /** Returns the error message of a format. */
 export function formatMessage(name: string): string {
   return TEXT_FORMATS.get(name)?.[1] ?? `must be of the format ${name}`;

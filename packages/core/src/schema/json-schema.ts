@@ -30,13 +30,19 @@ export function namedValues(schema: JsonSchema): readonly unknown[] | undefined 
   return 'const' in schema ? [schema['const']] : schema.enum;
 }
 
+/** Schemas that other schemas may refer to, by `$id`. */
+export type SharedSchemas = Readonly<Record<string, unknown>>;
+
 /**
- * Finds the target of a `$ref`: `#`, a pointer such as `#/$defs/Node`, or a `$id` of the same document.
+ * Finds the target of a `$ref`: `#`, a pointer such as `#/$defs/Node`, or a `$id` of the same document or of a shared
+ * schema.
  *
- * @throws ImproperlyConfigured for a reference to a target outside the schema
+ * @throws ImproperlyConfigured for a reference to a target outside these schemas
  */
-export function referredSchema(root: JsonSchema, ref: string): JsonSchema {
-  const found = withId(root, ref) ?? (ref.startsWith('#') ? schemaAt(root, ref.split('/').slice(1)) : undefined);
+export function referredSchema(root: JsonSchema, ref: string, documents: SharedSchemas = {}): JsonSchema {
+  const found =
+    withId(root, ref) ??
+    (ref.startsWith('#') ? schemaAt(root, ref.split('/').slice(1)) : withId(Object.values(documents), ref));
   if (found !== undefined) return found;
   throw new ImproperlyConfigured(`$ref "${ref}" refers to nothing in the schema it stands in`);
 }

@@ -1,6 +1,6 @@
 import { ImproperlyConfigured } from '../errors.ts';
 import { isRecord } from '../json.ts';
-import type { Place } from './error-details.ts';
+import type { Validated } from './error-details.ts';
 import type { AnySchema, JsonSchema } from './json-schema.ts';
 import type { Assertion, Judge, SchemaNode } from './reading.ts';
 
@@ -18,10 +18,15 @@ export type Stage = (typeof Stage)[keyof typeof Stage];
 /** The schema that contains a keyword, and the compiler for schemas in it. */
 export interface KeywordContext {
   readonly schema: JsonSchema;
-  readonly place: Place;
+  readonly place: Validated;
   /** True if absent properties get their defaults. */
   readonly fillsIn: boolean;
+  /** True if a schema without further properties rejects them. Otherwise they are dropped. */
+  readonly isClosed: boolean;
+  /** Compiles a schema of a property or an item. @param fillsIn default: false */
   readonly node: (schema: AnySchema, fillsIn?: boolean) => SchemaNode;
+  /** Compiles a schema that a value may fail without being invalid: a member of a union, a condition. */
+  readonly choice: (schema: AnySchema) => SchemaNode;
   /** Compiles the target of a `$ref`. */
   readonly referred: (ref: string) => SchemaNode;
 }

@@ -1,11 +1,11 @@
 import { atOnce, isYes } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
-import { isRecord } from '../json.ts';
+import { isOmitted, isRecord } from '../json.ts';
 import * as combinations from './combinations.ts';
-import { type Place, characters, counted, multipleMessage, mustBe, mustBeOneOf, written } from './error-details.ts';
+import { type Validated, characters, counted, multipleMessage, mustBe, mustBeOneOf, written } from './error-details.ts';
 import { multiplesOf } from './exact-number.ts';
-import { UNBOUNDED_FORMATS, formatCheck, formatMessage, isLongerThan } from './formats.ts';
+import { UNBOUNDED_FORMATS, formatCheck, formatMessage, isLongerThan, responseFormatCheck } from './formats.ts';
 import { type AnySchema, namedTypes, namedValues } from './json-schema.ts';
 import * as are from './keyword.ts';
 import { type Keyword, type KeywordContext, MAX_JUDGED_LENGTH, Stage, isText, keyword, values } from './keyword.ts';
@@ -16,6 +16,11 @@ import { copyOf } from './scan-input.ts';
 /** Makes an assertion with the same message for every value that fails. */
 function assertion(holds: (value: unknown) => boolean, message: string, literals?: readonly unknown[]): Assertion {
   return { holds, fault: { path: '', message, ...(literals && { literals }) } };
+}
+
+/** Reports whether a value is a number. A response may have a bigint, which compares like one. */
+function isNumber(value: unknown): value is number | bigint {
+  return typeof value === 'number' || typeof value === 'bigint';
 }
 
 /** Makes a keyword that limits numbers. */
@@ -38,6 +43,12 @@ const OF_TYPE: ReadonlyMap<unknown, (value: unknown) => boolean> = new Map<unkno
   ['string', isText],
 ]);
 
+/** The types that a response also allows for a bigint, which is sent as a number with all its digits. */
+const OF_RESPONSE: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+  ['integer', (value: unknown) => Number.isInteger(value) || typeof value === 'bigint'],
+  ['number', (value: unknown) => Number.isFinite(value) || typeof value === 'bigint'],
+]);
+
 /** The shared type assertions of schemas without literals. */
 const TYPE_ASSERTIONS = new Map<string, Assertion>();
 
@@ -48,13 +59,17 @@ function typeAssertion({ schema, place }: KeywordContext): Assertion {
   return getOrMake(TYPE_ASSERTIONS, `${place} ${types.join()}`, () => typesAssertion([...types], place));
 }
 
-function typesAssertion(types: readonly string[], place: Place, literals?: readonly unknown[]): Assertion {
-  const checks = types.map((type) => OF_TYPE.get(type)!);
+function typesAssertion(types: readonly string[], place: Validated, literals?: readonly unknown[]): Assertion {
+  const checks = types.map((type) =>
+    place === 'response' ? (OF_RESPONSE.get(type) ?? OF_TYPE.get(type)!) : OF_TYPE.get(type)!,
+  );
   const fault = { path: '', message: mustBe(types), types, ...(literals && { literals: copyOf(literals) }) };
   return {
     holds: checks.length === 1 ? checks[0]! : (value) => checks.some((check) => check(value)),
     fault: (value) => {
-      if (place !== 'body' && Array.isArray(value)) return { ...fault, message: 'must be given only once' };
+      if ((place === 'query' || place === 'params') && Array.isArray(value)) {
+        return { ...fault, message: 'must be given only once' };
+      }
       return value === null && types.length === 1 ? { ...fault, message: 'must not be null' } : fault;
     },
   };
@@ -74,7 +89,9 @@ function canonicalText(value: unknown): string {
   // A bigint replaces a whole number that JavaScript would round. The scan of the document reports it.
   if (typeof value === 'bigint') return String(value);
   if (!isRecord(value)) return JSON.stringify(value);
-  const names = Object.keys(value).toSorted();
+  const names = Object.keys(value)
+    .filter((name) => !isOmitted(value[name]))
+    .toSorted();
   return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalText(value[name])}`).join()}}`;
 }
 
@@ -132,10 +149,10 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
       (all) => literalAssertion(all, mustBeOneOf(all)),
     ),
 
-    minimum: bound('>=', (limit) => (value) => typeof value !== 'number' || value >= limit),
-    maximum: bound('<=', (limit) => (value) => typeof value !== 'number' || value <= limit),
-    exclusiveMinimum: bound('>', (limit) => (value) => typeof value !== 'number' || value > limit),
-    exclusiveMaximum: bound('<', (limit) => (value) => typeof value !== 'number' || value < limit),
+    minimum: bound('>=', (limit) => (value) => !isNumber(value) || value >= limit),
+    maximum: bound('<=', (limit) => (value) => !isNumber(value) || value <= limit),
+    exclusiveMinimum: bound('>', (limit) => (value) => !isNumber(value) || value > limit),
+    exclusiveMaximum: bound('<', (limit) => (value) => !isNumber(value) || value < limit),
     multipleOf: keyword(
       values<number>('greater than 0', (step) => are.NUMBERS.has(step) && step > 0),
       Stage.content,
@@ -160,7 +177,8 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
       return contentAssertion(context, holds, `must match pattern "${source}"`);
     }),
     format: keyword(are.TEXTS, Stage.content, (name, context) => {
-      const holds = formatCheck(name);
+      const holds = context.place === 'response' ? responseFormatCheck(name) : formatCheck(name);
+      if (holds === undefined && context.place === 'response') return undefined;
       if (holds === undefined) throw new ImproperlyConfigured(`unknown format "${name}"`);
       return contentAssertion(context, holds, formatMessage(name));
     }),
@@ -223,7 +241,8 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
     $ref: keyword(are.TEXTS, Stage.content, combinations.referenceJudge),
 
     '~refine': keyword(values<Refinement[]>('refinements', Array.isArray), Stage.refinement, refinementsJudge),
-    '~codec': keyword(are.ANYTHING, Stage.type, () => {
+    '~codec': keyword(are.ANYTHING, Stage.type, (_codec, { place }) => {
+      if (place === 'response') return undefined;
       throw new ImproperlyConfigured(
         'Type.Codec, Type.Decode and Type.Encode do not work in a shape: convert in a hook of the view',
       );

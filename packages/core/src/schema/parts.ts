@@ -1,5 +1,5 @@
 import { ImproperlyConfigured } from '../errors.ts';
-import { isRecord, pointerStep } from '../json.ts';
+import { isOmitted, isRecord, pointerStep } from '../json.ts';
 import { type AnySchema, namedTypes } from './json-schema.ts';
 import { type KeywordContext, MAX_JUDGED_LENGTH, isPattern } from './keyword.ts';
 import { naming } from '../options.ts';
@@ -8,7 +8,8 @@ import { copyOf, isUnsafeName } from './scan-input.ts';
 
 /** Validates declared properties. Required ones must be present; absent ones get their defaults. */
 export function propertiesJudge(properties: Readonly<Record<string, AnySchema>>, context: KeywordContext): Judge {
-  const { schema, fillsIn, node } = context;
+  const { schema, fillsIn, node, place } = context;
+  const isGiven = presenceIn(place);
   const rules = Object.entries(properties).map(([name, child]) => {
     if (isUnsafeName(name)) {
       throw new ImproperlyConfigured(
@@ -25,7 +26,7 @@ export function propertiesJudge(properties: Readonly<Record<string, AnySchema>>,
     if (!isRecord(value)) return value;
     const known: Record<string, unknown> = {};
     for (const { name, node: child, given, isRequired } of rules) {
-      if (Object.hasOwn(value, name)) known[name] = reading.part(child, name, value[name]);
+      if (isGiven(value, name)) known[name] = reading.part(child, name, value[name]);
       else if (given !== undefined) known[name] = reading.attempt(child, copyOf(given)).known;
       else if (isRequired) reading.faults.push(missing(name));
     }
@@ -44,17 +45,27 @@ function checkDefault(owner: string, node: SchemaNode, given: unknown): void {
 }
 
 /** Validates required names that are not declared properties. The properties validate their own names. */
-export function requiredJudge(names: readonly string[], { schema }: KeywordContext): Judge | undefined {
+export function requiredJudge(names: readonly string[], { schema, place }: KeywordContext): Judge | undefined {
   const { properties } = schema;
+  const isGiven = presenceIn(place);
   const others = names.filter((name) => properties === undefined || !Object.hasOwn(properties, name));
   if (others.length === 0) return undefined;
-  if (properties !== undefined && namedTypes(schema).includes('object')) {
+  if (properties !== undefined && namedTypes(schema).includes('object') && place !== 'response') {
     throw new ImproperlyConfigured(`required names "${others[0]}", which is none of the properties`);
   }
   return (value, reading) => {
-    if (isRecord(value)) reading.faults.push(...others.filter((name) => !Object.hasOwn(value, name)).map(missing));
+    if (isRecord(value)) reading.faults.push(...others.filter((name) => !isGiven(value, name)).map(missing));
     return value;
   };
+}
+
+/**
+ * Returns the test whether an object has a property. The object of a response may be an instance of a class, with
+ * getters, methods and undefined values.
+ */
+function presenceIn(place: KeywordContext['place']): (object: Record<string, unknown>, name: string) => boolean {
+  if (place !== 'response') return Object.hasOwn;
+  return (object, name) => !isOmitted(object[name]);
 }
 
 function missing(name: string): Fault {
@@ -76,9 +87,10 @@ export function matchingPropertiesJudge(
 }
 
 /** Validates `additionalProperties`: each property that no other keyword covers. */
-export function otherPropertiesJudge(rest: AnySchema, { schema, node }: KeywordContext): Judge | undefined {
-  // An object keeps only the properties that its schema names. Unknown ones are dropped, never rejected.
-  if (rest === false) return undefined;
+export function otherPropertiesJudge(rest: AnySchema, { schema, node, isClosed }: KeywordContext): Judge | undefined {
+  // An object keeps only the properties that its schema names. Unknown ones are dropped, unless they decide which
+  // member of a union fits.
+  if (rest === false && !isClosed) return undefined;
   const named = new Set(Object.keys(schema.properties ?? {}));
   const patterns = Object.keys(schema.patternProperties ?? {}).map((pattern) => new RegExp(pattern, 'u'));
   const nodes = [node(rest)];
@@ -90,10 +102,10 @@ function namedPartsJudge(nodesOf: (name: string) => readonly SchemaNode[] | unde
   return (value, reading) => {
     if (!hasShortNames(value, reading)) return value;
     const known: Record<string, unknown> = {};
-    for (const [name, part] of Object.entries(value)) {
+    for (const [name, part] of Object.entries<unknown>(value)) {
       const nodes = isUnsafeName(name) ? undefined : nodesOf(name);
-      if (nodes === undefined) continue;
-      known[name] = nodes.reduce((some, child) => unite(part, some, reading.part(child, name, part)), part);
+      if (nodes === undefined || isOmitted(part)) continue;
+      known[name] = nodes.reduce<unknown>((some, child) => unite(part, some, reading.part(child, name, part)), part);
     }
     return known;
   };
@@ -132,13 +144,14 @@ export function itemsJudge(items: AnySchema | readonly AnySchema[], { schema, fi
   const rest = node(others, fillsIn && !isTuple);
   return (value, reading) => {
     if (!Array.isArray(value)) return value;
-    return value.map((item: unknown, index) => reading.part(first[index] ?? rest, index, item));
+    // Unlike map(), this reads the holes of an array, which a response may have.
+    return Array.from(value as unknown[], (item, index) => reading.part(first[index] ?? rest, index, item));
   };
 }
 
 /** Validates `contains`: a number of items must match a schema. */
-export function containsJudge(item: AnySchema, { schema, node }: KeywordContext): Judge {
-  const judged = node(item);
+export function containsJudge(item: AnySchema, { schema, choice }: KeywordContext): Judge {
+  const judged = choice(item);
   const { minContains: least = 1, maxContains: most = Infinity } = schema as Readonly<Record<string, number>>;
   const upTo = most === Infinity ? '' : ` and no more than ${most}`;
   const fault = { path: '', message: `must contain at least ${least}${upTo} valid item(s)` };

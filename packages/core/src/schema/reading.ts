@@ -25,13 +25,13 @@ export type Judge = (value: unknown, reading: Reading) => unknown;
 export class SchemaNode {
   /** The keywords of the schema, by stage. A stage runs only if all earlier stages pass. */
   stages: readonly (readonly (Assertion | Judge)[])[] = [];
-  /** Converts a text to the type of the schema. Undefined in a body. */
-  readText: ((value: unknown) => unknown) | undefined;
+  /** Converts a value to the type of the schema: a text of a query string, a Date of a response. Undefined in a body. */
+  convert: ((value: unknown) => unknown) | undefined;
 
   /** Adds the faults of a value to a reading. Returns the part of the value that the schema names. */
   read(given: unknown, reading: Reading): unknown {
     if (reading.isFull) return given;
-    const value = this.readText === undefined ? given : this.readText(given);
+    const value = this.convert === undefined ? given : this.convert(given);
     const before = reading.faults.length;
     let known = value;
     for (const stage of this.stages) {

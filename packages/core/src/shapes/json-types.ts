@@ -60,17 +60,17 @@ export function checkReadable(owner: string, field: ShapeField, schema: TSchema)
 }
 
 /**
- * Checks that the schema allows null if null may come: otherwise a serializer writes `""`, `0` or `{}` instead.
+ * Checks that the schema allows null if null may come. Otherwise each response with a null would fail.
  *
  * @throws ImproperlyConfigured if a value or a related record may be missing and its schema does not allow null
  */
 export function checkNullable(
   owner: string,
-  { name, nullable }: Pick<ShapeField, 'name' | 'nullable'>,
+  { name, nullable, isNullAssumed }: Pick<ShapeField, 'name' | 'nullable' | 'isNullAssumed'>,
   schema: TSchema,
 ): void {
   const allowed = jsonTypes(schema) ?? [];
-  if (!nullable || allowed.includes('null')) return;
+  if (!nullable || isNullAssumed || allowed.includes('null')) return;
   throw new ImproperlyConfigured(
     `${owner}: "${name}" may be null, but its schema says ${allowed.join(' | ')}; make it a Type.Union with Type.Null()`,
   );

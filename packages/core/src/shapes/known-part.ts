@@ -1,8 +1,10 @@
 import type { TSchema } from 'typebox';
+import { pointerStep } from '../json.ts';
 import { naming } from '../options.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
 import { Reading } from '../schema/reading.ts';
-import { MAX_PROBLEMS } from '../schema/scan-input.ts';
+import { MAX_PROBLEMS, placedAt } from '../schema/scan-input.ts';
+import { UnfitValue } from '../schema/unfit-value.ts';
 
 /**
  * Returns the part of a value that a schema describes. Throws if the value does not fit the schema, and names the place
@@ -11,14 +13,14 @@ import { MAX_PROBLEMS } from '../schema/scan-input.ts';
 export type KnownPart = (value: unknown) => unknown;
 
 /**
- * Compiles the visible part of a column's values, for a schema that the application declared. Without it, the
- * serializer would convert values of a wrong type if it can (`null` to `""`, an object to `"[object Object]"`).
+ * Compiles the visible part of a column's values, for a schema that the application declared. It also fills in the
+ * defaults of the schema.
  *
- * @param owner the column, for messages
+ * @param entity the name of the entity
  * @throws ImproperlyConfigured for a schema that cannot be compiled
  */
-export function knownPart(owner: string, schema: TSchema): KnownPart {
-  const node = naming(owner, () => compileSchema(schema, 'body'));
+export function knownPart(entity: string, property: string, schema: TSchema): KnownPart {
+  const node = naming(`${entity}.${property}`, () => compileSchema(schema, 'body'));
   const read = (value: unknown): { readonly known: unknown; readonly reading: Reading } => {
     const reading = new Reading(MAX_PROBLEMS);
     return { known: node.read(value, reading), reading };
@@ -29,7 +31,6 @@ export function knownPart(owner: string, schema: TSchema): KnownPart {
     // An entity that was just written may hold values that are not JSON yet, such as a Date.
     const { known, reading } = typeof value === 'object' ? read(JSON.parse(JSON.stringify(value))) : asHeld;
     if (reading.faults.length === 0) return known;
-    const faults = reading.faults.map(({ path, message }) => `${path || 'it'} ${message}`);
-    throw new TypeError(`${owner} does not fit its schema: ${faults.join('; ')}`);
+    throw new UnfitValue(placedAt(pointerStep(property), reading.faults), { entity });
   };
 }

@@ -20,6 +20,8 @@ export interface ShapeField {
   readonly custom: boolean;
   /** True if the column, or anything on the path to it, may be NULL. */
   readonly nullable: boolean;
+  /** True if it is nullable only because nothing guarantees a value, see `FieldPath`. A schema may then exclude null. */
+  readonly isNullAssumed: boolean;
   /** The target of a to-one relation. */
   readonly target: EntityMetadata | undefined;
 }
@@ -33,7 +35,7 @@ export interface ShapeField {
 export function shapeField(meta: EntityMetadata, path: string): ShapeField {
   const resolved = resolvePath(meta, path, '.');
   if (typeof resolved === 'string') throw new ImproperlyConfigured(resolved);
-  const { key, steps, property, type, nullable, toMany } = resolved;
+  const { key, steps, property, type, nullable, isNullAssumed = false, toMany } = resolved;
   if (toMany) {
     throw new ImproperlyConfigured(
       `${meta.className}.${path} leads to many records, which a field cannot hold; readShape() shows them by many() in its third argument: ${manyBehind(steps)}`,
@@ -50,6 +52,7 @@ export function shapeField(meta: EntityMetadata, path: string): ShapeField {
     element: isList(property) ? elementType(property) : undefined,
     custom: customTypeOf(property) !== undefined,
     nullable,
+    isNullAssumed,
     target: isToOne(relation) ? targetOf(relation) : undefined,
   };
 }

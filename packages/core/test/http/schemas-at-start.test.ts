@@ -51,11 +51,11 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
       ],
       [
         ofAction({ response: Type.Object({ title: Type.String({ minLenght: 3 }) }) }),
-        'BookViewSet.rate: the answer 200: The body schema cannot be compiled: property "title": unknown keyword: "minLenght"; did you mean "minLength"?',
+        'BookViewSet.rate: the answer 200: The response schema cannot be compiled: property "title": unknown keyword: "minLenght"; did you mean "minLength"?',
       ],
       [
         ofAction({ responses: { 204: null, 202: Type.Array(Type.Integer({ maxmum: 3 })) } }),
-        'BookViewSet.rate: the answer 202: The body schema cannot be compiled: unknown keyword: "maxmum"; did you mean "maximum"?',
+        'BookViewSet.rate: the answer 202: The response schema cannot be compiled: unknown keyword: "maxmum"; did you mean "maximum"?',
       ],
       [
         ofAction({

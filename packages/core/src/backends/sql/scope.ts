@@ -103,7 +103,7 @@ export class SqlScope extends Scope<SqlScope, Joined> {
   /** The database guarantees that a record exists, except for the columns of a view. */
   protected override isHeld(steps: readonly EntityProperty[]): boolean {
     const owner = steps.at(-2)?.targetMeta ?? this.meta;
-    return super.isHeld(steps) && owner.view !== true && this.context.plan.hasConstraints;
+    return super.isHeld(steps) && (owner.view ?? false) === false && this.context.plan.hasConstraints;
   }
 
   protected addJoin(steps: readonly EntityProperty[]): Joined {

@@ -21,6 +21,7 @@ import { asksRequest, isRelatedPath, pathFor } from '../../language/related-path
 import { relationCondition } from '../../language/where-condition.ts';
 import { populateFor } from '../../mikro/entity-reader.ts';
 import { checkNullable, checkReadable } from '../json-types.ts';
+import { UnfitValue } from '../../schema/unfit-value.ts';
 import { knownPart } from '../known-part.ts';
 import { type ManyField, type ReadField, readFieldsOf, takesRequest } from './read-field.ts';
 import { objectIn } from '../schema-object.ts';
@@ -46,8 +47,8 @@ export function compileProjection<Output>(
   const literal = 'schema' in fields ? plan.expression(fields, meta, '') : plan.literal(fields, meta, '');
   const { paths, related } = plan;
   const columnReaders = paths.map((path) => valueReader(path, platform));
-  const ofValues = generate<Output>(literal, plan, []);
-  const ofRow = generate<Output>(literal, plan, columnReaders);
+  const ofValues = generate<Output>(literal, plan, [], meta);
+  const ofRow = generate<Output>(literal, plan, columnReaders, meta);
   const populate = [...new Set(paths.flatMap(populateFor))];
   const readers = paths.map(readerOfEntity);
   const projectionFor = (request: object | undefined, shown: readonly RelatedProjection[]): Projection<Output> => {
@@ -84,6 +85,12 @@ export function compileProjection<Output>(
 
 function bindToRequest(related: RelatedProjection, request: object): RelatedProjection {
   return { ...related, projection: related.projection.forRequest?.(request) ?? related.projection };
+}
+
+/** A related record or an embeddable, and the columns that are all NULL if it is missing. */
+interface ObjectAt extends Pick<ShapeField, 'nullable' | 'isNullAssumed'> {
+  readonly meta: EntityMetadata;
+  readonly columns: readonly string[];
 }
 
 /** The columns that a record needs, without duplicates, and how their values are converted. */
@@ -133,27 +140,23 @@ class Plan {
     // A JSON column may also hold an object.
     if (object === undefined) return this.#column(field, place, prefix);
     const name = prefix + path;
-    checkNullable(this.#meta.className, { name, nullable: object.nullable }, schema);
+    checkNullable(this.#meta.className, { ...object, name }, schema);
     const literal = this.literal(fields as readonly ReadField[], object.meta, `${name}.`);
     const areNull = object.columns.map((column) => `v${this.#index(column)} === null`);
     return areNull.length === 0 ? literal : `${areNull.join(' && ')} ? null : ${literal}`;
   }
 
   /** Finds the related record or embeddable at a path, and the columns that are all NULL if it is missing. */
-  #objectAt(
-    place: EntityMetadata,
-    path: string,
-    prefix: string,
-  ): { meta: EntityMetadata; nullable: boolean; columns: readonly string[] } | undefined {
+  #objectAt(place: EntityMetadata, path: string, prefix: string): ObjectAt | undefined {
     const name = prefix + path;
     const embeddable = embeddableAt(place, path);
     if (embeddable?.inline !== true) {
-      const { target, nullable } = shapeField(place, path);
-      return target && { meta: target, nullable, columns: [name] };
+      const { target, nullable, isNullAssumed } = shapeField(place, path);
+      return target && { meta: target, nullable, isNullAssumed, columns: [name] };
     }
     const { meta, nullable } = embeddable;
     const columns = nullable ? columnsOf((embeddableAt(this.#meta, name) as Embeddable).property) : [];
-    return { meta, nullable, columns: columns.map((column) => `${name}.${column}`) };
+    return { meta, nullable, isNullAssumed: false, columns: columns.map((column) => `${name}.${column}`) };
   }
 
   #column({ path, schema, known, fields, byHand = false }: ReadField, place: EntityMetadata, prefix: string): string {
@@ -174,7 +177,7 @@ class Plan {
     const value = `v${index}`;
     const written = this.writers[index] === undefined ? value : `${value} === null ? null : write[${index}](${value})`;
     const isJudged = byHand && field.type.kind === 'json';
-    const judge = isJudged ? knownPart(`${place.className}.${path}`, schema) : known;
+    const judge = isJudged ? knownPart(place.className, path, schema) : known;
     if (judge === undefined) return written;
     const shown = `compute[${this.computes.push(judge) - 1}](${written})`;
     // A column that is never NULL may still hold JSON null, which its schema must allow.
@@ -279,15 +282,59 @@ function generate<Output>(
   literal: string,
   { paths, writers, computes }: Plan,
   readers: readonly (Convert | undefined)[],
+  meta: EntityMetadata,
 ): Read<Output> {
   const variables = paths.map((_, index) => {
     const value = `values[${index}]`;
     const read = readers[index] === undefined ? value : `${value} === null ? null : read[${index}](${value})`;
     return `const v${index} = ${read};`;
   });
-  const code = `'use strict'; return (values, children, request) => { ${variables.join(' ')} return ${literal}; };`;
+  const body = `try { ${variables.join(' ')} return ${literal}; } catch (error) { throw named(error, values); }`;
+  const code = `'use strict'; return (values, children, request) => { ${body} };`;
   // The text contains only indexes, and names of fields as JSON strings. Nothing in it comes from a request.
   // oxlint-disable-next-line typescript/no-implied-eval
-  const make = new Function('read', 'write', 'compute', code) as (...parts: readonly unknown[]) => Read<Output>;
-  return make(readers, writers, computes);
+  const make = new Function('read', 'write', 'compute', 'named', code) as (
+    ...parts: readonly unknown[]
+  ) => Read<Output>;
+  const named = (error: unknown, values: readonly unknown[]): unknown =>
+    namedError(error, { meta, paths, readers, writers }, values);
+  return make(readers, writers, computes, named);
+}
+
+function isKey({ steps, property }: FieldPath): boolean {
+  return steps.length === 0 && property.primary === true;
+}
+
+/** The columns of a record, with the functions that convert their values. */
+interface Columns {
+  readonly meta: EntityMetadata;
+  readonly paths: readonly FieldPath[];
+  readonly readers: readonly (Convert | undefined)[];
+  readonly writers: readonly (Convert | undefined)[];
+}
+
+/**
+ * Names the record and the property in an error about a stored value: its column cannot be read, or its content does
+ * not fit the schema. Returns any other error unchanged.
+ */
+function namedError(error: unknown, { meta, paths, readers, writers }: Columns, values: readonly unknown[]): unknown {
+  const written = paths.map((_, index) => {
+    const read = readers[index] ?? asItIs;
+    const write = writers[index] ?? asItIs;
+    try {
+      return { value: values[index] === null ? null : write(read(values[index] as never) as never) };
+    } catch (cause) {
+      return { cause };
+    }
+  });
+  const keys = written.filter((_, index) => isKey(paths[index]!)).map(({ value }) => String(value));
+  const record = { entity: meta.className, key: keys.length === 0 ? undefined : keys.join(', ') };
+  const wrong = written.findIndex((one) => 'cause' in one);
+  if (wrong === -1) return error instanceof UnfitValue ? new UnfitValue(error.problems, record) : error;
+  const path = `/${paths[wrong]!.key.replaceAll('.', '/')}`;
+  return new UnfitValue([{ path, message: 'cannot be read from its column' }], record, written[wrong]!.cause);
+}
+
+function asItIs(value: unknown): unknown {
+  return value;
 }

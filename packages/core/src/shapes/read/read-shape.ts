@@ -335,11 +335,12 @@ function holdsValue(property: EntityProperty): boolean {
 function columnField(meta: EntityMetadata, name: string, given: TSchema): ReadField {
   // Every response contains the column, even if a body may leave it out.
   const schema = without(given, '~optional');
+  const { nullable, isNullAssumed } = shapeField(meta, name);
   return {
     name,
     path: name,
-    schema: shapeField(meta, name).nullable ? withNull(schema) : schema,
-    known: knownPart(`${meta.className}.${name}`, schema),
+    schema: nullable && !isNullAssumed ? withNull(schema) : schema,
+    known: knownPart(meta.className, name, schema),
   };
 }
 
