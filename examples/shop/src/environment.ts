@@ -39,9 +39,10 @@ export class Environment {
     const text = this.text(name);
     if (text === undefined) return undefined;
     const scheme = text.slice(0, text.indexOf(':'));
-    // A URL of MongoDB may name several hosts, mongodb://a:27017,b:27017/shop, which no URL otherwise does.
-    const plain = scheme === 'mongodb' ? text.replace(/,[^/?]*/, '') : text;
-    const isUrl = scheme === 'sqlite' ? text !== 'sqlite:' : URL.canParse(plain);
+    // A URL of MongoDB or Redis may name several hosts, mongodb://a:27017,b:27017/shop, which no URL otherwise does.
+    const plain = /^(?:mongodb|rediss?|redis\+sentinel)$/.test(scheme) ? text.replace(/,[^/?]*/, '') : text;
+    const isMaster = scheme !== 'redis+sentinel' || /^[^/]+\/\/[^/]+\/[^/]+(?:\/\d+)?$/.test(text);
+    const isUrl = scheme === 'sqlite' ? text !== 'sqlite:' : URL.canParse(plain) && isMaster;
     if (schemes.includes(scheme) && isUrl) return text;
     // A URL may carry a password: no more of it than the scheme goes into the message.
     throw mistake(name, `a URL that starts with ${schemes.map((each) => `${each}:`).join(' or ')}`, `${scheme}…`);

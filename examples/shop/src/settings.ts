@@ -78,7 +78,7 @@ export function readSettings(variables: NodeJS.ProcessEnv = process.env): Settin
     databaseUrl: environment.url('DATABASE_URL', ['sqlite', 'postgres', 'postgresql', 'mongodb', 'mongodb+srv']),
     databasePoolSize: environment.integer('DATABASE_POOL_SIZE', 2, 1000) ?? 10,
     databaseStatementTimeoutSeconds: environment.integer('DATABASE_STATEMENT_TIMEOUT', 1, 3600) ?? 15,
-    redisUrl: environment.url('REDIS_URL', ['redis', 'rediss']),
+    redisUrl: environment.url('REDIS_URL', ['redis', 'rediss', 'redis+sentinel']),
     smtpUrl: environment.url('SMTP_URL', ['smtp', 'smtps']),
     mailFrom: environment.sender('MAIL_FROM') ?? 'shop@localhost',
     ...readSecrets(environment, production),

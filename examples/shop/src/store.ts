@@ -1,23 +1,12 @@
 import { MemoryStore, RedisStore, type Store } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
-import { Redis, type RedisOptions } from 'ioredis';
-
-/** How long a connection may take to come about, and the longest pause between two attempts. */
-const CONNECT_TIMEOUT_MS = 2000;
-const LONGEST_PAUSE_MS = 500;
-
-const OPTIONS = {
-  connectTimeout: CONNECT_TIMEOUT_MS,
-  retryStrategy: (attempt: number) => Math.min(attempt * 50, LONGEST_PAUSE_MS),
-  // What was sent as the connection broke may have been done: sent again, it would count or use up a code twice.
-  autoResendUnfulfilledCommands: false,
-  keepAlive: 10_000,
-} satisfies RedisOptions;
+import type { Cluster, Redis } from 'ioredis';
+import { redisClient } from './redis-client.ts';
 
 export interface OpenStore {
   /** Where throttles count and verification codes are kept. */
   readonly store: Store;
-  readonly redis: Redis | undefined;
+  readonly redis: Redis | Cluster | undefined;
 }
 
 /** Redis where there is one, so that several shops share their counts and codes; else the memory of this process. */
@@ -27,7 +16,7 @@ export function openStore(app: FastifyInstance, redisUrl: string | undefined): O
     app.addHook('onClose', () => store.close());
     return { store, redis: undefined };
   }
-  const redis = new Redis(redisUrl, OPTIONS);
+  const redis = redisClient(redisUrl);
   redis.on('error', (error) => app.log.warn({ err: error }, 'Redis'));
   app.addHook('onClose', () => redis.disconnect());
   return { store: new RedisStore(redis), redis };

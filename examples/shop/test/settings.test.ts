@@ -76,7 +76,7 @@ t.test('the services that people may log in by', async (t) => {
 const WRONG: Record<string, string[]> = {
   PORT: ['-1', '65536', '3000.5', 'http', '0x10', ' 1', '99999999999'],
   DATABASE_URL: ['shop.sqlite', 'sqlite:', 'mysql://x', 'postgres:// x', 'https://example.com'],
-  REDIS_URL: ['localhost:6379', 'http://x', 'redis'],
+  REDIS_URL: ['localhost:6379', 'http://x', 'redis', 'redis+sentinel://x:26379', 'redis://a,b c'],
   SMTP_URL: ['mail.example.com', 'http://x', 'smtp:// x'],
   MAIL_FROM: ['nobody', 'a@b@c', '@', 'Shop <shop>', 'a@b\r\nBcc: c@d'],
   SECRET_KEY: ['short', 'x'.repeat(31)],

@@ -3,6 +3,7 @@ import { isError } from '../support/expect.ts';
 import { type Health, untilHealth } from '../support/health.ts';
 import type { ShopProcess } from '../support/shop-process.ts';
 import type { Shop } from '../support/shop.ts';
+import { redisClient } from '../../../../packages/core/test/support/redis.ts';
 import { withShops } from '../support/shops.ts';
 
 /** What PostgreSQL going down and coming back looks like, faults/faults.test.ts sees: there the server is the test's. */
@@ -26,12 +27,33 @@ withShops(t, { processes: 2, variables: { SHUTDOWN_DELAY: '1' } }, async (t, sho
       });
       t.notMatch(text, /ECONN|127\.0\.0\.1/, 'without a word of why');
       t.equal((await shop.get('/health/live')).status, 200);
+      t.equal((await shop.get('/health/ready')).status, 200, 'a load balancer still sends it requests');
       t.equal((await shop.get('/api/products')).status, 200, 'what needs no Redis works');
       const code = await shop.post('/api/auth/send-verification-email', { email: 'ann@example.com' });
       isError(t, code, 'service_unavailable', 'what does, does not');
     }
     await shops.redis.start();
     for (const shop of shops.all) t.equal((await untilHealth(shop, 200)).status, 200, 'without a restart');
+  });
+
+  await t.test('Redis responds no more, or takes no writes', async (t) => {
+    shops.redis.freeze();
+    for (const shop of shops.all) {
+      t.equal((await untilHealth(shop, 503)).status, 503);
+      t.equal((await shop.get('/health/ready')).status, 200);
+      t.equal((await shop.get('/api/products')).status, 200);
+    }
+    shops.redis.thaw();
+    for (const shop of shops.all) await untilHealth(shop, 200);
+    const client = redisClient(t, shops.redis.url);
+    await client.config('SET', 'maxmemory', '1');
+    for (const shop of shops.all) {
+      t.equal((await untilHealth(shop, 503)).status, 503);
+      t.equal((await shop.get('/health/ready')).status, 200);
+      t.equal((await shop.get('/api/products')).status, 200);
+    }
+    await client.config('SET', 'maxmemory', '0');
+    for (const shop of shops.all) t.equal((await untilHealth(shop, 200)).status, 200);
   });
 
   await t.test('a shop is not ready from SIGTERM on, before it stops listening', async (t) => {

@@ -55,17 +55,20 @@ export class RedisStore implements Store {
   }
 
   async undo(key: string, stamp: number): Promise<void> {
-    await this.#connection.run((client) => client.call('lrem', this.#counter(key), -1, stamp));
+    const counter = this.#counter(key);
+    await this.#connection.run(counter, (client) => client.call('lrem', counter, -1, stamp));
   }
 
   async put(key: string, value: string, ttlMs: number, options: PutOptions = {}): Promise<boolean> {
-    const entry = [this.#value(key), `${options.tries ?? 0}:${value}`, 'PX', Math.max(1, Math.ceil(ttlMs))] as const;
+    const stored = this.#value(key);
+    const entry = [stored, `${options.tries ?? 0}:${value}`, 'PX', Math.max(1, Math.ceil(ttlMs))] as const;
     const condition = options.onlyIfAbsent === true ? ['NX'] : [];
-    return (await this.#connection.run((client) => client.call('set', ...entry, ...condition))) !== null;
+    return (await this.#connection.run(stored, (client) => client.call('set', ...entry, ...condition))) !== null;
   }
 
   async read(key: string): Promise<string | undefined> {
-    const stored = await this.#connection.run((client) => client.call('get', this.#value(key)));
+    const value = this.#value(key);
+    const stored = await this.#connection.run(value, (client) => client.call('get', value));
     // A value is stored after the number of its wrong tries and a colon.
     return typeof stored === 'string' ? stored.slice(stored.indexOf(':') + 1) : undefined;
   }
@@ -77,10 +80,11 @@ export class RedisStore implements Store {
   }
 
   async remove(key: string, value?: string): Promise<boolean> {
+    const stored = this.#value(key);
     const removed =
       value === undefined
-        ? await this.#connection.run((client) => client.call('del', this.#value(key)))
-        : await this.#runScript(REMOVE_IF_EQUAL, this.#value(key), value);
+        ? await this.#connection.run(stored, (client) => client.call('del', stored))
+        : await this.#runScript(REMOVE_IF_EQUAL, stored, value);
     return Number(removed) === 1;
   }
 
@@ -94,7 +98,7 @@ export class RedisStore implements Store {
   }
 
   #runScript(script: RedisScript, key: string, ...args: (string | number)[]): Promise<unknown> {
-    return this.#connection.run(async (client) => {
+    return this.#connection.run(key, async (client) => {
       try {
         return await client.call('evalsha', script.sha1, 1, key, ...args);
       } catch (error) {

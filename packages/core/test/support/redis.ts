@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -97,4 +97,52 @@ async function untilReady(url: string): Promise<void> {
   const answer = await Promise.race<string>([client.ping(), sleep(10_000, 'no answer', { ref: false })]);
   client.disconnect();
   if (answer !== 'PONG') throw new Error(`redis-server did not start on ${url}`);
+}
+
+/** Starts three Sentinels that watch a master, and returns their ports. They are gone when the test ends. */
+export async function ownSentinels(t: Test, name: string, masterPort: number): Promise<number[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'viewset-sentinel-'));
+  const ports: number[] = [];
+  for (let index = 0; index < 3; index++) {
+    const port = await freePort();
+    const file = join(folder, `${index}.conf`);
+    const lines = [
+      `port ${port}`,
+      'bind 127.0.0.1',
+      `dir ${folder}`,
+      `sentinel monitor ${name} 127.0.0.1 ${masterPort} 2`,
+      `sentinel down-after-milliseconds ${name} 1000`,
+      `sentinel failover-timeout ${name} 3000`,
+    ];
+    await writeFile(file, `${lines.join('\n')}\n`);
+    const sentinel = spawn('redis-server', [file, '--sentinel'], { stdio: 'ignore' });
+    t.teardown(() => void sentinel.kill('SIGKILL'));
+    await untilReady(`redis://127.0.0.1:${port}`);
+    ports.push(port);
+  }
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  for (const port of ports) {
+    const client = redisClient(t, `redis://127.0.0.1:${port}`);
+    const known = async (): Promise<number> => ((await client.call('SENTINEL', 'sentinels', name)) as unknown[]).length;
+    while ((await known()) < 2) await sleep(50);
+  }
+  return ports;
+}
+
+const SLOTS = 16_384;
+
+/** Starts servers, and makes a Cluster of them: each is a master of an equal share of the slots. */
+export async function makeCluster(t: Test, nodes: readonly OwnRedis[], ...options: readonly string[]): Promise<void> {
+  for (const node of nodes) await node.start('--cluster-enabled', 'yes', '--cluster-node-timeout', '2000', ...options);
+  const clients = nodes.map(({ url }) => redisClient(t, url));
+  for (const [index, client] of clients.entries()) {
+    const from = Math.floor((SLOTS * index) / nodes.length);
+    const to = Math.floor((SLOTS * (index + 1)) / nodes.length) - 1;
+    await client.call('CLUSTER', 'ADDSLOTSRANGE', from, to);
+    await client.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1);
+    if (index > 0) await client.call('CLUSTER', 'MEET', '127.0.0.1', nodes[0]!.port);
+  }
+  for (const client of clients) {
+    while (!(await client.cluster('INFO')).includes('cluster_state:ok')) await sleep(50);
+  }
 }
