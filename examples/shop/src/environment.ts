@@ -40,7 +40,7 @@ export class Environment {
     if (text === undefined) return undefined;
     const scheme = text.slice(0, text.indexOf(':'));
     // A URL of MongoDB or Redis may name several hosts, mongodb://a:27017,b:27017/shop, which no URL otherwise does.
-    const plain = /^(?:mongodb|rediss?|redis\+sentinel)$/.test(scheme) ? text.replace(/,[^/?]*/, '') : text;
+    const plain = /^(?:mongodb|rediss?|redis\+sentinel)$/.test(scheme) ? text.replace(/,[^/?\s]*/, '') : text;
     const isMaster = scheme !== 'redis+sentinel' || /^[^/]+\/\/[^/]+\/[^/]+(?:\/\d+)?$/.test(text);
     const isUrl = scheme === 'sqlite' ? text !== 'sqlite:' : URL.canParse(plain) && isMaster;
     if (schemes.includes(scheme) && isUrl) return text;
