@@ -72,6 +72,7 @@ const gates: readonly Gate[] = [
   {
     name: 'some tests without servers, each in its own process, in the order of the commit',
     command: `node scripts/test.ts --without-servers --own-processes --shuffle=${commit} --sample=12`,
+    env: { SHOP_PROCESSES: '1' },
   },
   { name: 'misspelt names', command: 'pnpm mutate --each 8', share: 2 },
   { name: 'the newest MikroORM', command: 'node scripts/check-newest-mikro-orm.ts', share: 4 },

@@ -77,11 +77,11 @@ export async function startShop(t: Test, options: ShopOptions = {}): Promise<Sho
 }
 
 /**
- * Opens a shop for tests of what it answers. Under CI it has a process of its own. Elsewhere it is in the process of the
- * test, because most of the time of such a test would be the start.
+ * Opens a shop for tests of its responses, in the process of the test, because most of the time of such a test would be the start.
+ * With `SHOP_PROCESSES=1` it has its own process. CI sets this for a sample of the tests.
  */
 export async function openShop(t: Test, options: ShopOptions = {}): Promise<Shop> {
-  if (process.env['CI'] === 'true') return startShop(t, options);
+  if (process.env['SHOP_PROCESSES'] === '1') return startShop(t, options);
   const [kind, databaseUrl] = await databaseOf(t, options);
   const inside = new ShopInside();
   const port = await inside.start(t, { DATABASE_URL: databaseUrl, ...options.variables });
