@@ -78,9 +78,9 @@ export function backendOf(source: Source): Backend {
  */
 export function findBackend(em: EntityManager): Backend | undefined {
   const driver = em.getDriver();
-  readElements(em);
   let backend = known.get(driver);
   if (backend === undefined && (backend = makeBackend(em, driver)) !== undefined) known.set(driver, backend);
+  if (backend !== undefined) readElements(em);
   return backend;
 }
 
