@@ -24,6 +24,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'relations-to-many',
     'write-shapes',
     'writing-relations',
+    'inheritance',
     'bulk',
     'batch',
     'envelopes',

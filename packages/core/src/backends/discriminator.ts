@@ -7,11 +7,13 @@ export interface Discriminator {
 }
 
 /**
- * Returns the discriminator of an entity with single-table inheritance. Undefined if its table has no other entities.
+ * Returns the discriminator of an entity with single-table inheritance, with the values of all classes that extend it.
+ * Undefined if all records of its table are its own.
  */
 export function discriminatorOf(em: EntityManager, meta: EntityMetadata): Discriminator | undefined {
   const { root } = meta;
-  if (root.inheritanceType !== 'sti' || meta.discriminatorValue === undefined) return undefined;
+  if (root.inheritanceType !== 'sti') return undefined;
+  if (meta.discriminatorValue === undefined && meta.class === root.class) return undefined;
   const { discriminatorMap = {}, discriminatorColumn } = root;
   const members = Object.values(discriminatorMap).map((entity) => em.getMetadata().get(entity));
   const values = members

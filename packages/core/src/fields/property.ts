@@ -75,6 +75,25 @@ export function isTablePerType({ root }: EntityMetadata): boolean {
   return (root as EntityMetadata | undefined)?.inheritanceType === 'tpt';
 }
 
+/** True for the property that tells the class of a record, in a table that several classes share. */
+export function isDiscriminator({ root }: EntityMetadata, name: string): boolean {
+  // Before discovery, an entity may not know the class that it extends.
+  return (root as EntityMetadata | undefined)?.discriminatorColumn === name;
+}
+
+/** Says why nobody may write a discriminator. */
+export function discriminatorMessage({ className }: EntityMetadata, name: string): string {
+  return (
+    `${className}.${name} tells the class of a record, so nothing can write it: a view of ${className} creates records of ` +
+    'this class; make a view of each class'
+  );
+}
+
+/** True for a class without records of its own, in a table that it shares with the classes that extend it. */
+export function isAbstract({ root, discriminatorValue }: EntityMetadata): boolean {
+  return root.inheritanceType === 'sti' && discriminatorValue === undefined;
+}
+
 /** Returns the primary key of an entity; undefined unless it is a single property. */
 export function onlyPrimaryKey({ properties }: EntityMetadata): EntityProperty | undefined {
   const [key, ...others] = Object.entries<EntityProperty>(properties).filter(([, { primary }]) => primary === true);

@@ -64,6 +64,8 @@ function defaultSchema(em: EntityManager): string | undefined {
 export function discriminatorSql(em: EntityManager, meta: EntityMetadata, alias: string): string | undefined {
   const discriminator = discriminatorOf(em, meta);
   if (discriminator === undefined) return undefined;
+  // An abstract class that none extends has no records.
+  if (discriminator.values.length === 0) return '1 = 0';
   return `${alias}.${quoted(discriminator.column)} in (${discriminator.values.map(literal).join(', ')})`;
 }
 

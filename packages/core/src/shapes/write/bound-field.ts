@@ -3,7 +3,9 @@ import { type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { findPlace, type FieldPlace } from '../../fields/field-path.ts';
 import {
+  discriminatorMessage,
   isAddedInverse,
+  isDiscriminator,
   isEmbeddable,
   isInlineEmbeddable,
   isToMany,
@@ -157,6 +159,7 @@ function bindColumn(
   if (typeof place === 'string') throw new ImproperlyConfigured(place);
   const { property } = place;
   checkWritableProperty(`${meta.className}.${key}`, property);
+  if (isDiscriminator(meta, key)) throw new ImproperlyConfigured(discriminatorMessage(meta, key));
   if (isToMany(property)) return bindToMany(meta, key, property, source);
   const naturalKey = source?.kind === 'one' ? source.key : undefined;
   if (source !== undefined && source.kind !== 'file' && naturalKey === undefined) relatedMeta(meta, key);

@@ -1,6 +1,6 @@
 import { type EntityMetadata, type EntityProperty, type MikroORM, ReferenceKind } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
-import { isToOne, ownsColumn } from '../../fields/property.ts';
+import { isAbstract, isDiscriminator, isToOne, ownsColumn } from '../../fields/property.ts';
 import { hasOwnCode } from '../../mikro/entity-code.ts';
 import { isHeard } from '../../mikro/subscribers.ts';
 import type { BoundInput, Reference } from '../../shapes/write/bound-input.ts';
@@ -40,7 +40,13 @@ export function faultOfCreation(creation: Creation): string | undefined {
  */
 export function checkCreatedReferences(name: string, orm: MikroORM, references: ReadonlyMap<string, Reference>): void {
   for (const [field, { target, key, creates }] of references) {
-    if (!creates || isFilledByCode(orm, target)) continue;
+    if (!creates) continue;
+    if (isAbstract(target)) {
+      throw new ImproperlyConfigured(
+        `${name}: refs('${field}.${key}') cannot create a ${target.className}, since the class is abstract; leave out "create"`,
+      );
+    }
+    if (isFilledByCode(orm, target)) continue;
     const missing = missingColumns(target, new Set([key]));
     if (missing === '') continue;
     throw new ImproperlyConfigured(
@@ -61,6 +67,12 @@ function faultOfChildren(creation: Omit<Creation, 'meta' | 'filled'>, { fields }
 }
 
 function faultOfRecord({ name, orm, meta, input: { schema, fields }, filled }: Creation): string | undefined {
+  if (isAbstract(meta)) {
+    return (
+      `${name}: a new ${meta.className} cannot be stored, since the class is abstract: make a view of each class that extends it, ` +
+      `or leave out "create": operations: ['list', 'retrieve', 'update', 'destroy']`
+    );
+  }
   if (isFilledByCode(orm, meta)) return undefined;
   const isSent = (field: string): boolean => {
     const { default: value } = schema.properties[field] as { default?: unknown };
@@ -92,7 +104,7 @@ function missingColumns(meta: EntityMetadata, filled: ReadonlySet<string>): stri
 function needsValue(meta: EntityMetadata, property: EntityProperty): boolean {
   const { kind, name, persist, formula, generated, embedded } = property;
   if (persist === false || formula !== undefined || generated !== undefined || embedded !== undefined) return false;
-  if (name === meta.root.discriminatorColumn) return false;
+  if (isDiscriminator(meta, name)) return false;
   const isColumn = kind === ReferenceKind.SCALAR || (isToOne(property) && ownsColumn(property));
   return isColumn && !canBeLeftOut(shapeField(meta, name));
 }

@@ -8,6 +8,7 @@ import { DirectUploads, isNamedUpload, type UploadContext, type UploadPlace } fr
 import type { FileFields } from '../../files/file-field.ts';
 import { fieldPath } from '../../fields/field-path.ts';
 import { keyText, primaryKey } from '../../fields/primary-key.ts';
+import { discriminatorMessage, isDiscriminator } from '../../fields/property.ts';
 import { resolveOption } from '../../filters/filter.ts';
 import { isRecord } from '../../json.ts';
 import { keyOf } from '../../mikro/entity-reader.ts';
@@ -107,7 +108,10 @@ export class ViewInput {
     this.#meta = meta;
     this.#key = primaryKey(meta).key;
     this.#reservedKeys = context.reservedKeys;
-    for (const field of Object.keys(fill)) resolveOption(name, 'fill', field, () => fieldPath(meta, field, '.'));
+    for (const field of Object.keys(fill)) {
+      resolveOption(name, 'fill', field, () => fieldPath(meta, field, '.'));
+      if (isDiscriminator(meta, field)) throw new ImproperlyConfigured(`${name}: ${discriminatorMessage(meta, field)}`);
+    }
     this.#fills = { ...owned, ...fill };
     this.#judged = Object.entries(owned).filter(([field]) => taken.includes(field));
     this.filled = Object.keys(this.#fills).filter((field) => !taken.includes(field));
