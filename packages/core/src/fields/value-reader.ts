@@ -38,7 +38,16 @@ export function valueReader(
   if (runtimeType === 'boolean') return columnTypes[0] === 'boolean' ? undefined : readBoolean;
   if (isOtherText(property)) return String;
   if (runtimeType !== 'number') return undefined;
-  return isOtherNumber(property) || !FIELD_KINDS[type.kind].areNumbersExact ? readNumber : undefined;
+  const isExact = FIELD_KINDS[type.kind].areNumbersExact && !sendsTexts(platform);
+  return isOtherNumber(property) || !isExact ? readNumber : undefined;
+}
+
+/**
+ * Reports whether the driver returns the whole numbers of some columns as texts. PostgreSQL's does for bigint and
+ * numeric, which a column of a view has, or a table that is wider than its entity. Only PostgreSQL drops by `cascade`.
+ */
+function sendsTexts(platform: Platform): boolean {
+  return platform.usesCascadeStatement();
 }
 
 /**
