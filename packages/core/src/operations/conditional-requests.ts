@@ -4,6 +4,8 @@ import { PreconditionFailed } from '../errors.ts';
 import { namesAny, namesTag, type TagOf } from '../entity-tag.ts';
 import { isRecord } from '../json.ts';
 import { SAFE_METHODS } from '../methods.ts';
+import { isSuccess } from '../status.ts';
+import type { ViewDefinition } from '../viewset/setup/view-definition.ts';
 import type { Preconditions } from '../viewset/writes/writing-definition.ts';
 import type { OperationParameter, OperationPlan } from './operation-plan.ts';
 
@@ -43,6 +45,21 @@ export function sendsTag({ action, detail, variant, preconditions }: Conditional
   return preconditions !== undefined && ANSWERS_RECORD.has(action) && isOne;
 }
 
+/** The operations on one record, and on several of a collection, that read the conditions of a request. */
+const READS_CONDITIONS: ReadonlySet<string> = new Set([...ANSWERS_RECORD, 'destroy']);
+
+/**
+ * Reports whether an operation belongs to a view of records without tags. A tag in `If-Match` then matches no record
+ * (RFC 9110, section 13.1.1), so the client's write must not happen. Another plugin may have sent the tag.
+ */
+export function lacksTags(
+  { action, detail, preconditions, isBuiltIn }: Conditional & { readonly isBuiltIn?: boolean },
+  { customized, key }: Pick<ViewDefinition, 'customized' | 'key'>,
+): boolean {
+  if (preconditions !== undefined || isBuiltIn === undefined || customized === undefined) return false;
+  return READS_CONDITIONS.has(action) && (detail || key.singleton === undefined);
+}
+
 /** The conditional headers that an operation accepts. */
 export function headerParameters(
   { action, detail, preconditions }: Conditional,
@@ -69,9 +86,11 @@ export function headerParameters(
  * Makes the hook that checks the conditions of a write to a collection. A collection exists and has no tag (RFC 9110,
  * sections 13.1.1 and 13.1.2). A client that sends the tag of a record means that record, and would otherwise change
  * others. Undefined for any other operation.
+ *
+ * @param isTagless true for an operation that `lacksTags`
  */
-export function collectionCheck(plan: OperationPlan): preHandlerHookHandler | undefined {
-  const takesConditions = plan.headerParameters.some(({ name }) => name === 'if-match');
+export function collectionCheck(plan: OperationPlan, isTagless: boolean): preHandlerHookHandler | undefined {
+  const takesConditions = isTagless || plan.headerParameters.some(({ name }) => name === 'if-match');
   if (plan.detail || !takesConditions) return undefined;
   return ({ headers: { 'if-match': wanted = '*', 'if-none-match': unwanted } }, _reply, done) => {
     if (!namesAny(wanted)) return done(new PreconditionFailed('A collection has no entity tag; nothing was written'));
@@ -103,6 +122,13 @@ export function tagAnswers(tagOf: TagOf, isWhole: (request: FastifyRequest) => b
     done(null, payload);
   };
 }
+
+/** Gives 412 to a read request for a record without a tag if its `If-Match` names one. */
+export const refuseTags: AnswerHook = (request, reply, payload, done) => {
+  const isRefused = isSuccess(reply.statusCode) && conditionOf(request, undefined) === 'refused';
+  if (isRefused) return done(new PreconditionFailed('The record has no entity tag'));
+  done(null, payload);
+};
 
 /**
  * Compares the conditions of a read request with the tag of the response. `If-Match` comes first (RFC 9110, section

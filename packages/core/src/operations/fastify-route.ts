@@ -17,7 +17,7 @@ import type { ActionHooks } from '../viewset/setup/action.ts';
 import { placedError } from '../viewset/request/placed-error.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
 import type { OperationHandler } from '../viewset/viewset.ts';
-import { type AnswerHook, collectionCheck, tagAnswers } from './conditional-requests.ts';
+import { type AnswerHook, collectionCheck, lacksTags, refuseTags, tagAnswers } from './conditional-requests.ts';
 import { formReading } from './form-body.ts';
 import { answerByKey, rememberBody } from './keyed-answers.ts';
 import { compileGate } from './gate.ts';
@@ -52,7 +52,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
     preValidation: [readForm(route) ?? [], rememberBody(route) ?? [], beforeValidation(route) ?? []].flat(),
     preHandler: [
       refuseBody === undefined ? [] : placedInEnvelope(route, refuseBody),
-      collectionCheck(plan) ?? [],
+      collectionCheck(plan, lacksTags(route.declared, route.definition)) ?? [],
     ].flat(),
     preSerialization: beforeSerialization,
     onSend: answerCheck(route),
@@ -111,6 +111,7 @@ function afterHandler(route: PlannedRoute): AnswerHook[] {
     envelope?.isUsed === true ? envelop(envelope, action === 'list', hasRecords) : [],
     documented === undefined ? [] : serializeBy(schemaOf, hasRecords),
     tagsAnswers && preconditions ? tagAnswers(preconditions.tagOf, isWhole) : [],
+    action === 'retrieve' && lacksTags(route.declared, definition) ? refuseTags : [],
   ].flat();
 }
 

@@ -52,6 +52,8 @@ export interface RouteFacts {
   readonly hasEntity?: boolean;
   /** True if responses with a record have an `ETag`. */
   readonly sendsTag?: boolean;
+  /** True if a tag in `If-Match` matches no record, because the records have no tags. */
+  readonly refusesTags?: boolean;
   /** The headers that the route accepts. */
   readonly headerParameters?: OperationPlan['headerParameters'];
   /** True if the application or the view sets `throttleRate`. */
@@ -130,7 +132,7 @@ function errorStatuses(facts: RouteFacts): number[] {
     [408, takesBody],
     [409, (!isSafe && hasEntity) || takesKey],
     // Read requests honour an `If-Match` that is not documented.
-    [412, condition !== undefined || (isSafe && facts.sendsTag)],
+    [412, [condition !== undefined, isSafe && facts.sendsTag, facts.refusesTags].includes(true)],
     [413, takesBody],
     [414, true],
     [415, takesBody],

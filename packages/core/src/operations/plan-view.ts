@@ -15,7 +15,7 @@ import type { Idempotency } from '../viewset/setup/idempotency.ts';
 import type { ViewDefinition } from '../viewset/setup/view-definition.ts';
 import { hasThrottleRate, type ViewSet } from '../viewset/viewset.ts';
 import { declaredRoutes, type DeclaredRoute, JSON_ONLY, type MountedView } from './declared-routes.ts';
-import { headerParameters, sendsTag } from './conditional-requests.ts';
+import { headerParameters, lacksTags, sendsTag } from './conditional-requests.ts';
 import { operationIdOf, summaryOf } from './operation-names.ts';
 import type {
   OperationBody,
@@ -95,6 +95,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
       asksPermissions: permissions.some((permission) => !(permission instanceof AllowAny)),
       hasEntity: view.meta !== undefined,
       sendsTag: tagsAnswers,
+      refusesTags: lacksTags(declared, definition),
       headerParameters: plan.headerParameters,
       mayThrottle: context.defaults.hasThrottleRate || hasThrottleRate(view),
       errorFormat: context.defaults.errorFormat,

@@ -197,7 +197,8 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
       400,
       'faults come first',
     );
-    t.equal((await send('POST', '/plain', { name: 'b' }, { 'if-match': tag })).statusCode, 201, 'a view without tags');
+    t.equal((await send('POST', '/plain', { name: 'b' }, { 'if-match': tag })).statusCode, 412, 'a view without tags');
+    t.equal((await send('POST', '/plain', { name: 'b' }, { 'if-match': '*' })).statusCode, 201);
     const met = { 'if-match': '*', 'if-none-match': tag };
     t.strictSame((await send('PATCH', '/bulk', [{ id, value: 2 }], met)).json(), [
       { id, name: 'first', value: 2, big: null },
@@ -226,8 +227,13 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
       }
     }
     const plain = await send('POST', '/plain', { name: 'b' });
-    const untagged = await send('GET', `/plain/${plain.json().id}`, undefined, { 'if-match': '"other"' });
-    t.equal(untagged.statusCode, 200, 'a view without tags');
+    const one = `/plain/${plain.json().id}`;
+    for (const method of ['GET', 'HEAD'] as const) {
+      const untagged = await send(method, one, undefined, { 'if-match': '"other"' });
+      t.equal(untagged.statusCode, 412, 'a view without tags');
+      t.equal((await send(method, one, undefined, { 'if-match': '*' })).statusCode, 200);
+      t.equal((await send(method, '/plain/999999', undefined, { 'if-match': '"other"' })).statusCode, 404);
+    }
   });
 
   t.test('a record has the same strong tag in every answer, and another one when it has changed', async (t) => {
@@ -400,7 +406,38 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
       t.equal(untagged.headers['etag'], undefined);
       const plain = await make('/plain');
       t.equal(plain.tag, undefined);
-      t.equal((await send('PATCH', plain.url, { value: 2 }, { 'if-match': '"x"' })).statusCode, 200);
+      const changes = { name: 'x', value: 2, big: null };
+      for (const [method, body] of [
+        ['PATCH', { value: 2 }],
+        ['PUT', changes],
+        ['DELETE', undefined],
+      ] as const) {
+        for (const condition of [
+          { 'if-match': '"x"' },
+          { 'if-match': 'W/"x", "y"' },
+          { 'if-match': 'garbage' },
+          { 'if-none-match': '*' },
+        ]) {
+          const refused = await send(method, plain.url, body, condition);
+          t.match([refused.statusCode, refused.json()], [412, { code: 'precondition_failed' }], method);
+        }
+        t.equal((await send(method, '/plain/999999', body, { 'if-match': '"x"' })).statusCode, 404);
+      }
+      t.equal((await send('GET', plain.url)).json().value, 1, 'nothing is written');
+      t.equal(
+        (await send('PATCH', plain.url, { value: 'x' }, { 'if-match': '"x"' })).statusCode,
+        400,
+        'faults come first',
+      );
+      t.equal(
+        (await send('PATCH', plain.url, { value: 2 }, { 'if-match': '*', 'if-none-match': '"x"' })).statusCode,
+        200,
+      );
+      t.match(
+        app.viewset.operations.find(({ path, method }) => path === '/plain/:pk' && method === 'PATCH')!.responses,
+        { 412: {} },
+      );
+      t.equal((await send('DELETE', plain.url, undefined, { 'if-match': '*' })).statusCode, 204);
     },
   );
 
@@ -572,7 +609,7 @@ t.test('what a view says of conditions stands in its plans, and must make sense'
   );
   t.ok(retrieve.responses[412]);
   t.notOk(retrieve.responses[428]);
-  t.notOk(planOf('plain-detail', 'GET').responses[412]);
+  t.ok(planOf('plain-detail', 'GET').responses[412]);
   t.ok(retrieve.responses[200]?.headers['etag']);
   t.match(retrieve.responses[304], { schema: undefined, headers: { etag: {} } });
   t.match(planOf('counters-detail', 'PATCH').headerParameters, [{ name: 'if-match', required: false }]);
@@ -590,7 +627,8 @@ t.test('what a view says of conditions stands in its plans, and must make sense'
   t.strictSame(planOf('bulk-list', 'GET').headerParameters, []);
   t.strictSame(planOf('plain-list', 'POST').headerParameters, []);
   t.strictSame(planOf('plain-detail', 'PATCH').headerParameters, []);
-  t.notOk(planOf('plain-detail', 'PATCH').responses[412]);
+  t.ok(planOf('plain-detail', 'PATCH').responses[412]);
+  t.notOk(planOf('plain-list', 'GET').responses[412]);
 
   class Senseless extends ModelViewSet(Counter, { read, write, etags: false, requireIfMatch: true }) {}
   await t.rejects(testApp(t, orm, [new Router().register('senseless', Senseless)]), {

@@ -34,8 +34,9 @@ export class ConditionalWrites<Entity extends object> {
   /** Reports whether a write has a condition, or lacks a condition that the view requires. */
   appliesTo({ headers }: FastifyRequest): boolean {
     const { preconditions } = this.#definition;
-    if (preconditions === undefined) return false;
-    return preconditions.isRequired || headers['if-match'] !== undefined || headers['if-none-match'] !== undefined;
+    const { 'if-match': wanted, 'if-none-match': unwanted } = headers;
+    if (preconditions !== undefined) return preconditions.isRequired || wanted !== undefined || unwanted !== undefined;
+    return isUnmet(wanted, unwanted);
   }
 
   /**
@@ -48,11 +49,18 @@ export class ConditionalWrites<Entity extends object> {
    */
   async compare(request: FastifyRequest, reply: FastifyReply): Promise<Condition | undefined> {
     const { 'if-match': wanted, 'if-none-match': unwanted } = request.headers;
+    if (this.#definition.preconditions === undefined) return this.#refuseWithoutTags(request);
     // An outer transaction may already hold the lock.
     if (wanted === undefined || request.reader.isInTransaction()) return undefined;
     const seen = await this.#match(requestApart(request), reply, wanted, 'strong');
     if (seen === undefined) throw new PreconditionFailed();
     return unwanted === undefined ? seen.unchanged : undefined;
+  }
+
+  /** A record without a tag matches `*` and no tag. A record that does not exist is a 404 first. */
+  async #refuseWithoutTags(request: FastifyRequest): Promise<never> {
+    await this.#view.getObject(request.reader.isInTransaction() ? request : requestApart(request));
+    throw new PreconditionFailed('The record has no entity tag; nothing was written');
   }
 
   /**
@@ -118,4 +126,9 @@ export class ConditionalWrites<Entity extends object> {
     }
     return (await this.#records.read(request, answer, answer.seen)) as Seen<Record<string, unknown>>;
   }
+}
+
+/** Reports whether the conditions of a request fail for every record that has no tag. */
+function isUnmet(wanted: string | undefined, unwanted: string | undefined): boolean {
+  return (wanted !== undefined && !namesAny(wanted)) || (unwanted !== undefined && namesAny(unwanted));
 }
