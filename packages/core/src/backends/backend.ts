@@ -1,6 +1,7 @@
 import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { Awaitable } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
+import type { Warn } from '../mikro/replicas.ts';
 import type { Condition } from '../language/condition.ts';
 import type { Group, Grouping } from '../language/grouping.ts';
 import type { Projection } from '../language/projection.ts';
@@ -59,9 +60,10 @@ export interface Backend {
    * Prepares an ORM at the start of the application, and checks its server. The application also starts if its database
    * does not answer. This waits no longer than a Fastify hook may take.
    *
+   * @param warn writes to the log of the application, also later
    * @throws ImproperlyConfigured for a server that does not support the ORM
    */
-  start(orm: MikroORM): Promise<readonly StartWarning[]>;
+  start(orm: MikroORM, warn: Warn): Promise<readonly StartWarning[]>;
   /** @throws ImproperlyConfigured for an unsupported entity, with the reason */
   checkEntity(meta: EntityMetadata): void;
   /** Returns the records of a slice, or all records. */

@@ -1,3 +1,4 @@
+import type { Warn } from '../mikro/replicas.ts';
 import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
@@ -38,7 +39,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   abstract readonly errors: DatabaseErrors;
   abstract readonly hasSavepoints: boolean;
 
-  abstract start(orm: MikroORM): Promise<readonly StartWarning[]>;
+  abstract start(orm: MikroORM, warn: Warn): Promise<readonly StartWarning[]>;
   abstract isLostRace(error: unknown): boolean;
   abstract spoilTransaction(em: EntityManager, problem: () => Error): Promise<void>;
   abstract releaseTransaction(transaction: object): Promise<void>;

@@ -1,3 +1,4 @@
+import { replicasOf } from '../mikro/replicas.ts';
 import { wrongOption } from '../options.ts';
 import { isBusy } from '../sqlite-busy.ts';
 import { isCluster, isConnectionLost, type RedisClient } from '../stores/redis-connection.ts';
@@ -68,7 +69,8 @@ end $$`;
 /**
  * Checks that PostgreSQL takes writes, by committing an empty transaction with a number. A standby, a server under
  * `default_transaction_read_only`, and one whose commits wait for a lost synchronous standby fail. With
- * `needsWrites: false` it reads one row. Takes a MikroORM on PostgreSQL, or a pool or client of `pg`. Its name is
+ * `needsWrites: false` it reads one row. With read replicas it registers a check for each, which is not essential. Takes a
+ * MikroORM on PostgreSQL, or a pool or client of `pg`. Its name is
  * `postgresql` unless another is given. Throws ImproperlyConfigured for another source or a wrong option.
  *
  * @example
@@ -76,10 +78,12 @@ end $$`;
  */
 export class PostgresHealthCheck extends DatabaseHealthCheck {
   readonly #execute: (sql: string) => unknown;
+  readonly #replicas: readonly SqlConnection[];
 
   constructor(source: PostgresSource, options: DatabaseHealthCheckOptions = {}) {
     super({ name: 'postgresql', ...options });
     const { em, query } = (source ?? {}) as Partial<OrmSource & { query: unknown }>;
+    this.#replicas = em === undefined ? [] : replicasOf(em);
     if (em !== undefined) {
       this.#execute = (sql) => (em.getConnection() as SqlConnection).execute(sql);
     } else if (typeof query === 'function') {
@@ -89,6 +93,14 @@ export class PostgresHealthCheck extends DatabaseHealthCheck {
     }
   }
 
+  /** One for each read replica, named `postgresql-replica-1` and so on. Reads survive without it, so it is not essential. */
+  override further(): readonly HealthCheck[] {
+    const { timeoutMs } = this;
+    return this.#replicas.map(
+      (replica, index) => new ReplicaHealthCheck(replica, { name: `${this.name}-replica-${index + 1}`, timeoutMs }),
+    );
+  }
+
   protected async read(): Promise<boolean> {
     await this.#execute(READ);
     return true;
@@ -96,6 +108,20 @@ export class PostgresHealthCheck extends DatabaseHealthCheck {
 
   protected async write(): Promise<boolean> {
     await this.#execute(WRITE);
+    return true;
+  }
+}
+
+class ReplicaHealthCheck extends HealthCheck {
+  readonly #connection: SqlConnection;
+
+  constructor(connection: SqlConnection, options: HealthCheckOptions) {
+    super({ ...options, isEssential: false });
+    this.#connection = connection;
+  }
+
+  async check(): Promise<boolean> {
+    await this.#connection.execute(READ);
     return true;
   }
 }

@@ -45,6 +45,11 @@ export abstract class HealthCheck {
     this.isEssential = options.isEssential ?? true;
   }
 
+  /** Returns checks that are registered along with this one, such as those of read replicas. Default: none. */
+  further(): readonly HealthCheck[] {
+    return [];
+  }
+
   /**
    * Returns true if all is well. It is not called again while a call is running.
    * @param signal is aborted at the time limit

@@ -43,6 +43,7 @@ export class HealthRegistry {
       );
     }
     this.#checks.set(check.name, new WatchedCheck(check, this.#cacheMs));
+    for (const further of check.further()) this.register(further);
     return this;
   }
 

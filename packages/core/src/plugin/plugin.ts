@@ -228,8 +228,9 @@ function errorResponsesIn(format: ErrorFormat): ViewsetInstance['errorResponses'
 
 /** If no backend supports an ORM, only the views reject it. */
 async function startDatabase(app: FastifyInstance, orm: MikroORM): Promise<void> {
-  const warnings = (await findBackend(orm.em)?.start(orm)) ?? [];
-  for (const { message, details } of warnings) app.log.warn(details, message);
+  const warn = (message: string, details: object): void => app.log.warn(details, message);
+  const warnings = (await findBackend(orm.em)?.start(orm, warn)) ?? [];
+  for (const { message, details } of warnings) warn(message, details);
   const searches = new Set(app.viewset.operations.flatMap(({ list }) => list?.target.search ?? []));
   for (const search of searches) await search.check?.();
 }

@@ -5,6 +5,7 @@ import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import {
   HealthRegistry,
@@ -189,10 +190,27 @@ const SQLSTATES: readonly (readonly [string, number, boolean])[] = [
 ];
 
 /** Forwards connections to a server that can be changed, as a name does whose address changes. */
-async function switchboard(t: Test, first: string): Promise<{ url: string; target: string }> {
+async function switchboard(
+  t: Test,
+  first: string,
+): Promise<{ url: string; target: string; isSilent: boolean; cut: () => void }> {
   const sockets = new Set<Socket>();
-  const board = { url: '', target: first };
+  const board = {
+    url: '',
+    target: first,
+    silent: false,
+    cut: (): void => {},
+    get isSilent() {
+      return this.silent;
+    },
+    /** Forwards nothing more, and keeps all connections. */
+    set isSilent(silent) {
+      this.silent = silent;
+      for (const socket of sockets) socket[silent ? 'pause' : 'resume']();
+    },
+  };
   const server = createServer((socket) => {
+    if (board.silent) return void sockets.add(socket.on('error', () => {}));
     const { hostname, port } = new URL(board.target);
     const upstream = connect(Number(port), hostname);
     for (const each of [socket, upstream]) {
@@ -206,6 +224,10 @@ async function switchboard(t: Test, first: string): Promise<{ url: string; targe
     for (const socket of sockets) socket.destroy();
     server.close();
   });
+  board.cut = () => {
+    for (const socket of sockets) socket.destroy();
+    sockets.clear();
+  };
   const url = new URL(first);
   url.port = String((server.address() as AddressInfo).port);
   board.url = url.href;
@@ -227,6 +249,50 @@ withReplica(t, 'a name that led to a standby for a while', async (t, servers) =>
   for (const url of VIEWS) t.equal((await create(app, url)).statusCode, 201, url);
   t.equal(await isReady(app), 200);
 });
+
+for (const how of ['down', 'silent'] as const) {
+  withReplica(t, `a read replica that is ${how}`, async (t, servers) => {
+    const primary = await servers.open({ entities: LIBRARY });
+    await fillLibrary(primary);
+    await servers.freeze();
+    const board = await switchboard(t, servers.replicaUrl);
+    const orm = await PostgreSqlORM.init({
+      clientUrl: primary.config.get('clientUrl'),
+      replicas: [{ clientUrl: board.url }],
+      entities: LIBRARY,
+      driverOptions: { connectionTimeoutMillis: 2000 },
+    });
+    t.teardown(() => orm.close(true));
+    const app = await openApp(t, orm, new PostgresHealthCheck(orm, { timeoutMs: 1000 }));
+    t.equal((await app.inject('/books')).statusCode, 200);
+    const healthy = (await app.inject('/health/')).json();
+    t.match(healthy.checks, { postgresql: { status: 'ok' }, 'postgresql-replica-1': { status: 'ok' } });
+    const refuse = board.target;
+    if (how === 'silent') board.isSilent = true;
+    else board.target = 'http://127.0.0.1:1';
+    if (how === 'down') board.cut();
+    const lists = await Promise.all(Array.from({ length: 5 }, () => app.inject('/books')));
+    t.strictSame([...new Set(lists.map(({ statusCode }) => statusCode))], [200], 'reads go to the primary');
+    t.equal((await app.inject('/books')).statusCode, 200);
+    t.equal((await create(app, '/books', 'New')).statusCode, 201);
+    const report = (await app.inject('/health/')).json();
+    t.match(report, {
+      status: 'unavailable',
+      checks: { postgresql: { status: 'ok' }, 'postgresql-replica-1': { status: 'unavailable' } },
+    });
+    t.equal(await isReady(app), 200, 'requests survive without it');
+    board.target = refuse;
+    board.isSilent = false;
+    board.cut();
+    // The replica lags, and does not have the new book.
+    for (;;) {
+      const { count } = (await app.inject('/books')).json();
+      if (count === 5) break;
+      await sleep(200);
+    }
+    t.pass('the replica is used again');
+  });
+}
 
 t.test('SQLite: read-only and full are 503, and pass', async (t) => {
   const orm = await SqliteORM.init({ dbName: join(t.testdir(), 'library.sqlite'), entities: LIBRARY });

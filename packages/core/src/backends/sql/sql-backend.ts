@@ -7,6 +7,7 @@ import type { Condition } from '../../language/condition.ts';
 import type { Group, Grouping } from '../../language/grouping.ts';
 import type { RelatedProjection } from '../../language/projection.ts';
 import type { Counting, Query, Slice } from '../../language/query.ts';
+import type { Warn } from '../../mikro/replicas.ts';
 import { NotStored, type RowWrite } from '../backend.ts';
 import type { Visible } from '../entity-filters.ts';
 import type { JoinedChildren, RecordWithChildren } from '../joined-children.ts';
@@ -41,8 +42,8 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
     this.#dialect = dialect;
   }
 
-  async start(orm: MikroORM): Promise<[]> {
-    await this.#dialect.start(orm);
+  async start(orm: MikroORM, warn: Warn): Promise<[]> {
+    await this.#dialect.start(orm, warn);
     return [];
   }
 

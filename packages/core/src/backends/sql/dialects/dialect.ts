@@ -8,6 +8,7 @@ import { valueProperty } from '../../../fields/property.ts';
 import { foldCase } from '../../../language/fold-case.ts';
 import type { Period } from '../../../language/grouping.ts';
 import type { ComparedLookup, Lookup } from '../../../language/lookup.ts';
+import type { Warn } from '../../../mikro/replicas.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
 import { storeLists } from '../../../mikro/exact-lists.ts';
 import { COLUMN, type Comparison, VALUE } from './comparison.ts';
@@ -159,7 +160,7 @@ export abstract class Dialect {
    * Prepares the connections of an ORM at the start of the application. It waits for the database no longer than a
    * Fastify hook may take.
    */
-  async start(_orm: MikroORM): Promise<void> {}
+  async start(_orm: MikroORM, _warn: Warn): Promise<void> {}
 
   /** Converts a value for an ordinary column to the form in which the driver stores it. */
   stored(path: FieldPath, value: unknown): unknown {

@@ -9,6 +9,7 @@ import type { Lookup } from '../../../language/lookup.ts';
 import { formattedDate } from '../../../mikro/platform.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
 import { releaseLostConnections } from '../../../mikro/lost-connections.ts';
+import { avoidLostReplicas, type Warn } from '../../../mikro/replicas.ts';
 import { COLUMN, compareAsciiFirst, type Comparison, likePattern, VALUE } from './comparison.ts';
 import { Dialect, elementText, type Forecast } from './dialect.ts';
 import { runPostgreSql } from './postgresql-reader.ts';
@@ -58,7 +59,8 @@ export class PostgreSqlDialect extends Dialect {
     return typeof value === 'bigint' ? String(value) : value;
   }
 
-  override start(orm: MikroORM): Promise<void> {
+  override start(orm: MikroORM, warn: Warn): Promise<void> {
+    avoidLostReplicas(orm, warn);
     return releaseLostConnections(orm);
   }
 

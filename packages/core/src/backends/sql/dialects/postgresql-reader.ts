@@ -13,6 +13,7 @@ import {
   sessionOf,
   type Settle,
 } from '../../../mikro/postgresql-pool.ts';
+import { readReplica } from '../../../mikro/replicas.ts';
 import { readError } from '../../database-errors.ts';
 import { LruMap } from '../../../lru-map.ts';
 import { logged } from './query-log.ts';
@@ -27,20 +28,26 @@ export async function runPostgreSql<T>(
   purpose: Purpose,
   work: (reader: Reader) => Awaitable<T>,
 ): Promise<T> {
-  const transaction = em.getTransactionContext<KyselyClient>();
   const connection = connectionFor(em, purpose);
-  const run = (reader: Reader): Awaitable<T> => work(logged(em, connection, reader));
-  try {
-    if (transaction !== undefined) return await run(new ClientReader(transaction));
-    const session = sessionOf(em);
-    if (session !== undefined) {
-      return await inSession(connection, session, async (begun) => run(new ClientReader(begun)));
-    }
-    const pool = pools.get(connection);
-    return await run(pool?.isOpen === true ? pool : await openReader(em, connection));
-  } catch (error) {
+  return readReplica(
+    connection,
+    () => runOn(em, connection, work),
+    () => runOn(em, em.getConnection('write'), work),
+  ).catch((error: unknown) => {
     throw readError(SQL_ERRORS, em.getPlatform(), error);
+  });
+}
+
+async function runOn<T>(em: EntityManager, connection: Connection, work: (reader: Reader) => Awaitable<T>): Promise<T> {
+  const transaction = em.getTransactionContext<KyselyClient>();
+  const run = (reader: Reader): Awaitable<T> => work(logged(em, connection, reader));
+  if (transaction !== undefined) return run(new ClientReader(transaction));
+  const session = sessionOf(em);
+  if (session !== undefined) {
+    return inSession(connection, session, async (begun) => run(new ClientReader(begun)));
   }
+  const pool = pools.get(connection);
+  return run(pool?.isOpen === true ? pool : await openReader(em, connection));
 }
 
 const pools = new WeakMap<Connection, PoolReader>();
