@@ -41,12 +41,19 @@ type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'databasePoolSize' | 'dat
 export async function openDatabase(settings: DatabaseSettings, log: FastifyBaseLogger): Promise<Database> {
   const { databaseUrl: url } = settings;
   const kind = kindOf(url);
-  const orm = await MikroORM.init({
-    ...OPTIONS[kind](url, settings),
-    entities: [Account, ApiKey, Identity, Passkey, Product, Role, Session, TwoFactor],
-    logger: (message) => log.info(message),
-    colors: false,
-  });
+  const open = (options: Partial<Options>): Promise<MikroORM> =>
+    MikroORM.init({
+      ...options,
+      entities: [Account, ApiKey, Identity, Passkey, Product, Role, Session, TwoFactor],
+      logger: (message) => log.info(message),
+      colors: false,
+    });
+  let orm = await open(OPTIONS[kind](url, settings));
+  if (kind === 'postgresql' && (await refusesParameters(orm))) {
+    await orm.close(true);
+    log.warn('PgBouncer refuses time limits of connections: set them on the role, or there are none');
+    orm = await open(postgresql(url!, settings, {}));
+  }
   if (kind === 'sqlite') await orm.em.getConnection().execute(SQLITE_JOURNAL);
   return { kind, orm };
 }
@@ -72,7 +79,25 @@ function sqlite(file: string = DEFAULT_FILE): Partial<Options> {
   return { driver: SqliteDriver, dbName };
 }
 
-function postgresql(url: string, settings: DatabaseSettings): Partial<Options> {
+/** Reports whether a server, which is PgBouncer, refuses the time limits that come with a connection. */
+async function refusesParameters(orm: MikroORM): Promise<boolean> {
+  try {
+    await orm.em.getConnection().execute('select 1');
+    return false;
+  } catch (error) {
+    const { code, message } = error as { readonly code?: unknown; readonly message: string };
+    return code === '08P01' && message.includes('startup parameter');
+  }
+}
+
+function postgresql(
+  url: string,
+  settings: DatabaseSettings,
+  limits: object = {
+    statement_timeout: settings.databaseStatementTimeoutSeconds * 1000,
+    idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
+  },
+): Partial<Options> {
   return {
     driver: PostgreSqlDriver,
     clientUrl: url,
@@ -81,8 +106,7 @@ function postgresql(url: string, settings: DatabaseSettings): Partial<Options> {
       // The driver reads the URL too: socket folders and TLS stand in its query string.
       connectionString: url,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      statement_timeout: settings.databaseStatementTimeoutSeconds * 1000,
-      idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
+      ...limits,
     },
     extensions: [Migrator],
     migrations: { tableName: MIGRATIONS_TABLE, migrationsList: [...MIGRATIONS], snapshot: false, silent: true },
