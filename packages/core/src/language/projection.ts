@@ -58,6 +58,8 @@ export interface RelatedProjection {
   readonly readKey: ((raw: unknown) => unknown) | undefined;
   /** All possible children, in order. */
   readonly query: Query;
+  /** If true, the order in which the children were added to the relation comes first. Default: false. */
+  readonly asAdded?: boolean;
   /** The most children of one record, the first in their order. Undefined: all. */
   readonly limit: number | undefined;
   /** Makes a child from its row. */
@@ -73,7 +75,9 @@ export interface RelatedProjection {
  */
 export function withJoinedChildren<Record>(base: Projection<Record>): Projection<Record> {
   const { related = [] } = base;
-  const first = related.find(({ limit, projection }) => limit === undefined && projection.ofEntities !== true);
+  const first = related.find(
+    ({ limit, asAdded, projection }) => limit === undefined && asAdded !== true && projection.ofEntities !== true,
+  );
   if (first === undefined || base.ofEntities === true) return base;
   return { ...base, related: related.map((one) => (one === first ? { ...one, joined: true } : one)) };
 }

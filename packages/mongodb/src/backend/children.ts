@@ -15,6 +15,8 @@ interface Tied {
   readonly stages: readonly Document[];
   /** The field that holds the owner's key. */
   readonly owner: string;
+  /** The field that holds the position in the owner's list. Undefined if no owner has a list. */
+  readonly place?: string;
 }
 
 /**
@@ -35,8 +37,9 @@ export async function readChildRows(
   const scope = rootScope(question);
   const stored = keys.map((key) => comparedValue(related.owner, key, platform));
   const match = matchOf(scope, question);
-  const { stages, owner } = tied(scope, related, tie, stored, match);
-  const { added, sort } = sortingOf(scope, query.order.total);
+  const { stages, owner, place } = tied(scope, related, tie, stored, match);
+  const { added, sort: sorted } = sortingOf(scope, query.order.total);
+  const sort = related.asAdded === true && place !== undefined ? { [place]: 1, ...sorted } : sorted;
   const pipeline = [...stages, ...match.rest, ...scope.takeStages()];
   if (added !== undefined) pipeline.push({ $addFields: added });
   pipeline.push(...(related.limit === undefined ? [{ $sort: sort }] : firstOfEach(owner, sort, related.limit)));
@@ -60,7 +63,7 @@ function tied(
   const owner = `~${scope.context.names.next++}`;
   if (tie.listOn === 'owner') {
     const owners = isWanted(columnOf(related.ownerMeta.getPrimaryProp()));
-    return { stages: [owners, ...listedChildren(scope, tie, owner, own)], owner };
+    return { stages: [owners, ...listedChildren(scope, tie, owner, own)], owner, place: placeIn(owner) };
   }
   // A list may contain a key twice.
   const each = [{ $addFields: { [owner]: { $setUnion: [`$${tie.field}`, []] } } }, { $unwind: `$${owner}` }];
@@ -79,8 +82,20 @@ function listedChildren(
   return [
     { $lookup: { from, localField: ownerField, foreignField: field, as: record, pipeline: [{ $match: own }] } },
     { $unwind: `$${record}` },
-    { $replaceRoot: { newRoot: { $mergeObjects: [`$${record}`, { [owner]: '$_id' }] } } },
+    {
+      $addFields: { [placeIn(owner)]: { $indexOfArray: [{ $ifNull: [`$${ownerField}`, []] }, `$${record}.${field}`] } },
+    },
+    {
+      $replaceRoot: {
+        newRoot: { $mergeObjects: [`$${record}`, { [owner]: '$_id', [placeIn(owner)]: `$${placeIn(owner)}` }] },
+      },
+    },
   ];
+}
+
+/** The field with the position of a child in its owner's list. */
+function placeIn(owner: string): string {
+  return `${owner}p`;
 }
 
 /** Keeps the first children of each owner. */

@@ -30,7 +30,8 @@ export function bindChildren(
   const isShapedByClient = isOwner.values.length > 1;
   const write = (): Bound => writeChildren(question, related, columns, { isOwner, places, isShapedByClient });
   if (filters !== undefined || places !== undefined) return write();
-  const shape = new StatementShape(plan, `children ${related.limit ?? 'all'}`, isShapedByClient);
+  const kind = `children ${related.limit ?? 'all'}${related.asAdded === true ? ' as added' : ''}`;
+  const shape = new StatementShape(plan, kind, isShapedByClient);
   shape.addRelation(related);
   shape.addColumns(columns);
   if (related.limit !== undefined) shape.addOrder(query.order.total);
@@ -68,7 +69,7 @@ interface OwnedBy {
 
 function writeChildren(
   { em, plan, query, condition, related: filters }: SqlQuestion,
-  { relation, owner, limit }: RelatedProjection,
+  { relation, owner, limit, asAdded }: RelatedProjection,
   columns: readonly FieldPath[],
   { isOwner, places, isShapedByClient }: OwnedBy,
 ): Bound {
@@ -78,7 +79,7 @@ function writeChildren(
   const [column] = tie.columns as [string];
   const tied = [isOwner.template.split(COLUMN).join(column), ...(tie.on === undefined ? [] : [tie.on])];
   const where = whereText(scope, condition, tied);
-  const order = orderSql(scope, query.order.total);
+  const order = orderSql(scope, query.order.total, asAdded === true ? tie.place : undefined);
   const text = new SqlText().add('select ');
   if (columns.length > 0) text.append(selectionSql(scope, columns)).add(', ');
   const named = places ?? { template: dialect.selected(owner, COLUMN), values: [] };

@@ -142,9 +142,10 @@ function requiredSql(scope: SqlScope): string[] {
 }
 
 /** Writes the order of a select, ` order by …`. */
-export function orderSql(scope: SqlScope, order: readonly OrderKey[]): SqlText {
+export function orderSql(scope: SqlScope, order: readonly OrderKey[], first?: string): SqlText {
   const { dialect } = scope.context.plan;
   const text = new SqlText();
+  if (first !== undefined) text.add(` order by ${first}`);
   for (const { path, descending } of order) {
     text.add(text.sql === '' ? ' order by ' : ', ');
     text.append(scope.value(path).within((sql) => dialect.ordered(path, sql, descending)));

@@ -10,6 +10,8 @@ export interface SqlTie extends Tie {
   readonly between: string | undefined;
   /** The condition that joins the records to the pivot table. Undefined if there is none. */
   readonly on: string | undefined;
+  /** The column of the pivot table with the order in which records were added. Undefined if there is none. */
+  readonly place?: string | undefined;
 }
 
 /** @throws ImproperlyConfigured for a polymorphic relation */
@@ -22,7 +24,9 @@ export function tieSql(inner: SqlScope, step: EntityProperty): SqlTie {
   inverseSide(step);
   const pivot = context.em.getMetadata().get(step.pivotEntity);
   const alias = nextAlias(context);
+  const added: EntityProperty | undefined = pivot.properties[step.fixedOrderColumn as never];
   return {
+    place: added === undefined ? undefined : columnsOf(alias, added.fieldNames.slice(0, 1))[0],
     between: `${inner.table(pivot)} ${alias}`,
     on: equalSql(inner.alias, primaryColumns(meta), alias, step.inverseJoinColumns),
     columns: columnsOf(alias, step.joinColumns),

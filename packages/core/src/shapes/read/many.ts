@@ -12,7 +12,8 @@ import type { ToWire, WireValue } from '../wire-value.ts';
 export interface ManyOptions<Child> {
   /**
    * The order of the related records: one or more names such as `title` or `author__name`, with a minus in front for descending. The
-   * primary key is always the last key. Default: the primary key.
+   * primary key is always the last key. Default: the order that the entity declares for the relation (`fixedOrder()`,
+   * `orderBy`), or else the primary key.
    */
   readonly orderBy?: OrderName<Child> | readonly OrderName<Child>[];
   /** The most related records to show for one record: the first in their order. Default: all of them. */

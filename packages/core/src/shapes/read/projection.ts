@@ -15,6 +15,7 @@ import { valueReader } from '../../fields/value-reader.ts';
 import { fileRouteOf } from '../../files/file-routes.ts';
 import { type FileLink, isFile, type StoredFile } from '../../files/file-type.ts';
 import { keptChildren, readerOfEntity } from '../../language/kept-values.ts';
+import { declaredOrder } from '../../fields/declared-order.ts';
 import { Order, orderKey } from '../../language/order.ts';
 import type { Children, Projection, RelatedProjection, ShapeProjection } from '../../language/projection.ts';
 import { asksRequest, isRelatedPath, pathFor } from '../../language/related-path.ts';
@@ -188,9 +189,10 @@ class Plan {
     const { property, target } = toManyAt(place, path);
     if (property.hidden === true) throw declaredHidden(this.#meta, prefix + path);
     const owner = this.paths[this.#index(prefix + tyingKey(place, property).name)] as FieldPath;
+    const names = orderBy.length > 0 ? orderBy : declaredOrder(property, target);
     const order = new Order(
       target,
-      orderBy.map((name) => orderKey(target, name)),
+      names.map((name) => orderKey(target, name)),
     );
     const index = this.related.push({
       relation: property,
@@ -198,6 +200,7 @@ class Plan {
       owner,
       readKey: valueReader(owner, this.#platform),
       query: { meta: target, condition: relationCondition(property), order, author: 'view' },
+      asAdded: orderBy.length === 0 && property.fixedOrder === true,
       limit,
       projection: compileProjection(target, this.#platform, shown),
     });
