@@ -16,6 +16,10 @@ const RETRY_MS = 100;
 const TURN_MS = 500;
 /** How many due subjects a look reads for each one that it may take. */
 const CANDIDATES_PER_PLACE = 4;
+/** A look takes up to this number of subjects for each free place, as long as their handlers are fast. */
+const MAX_AHEAD = 8;
+/** After this time the worker gives back the subjects that it took ahead, in milliseconds. */
+const AHEAD_MS = 50;
 /** The most subjects that are left out of a round. */
 const MAX_SERVED = 1000;
 
@@ -54,6 +58,11 @@ export class Lane {
   readonly #running = new Set<Delivery>();
   /** These, and those whose result is being stored, with what ends them. */
   readonly #held = new Map<Delivery, Promise<void>>();
+  /** Subjects that were taken ahead, and wait for a place for a moment. */
+  #ready: Delivery[] = [];
+  #readyTimer: NodeJS.Timeout | undefined;
+  /** How many subjects a look takes for each free place. */
+  #ahead = 1;
   /** Subjects with a backlog that have had their turn in this round. A new round begins when no others are due. */
   readonly #served = new Set<string>();
   /** Subjects whose first event waits for a retry, with the time until which no look reads them. */
@@ -82,6 +91,7 @@ export class Lane {
     this.#isStopped = true;
     this.wake();
     await this.#run;
+    await this.#giveBack();
     for (const retry of this.#retries) clearTimeout(retry);
   }
 
@@ -125,7 +135,8 @@ export class Lane {
         // The worker looks again soon anyway; if the database is down, it must not retry at once.
         this.#isWoken = false;
       }
-      if (look.isFull && this.#free > 0 && !look.isBarred) continue;
+      const isMore = look.isBarred ? look.claims.length > 0 : look.isFull;
+      if (isMore && this.#free > 0) continue;
       // A random wait keeps processes that start together from looking at the same time.
       const restMs = pollMs * (0.9 + 0.2 * Math.random());
       const retryMs = RETRY_MS * 2 ** failures;
@@ -139,20 +150,22 @@ export class Lane {
 
   /** Starts deliveries for as many subjects as there are places. */
   async #look(): Promise<Look> {
-    const free = this.#free;
-    if (free <= 0) return { claims: [], isBarred: false, isFull: false };
+    if (this.#free <= 0 || this.#ready.length > 0) return { claims: [], isBarred: false, isFull: false };
+    const wanted = this.#free * this.#ahead;
     const { options, leases } = this.#context;
     const leasedUntil = Date.now() + options.leaseMs;
     const look = await leases.claim({
       lane: this.#name,
-      candidates: free * CANDIDATES_PER_PLACE,
+      candidates: wanted * CANDIDATES_PER_PLACE,
       heldSubjects: this.#heldSubjects(),
       fullShares: this.#full('share', this.#places.perShare),
       fullOwners: this.#full('share_owner', this.#places.perOwner),
-      choose: (heads) => this.#choose(heads, free),
+      choose: (heads) => this.#choose(heads, wanted),
     });
     for (const claim of look.claims) this.#start(claim, leasedUntil);
-    if (look.isFull || look.claims.length >= free || this.#served.size === 0) return look;
+    // The places of shares are counted when a delivery begins, so they cannot be taken ahead.
+    if (look.isFull && this.#places.perShare === undefined) this.#ahead = Math.min(MAX_AHEAD, this.#ahead * 2);
+    if (look.isFull || look.claims.length >= wanted || this.#served.size === 0) return look;
     this.#served.clear();
     return { ...look, isFull: true };
   }
@@ -176,12 +189,12 @@ export class Lane {
   }
 
   /** Chooses the subjects to take, within the shares. */
-  #choose(heads: readonly Head[], free: number): Head[] {
+  #choose(heads: readonly Head[], most: number): Head[] {
     const { perShare = Infinity, perOwner = Infinity } = this.#places;
     const [shares, owners] = [this.#taken('share'), this.#taken('share_owner')];
     const chosen: Head[] = [];
     for (const head of heads) {
-      if (chosen.length === free) break;
+      if (chosen.length === most) break;
       if ((shares.get(head.share ?? '') ?? 0) >= perShare) continue;
       if ((owners.get(head.share_owner ?? '') ?? 0) >= perOwner) continue;
       count(shares, head.share);
@@ -201,8 +214,16 @@ export class Lane {
     clearTimeout(timer);
   }
 
+  /** Begins the delivery of a claim, or keeps it for a moment if no place is free. */
   #start(claim: Claim, leasedUntil: number): void {
     const delivery: Delivery = { claim, leasedUntil, abort: new AbortController() };
+    if (this.#free > 0) return this.#begin(delivery);
+    this.#held.set(delivery, Promise.resolve());
+    this.#ready.push(delivery);
+    this.#readyTimer ??= setTimeout(() => void this.#giveBack(), AHEAD_MS);
+  }
+
+  #begin(delivery: Delivery): void {
     this.#running.add(delivery);
     const done = this.#deliver(delivery)
       .catch((err: unknown) => {
@@ -217,11 +238,40 @@ export class Lane {
     this.#held.set(delivery, done);
   }
 
+  /** Gives the free places to the subjects that were taken ahead. */
+  #beginReady(): void {
+    while (this.#free > 0 && this.#ready.length > 0) this.#begin(this.#ready.shift()!);
+    if (this.#ready.length > 0) return;
+    clearTimeout(this.#readyTimer);
+    this.#readyTimer = undefined;
+  }
+
+  /** Gives the subjects that were taken ahead to other workers, because the handlers are slow. */
+  async #giveBack(): Promise<void> {
+    clearTimeout(this.#readyTimer);
+    this.#readyTimer = undefined;
+    const ready = this.#ready;
+    if (ready.length === 0) return;
+    this.#ready = [];
+    this.#ahead = 1;
+    try {
+      await this.#context.leases.release(ready.flatMap(({ claim }) => claim.events));
+    } catch (err) {
+      this.#context.options.log.error(
+        { err },
+        'the outbox could not give events back; they come again after their lease',
+      );
+    }
+    for (const delivery of ready) this.#held.delete(delivery);
+    this.wake();
+  }
+
   async #deliver(delivery: Delivery): Promise<void> {
     const { finished, failure, rest } = await this.#runHandlers(delivery);
     this.#running.delete(delivery);
     const { events } = delivery.claim;
     if (rest.length > 0 || events.length === MAX_CLAIMED) this.#endTurn(events[0]!.subject);
+    this.#beginReady();
     this.wake();
     await Promise.all(finished);
     if (failure !== undefined) await this.#fail(failure.event, failure.error);
