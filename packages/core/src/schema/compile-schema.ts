@@ -1,9 +1,11 @@
 import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { Validated } from './error-details.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { isRecord } from '../json.ts';
 import { nearest } from '../nearest.ts';
-import { type AnySchema, type JsonSchema, referredSchema, type SharedSchemas } from './json-schema.ts';
+import type { AnySchema, JsonSchema } from './json-schema.ts';
+import { References, type SharedSchemas } from './references.ts';
 import { type KeywordContext, Stage } from './keyword.ts';
 import { KEYWORDS } from './keywords.ts';
 import { type Assertion, type Judge, SchemaNode } from './reading.ts';
@@ -109,17 +111,15 @@ function checkUnknown(name: string, place: Validated): void {
 /** Compiles one schema with all schemas in it. */
 class SchemaCompiler {
   readonly #place: Validated;
-  readonly #root: JsonSchema;
   readonly #nodes: CompiledNodes;
-  readonly #documents: SharedSchemas;
-  readonly #referred = new Map<string, SchemaNode>();
+  readonly #targets: References;
+  readonly #referred = new Map<AnySchema, Map<boolean, SchemaNode>>();
   #references = 0;
 
   constructor(root: JsonSchema, place: Validated, nodes: CompiledNodes, documents: SharedSchemas) {
     this.#place = place;
-    this.#root = root;
     this.#nodes = nodes;
-    this.#documents = documents;
+    this.#targets = new References(root, documents);
   }
 
   /**
@@ -132,6 +132,7 @@ class SchemaCompiler {
     const references = this.#references;
     const plain = typeof schema === 'object' ? schema : schema ? {} : { not: {} };
     node.convert = this.#converter(plain);
+    node.isComplete = isClosed && plain['unevaluatedProperties'] === false;
     const context: KeywordContext = {
       schema: plain,
       place: this.#place,
@@ -139,7 +140,7 @@ class SchemaCompiler {
       isClosed,
       node: (part, fills) => this.node(part, fills, isClosed),
       choice: (part) => this.node(part, false, true),
-      referred: (ref) => this.#target(ref, isClosed),
+      referred: (ref) => this.#target(plain, ref, isClosed),
     };
     const stages = Object.values(Stage).map((): (Assertion | Judge)[] => []);
     // TypeBox makes refinements non-enumerable, so Object.keys() omits them.
@@ -162,14 +163,15 @@ class SchemaCompiler {
   };
 
   /** Compiles the target of a `$ref` once, because a schema may contain itself. */
-  #target(ref: string, isClosed: boolean): SchemaNode {
+  #target(schema: JsonSchema, ref: string, isClosed: boolean): SchemaNode {
     this.#references++;
-    const name = `${isClosed ? 'closed' : 'open'} ${ref}`;
-    const known = this.#referred.get(name);
-    if (known !== undefined) return known;
+    const target = this.#targets.target(schema, ref);
+    const known = getOrMake(this.#referred, target, () => new Map<boolean, SchemaNode>());
+    const found = known.get(isClosed);
+    if (found !== undefined) return found;
     const node = new SchemaNode();
-    this.#referred.set(name, node);
-    return this.node(referredSchema(this.#root, ref, this.#documents), false, isClosed, node);
+    known.set(isClosed, node);
+    return this.node(target, false, isClosed, node);
   }
 
   #converter(schema: JsonSchema): SchemaNode['convert'] {

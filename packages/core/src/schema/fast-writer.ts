@@ -163,7 +163,8 @@ function nullableMember(schema: JsonSchema): JsonSchema | undefined {
   }
   const [member, ...rest] = anyOf.filter((each) => !isNull(each));
   const isOther =
-    typeof member !== 'object' || /"(?:default|additionalProperties|\$ref)":/.test(JSON.stringify(member));
+    typeof member !== 'object' ||
+    /"(?:default|additionalProperties|unevaluatedProperties|\$ref)":/.test(JSON.stringify(member));
   return isOther || rest.length > 0 ? undefined : member;
 }
 

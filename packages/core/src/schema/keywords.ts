@@ -131,7 +131,7 @@ function refinementsJudge(refinements: readonly Refinement[]): Judge {
 
 /** Keywords that do not restrict values. */
 const ANNOTATIONS =
-  '$comment $defs $id $schema contentEncoding contentMediaType definitions deprecated description discriminator example' +
+  '$anchor $comment $defs $dynamicAnchor $id $schema $vocabulary contentEncoding contentMediaType contentSchema definitions deprecated description discriminator example' +
   ' examples externalDocs nullable readOnly title writeOnly xml';
 
 /** All keywords that a schema may have. A keyword without validation is an annotation, or another keyword reads it. */

@@ -1,3 +1,4 @@
+import { isOmitted, isRecord, pointerStep } from '../json.ts';
 import { MAX_PROBLEMS, placeUnder, type Problem } from './scan-input.ts';
 
 /** A problem, with the data by which a union finds the member that was meant. */
@@ -27,6 +28,8 @@ export class SchemaNode {
   stages: readonly (readonly (Assertion | Judge)[])[] = [];
   /** Converts a value to the type of the schema: a text of a query string, a Date of a response. Undefined in a body. */
   convert: ((value: unknown) => unknown) | undefined;
+  /** True if properties that no keyword names are rejected. Default: they are dropped. */
+  isComplete = false;
 
   /** Adds the faults of a value to a reading. Returns the part of the value that the schema names. */
   read(given: unknown, reading: Reading): unknown {
@@ -41,8 +44,19 @@ export class SchemaNode {
       }
       if (reading.faults.length > before) return value;
     }
+    if (this.isComplete) rejectOthers(value, known, reading);
     if (known === value && typeof value === 'object' && value !== null) reading.keepsInput = true;
     return known;
+  }
+}
+
+/** Adds a fault for each property of an object that no keyword names. */
+function rejectOthers(value: unknown, known: unknown, reading: Reading): void {
+  if (!isRecord(value)) return;
+  const isNamed = (name: string): boolean => known !== value && Object.hasOwn(known as object, name);
+  for (const [name, part] of Object.entries(value)) {
+    if (isNamed(name) || isOmitted(part)) continue;
+    reading.faults.push({ path: pointerStep(name), message: 'is not allowed' });
   }
 }
 
@@ -56,13 +70,15 @@ export interface Verdict {
   readonly faults: readonly Fault[];
 }
 
+const ENDLESS: Fault = { path: '', message: 'has a schema that only refers to itself' };
+
 /** The validation of one document. */
 export class Reading {
   faults: Fault[] = [];
   /** True if the result contains an object or array of the document itself, not a copy. */
   keepsInput = false;
   #limit: number;
-  #referred: Map<object, Map<SchemaNode, Verdict>> | undefined;
+  #referred: Map<unknown, Map<SchemaNode, Verdict>> | undefined;
 
   /** @param limit the number of faults after which validation stops */
   constructor(limit: number) {
@@ -94,16 +110,18 @@ export class Reading {
   }
 
   /**
-   * Validates a value by the target of a `$ref`. It validates each object only once, even if many references apply to
+   * Validates a value by the target of a `$ref`. It validates each value only once, even if many references apply to
    * it. Otherwise the work for a recursive schema could double with each level of a document.
    */
   referred(node: SchemaNode, value: unknown): Verdict {
-    if (typeof value !== 'object' || value === null) return this.attempt(node, value);
-    this.#referred ??= new Map();
+    this.#referred ??= new Map<unknown, Map<SchemaNode, Verdict>>();
     let verdicts = this.#referred.get(value);
     if (verdicts === undefined) this.#referred.set(value, (verdicts = new Map<SchemaNode, Verdict>()));
-    let verdict = verdicts.get(node);
-    if (verdict === undefined) verdicts.set(node, (verdict = this.attempt(node, value)));
+    let verdict: Verdict | undefined = verdicts.get(node);
+    if (verdict !== undefined) return verdict;
+    // A reference that leads back to itself for the same value would never end.
+    verdicts.set(node, { known: value, faults: [ENDLESS] });
+    verdicts.set(node, (verdict = this.attempt(node, value)));
     return verdict;
   }
 }

@@ -638,3 +638,39 @@ t.test('the rarer keywords are kept to', async (t) => {
     t.same(problems(schema, value), expected, JSON.stringify(schema));
   }
 });
+
+t.test('inside a union or condition, a closed object rejects further properties', async (t) => {
+  const closed = { additionalProperties: false };
+  const contact = Type.Union([
+    Type.Object({ email: Type.Optional(Type.String({ format: 'email' })) }, closed),
+    Type.Object({ phone: Type.Optional(Type.String()) }, closed),
+  ]);
+  t.same(problems(contact, { email: 'nonsense' }), ['/email must be an e-mail address']);
+  t.same(body(contact, { phone: '1' }), { phone: '1' });
+  const one = Type.Unsafe({
+    oneOf: [
+      Type.Object({ id: Type.Integer() }, closed),
+      Type.Object({ id: Type.Integer(), name: Type.String() }, closed),
+    ],
+  });
+  t.same(body(one, { id: 1, name: 'x' }), { id: 1, name: 'x' });
+  t.same(body(one, { id: 1 }), { id: 1 });
+  const not = Type.Unsafe({ type: 'object', not: Type.Object({ a: Type.Integer() }, closed) });
+  t.same(problems(not, { a: 1 }), [' is not allowed']);
+  t.same(problems(not, { a: 1, b: 2 }), []);
+  const nested = Type.Union([
+    Type.Intersect([Type.Object({ a: Type.Integer() }), Type.Object({ b: Type.Integer() })], {
+      unevaluatedProperties: false,
+    }),
+    Type.Object({ c: Type.Object({ d: Type.Optional(Type.Integer()) }, closed) }, closed),
+  ]);
+  t.same(body(nested, { a: 1, b: 2 }), { a: 1, b: 2 });
+  t.same(problems(nested, { a: 1, b: 2, x: 3 }), ['/x is not allowed']);
+  t.same(problems(nested, { c: { x: 1 } }), ['/c/x is not allowed']);
+  t.same(body(Type.Object({ a: Type.Integer() }, closed), { a: 1, x: 2 }), { a: 1 }, 'elsewhere they are dropped');
+});
+
+t.test('a reference that only leads back to itself ends', async (t) => {
+  t.same(problems(Type.Unsafe({ $ref: '#' }), 5), [' has a schema that only refers to itself']);
+  t.same(problems(Type.Unsafe({ anyOf: [{ $ref: '#' }, { type: 'integer' }] }), 5), []);
+});
