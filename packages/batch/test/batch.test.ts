@@ -79,6 +79,16 @@ class OrderViewSet extends ModelViewSet(Order, {
     return {};
   });
 
+  lost = action({ methods: ['get'], batchable: true }, async ({ em }) => {
+    em.create(Order, { code: 'lost', data: null });
+    return {};
+  });
+
+  kept = action({ methods: ['post'], batchable: true }, async ({ em }) => {
+    em.create(Order, { code: 'kept', data: null });
+    return {};
+  });
+
   text = action({ methods: ['get'], batchable: true }, (_request, reply) => reply.type('text/plain').send('text'));
 }
 class LineViewSet extends ModelViewSet(Line, {
@@ -422,6 +432,15 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     const { status } = await send(app, [post('/notes', { text: 'note' }), post('/orders/begin', {})]);
     t.equal(status, 500);
     t.strictSame(await count(), [0, 0, 0]);
+  });
+
+  await t.test('a change that an operation does not store fails the batch', async (t) => {
+    const app = await open(t, orm);
+    const { status } = await send(app, [post('/orders/kept', {}), { method: 'GET', path: '/orders/lost' }]);
+    t.equal(status, 500);
+    t.strictSame(await count(), [0, 0, 0]);
+    t.equal((await send(app, [post('/orders/kept', {})])).status, 200);
+    t.strictSame(await count(), [1, 0, 0]);
   });
 
   await t.test('hooks of the application run for each operation, and share the transaction', async (t) => {

@@ -103,6 +103,7 @@ export type { ExportFormat } from './exports/list-export.ts';
 export { requireEntities } from './mikro/required-entities.ts';
 export { canSkipLocked } from './mikro/skip-locked.ts';
 export { requireTransactions } from './mikro/transactions.ts';
+export { checkFlushed } from './mikro/unflushed-changes.ts';
 export { afterCommit } from './viewset/writes/after-commit.ts';
 export type {
   HistoricRecord,

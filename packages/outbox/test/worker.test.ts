@@ -108,6 +108,33 @@ forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm, datab
     t.match(event, { lease: null, attempts: 4, last_error: 'does not work', delivered_at: null });
   });
 
+  t.test('a handler that leaves a change unflushed has not handled its event', async (t) => {
+    await orm.schema.clear();
+    await emit({ em: em() }, 'lost', {});
+    await emit({ em: em() }, 'stored', {});
+    work(t, {
+      maxAttempts: 2,
+      backoffMs: 5,
+      handlers: {
+        lost: (_event, context) => void context.em.create(Book, { title: 'lost' }),
+        stored: async (_event, context) => {
+          context.em.create(Book, { title: 'stored' });
+          await context.em.flush();
+        },
+      },
+    });
+    await until(async () => (await statuses()).every((status) => status !== 'waiting'));
+    const events = await em().findAll(OutboxEvent, { orderBy: { id: 1 } });
+    t.match(
+      events.map(({ type, status, last_error }) => [type, status, last_error]),
+      [
+        ['lost', 'dead', /^The handler of "lost" has changed Book, but the change is not stored/],
+        ['stored', 'delivered', null],
+      ],
+    );
+    t.strictSame((await em().find(Book, {})).map(({ title }) => title), ['stored']);
+  });
+
   t.test('no attempt is forgotten until the next look', async (t) => {
     await orm.schema.clear();
     for (let each = 0; each < 20; each++) await emit({ em: em() }, 'bad', {}, { subject: `S/${each}` });

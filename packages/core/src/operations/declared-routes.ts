@@ -330,8 +330,8 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
     const validateQuery = compiled(querystring, 'query');
     const prepare = detail ? definition.prepareDetailAction : undefined;
     return methods.map((method): DeclaredRoute => {
-      // A write locks its record, so that nobody changes it between the handler's read and write.
-      const transaction = options.transaction ?? (prepare !== undefined && method !== 'get');
+      // Its end flushes, so that no change is lost. A detail action locks its record in it.
+      const transaction = options.transaction ?? (view.meta !== undefined && method !== 'get');
       return {
         action: name,
         method: method.toUpperCase() as OperationMethod,
@@ -348,7 +348,7 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
         validateQuery,
         transaction,
         transactionReasons: () =>
-          transaction ? ['an action of one record locks it, unless it says "transaction: false"'] : [],
+          transaction ? [`an action by ${method.toUpperCase()} runs in one, unless it says "transaction: false"`] : [],
         handler: actionHandler(recorded(handler, definition, name, transaction), prepare, transaction),
         proof: prepare !== undefined && definition.customized?.findsRecord === false ? 'record' : 'none',
       };

@@ -10,6 +10,7 @@ import { sendError } from './error-handler.ts';
 import type { ResolvedOptions } from './options.ts';
 import { type RequestInFlight, RequestsInFlight } from './requests-in-flight.ts';
 import type { Throttles } from './throttles.ts';
+import { logUnflushed } from './unflushed-requests.ts';
 
 /** The longest delay of a timeout answer after its limit, in milliseconds. */
 const GRAIN_MS = 1000;
@@ -44,7 +45,7 @@ export function admitRequests(
   throttles: Throttles,
 ): (request: FastifyRequest) => void {
   const { maxRequestsInFlight, maxUrlLength, orm } = options;
-  const inFlight = new RequestsInFlight(maxRequestsInFlight);
+  const inFlight = new RequestsInFlight(maxRequestsInFlight, logUnflushed);
   const refuse = overloadAnswer(app, maxRequestsInFlight);
   limitTime(app, options, inFlight);
   ignoreUnknownExpectations(app.server);

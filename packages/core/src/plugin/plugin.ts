@@ -33,6 +33,7 @@ import { answerNotFound } from './not-found.ts';
 import { decorateRequests } from './request-decorators.ts';
 import { resolveOptions, type ViewsetOptions } from './options.ts';
 import { Throttles } from './throttles.ts';
+import { refuseUnflushed } from './unflushed-requests.ts';
 
 /** The API of the plugin for an application, as `app.viewset`. */
 export interface ViewsetInstance {
@@ -139,6 +140,7 @@ export const viewset = fp(
     if (options.notFoundHandler) orSay('notFoundHandler', () => answerNotFound(app));
     const throttles = new Throttles(app, options);
     const freeSlot = admitRequests(app, options, throttles);
+    refuseUnflushed(app);
     limitExports(app, options.maxExports);
     const { orm, defaults, health, healthPath } = options;
     const operations: OperationPlan[] = [];

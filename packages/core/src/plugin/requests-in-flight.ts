@@ -32,6 +32,7 @@ export interface RequestInFlight {
  */
 export class RequestsInFlight {
   readonly #slots: number;
+  readonly #onLeave: (reply: FastifyReply, work: unknown) => void;
   readonly #all: RequestInFlight[] = [];
   /** In order of arrival. */
   readonly #receiving = new Set<RequestInFlight>();
@@ -40,8 +41,10 @@ export class RequestsInFlight {
   #taken = 0;
   #ticks = 0;
 
-  constructor(slots: number) {
+  /** @param onLeave called once for each request after its response, with the result of its handler */
+  constructor(slots: number, onLeave: (reply: FastifyReply, work: unknown) => void) {
     this.#slots = slots;
+    this.#onLeave = onLeave;
   }
 
   get isFull(): boolean {
@@ -192,6 +195,7 @@ export class RequestsInFlight {
     else if (request.phase === 'sending') this.#sending.delete(request);
     else if (request.phase === 'working' && request.takesSlot) this.#taken -= 1;
     request.phase = 'left';
+    this.#onLeave(request.reply, request.work);
     const last = this.#all.pop()!;
     if (last === request) return;
     this.#all[request.index] = last;

@@ -78,6 +78,8 @@ class PickyViewSet extends ModelViewSet(Book, { read, write }) {
 class EntityViewSet extends ModelViewSet(Book, { read: readShape(Book, ['id', 'title'], { by: 'publisher.name' }) }) {
   override async getObject(request: FastifyRequest) {
     const book = await super.getObject(request);
+    // A changed entity of `request.em` would have to be stored.
+    request.em.clear();
     book.title = book.title.toUpperCase();
     return book;
   }

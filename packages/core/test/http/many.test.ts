@@ -137,7 +137,9 @@ class MovingViewSet extends ModelViewSet(Author, { read: author, write }) {
     const record = await this.getObject(request);
     record.name = 'Shown alone';
     await this.loadRelated(request, record);
-    return this.represent(record);
+    const shown = this.represent(record);
+    request.em.clear(); // the name is not to be stored
+    return shown;
   });
 
   async #addedLate(request: RecordRequest) {

@@ -198,7 +198,14 @@ const REFUSED: readonly (readonly [string, new () => ViewSet, RegExp])[] = [
     class Acting extends ModelViewSet(Item, { read }) {
       sell = action({ detail: true, methods: ['post'] }, async () => ({ sold: true }));
     },
-    /^Acting\.sell \(an action of one record locks it, unless it says "transaction: false"\)/,
+    /^Acting\.sell \(an action by POST runs in one, unless it says "transaction: false"\)/,
+  ],
+  [
+    'an action of the collection',
+    class Merging extends ModelViewSet(Item, { read }) {
+      merge = action({ methods: ['delete'] }, async () => ({ merged: true }));
+    },
+    /^Merging\.merge \(an action by DELETE runs in one, unless it says "transaction: false"\)/,
   ],
   [
     'an action that says so',

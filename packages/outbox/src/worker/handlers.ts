@@ -17,7 +17,10 @@ export interface HandledEvent {
 
 /** What a handler can use. */
 export interface HandlerContext {
-  /** A fresh entity manager, outside any transaction. */
+  /**
+   * A fresh entity manager, outside any transaction. Flush it before the handler ends: a change that is not stored fails
+   * the attempt.
+   */
   readonly em: EntityManager;
   /**
    * Aborts if the worker lost its lease, or if `stop()` has waited long enough. Another worker may then have the event.

@@ -1,4 +1,5 @@
 import type { MikroORM } from '@mikro-orm/core';
+import { checkFlushed } from '@viewset/core';
 import type { LaneName, LanePlaces } from '../lanes.ts';
 import type { OutboxEvent } from '../outbox-event.ts';
 import { type Finisher, warnOfLostLease } from './finisher.ts';
@@ -313,7 +314,9 @@ export class Lane {
     const limitMs = this.#places.timeoutMs ?? options.handlerTimeoutMs;
     for (const [pattern, handler] of options.handlers) {
       if (!matches(pattern, type)) continue;
-      await within(limitMs, delivery.abort, () => handler(handled, { em: orm.em.fork(), signal }));
+      const em = orm.em.fork();
+      await within(limitMs, delivery.abort, () => handler(handled, { em, signal }));
+      checkFlushed(em, `The handler of "${pattern}"`);
     }
   }
 

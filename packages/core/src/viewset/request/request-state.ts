@@ -87,6 +87,11 @@ export function stateOf(request: FastifyRequest): RequestState {
   });
 }
 
+/** Returns the entity manager of a request if something has used it. Costs a request without one nothing. */
+export function usedManager(request: FastifyRequest): EntityManager | undefined {
+  return (request as FastifyRequest & Stateful)[REQUEST_STATE]?.em;
+}
+
 /** The parameters of a request's query string as they were sent: texts, before any schema. */
 export function parametersOf(request: FastifyRequest): QueryParameters {
   const state = stateOf(request);

@@ -115,10 +115,16 @@ export interface ActionOptions<
   /** Rules that limit requests to this action, in addition to the view's rules. */
   readonly throttles?: readonly RateLimitRuleInstance[];
   /**
-   * True: the handler runs in one transaction of `request.em`. In it, `getObject` locks the record and reads it again.
-   * The transaction is committed after the handler has returned. It is rolled back if the handler throws or sets a
-   * status of 400 or more. Default: true for `detail` actions by POST, PUT, PATCH and DELETE in a view with an entity,
-   * else false.
+   * True: the handler runs in one transaction of `request.em`. It begins before the handler, and in a `detail` action
+   * before the record is looked up: `getObject` locks the record and reads it again. After the handler has returned,
+   * `request.em` is flushed and the transaction is committed. Then the work of `afterCommit` runs. The transaction is
+   * rolled back if the handler throws or sets a status of 400 or more. On MongoDB the handler runs again if the
+   * transaction lost a race. Within a transaction of the request, such as a batch, it is a savepoint.
+   *
+   * False: nothing flushes `request.em`. If the handler leaves changes of entities unflushed, the response is 500, and
+   * the log names the entities.
+   *
+   * Default: true for POST, PUT, PATCH and DELETE in a view with an entity, else false.
    */
   readonly transaction?: boolean;
   /**

@@ -69,6 +69,8 @@ export function uploadActions(
     body,
     responses: { [HTTP_201_CREATED]: BEGUN },
     idempotency: 'off',
+    // It writes to the store alone.
+    transaction: false,
     ...permissionsToUpload(view, defaults, fieldsOf),
     summary: 'Ask for an upload',
     description: 'Signs a URL that takes the bytes of one file. A body of create or update then names the upload.',

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { transactionEnd } from '../../mikro/transaction-ends.ts';
+import { checkFlushed } from '../../mikro/unflushed-changes.ts';
 import { describe } from '../../options.ts';
 
 /**
@@ -9,8 +10,9 @@ import { describe } from '../../options.ts';
  * counts. Without a transaction, the work runs at once.
  *
  * Several works run one after another, in the order of the calls. The response waits for them. Within the work,
- * `request.em` is a new entity manager outside of any transaction. If the work fails, the error is logged and the
- * response stays the same, because the data is stored. Later works still run.
+ * `request.em` is a new entity manager outside of any transaction, so flush what the work changes. If the work fails or
+ * leaves a change unflushed, the error is logged and the response stays the same, because the data is stored. Later
+ * works still run.
  *
  * The work runs at most once. If the process ends right after the commit, it is lost. An outbox does not lose it
  * (docs/how-to-work-after-commit.md).
@@ -26,16 +28,22 @@ import { describe } from '../../options.ts';
  */
 export async function afterCommit(request: FastifyRequest, work: () => unknown): Promise<void> {
   checkArguments(request, work);
-  const logged = async (): Promise<void> => {
+  const logged = async (run: () => unknown): Promise<void> => {
     try {
-      await work();
+      await run();
     } catch (err) {
       request.log.error({ err }, 'work after a commit has failed');
     }
   };
   const end = transactionEnd(request.em);
-  if (end === undefined) await logged();
-  else end.afterCommit(logged);
+  if (end === undefined) return logged(work);
+  end.afterCommit(() =>
+    logged(async () => {
+      await work();
+      // Nothing flushes the new entity manager.
+      checkFlushed(request.em, 'Work after a commit');
+    }),
+  );
 }
 
 /** Without this check, an untyped program would learn of the mistake only from the log, after its data is stored. */

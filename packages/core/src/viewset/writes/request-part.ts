@@ -1,10 +1,11 @@
 import { type EntityManager, TransactionContext } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
-import { settle } from '../../awaitable.ts';
+import { settle, whenReady } from '../../awaitable.ts';
 import { HttpError, ImproperlyConfigured, UnprocessableEntity } from '../../errors.ts';
 import { checkNotGivenUp, giveUp, onGivenUp } from '../../given-up.ts';
 import { holdTransaction } from '../../mikro/held-transaction.ts';
+import { checkFlushed } from '../../mikro/unflushed-changes.ts';
 import { invalidInput } from '../../schema/error-details.ts';
 import { placedError } from '../request/placed-error.ts';
 import { faultsIn } from '../request/read-input.ts';
@@ -90,8 +91,8 @@ export class RequestPart {
   }
 
   /**
-   * @internal Runs the part's handler. If the part is only checked, returns the error for the faults of the body, or
-   * 424.
+   * @internal Runs the part's handler, which must leave no change unflushed: the whole request does not know the part's
+   * entity manager. If the part is only checked, returns the error for the faults of the body, or 424.
    */
   handle(request: FastifyRequest, work: () => unknown): unknown {
     if (this.isOnlyChecked) throw notRun(request);
@@ -99,7 +100,11 @@ export class RequestPart {
       this.error = error;
       throw error;
     };
-    return settle<unknown, unknown>(work, (result) => result, failed);
+    const flushed = (result: unknown): unknown => {
+      checkFlushed(this.#em, `${request.method} ${request.routeOptions.url}`);
+      return result;
+    };
+    return settle<unknown, unknown>(() => whenReady(work(), flushed), (result) => result, failed);
   }
 }
 
