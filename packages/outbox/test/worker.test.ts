@@ -132,7 +132,10 @@ forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm, datab
         ['stored', 'delivered', null],
       ],
     );
-    t.strictSame((await em().find(Book, {})).map(({ title }) => title), ['stored']);
+    t.strictSame(
+      (await em().find(Book, {})).map(({ title }) => title),
+      ['stored'],
+    );
   });
 
   t.test('no attempt is forgotten until the next look', async (t) => {

@@ -8,7 +8,7 @@ import { cutOff } from './answer-progress.ts';
 import { partOf } from '../viewset/writes/request-part.ts';
 import { sendError } from './error-handler.ts';
 import type { ResolvedOptions } from './options.ts';
-import { type RequestInFlight, RequestsInFlight } from './requests-in-flight.ts';
+import { type Admitted, decorateInFlight, inFlightOf, RequestsInFlight, setInFlight } from './requests-in-flight.ts';
 import type { Throttles } from './throttles.ts';
 import { logUnflushed } from './unflushed-requests.ts';
 
@@ -24,10 +24,6 @@ const OVERLOADED = new ServiceUnavailable('Too many requests are in flight here;
 export const SLOW_REQUEST = new HttpError(408, 'request_timeout', 'The request took too long to arrive', {
   headers: { connection: 'close' },
 });
-
-const IN_FLIGHT: unique symbol = Symbol('viewset.in-flight');
-
-type Admitted = FastifyRequest & { [IN_FLIGHT]?: RequestInFlight | null };
 
 /**
  * Admits the requests of an application. It is one hook, because each hook costs every request. It refuses requests
@@ -49,7 +45,7 @@ export function admitRequests(
   const refuse = overloadAnswer(app, maxRequestsInFlight);
   limitTime(app, options, inFlight);
   ignoreUnknownExpectations(app.server);
-  app.decorateRequest(IN_FLIGHT, null);
+  decorateInFlight(app);
   app.addHook('onRequest', (request: Admitted, reply, done) => {
     void reply.header('x-content-type-options', 'nosniff');
     // Fastify creates an object of twelve fields on each read.
@@ -58,7 +54,7 @@ export function admitRequests(
     const part = partOf(request);
     // A part of a request works in the slot of the whole request.
     if (part === undefined && counts && inFlight.isFull) return refuse(reply);
-    request[IN_FLIGHT] = inFlight.enter(reply, counts && part === undefined);
+    setInFlight(request, inFlight.enter(reply, counts && part === undefined));
     const problem = problemOf(request.raw, maxUrlLength);
     if (problem !== undefined) return done(problem);
     runHook(() => {
@@ -75,13 +71,13 @@ export function admitRequests(
         part === undefined
           ? handler.call(this, request, reply)
           : part.handle(request, () => handler.call(this, request, reply));
-      const admitted = request[IN_FLIGHT];
+      const admitted = inFlightOf(request);
       if (admitted) inFlight.beginWork(admitted, work);
       return work;
     };
   });
   return (request: Admitted) => {
-    const admitted = request[IN_FLIGHT];
+    const admitted = inFlightOf(request);
     if (admitted) inFlight.beginStream(admitted);
   };
 }
@@ -89,13 +85,13 @@ export function admitRequests(
 /** Frees the slot of a request while its body arrives. */
 function waitForBodies(app: FastifyInstance, inFlight: RequestsInFlight, refuse: (reply: FastifyReply) => void): void {
   app.addHook('preParsing', (request: Admitted, _reply, _payload, done) => {
-    const admitted = request[IN_FLIGHT];
+    const admitted = inFlightOf(request);
     const slowest = admitted && isBodyToCome(request.raw) ? inFlight.beginBody(admitted) : undefined;
     if (slowest !== undefined) sendSafely(slowest.reply, SLOW_REQUEST);
     done();
   });
   const endBody = (request: Admitted, reply: FastifyReply, done: () => void): void => {
-    const admitted = request[IN_FLIGHT];
+    const admitted = inFlightOf(request);
     if (admitted && !inFlight.endBody(admitted)) refuse(reply);
     else done();
   };

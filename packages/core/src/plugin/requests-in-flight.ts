@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isPromise } from '../awaitable.ts';
 import { giveUp } from '../given-up.ts';
 import { AnswerProgress, type LeastRate, waitsForClient } from './answer-progress.ts';
@@ -17,8 +17,29 @@ export interface RequestInFlight {
   work: unknown;
   isClosed: boolean;
   isGivenUp: boolean;
+  /** True once the handler is done and `request.em` was found without unflushed changes. */
+  isFlushed: boolean;
   /** The index of the request in the list of all. */
   index: number;
+}
+
+const IN_FLIGHT: unique symbol = Symbol('viewset.in-flight');
+
+/** A request that may be in flight. Fastify sets the property on every request. */
+export type Admitted = FastifyRequest & { [IN_FLIGHT]?: RequestInFlight | null };
+
+/** Makes room for the state of a request in flight. */
+export function decorateInFlight(app: FastifyInstance): void {
+  app.decorateRequest(IN_FLIGHT, null);
+}
+
+/** Returns the state of a request in flight; undefined before its admission. */
+export function inFlightOf(request: Admitted): RequestInFlight | undefined {
+  return request[IN_FLIGHT] ?? undefined;
+}
+
+export function setInFlight(request: Admitted, inFlight: RequestInFlight): void {
+  request[IN_FLIGHT] = inFlight;
 }
 
 /**
@@ -32,7 +53,7 @@ export interface RequestInFlight {
  */
 export class RequestsInFlight {
   readonly #slots: number;
-  readonly #onLeave: (reply: FastifyReply, work: unknown) => void;
+  readonly #onLeave: (request: RequestInFlight) => void;
   readonly #all: RequestInFlight[] = [];
   /** In order of arrival. */
   readonly #receiving = new Set<RequestInFlight>();
@@ -41,8 +62,8 @@ export class RequestsInFlight {
   #taken = 0;
   #ticks = 0;
 
-  /** @param onLeave called once for each request after its response, with the result of its handler */
-  constructor(slots: number, onLeave: (reply: FastifyReply, work: unknown) => void) {
+  /** @param onLeave called once for each request, after its response */
+  constructor(slots: number, onLeave: (request: RequestInFlight) => void) {
     this.#slots = slots;
     this.#onLeave = onLeave;
   }
@@ -61,6 +82,7 @@ export class RequestsInFlight {
       work: undefined,
       isClosed: false,
       isGivenUp: false,
+      isFlushed: false,
       index: this.#all.length,
     };
     this.#all.push(request);
@@ -195,7 +217,7 @@ export class RequestsInFlight {
     else if (request.phase === 'sending') this.#sending.delete(request);
     else if (request.phase === 'working' && request.takesSlot) this.#taken -= 1;
     request.phase = 'left';
-    this.#onLeave(request.reply, request.work);
+    this.#onLeave(request);
     const last = this.#all.pop()!;
     if (last === request) return;
     this.#all[request.index] = last;

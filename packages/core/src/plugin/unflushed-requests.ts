@@ -3,6 +3,11 @@ import { isPromise } from '../awaitable.ts';
 import { isGivenUp } from '../given-up.ts';
 import { checkFlushed, isGlobal } from '../mikro/unflushed-changes.ts';
 import { usedManager } from '../viewset/request/request-state.ts';
+import { inFlightOf, type RequestInFlight } from './requests-in-flight.ts';
+
+interface Stream {
+  destroy(): void;
+}
 
 /**
  * Makes a request fail if it would succeed although changes of `request.em` are not stored. The check is the last
@@ -11,10 +16,14 @@ import { usedManager } from '../viewset/request/request-state.ts';
  */
 export function refuseUnflushed(app: FastifyInstance): void {
   const check: onSendHookHandler = (request, reply, payload, done) => {
+    if (usedManager(request) === undefined) return done(null, payload);
     const error = unflushedError(request, reply);
-    if (error === undefined) return done(null, payload);
+    if (error === undefined) {
+      if (!isStream(payload)) noteFlushed(request);
+      return done(null, payload);
+    }
     // A stream would keep its file or connection open.
-    (payload as { destroy?: () => void } | null | undefined)?.destroy?.();
+    if (isStream(payload)) payload.destroy();
     done(error);
   };
   app.addHook('onRoute', (route) => {
@@ -27,12 +36,10 @@ export function refuseUnflushed(app: FastifyInstance): void {
 /**
  * Logs changes of `request.em` that are not stored after the response. They were made later than the check above: after
  * `reply.send()`, within a stream, or in a reply that the application has hijacked.
- *
- * @param work the result of the handler, which may still be pending
  */
-export function logUnflushed(reply: FastifyReply, work: unknown): void {
+export function logUnflushed({ reply, work, isFlushed }: RequestInFlight): void {
   const { request } = reply;
-  if (usedManager(request) === undefined) return;
+  if (isFlushed || usedManager(request) === undefined) return;
   const log = (): void => {
     const err = unflushedError(request, reply);
     if (err !== undefined) request.log.error({ err }, 'a request has lost changes after its response');
@@ -40,6 +47,22 @@ export function logUnflushed(reply: FastifyReply, work: unknown): void {
   // A handler may go on after `reply.send()`.
   if (isPromise(work)) work.then(log, log);
   else log();
+}
+
+/** Notes that a request without unflushed changes needs no further check, if its handler is done. */
+function noteFlushed(request: FastifyRequest): void {
+  const inFlight = inFlightOf(request);
+  // Within a transaction, changes are stored later.
+  if (inFlight === undefined || usedManager(request)?.isInTransaction() === true) return;
+  const { work } = inFlight;
+  if (!(work instanceof Promise)) return;
+  // The first of the two runs first only if the promise is settled by now.
+  let isDone = false;
+  const note = (): void => void (isDone = true);
+  work.then(note, note);
+  queueMicrotask(() => {
+    inFlight.isFlushed = isDone;
+  });
 }
 
 /** Returns the error of a request whose changes are not stored. Undefined if it fails anyway. */
@@ -54,4 +77,8 @@ function unflushedError(request: FastifyRequest, { statusCode }: FastifyReply): 
   } catch (error) {
     return error as Error;
   }
+}
+
+function isStream(payload: unknown): payload is Stream {
+  return typeof (payload as Partial<Stream> | null | undefined)?.destroy === 'function';
 }

@@ -134,17 +134,20 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
     t.match(JSON.parse(JSON.stringify(thing)), { of: { name: 'b' } });
   });
 
-  t.test('EntityComparator.prepareEntity, EntityComparator.diffEntities, EntityManager.getContext: changes of an entity manager', async (t) => {
-    const em = orm.em.fork();
-    const thing = em.create(Thing, { name: 'read' });
-    await em.flush();
-    t.strictSame(unflushedEntities(em), []);
-    thing.name = 'changed';
-    t.strictSame(unflushedEntities(em), ['Thing']);
-    t.equal(isGlobal(em, orm), false);
-    t.equal(isGlobal(orm.em, orm), true);
-    await RequestContext.create(orm.em, async () => t.equal(isGlobal(orm.em, orm), false));
-  });
+  t.test(
+    'EntityComparator.prepareEntity, EntityComparator.diffEntities, EntityManager.getContext: changes of an entity manager',
+    async (t) => {
+      const em = orm.em.fork();
+      const thing = em.create(Thing, { name: 'read' });
+      await em.flush();
+      t.strictSame(unflushedEntities(em), []);
+      thing.name = 'changed';
+      t.strictSame(unflushedEntities(em), ['Thing']);
+      t.equal(isGlobal(em, orm), false);
+      t.equal(isGlobal(orm.em, orm), true);
+      await RequestContext.create(orm.em, async () => t.equal(isGlobal(orm.em, orm), false));
+    },
+  );
 
   t.test('__processing: the entities that a flush is writing', async (t) => {
     const em = orm.em.fork();

@@ -39,7 +39,10 @@ const Shop = defineEntity({
     billing: () => p.embedded(Address).object().nullable(),
     branches: () => p.embedded(Address).array().nullable(),
     version: p.integer().version(),
-    changed_at: p.datetime(3).onUpdate(() => new Date()).onCreate(() => new Date()),
+    changed_at: p
+      .datetime(3)
+      .onUpdate(() => new Date())
+      .onCreate(() => new Date()),
     parent: () => p.manyToOne(Shop).nullable(),
   },
 });
@@ -59,11 +62,13 @@ forEachDatabase(t, { entities: [...catalog, Shop] }, async (t, orm) => {
     const reads: Readonly<Record<string, (em: EntityManager) => Promise<unknown>>> = {
       find: (em) => em.find(Product, {}),
       joined: (em) => em.find(Product, {}, { populate: ['tags', 'maker.country', 'parent'], strategy: 'joined' }),
-      selectIn: (em) => em.find(Product, {}, { populate: ['tags', 'maker.country', 'children'], strategy: 'select-in' }),
+      selectIn: (em) =>
+        em.find(Product, {}, { populate: ['tags', 'maker.country', 'children'], strategy: 'select-in' }),
       fields: (em) => em.find(Product, {}, { fields: ['name', 'maker.name'] }),
       querySet: (em) => QuerySet.of(em, Product).entities(),
       reference: async (em) => em.getReference(Product, 1),
-      loadedReference: async (em) => (await em.find(Product, { origin: { $ne: null } })).map(({ origin }) => origin!.load()),
+      loadedReference: async (em) =>
+        (await em.find(Product, { origin: { $ne: null } })).map(({ origin }) => origin!.load()),
       refreshed: async (em) => em.refresh(await em.findOneOrFail(Product, { name: 'Tea' })),
       fieldsThenAll: async (em) => {
         await em.find(Product, {}, { fields: ['name'] });
@@ -84,7 +89,7 @@ forEachDatabase(t, { entities: [...catalog, Shop] }, async (t, orm) => {
     const changes: readonly Change[] = [
       ['name', (_em, [product]) => (product.name += '!')],
       ['same name', (_em, [product]) => (product.name = `${product.name}`)],
-      ['json', (_em, products) => (products.find(({ data }) => data?.deep)!.data.deep.list.push(1))],
+      ['json', (_em, products) => products.find(({ data }) => data?.deep)!.data.deep.list.push(1)],
       ['same json', (_em, products) => products.forEach((each) => (each.data = structuredClone(each.data)))],
       ['date in place', (_em, products) => products.find(({ added }) => added)!.added.setFullYear(2001)],
       ['same date', (_em, products) => products.forEach((each) => (each.added &&= new Date(each.added)))],
@@ -107,7 +112,9 @@ forEachDatabase(t, { entities: [...catalog, Shop] }, async (t, orm) => {
       const em = orm.em.fork();
       const products = await em.find(Product, {}, { populate: ['tags', 'maker', 'children'], orderBy: { id: 1 } });
       const makers = await em.find(Maker, {});
-      const chosen = changes.filter((_each, index) => (round < changes.length ? index === round : Math.random() < 0.15));
+      const chosen = changes.filter((_each, index) =>
+        round < changes.length ? index === round : Math.random() < 0.15,
+      );
       for (const [, change] of chosen) await change(em, products, makers);
       const label = chosen.map(([name]) => name).join(', ');
       const found = unflushedEntities(em).toSorted();
@@ -115,14 +122,25 @@ forEachDatabase(t, { entities: [...catalog, Shop] }, async (t, orm) => {
       const expected = flushedByMikro(em);
       // A child list belongs to both sides. New entities behind a relation are found by the entity that leads to them.
       t.equal(found.length > 0, expected.length > 0, `${label}: ${found.join()} ${expected.join()}`);
-      t.same(found.filter((name) => !expected.includes(name)).filter((name) => name !== 'Product'), [], label);
+      t.same(
+        found.filter((name) => !expected.includes(name)).filter((name) => name !== 'Product'),
+        [],
+        label,
+      );
     }
   });
 
   t.test('a type that stores one value in several forms does not look changed, until it is', async (t) => {
     const setUp = orm.em.fork();
     const address = () => ({ street: 'A', secret: null, since: new Date(0) });
-    setUp.create(Shop, { secret: 'x', address: { ...address(), secret: 'hidden' }, billing: address(), branches: [address()], storage: null, note: 'n' });
+    setUp.create(Shop, {
+      secret: 'x',
+      address: { ...address(), secret: 'hidden' },
+      billing: address(),
+      branches: [address()],
+      storage: null,
+      note: 'n',
+    });
     await setUp.flush();
     t.same(unflushedEntities(setUp), [], 'after a flush');
     const changes: Readonly<Record<string, (shop: any) => void>> = {
@@ -140,7 +158,10 @@ forEachDatabase(t, { entities: [...catalog, Shop] }, async (t, orm) => {
       t.same(unflushedEntities(em), [], name);
       change(shop);
       t.same(unflushedEntities(em), ['Shop'], name);
-      t.throws(() => checkFlushed(em, 'The job'), { code: 'improperly_configured', message: /^The job has changed Shop,/ });
+      t.throws(() => checkFlushed(em, 'The job'), {
+        code: 'improperly_configured',
+        message: /^The job has changed Shop,/,
+      });
     }
   });
 

@@ -104,7 +104,11 @@ export class RequestPart {
       checkFlushed(this.#em, `${request.method} ${request.routeOptions.url}`);
       return result;
     };
-    return settle<unknown, unknown>(() => whenReady(work(), flushed), (result) => result, failed);
+    return settle<unknown, unknown>(
+      () => whenReady(work(), flushed),
+      (result) => result,
+      failed,
+    );
   }
 }
 
