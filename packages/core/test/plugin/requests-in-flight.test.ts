@@ -84,7 +84,7 @@ class Walk {
   constructor(seed: number) {
     this.#random = numbers(seed);
     this.#slots = 1 + this.#random(4);
-    this.#all = new RequestsInFlight(this.#slots);
+    this.#all = new RequestsInFlight(this.#slots, () => {});
   }
 
   /** Returns the first fault. */
