@@ -1,7 +1,7 @@
 import {
-  type Collection,
   type EntityManager,
   type EntityMetadata,
+  type EntityProperty,
   type MikroORM,
   Reference,
   Utils,
@@ -61,7 +61,7 @@ export function isGlobal(em: EntityManager, orm: MikroORM): boolean {
 }
 
 /** Reports whether a flush that is under way writes an entity. */
-function isInFlush(entity: object): boolean {
+export function isInFlush(entity: object): boolean {
   const { __processing: isProcessing } = wrap(entity, true);
   return isProcessing;
 }
@@ -73,10 +73,14 @@ function isChanged(em: EntityManager, meta: EntityMetadata, entity: object): boo
   const snapshots = em.config.getComparator(em.getMetadata());
   const values = snapshots.prepareEntity(entity) as Values;
   if (!wrap(entity).isInitialized()) return hasNewValues(meta, values, stored);
+  // MikroORM takes JSON with a key `constructor` for changed, so its differences are compared again.
   const changed = Object.keys(snapshots.diffEntities(meta.class, stored as object, values));
   return (
-    changed.some((name) => !isSameValue(em, meta, entity, name, stored[name], values[name])) ||
-    meta.relations.some(({ name }) => hasNewRelated(em, entity[name as never]))
+    changed.some(
+      (name) =>
+        !isDeepStrictEqual(stored[name], values[name]) &&
+        !isSameValue(em, entity, stored[name], meta.properties[name as never] as EntityProperty | undefined),
+    ) || meta.relations.some(({ name }) => hasNewRelated(em, entity[name as never]))
   );
 }
 
@@ -92,24 +96,19 @@ function hasNewValues({ primaryKeys, root }: EntityMetadata, values: Values, sto
 }
 
 /**
- * Reports whether a value is the one that was loaded, although MikroORM compares it as another. It does so for JSON with
- * a key `constructor`. A custom type may convert one value to different ones of the database, for example because it
- * encrypts.
+ * Reports whether a value of a custom type is the one that was loaded, although it is converted to another value of the
+ * database. A type that encrypts does that.
  */
 function isSameValue(
   em: EntityManager,
-  meta: EntityMetadata,
   entity: object,
-  name: string,
   stored: unknown,
-  converted: unknown,
+  property: EntityProperty | undefined,
 ): boolean {
-  if (isDeepStrictEqual(stored, converted)) return true;
-  const property = meta.properties[name as never] as EntityMetadata['props'][number] | undefined;
   if (property?.customType === undefined || stored === undefined) return false;
-  const [outer, inner] = property.embedded ?? [name];
-  const value: unknown = (entity as Values)[outer as string];
-  const current = inner === undefined ? value : (value as Values | null | undefined)?.[inner as string];
+  const [outer, inner] = property.embedded ?? [property.name];
+  const value = (entity as Values)[outer];
+  const current = inner === undefined ? value : (value as Values | null | undefined)?.[inner];
   try {
     return isDeepStrictEqual(property.customType.convertToJSValue(stored, em.getPlatform()), current);
   } catch {
@@ -119,7 +118,7 @@ function isSameValue(
 
 /** Reports whether a relation has new members, or leads to an entity that is not stored yet. */
 function hasNewRelated(em: EntityManager, related: unknown): boolean {
-  if (Utils.isCollection(related)) return (related as Collection<object>).isDirty();
+  if (Utils.isCollection(related)) return related.isDirty();
   const target: unknown = Reference.unwrapReference(related as object);
   if (!Utils.isEntity(target)) return false;
   return em.getUnitOfWork().getOriginalEntityData(target) === undefined && wrap(target).isInitialized();

@@ -15,23 +15,24 @@ interface Stream {
  * entity manager has nothing to check.
  */
 export function refuseUnflushed(app: FastifyInstance): void {
-  const check: onSendHookHandler = (request, reply, payload, done) => {
-    if (usedManager(request) === undefined) return done(null, payload);
-    const error = unflushedError(request, reply);
-    if (error === undefined) {
-      if (!isStream(payload)) noteFlushed(request);
-      return done(null, payload);
-    }
-    // A stream would keep its file or connection open.
-    if (isStream(payload)) payload.destroy();
-    done(error);
-  };
   app.addHook('onRoute', (route) => {
     const hooks = [route.onSend ?? []].flat();
     // The route of HEAD is made of the options of GET.
     route.onSend = [...hooks.filter((hook) => hook !== check), check];
   });
 }
+
+const check: onSendHookHandler = (request, reply, payload, done) => {
+  if (usedManager(request) === undefined) return done(null, payload);
+  const error = unflushedError(request, reply);
+  if (error === undefined) {
+    if (!isStream(payload)) noteFlushed(request);
+    return done(null, payload);
+  }
+  // A stream would keep its file or connection open.
+  if (isStream(payload)) payload.destroy();
+  done(error);
+};
 
 /**
  * Logs changes of `request.em` that are not stored after the response. They were made later than the check above: after

@@ -68,7 +68,7 @@ const CHANGES: Readonly<Record<string, readonly [string, (request: FastifyReques
 
 type Lines = { level: number; msg: string; err?: { message: string } }[];
 
-async function appOf(t: Test, orm: MikroORM, build: (app: FastifyInstance) => Promise<unknown> | unknown) {
+async function appOf(t: Test, orm: MikroORM, build: (app: FastifyInstance) => unknown) {
   const lines: Lines = [];
   const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
   const app = fastify({ ...serverOptions(), logger: { level: 'error', stream } });
@@ -135,11 +135,10 @@ forEachDatabase(t, { entities: [Author, Tag, Book] }, async (t, orm) => {
     const before = await snapshot();
     for (const [change, [entity]] of Object.entries(CHANGES)) {
       for (const url of ['/books/lost', '/books/101/one']) {
-        for (const method of ['GET', 'HEAD', 'POST'] as const) {
-          const response = await app.inject({ method, url, headers: { 'x-change': change } });
-          if (method === 'HEAD') t.equal(response.statusCode, 500, `${url} ${change}`);
-          else isRefused(t, response, lines, entity);
-        }
+        const headers = { 'x-change': change };
+        isRefused(t, await app.inject({ url, headers }), lines, entity);
+        isRefused(t, await app.inject({ method: 'POST', url, headers }), lines, entity);
+        t.equal((await app.inject({ method: 'HEAD', url, headers })).statusCode, 500, `${url} ${change}`);
       }
     }
     t.equal(await snapshot(), before);
@@ -373,7 +372,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book] }, async (t, orm) => {
       t.match(line?.err?.message, new RegExp(`^POST /${path} has changed Book`));
     }
     t.equal((await fetch(`http://127.0.0.1:${port}/later`, { method: 'POST' })).status, 200);
-    for (let tries = 0; (await snapshot()).includes('later') === false && tries < 100; tries++) await sleep(10);
+    for (let tries = 0; !(await snapshot()).includes('later') && tries < 100; tries++) await sleep(10);
     t.match(await snapshot(), /stored later/);
     t.same(lines, []);
   });

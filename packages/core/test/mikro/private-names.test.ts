@@ -1,5 +1,5 @@
 /** Each use of what is not public of MikroORM, Kysely and the drivers, by itself: says which of them an upgrade broke. */
-import { defineEntity, p, QueryHelper, RequestContext, Type, wrap } from '@mikro-orm/core';
+import { defineEntity, p, QueryHelper, RequestContext, Type } from '@mikro-orm/core';
 import { MikroORM as PostgreSqlORM, type PostgreSqlConnection } from '@mikro-orm/postgresql';
 import t from 'tap';
 import { cancelStatement, type CancellableClient } from '../../src/mikro/cancel-statement.ts';
@@ -24,7 +24,7 @@ import { keysQuery } from '../../src/mikro/query-builder.ts';
 import { tellQueryLog } from '../../src/mikro/query-log.ts';
 import { replicasOf } from '../../src/mikro/replicas.ts';
 import { betweenTransactions, sqliteDatabase } from '../../src/mikro/sqlite-database.ts';
-import { isGlobal, unflushedEntities } from '../../src/mikro/unflushed-changes.ts';
+import { isGlobal, isInFlush, unflushedEntities } from '../../src/mikro/unflushed-changes.ts';
 import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 
 type Pool = Awaited<ReturnType<PostgreSqlConnection['getNativeClient']>>;
@@ -156,7 +156,7 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
     const flushing = em.flush();
     const seen: boolean[] = [];
     // Enough turns for the event before the flush, and too few for the end of the flush.
-    for (let turn = 0; turn < 10; turn++) seen.push(await Promise.resolve(wrap(thing, true).__processing));
+    for (let turn = 0; turn < 10; turn++) seen.push(await Promise.resolve(isInFlush(thing)));
     await flushing;
     t.ok(seen.includes(true));
     t.strictSame(unflushedEntities(em), []);
