@@ -1,6 +1,7 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/core';
 import type { MongoEntityManager } from '@mikro-orm/mongodb';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isTransactionLost } from '@viewset/core';
 import type { Database } from './database.ts';
 import type { SchemaPolicy } from './schema.ts';
 
@@ -10,8 +11,6 @@ const SHOP = { _id: 'shop' as never };
 /** The longest wait for the start of another shop, which hashes a password. */
 const PATIENCE_MS = 30_000;
 const PAUSE_MS = 50;
-/** Codes of MongoDB: WriteConflict, and SnapshotUnavailable, which a transaction has that meets an index another shop is making. */
-const LOST_RACES: ReadonlySet<unknown> = new Set([112, 246]);
 
 /**
  * Makes the collections and indexes, and runs `start` in one transaction that no other shop's start shares. In production the indexes
@@ -52,7 +51,7 @@ async function waitingForOthers(work: () => Promise<void>): Promise<void> {
     try {
       return await work();
     } catch (error) {
-      if (!LOST_RACES.has((error as { code?: unknown }).code) || Date.now() > deadline) throw error;
+      if (!isTransactionLost(error) || Date.now() > deadline) throw error;
       await sleep(PAUSE_MS);
     }
   }

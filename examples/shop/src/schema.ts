@@ -23,8 +23,9 @@ const DIALECTS = {
     tables: `select name from sqlite_master where type = 'table'`,
   },
   postgresql: {
-    // Neither the wait nor a migration is held to the time limits of a request.
+    // Neither the wait nor a migration is held to the time limits of a request. Whoever waited must see the tables that the others made.
     lock: [
+      'set transaction isolation level read committed',
       'set local statement_timeout = 0',
       'set local idle_in_transaction_session_timeout = 0',
       `select pg_advisory_xact_lock(hashtext('viewset shop'))`,

@@ -1,4 +1,4 @@
-import { inTransaction, InvalidUsage } from '@viewset/core';
+import { inTransaction, InvalidUsage, isTransactionLost } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { BatchFailed, endsBatch, type Failure, statusOf } from './batch-failed.ts';
 import type { BatchAnswer, BatchOperation } from './operation.ts';
@@ -66,6 +66,8 @@ async function runOperation(
 ): Promise<{ readonly answer: BatchAnswer; readonly bytes: number }> {
   const { id } = batch.operations[index]!;
   const sent = await attempt(batch, index, answers, false);
+  // The transaction is that of the whole batch, and is repeated.
+  if (isTransactionLost(sent.error)) throw sent.error!;
   if (sent.status >= 400) throw new OperationFailed(failureOf(batch, index, sent));
   const { status, headers, bytes } = sent;
   if (bytes > bytesLeft) throw new OperationFailed(failureOf(batch, index, tooLarge(batch)));

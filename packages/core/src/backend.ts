@@ -35,4 +35,4 @@ export { hasTransactions } from './mikro/transactions.ts';
 
 export { checkNotGivenUp, onGivenUp } from './given-up.ts';
 export { isPlainRecord, isRecord } from './json.ts';
-export { pauses } from './pauses.ts';
+export { repeated } from './repeated.ts';

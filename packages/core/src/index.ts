@@ -118,6 +118,8 @@ export type { KeptField } from './viewset/setup/history-fields.ts';
 export type { HistoryListener, HistoryWrite, KeptValues } from './viewset/writes/history-recorder.ts';
 export type { RecordWrite, WriteKind, WriteListener } from './viewset/writes/write-listener.ts';
 export { partOf, RequestPart, type RequestPartOptions } from './viewset/writes/request-part.ts';
+export { isTransactionLost } from './query/known-errors.ts';
+export { retryLost } from './query/retry-lost.ts';
 export { inTransaction } from './viewset/writes/transaction.ts';
 export { acceptedType } from './accepted-type.ts';
 export { addVary } from './add-vary.ts';

@@ -29,7 +29,7 @@ for (const [name, extensions, problem] of [
 
 t.test('errors of MongoDB that reach no backend are read too, and those of others beside them', async (t) => {
   t.equal(toHttpError(Object.assign(new Error('not primary'), { code: 10_107 })).statusCode, 503);
-  t.equal(toHttpError(Object.assign(new Error('write conflict'), { code: 112 })).statusCode, 503);
+  t.equal(toHttpError(Object.assign(new Error('write conflict'), { code: 112 })).statusCode, 409);
   t.equal(toHttpError(Object.assign(new Error('terminating connection'), { code: '57P01' })).statusCode, 503);
   t.equal(toHttpError(Object.assign(new Error('bad value'), { code: 2 })).statusCode, 500);
 });

@@ -44,11 +44,6 @@ export interface Backend {
   /** True if a nested transaction can be rolled back separately, by a savepoint. */
   readonly hasSavepoints: boolean;
   /**
-   * Reports whether an error means that a transaction has lost a race against another. Nothing of it was written, and
-   * it should be repeated. Always false for databases whose transactions wait for locks.
-   */
-  isLostRace(error: unknown): boolean;
-  /**
    * Ends a transaction after a part of it has failed, on a database without savepoints. Then it cannot be committed.
    * Its owner may still roll it back, which notifies MikroORM's subscribers. All other work on it fails with the error
    * that `problem` makes.

@@ -21,8 +21,16 @@ export interface DatabaseErrors {
   violationOf(error: DriverException): Violation | undefined;
   /** True if the database cannot be reached, has no resources, or took too long. */
   isUnavailable(error: Error): boolean;
-  /** True if a transaction lost against another, or gave up waiting for a lock. It may succeed if repeated. */
+  /**
+   * True if the database has ended a transaction for the sake of others: a deadlock, a serialization failure, a write
+   * conflict. Nothing of it was written, and it may succeed if repeated.
+   */
   isTransactionLost(error: Error): boolean;
+  /**
+   * True if a transaction was lost because transactions waited for each other. The database notices that only after a
+   * time (PostgreSQL: `deadlock_timeout`, one second by default), in which they hold their connections.
+   */
+  isDeadlock(error: Error): boolean;
 }
 
 /** The violations that are conflicts with another record. */

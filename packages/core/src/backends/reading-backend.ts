@@ -40,7 +40,6 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   abstract readonly hasSavepoints: boolean;
 
   abstract start(orm: MikroORM, warn: Warn): Promise<readonly StartWarning[]>;
-  abstract isLostRace(error: unknown): boolean;
   abstract spoilTransaction(em: EntityManager, problem: () => Error): Promise<void>;
   abstract releaseTransaction(transaction: object): Promise<void>;
   abstract insert<Record>(write: RowWrite<Record> & { readonly data: object }): Awaitable<Record>;

@@ -1,3 +1,5 @@
+import { errorFrom } from '../errors.ts';
+
 /**
  * The part of a Kysely transaction that is needed. A nested transaction is a savepoint. Transactions of other backends
  * may have no savepoints.
@@ -12,8 +14,8 @@ export interface EndableTransaction {
   readonly transaction: object;
   /** Makes every later statement fail, with the error that `problem` makes. */
   readonly end: (problem: () => Error) => void;
-  /** Reports whether a Kysely statement has failed, even if its error was caught. */
-  readonly hasFailed: () => boolean;
+  /** Returns the error of the first Kysely statement that has failed, even if it was caught. */
+  readonly failure: () => Error | undefined;
 }
 
 /**
@@ -31,7 +33,7 @@ export function endable(own: object): EndableTransaction {
     end: (why) => {
       problem = why;
     },
-    hasFailed: () => watched.hasFailed,
+    failure: () => watched.failure,
   };
 }
 
@@ -41,23 +43,23 @@ interface Executor {
 }
 
 interface Watched {
-  hasFailed: boolean;
+  failure: Error | undefined;
 }
 
 const executors = new WeakMap<Executor, Watched>();
 
-/** Records whether a statement fails. Backends without Kysely have no executor. */
+/** Records the first error of a statement. Backends without Kysely have no executor. */
 function watch(own: { readonly getExecutor?: () => Executor }): Watched {
   const executor = own.getExecutor?.();
-  if (executor === undefined) return { hasFailed: false };
+  if (executor === undefined) return { failure: undefined };
   const known = executors.get(executor);
   if (known !== undefined) return known;
-  const watched = { hasFailed: false };
+  const watched: Watched = { failure: undefined };
   executors.set(executor, watched);
   const executeQuery = executor.executeQuery.bind(executor);
   executor.executeQuery = (...query) =>
     executeQuery(...query).catch((error: unknown) => {
-      watched.hasFailed = true;
+      watched.failure ??= errorFrom(error);
       throw error;
     });
   return watched;

@@ -25,6 +25,8 @@ const HEADERS: Readonly<Record<number, OperationResponse['headers']>> = {
   201: { location: Type.String({ description: 'The path of the new record' }) },
   401: { 'www-authenticate': Type.String({ description: 'Bearer, with error="invalid_token" if a token was sent' }) },
   405: { allow: Type.String({ description: 'The methods that the path has, separated by commas' }) },
+  // Only if the database has ended the transaction for the sake of others.
+  409: RETRY_AFTER,
   429: RETRY_AFTER,
   503: RETRY_AFTER,
 };
@@ -49,7 +51,6 @@ export interface RouteFacts {
   /** True if the authentication rejects requests without a token. */
   readonly needsToken: boolean;
   readonly asksPermissions?: boolean;
-  readonly hasEntity?: boolean;
   /** True if responses with a record have an `ETag`. */
   readonly sendsTag?: boolean;
   /** True if a tag in `If-Match` matches no record, because the records have no tags. */
@@ -120,7 +121,7 @@ export function routeResponses(
 }
 
 function errorStatuses(facts: RouteFacts): number[] {
-  const { isSafe, takesBody, headerParameters = [], hasEntity = false } = facts;
+  const { isSafe, takesBody, headerParameters = [] } = facts;
   const condition = headerParameters.find(({ name }) => name === 'if-match');
   const takesKey = headerParameters.some(({ name }) => name === 'idempotency-key');
   const statuses: readonly (readonly [status: number, isPossible: boolean | undefined])[] = [
@@ -130,7 +131,7 @@ function errorStatuses(facts: RouteFacts): number[] {
     [404, facts.namesRecords],
     [405, true],
     [408, takesBody],
-    [409, (!isSafe && hasEntity) || takesKey],
+    [409, !isSafe || takesKey],
     // Read requests honour an `If-Match` that is not documented.
     [412, [condition !== undefined, isSafe && facts.sendsTag, facts.refusesTags].includes(true)],
     [413, takesBody],

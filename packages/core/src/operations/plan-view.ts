@@ -93,7 +93,6 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
       checksInput: plan.queryParameters.length > 0 || ignoredParameters !== true,
       needsToken: route.needsToken,
       asksPermissions: permissions.some((permission) => !(permission instanceof AllowAny)),
-      hasEntity: view.meta !== undefined,
       sendsTag: tagsAnswers,
       refusesTags: lacksTags(declared, definition),
       headerParameters: plan.headerParameters,

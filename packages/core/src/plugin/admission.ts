@@ -5,6 +5,7 @@ import { HttpError, ParseError, ServiceUnavailable, UriTooLong } from '../errors
 import { LineLimit } from '../line-limit.ts';
 import { readsBody } from '../methods.ts';
 import { cutOff } from './answer-progress.ts';
+import { stateOf } from '../viewset/request/request-state.ts';
 import { partOf } from '../viewset/writes/request-part.ts';
 import { sendError } from './error-handler.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -67,6 +68,7 @@ export function admitRequests(
     const { handler } = route;
     route.handler = function observed(request: Admitted, reply) {
       const part = partOf(request);
+      stateOf(request).reply = reply;
       const work: unknown =
         part === undefined
           ? handler.call(this, request, reply)

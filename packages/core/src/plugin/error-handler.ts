@@ -25,9 +25,12 @@ import { NotStored } from '../backends/backend.ts';
 import { isConflict } from '../backends/database-errors.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { UnfitValue } from '../schema/unfit-value.ts';
-import { isTransient, violationOf } from '../query/known-errors.ts';
+import { isDatabaseUnavailable, isTransactionLost, violationOf } from '../query/known-errors.ts';
 import { partOf } from '../viewset/writes/request-part.ts';
 import { logRefusal } from './security-event.ts';
+
+/** The time after which a client may repeat a transaction that was lost. */
+const RETRY_AFTER_SECONDS = '1';
 
 /** The messages for Fastify's errors about unreadable requests, by error code. */
 const PARSE_ERRORS: Readonly<Record<string, string>> = {
@@ -92,7 +95,11 @@ export function toHttpError(error: unknown): HttpError {
  * client's fault: a value of the program that does not fit its column, a `findOneOrFail` without a result.
  */
 function fromDatabaseError(error: unknown): HttpError | undefined {
-  if (isTransient(error)) return new ServiceUnavailable(undefined, { cause: error });
+  if (isTransactionLost(error)) {
+    const options = { cause: error, headers: { 'retry-after': RETRY_AFTER_SECONDS } };
+    return new TargetObjectAlreadyExist('Others have changed the same records at this moment; try again', options);
+  }
+  if (isDatabaseUnavailable(error)) return new ServiceUnavailable(undefined, { cause: error });
   if (error instanceof OptimisticLockError) {
     return new TargetObjectAlreadyExist('The record was changed by somebody else', { cause: error });
   }
@@ -194,10 +201,17 @@ function adviceOn(cause: unknown): string | undefined {
 }
 
 /**
- * The application should know about two causes: a constraint violated by another statement than the write of the view's
- * record, and a trigger that drops a record.
+ * The application should know about three causes: a transaction that the database has ended for the sake of others, a
+ * constraint violated by another statement than the write of the view's record, and a trigger that drops a record.
  */
 function logConflict(request: FastifyRequest, error: unknown): boolean {
+  if (isTransactionLost(error)) {
+    request.log.warn(
+      { err: error },
+      'a transaction was lost to others, and could not be repeated or was lost each time',
+    );
+    return true;
+  }
   const violation = violationOf(error);
   if (violation === undefined && !(error instanceof NotStored)) return false;
   const { constraint, table } = violation ?? {};

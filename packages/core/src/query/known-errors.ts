@@ -1,5 +1,6 @@
-import { ConnectionException, DeadlockException, DriverException, LockWaitTimeoutException } from '@mikro-orm/core';
+import { ConnectionException, DriverException, LockWaitTimeoutException } from '@mikro-orm/core';
 import { isUnavailable, type Violation } from '../backends/database-errors.ts';
+import { meansLost } from '../backends/lost-transactions.ts';
 import { knownErrors } from './backend-of.ts';
 
 /** Reads an error of MikroORM or its driver. Returns undefined if the error is not about values. */
@@ -12,13 +13,31 @@ export function violationOf(error: unknown): Violation | undefined {
   return undefined;
 }
 
-/** Reports whether an error of MikroORM or its driver may disappear on a retry. */
-export function isTransient(error: unknown): boolean {
-  if (error instanceof ConnectionException || error instanceof DeadlockException) return true;
-  if (error instanceof LockWaitTimeoutException) return true;
+/** Reports whether an error of MikroORM or its driver means that the database cannot serve now. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  if (error instanceof ConnectionException || error instanceof LockWaitTimeoutException) return true;
   if (!(error instanceof Error)) return false;
   for (const errors of knownErrors()) {
-    if (isUnavailable(errors, error) || errors.isTransactionLost(error)) return true;
+    if (isUnavailable(errors, error)) return true;
+  }
+  return false;
+}
+
+/**
+ * Reports whether an error, or one of its causes, means that the database has ended a transaction for the sake of
+ * others: a deadlock or a serialization failure (PostgreSQL), a write conflict (MongoDB). Nothing of it was written.
+ * The views and `inTransaction` repeat their transactions by themselves. If it stays lost, the response is 409
+ * `conflict` with `Retry-After`.
+ *
+ * @example
+ * await transfer(em).catch((error) => {
+ *   if (!isTransactionLost(error)) throw error;
+ *   return queueForLater();
+ * });
+ */
+export function isTransactionLost(error: unknown): boolean {
+  for (const errors of knownErrors()) {
+    if (meansLost(errors, error)) return true;
   }
   return false;
 }

@@ -234,7 +234,7 @@ forEachDatabase(t, { entities, only: ['postgresql'] }, async (t, orm) => {
     await writesNothing(t, app, (em) => em.nativeUpdate(Team, { id: 1 }, { name: 'South' }));
   });
 
-  t.test('a lock that is waited for too long, and a deadlock, are a 503', async (t) => {
+  t.test('a deadlock is repeated, and a lock that is waited for too long is a 503', async (t) => {
     await fill(orm);
     class Crossing extends AccountViewSet {
       override async performUpdate(request: FastifyRequest, account: AccountRecord, data: Partial<Data>) {
@@ -248,8 +248,10 @@ forEachDatabase(t, { entities, only: ['postgresql'] }, async (t, orm) => {
     const crossing = await Promise.all(
       [101, 102].map((id) => app.inject({ method: 'PATCH', url: `/accounts/${id}`, payload: { balance: 7 } })),
     );
-    t.same(crossing.map(({ statusCode }) => statusCode).toSorted(numerically), [200, 503]);
-    t.equal(crossing.find(({ statusCode }) => statusCode === 503)!.json().code, 'service_unavailable');
+    t.same(
+      crossing.map(({ statusCode }) => statusCode),
+      [200, 200],
+    );
 
     await orm.em
       .getConnection()

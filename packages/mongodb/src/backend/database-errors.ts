@@ -1,7 +1,7 @@
 import { type DriverException, UniqueConstraintViolationException } from '@mikro-orm/core';
 import type { DatabaseErrors } from '@viewset/core/backend';
 import { isConnectionLost } from '../mikro/mongo-errors.ts';
-import { isLostRace } from '../mikro/session.ts';
+import { isWriteConflict } from '../mikro/session.ts';
 
 /** BSONObjectTooLarge, and the same error for a document that an update creates. */
 const TOO_LARGE: ReadonlySet<unknown> = new Set([10_334, 17_419]);
@@ -37,7 +37,9 @@ export const MONGO_ERRORS: DatabaseErrors = Object.freeze({
     const { code } = error as { code?: unknown };
     return typeof code === 'number' ? UNAVAILABLE.has(code) : isConnectionLost(error);
   },
-  isTransactionLost: isLostRace,
+  isTransactionLost: isWriteConflict,
+  // A transaction never waits for a record of another one.
+  isDeadlock: () => false,
 } satisfies DatabaseErrors);
 
 /** E11000 duplicate key error collection: shop.book index: owner_id_1_name_1 dup key: { … } */

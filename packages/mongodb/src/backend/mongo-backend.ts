@@ -21,7 +21,7 @@ import {
 import type { MongoSession } from '../mikro/mongo-driver.ts';
 import { missingIndexes } from '../mikro/indexes.ts';
 import { requireReplicaSet } from '../mikro/server.ts';
-import { isLostRace, spoilTransaction } from '../mikro/session.ts';
+import { spoilTransaction } from '../mikro/session.ts';
 import { readSizes } from './collection-size.ts';
 import { checkFields } from './check-fields.ts';
 import { readChildRows } from './children.ts';
@@ -56,10 +56,6 @@ export class MongoBackend extends ReadingBackend<Question> {
         `"${fields.join(', ')}" of the collection "${collection}" has no unique index, so that one value may be stored any number of times; ` +
         'orm.schema.update() makes it',
     }));
-  }
-
-  isLostRace(error: unknown): boolean {
-    return isLostRace(error);
   }
 
   spoilTransaction(em: EntityManager, problem: () => Error): Promise<void> {

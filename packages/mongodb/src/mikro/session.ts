@@ -1,7 +1,6 @@
 import { type EntityManager, type EntityMetadata, LockWaitTimeoutException } from '@mikro-orm/core';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { requireTransactions } from '@viewset/core';
-import { guardTransaction, pauses } from '@viewset/core/backend';
+import { guardTransaction, repeated } from '@viewset/core/backend';
 import { collectionIn, type MongoDriver, type MongoSession } from './mongo-driver.ts';
 import { isConnectionLost } from './mongo-errors.ts';
 
@@ -14,15 +13,11 @@ export const PATIENCE_MS = 5000;
 /**
  * MongoDB's codes: WriteConflict, NoSuchTransaction, LockTimeout, SnapshotUnavailable (an index was created meanwhile).
  */
-const LOST_RACES: ReadonlySet<unknown> = new Set([112, 251, 24, 246]);
+const CONFLICTS: ReadonlySet<unknown> = new Set([112, 251, 24, 246]);
 
-/**
- * Tells if a transaction failed because of a conflict: nothing was written, and all of it may succeed if it is started
- * again. A lost connection is not a conflict, nor is a wait that has reached its time limit.
- */
-export function isLostRace(error: unknown): boolean {
-  if (!(error instanceof Error) || error instanceof LockWaitTimeoutException) return false;
-  return LOST_RACES.has((error as { code?: unknown }).code);
+/** Reports whether a transaction failed because of another one. Nothing of it was written. */
+export function isWriteConflict(error: Error): boolean {
+  return CONFLICTS.has((error as { code?: unknown }).code);
 }
 
 /** Returns the deadline of a wait that begins now. */
@@ -58,11 +53,12 @@ function untilWon<Result>(
   deadline: number,
   prepare?: () => Promise<void>,
 ): Promise<Result> {
-  return repeatedIf(isLostRace, work, deadline, { prepare, tooLate: lockTimeout });
-}
-
-function lockTimeout(error: unknown): Error {
-  return new LockWaitTimeoutException(error as Error);
+  const isRepeated = (error: unknown): boolean => {
+    if (!(error instanceof Error) || error instanceof LockWaitTimeoutException || !isWriteConflict(error)) return false;
+    if (performance.now() > deadline) throw new LockWaitTimeoutException(error);
+    return true;
+  };
+  return repeated(work, isRepeated, prepare);
 }
 
 /**
@@ -84,32 +80,6 @@ export async function inSession<Result>(
   return untilWon(() => driver.getConnection('write').transactional(commands), soon());
 }
 
-interface Repetition {
-  /** Runs before each further attempt. */
-  readonly prepare?: (() => Promise<void>) | undefined;
-  /** Makes the error after the deadline. Default: the last attempt's error. */
-  readonly tooLate?: (error: unknown) => Error;
-}
-
-async function repeatedIf<Result>(
-  isRepeated: (error: unknown) => boolean,
-  work: () => Promise<Result>,
-  deadline: number,
-  { prepare, tooLate }: Repetition = {},
-): Promise<Result> {
-  const waits = pauses();
-  for (;;) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isRepeated(error)) throw error;
-      if (performance.now() > deadline) throw tooLate?.(error) ?? error;
-      await prepare?.();
-      await sleep(waits.next().value);
-    }
-  }
-}
-
 /**
  * Makes a session repeat its commit while the outcome is unknown: the connection was lost, the answer took too long, or
  * too few members of the replica set confirmed it. MongoDB never commits a transaction twice. If the outcome stays
@@ -119,7 +89,11 @@ export function settleCommits(session: MongoSession): void {
   const commit = session.commitTransaction.bind(session);
   const abort = session.abortTransaction.bind(session);
   let committed: Promise<void> | undefined;
-  session.commitTransaction = () => (committed = repeatedIf(isOutcomeUnknown, commit, soon()));
+  session.commitTransaction = () => {
+    const deadline = soon();
+    committed = repeated(commit, (error) => isOutcomeUnknown(error) && performance.now() <= deadline);
+    return committed;
+  };
   session.abortTransaction = async () => {
     if (committed === undefined) return abort();
     // If MongoDB has rejected the commit, the transaction has ended.

@@ -47,10 +47,6 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
     return [];
   }
 
-  isLostRace(): boolean {
-    return false;
-  }
-
   /** A savepoint rolls back a part of a transaction. */
   async spoilTransaction(): Promise<void> {}
 

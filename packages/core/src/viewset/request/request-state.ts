@@ -51,7 +51,7 @@ export interface RequestState {
   inputShapes: Partial<Record<TakingOperation, InputShape>> | undefined;
   /** The look-ups that simulated requests share. Undefined unless the request asks about several operations. */
   lookUps: SharedLookUps | undefined;
-  /** The reply of the request, set if a handler may have to be called for another request. */
+  /** The reply of the request, from its handler on. */
   reply: FastifyReply | undefined;
   /** The answers whose records depend on the request, by the answers that they were made from. */
   boundAnswers: Map<Answer, Answer> | undefined;

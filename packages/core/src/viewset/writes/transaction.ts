@@ -1,16 +1,19 @@
 import { type EntityManager, type MikroORM, TransactionContext, TransactionEventBroadcaster } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { readError } from '../../backends/database-errors.ts';
+import { isRepeatedLoss, lossIn, meansLost } from '../../backends/lost-transactions.ts';
 import { checkNotGivenUp, isGivenUp, onGivenUp, tookTooLong } from '../../given-up.ts';
 import type { Backend } from '../../backends/backend.ts';
-import { HttpError, ImproperlyConfigured } from '../../errors.ts';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { getOrMake } from '../../get-or-make.ts';
 import { endable } from '../../mikro/endable-transaction.ts';
 import { holdTransaction, transactionMethods } from '../../mikro/held-transaction.ts';
 import { transactionEnd } from '../../mikro/transaction-ends.ts';
 import { lacksTransactions } from '../../mikro/transactions.ts';
-import { pauses } from '../../pauses.ts';
 import { backendOf } from '../../query/backend-of.ts';
+import { repeated } from '../../repeated.ts';
+import { DeadlockGates } from './deadlock-gates.ts';
+import { firstAttempt } from './first-attempt.ts';
 
 /**
  * Returns the entity manager of a transaction that the application began by `em.transactional()`, inside its callback.
@@ -22,9 +25,6 @@ export function transactionalManager({ em: { name, config } }: MikroORM): Entity
   // Two ORMs of one application may have the same name.
   return em?.config === config ? em : undefined;
 }
-
-/** The maximum number of times that a transaction runs if it loses a race each time. */
-const MAX_ATTEMPTS = 20;
 
 /**
  * Runs work in one transaction of `request.em`, as the views do. After the work, the transaction is flushed and
@@ -48,8 +48,14 @@ const MAX_ATTEMPTS = 20;
  *
  * Throws ImproperlyConfigured, and does not run the work, if the ORM has no transactions (`disableTransactions`).
  *
- * @param work runs in the transaction. On MongoDB it runs again, with an empty `request.em`, if its transaction lost a
- * race against another: at most 20 times, then the client gets 503. So it must find its records itself
+ * If the database ends the transaction for the sake of others (a deadlock or a serialization failure on PostgreSQL, a
+ * write conflict on MongoDB), it is repeated, at most 20 times. Files and the works of `afterCommit` of the lost attempt
+ * are discarded, and so are the status and headers of its reply. If it is lost each time, or cannot be repeated, the
+ * client gets 409 `conflict` with `Retry-After`. It cannot be repeated if the work has read the body as a stream, or has
+ * sent the response itself.
+ *
+ * @param work runs in the transaction, and again with an empty `request.em` after a lost one. So it must find its
+ * records itself
  * @param isKept is called after the work; false rolls back the transaction
  * @example
  * app.post('/swap', (request) =>
@@ -69,21 +75,30 @@ export async function inTransaction<Result>(
   if (em.isInTransaction()) {
     return backend.hasSavepoints ? oneTransaction(request, work, isKept) : joinTransaction(em, work, isKept);
   }
-  const waits = pauses();
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await oneTransaction(request, work, isKept);
-    } catch (error) {
-      if (!hasLostRace(backend, error) || attempt === MAX_ATTEMPTS || isGivenUp(request)) throw error;
+  const first = firstAttempt(request);
+  return repeated(
+    () => inTurn(request, backend, () => oneTransaction(request, work, isKept)),
+    (error, attempt) => isRepeatedLoss(backend.errors, error, attempt) && !isGivenUp(request) && first.canBeRepeated(),
+    () => {
       em.clear();
-      await sleep(waits.next().value);
-    }
-  }
+      first.restore();
+    },
+  );
 }
 
-/** Reports whether an error, or its cause, means that the transaction has lost a race. */
-function hasLostRace(backend: Backend, error: unknown): boolean {
-  return backend.isLostRace(error) || (error instanceof HttpError && backend.isLostRace(error.cause));
+const gates = new WeakMap<Backend, DeadlockGates>();
+
+/** Runs a transaction, one at a time if the route of its request has had deadlocks. */
+function inTurn<Result>(request: FastifyRequest, backend: Backend, run: () => Promise<Result>): Promise<Result> {
+  const isDeadlock = (error: unknown): boolean => {
+    const loss = lossIn(backend.errors, error);
+    return loss !== undefined && backend.errors.isDeadlock(loss);
+  };
+  return getOrMake(gates, backend, () => new DeadlockGates()).run(() => routeOf(request), run, isDeadlock);
+}
+
+function routeOf({ routeOptions: { method, url = '' } }: FastifyRequest): string {
+  return `${String(method)} ${url}`;
 }
 
 /** Runs work as a part of the current transaction. */
@@ -122,7 +137,7 @@ async function oneTransaction<Result>(
   await begin(outer === undefined ? {} : { ctx: outer });
   const own = em.getTransactionContext<object>();
   if (own === undefined) throw lacksTransactions('a write of several steps');
-  const { transaction, end, hasFailed } = endable(own);
+  const { transaction, end, failure } = endable(own);
   em.setTransactionContext(transaction);
   const letGo = holdTransaction(em, isHeld);
   const givenUp = Promise.withResolvers<never>();
@@ -141,7 +156,10 @@ async function oneTransaction<Result>(
     checkNotGivenUp(request);
     stopListening();
     const isStored = isKept();
-    if (isStored && hasFailed()) await checkStatements(em, own);
+    const failed = failure();
+    // The work has caught its error, but the transaction is lost.
+    if (failed !== undefined && meansLost(backend.errors, failed)) throw failed;
+    if (isStored && failed !== undefined) await checkStatements(em, own);
     if (isStored) await commit().catch((error: unknown) => throwKnownError(em, error));
     else await rollback();
     end(hasEnded);
@@ -158,7 +176,8 @@ async function oneTransaction<Result>(
     const endless = outer === undefined && isGivenUp(request);
     em.setTransactionContext(endless ? transaction : outer);
     if (!endless) letGo();
-    throw error;
+    // The work may have thrown an error of its own instead.
+    throw isGivenUp(request) || !meansLost(backend.errors, failure()) ? error : failure();
   } finally {
     backend.releaseTransaction(own).catch(ignore);
   }
@@ -173,7 +192,7 @@ async function oneTransaction<Result>(
 /** COMMIT checks deferred constraints. MikroORM returns its errors in the driver's form. */
 function throwKnownError(em: EntityManager, error: unknown): never {
   const backend = backendOf(em);
-  throw backend.isLostRace(error) ? error : readError(backend.errors, em.getPlatform(), error);
+  throw readError(backend.errors, em.getPlatform(), error);
 }
 
 /** PostgreSQL stores nothing after an error outside of a savepoint, but reports no error on COMMIT. */

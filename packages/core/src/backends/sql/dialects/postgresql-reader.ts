@@ -14,7 +14,9 @@ import {
   type Settle,
 } from '../../../mikro/postgresql-pool.ts';
 import { readReplica } from '../../../mikro/replicas.ts';
+import { repeated } from '../../../repeated.ts';
 import { readError } from '../../database-errors.ts';
+import { isRepeatedLoss } from '../../lost-transactions.ts';
 import { LruMap } from '../../../lru-map.ts';
 import { logged } from './query-log.ts';
 import type { Reader, Statement } from './reader.ts';
@@ -22,20 +24,28 @@ import { SQL_ERRORS } from './sql-errors.ts';
 
 const rowMode = 'array';
 
-/** Runs work in the entity manager's transaction, else in its session, else on the pool. */
+/**
+ * Runs work in the entity manager's transaction, else in its session, else on the pool. Outside of a transaction, it is
+ * repeated if the database ends it for the sake of others.
+ */
 export async function runPostgreSql<T>(
   em: EntityManager,
   purpose: Purpose,
   work: (reader: Reader) => Awaitable<T>,
 ): Promise<T> {
   const connection = connectionFor(em, purpose);
-  return readReplica(
-    connection,
-    () => runOn(em, connection, work),
-    () => runOn(em, em.getConnection('write'), work),
-  ).catch((error: unknown) => {
+  const run = (): Promise<T> =>
+    readReplica(
+      connection,
+      () => runOn(em, connection, work),
+      () => runOn(em, em.getConnection('write'), work),
+    );
+  try {
+    if (em.isInTransaction()) return await run();
+    return await repeated(run, (error, attempt) => isRepeatedLoss(SQL_ERRORS, error, attempt));
+  } catch (error) {
     throw readError(SQL_ERRORS, em.getPlatform(), error);
-  });
+  }
 }
 
 async function runOn<T>(em: EntityManager, connection: Connection, work: (reader: Reader) => Awaitable<T>): Promise<T> {

@@ -1,6 +1,6 @@
+import type { DriverException } from '@mikro-orm/core';
 import {
   CheckConstraintViolationException,
-  DriverException,
   ForeignKeyConstraintViolationException,
   UniqueConstraintViolationException,
 } from '@mikro-orm/core';
@@ -36,8 +36,12 @@ const SQLITE = /^SQLITE_(?:BUSY|LOCKED|READONLY|IOERR|CANTOPEN|FULL|NOMEM|PROTOC
 const WORDS =
   /connection terminated|not queryable|query read timeout|timeout exceeded when trying to connect|after calling end on the pool|connection is not open/i;
 
-/** SQLSTATE of transactions that lost a race, or gave up waiting for a lock. */
-const TRY_AGAIN = /^(?:40001|40P01|55P03)/;
+/** SQLSTATE of a statement that has waited too long for a lock. */
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/** SQLSTATEs of transactions that the database ends for the sake of others. */
+const SERIALIZATION_FAILURE = '40001';
+const DEADLOCK = '40P01';
 
 /** The errors of PostgreSQL and SQLite, whose codes are texts. */
 export const SQL_ERRORS: DatabaseErrors = Object.freeze({
@@ -56,12 +60,18 @@ export const SQL_ERRORS: DatabaseErrors = Object.freeze({
   },
   isUnavailable(error) {
     const { code } = error as { code?: unknown };
-    if (isOutOfNumbers(error)) return true;
+    if (code === LOCK_NOT_AVAILABLE || isOutOfNumbers(error)) return true;
     if (typeof code === 'string') return POSTGRESQL.test(code) || SQLITE.test(code);
     return typeof code !== 'number' && WORDS.test(error.message);
   },
-  isTransactionLost: (error) => error instanceof DriverException && TRY_AGAIN.test(String(error.code)),
+  // The errors of COMMIT are those of the driver.
+  isTransactionLost: (error) => codeOf(error) === SERIALIZATION_FAILURE || codeOf(error) === DEADLOCK,
+  isDeadlock: (error) => codeOf(error) === DEADLOCK,
 } satisfies DatabaseErrors);
+
+function codeOf(error: Error): unknown {
+  return (error as { readonly code?: unknown }).code;
+}
 
 function kindOf(error: DriverException): Violation['kind'] | undefined {
   if (error instanceof UniqueConstraintViolationException) return 'unique';
