@@ -158,7 +158,7 @@ forEachDatabase(t, { entities: [Shelf, Item] }, async (t, orm, database) => {
           }),
         );
         app.addHook('onRequest', async (request) => {
-          request.log.warn = ((...line: unknown[]) => logs.push(line));
+          request.log.warn = (...line: unknown[]) => logs.push(line);
         });
       },
     });
