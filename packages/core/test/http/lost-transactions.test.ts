@@ -99,7 +99,7 @@ forEachDatabase(t, { entities: [Shelf, Item] }, async (t, orm, database) => {
       try {
         lose();
       } catch (cause) {
-        throw new Error('the mail was not sent', { cause: cause });
+        throw new Error('the mail was not sent', { cause });
       }
       return {};
     });
