@@ -29,7 +29,7 @@ const expected = `LIRE
 2
 GET https://notes.example/api/notes?pinned=true&sort=-title&filter=%7B%22%3D%3D%22%3A%5B%7B%22var%22%3A%22pinned%22%7D%2Ctrue%5D%7D
 GET https://notes.example/api/notes?page_size=5
-DELETE https://notes.example/api/notes?pk=1%2C2
+DELETE https://notes.example/api/notes?pk=1,2
 GET https://notes.example/api/notes?pined=true
 POST https://notes.example/api/notes`;
 if (said !== expected) throw new Error(`It said ${said}`);

@@ -14,7 +14,7 @@ import {
 import { explorer, prefersHtml } from '@viewset/explorer';
 import { openapi, type OpenapiOptions } from '@viewset/openapi';
 import { logOptions, logRequests } from '@viewset/terminal';
-import { fastify, type FastifyInstance } from 'fastify';
+import { fastify, type FastifyInstance, type FastifyServerOptions } from 'fastify';
 import { openDatabase } from './database.ts';
 import { Account } from './entities/account.ts';
 import { ApiKey } from './entities/api-key.ts';
@@ -61,7 +61,7 @@ export async function buildApp(
   write: (text: string) => unknown = (text) => process.stdout.write(text),
   log?: { write(line: string): void },
 ): Promise<FastifyInstance> {
-  const logging = log === undefined ? logOptions(settings.terminal) : { logger: { stream: log } };
+  const logging: FastifyServerOptions = log === undefined ? logOptions(settings.terminal) : { logger: { stream: log } };
   const app = fastify(serverOptions({ ...logging, trustProxy: settings.trustProxy }));
   if (settings.terminal) {
     logRequests(app);

@@ -94,8 +94,9 @@ async function claims(t: Test, shop: Shop, admin: string, id: number): Promise<v
   t.same(rest, { user_id: id, username: 'Some User', email: 'user@example.com', role: 'user' });
   t.ok(Number(iat) >= before && Number(iat) <= seconds(), 'iat is now');
   t.equal(Number(exp) - Number(iat), 86_400, 'a day by default');
-  const { sid, ...header } = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as Claims;
+  const { sid, kid, ...header } = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as Claims;
   t.same(header, { alg: 'HS256', typ: 'JWT' });
+  t.match(kid, /^[\w-]{8,}$/, 'the key that signed it');
   t.match(sid, /^[0-9a-f-]{36}$/, 'the session');
   t.equal(claimsOf(admin)['role'], 'admin');
   const email = 'roleless@example.com';

@@ -102,7 +102,9 @@ withShop({}, async (t, shop) => {
     const code = await shop.verificationCode(email);
     const wrong = code === '000000' ? '111111' : '000000';
     const body = { email, password: PASSWORD, name: 'N', code: wrong };
-    t.same(statuses(await many(() => shop.post('/api/auth/register', body))), Array(MANY).fill(400));
+    // The tenth wrong code blocks the address, as the tenth wrong password does.
+    const tries = await Promise.all(Array.from({ length: 9 }, () => shop.post('/api/auth/register', body)));
+    t.same(statuses(tries), Array(9).fill(400));
     isInvalid(t, await shop.post('/api/auth/register', { ...body, code }), ['/code']);
   });
 

@@ -217,7 +217,7 @@ forEachDatabase(t, { entities: [Shelf, Volume, OutboxEvent] }, async (t, orm) =>
     });
     t.match((await app.inject('/shelves/plan')).json(), {
       oneStatement: false,
-      reasons: ['Emitting tells of it: emits'],
+      reasons: ['Emitting has options that receive each write: emits'],
     });
   });
 });

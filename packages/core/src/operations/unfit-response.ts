@@ -5,10 +5,7 @@ import type { OperationPlan } from './operation-plan.ts';
 /**
  * Names the record in the error of a response that does not fit its schema: its entity and its key, if the response
  * shows the key, and the property. Without a record, names the operation and the place in the response.
- *
- * @example
- * named(error, { results: [{ id: 7, price: null }] }, plan).message;
- * // Book.price does not fit its schema: it must be a number, got null (Book 7)
+ * The message is like `Book.price does not fit its schema: it must be a number, got null (Book 7)`.
  */
 export function named(error: UnfitValue, response: unknown, plan: OperationPlan | undefined): UnfitValue {
   const [first] = error.problems;

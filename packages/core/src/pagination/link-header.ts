@@ -39,7 +39,8 @@ export function sendLinks({ request, reply }: Exchange, links: PageLinks): void 
       (pair) => ![...new URLSearchParams(pair).keys()].some((name) => Object.hasOwn(parameters!, name)),
     );
     const added = Object.entries(parameters!).filter(([, value]) => value !== undefined) as [string, string][];
-    return `<?${[...kept, new URLSearchParams(added)].join('&')}>; rel="${relation}"`;
+    const query = [...kept, new URLSearchParams(added).toString()].filter((part) => part !== '').join('&');
+    return `<?${query}>; rel="${relation}"`;
   });
   if (texts.length > 0) reply.header('link', texts.join(', '));
 }

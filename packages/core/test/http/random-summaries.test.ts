@@ -315,11 +315,13 @@ forEachDatabase(t, { entities: [Region, Buyer, Label, Sale], onLibSql: true }, a
       ...Object.fromEntries(lists.map(([name, names]) => [name, names.join()])),
       ...filters,
     });
-    const response = await app.inject(`/sales/summary?${query.toString()}`);
+    // A comma between values is sent as it is. One that is encoded is part of a value.
+    const text = query.toString().replaceAll('%2C', ',');
+    const response = await app.inject(`/sales/summary?${text}`);
     const { results } = response.json<{ results?: object[] }>();
     const model = expected(question);
     groups += model.length;
-    if (results === undefined) t.fail(`${query.toString()}: ${response.body}`);
+    if (results === undefined) t.fail(`${text}: ${response.body}`);
     else if (JSON.stringify(sorted(results)) !== JSON.stringify(sorted(model))) {
       wrong.push({ question, results, model });
     }
