@@ -8,10 +8,10 @@ const WORDS = new Set(['description', 'summary', 'title', 'contact', 'license', 
  * the name of a parameter that nothing reads.
  *
  * The rules: literals under the options of `WORDS`; texts that a logger's method or an error is given; names that begin with an
- * underscore.
+ * underscore; names of parameters in the type of a function, as in `(line: string) => void`.
  */
 export function isEquivalent(node: SyntaxNode, ancestors: readonly SyntaxNode[]): boolean {
-  if (node.type === 'Identifier') return nameOf(node).startsWith('_');
+  if (node.type === 'Identifier') return nameOf(node).startsWith('_') || isParameterOfType(node, ancestors);
   if (node.type !== 'Literal') return false;
   return ancestors.some((ancestor, index) => {
     if (ancestor.type === 'Property' && ancestor['key'] !== node) return WORDS.has(nameOf(ancestor['key']));
@@ -19,6 +19,17 @@ export function isEquivalent(node: SyntaxNode, ancestors: readonly SyntaxNode[])
     const isArgument = ancestors[index + 1] === undefined;
     return ancestor.type === 'CallExpression' && isArgument && /\blog$/.test(receiverOf(ancestor['callee']));
   });
+}
+
+/** Reports if a name is that of a parameter in the type of a function or a method. */
+function isParameterOfType(node: SyntaxNode, ancestors: readonly SyntaxNode[]): boolean {
+  const parent = ancestors.at(-1);
+  const parameters: unknown = parent?.['params'];
+  return (
+    /^TS(?:FunctionType|MethodSignature)$/.test(parent?.type ?? '') &&
+    Array.isArray(parameters) &&
+    parameters.includes(node)
+  );
 }
 
 /** Returns `log` of `request.log.info`. */

@@ -1,3 +1,4 @@
+import type { MikroORM } from '@mikro-orm/core';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +16,7 @@ export { PASSWORD } from '../../../../examples/tracker/src/seed.ts';
 export type Person = 'ada' | 'ben' | 'chiara' | 'dov';
 
 export interface VisitedTracker {
+  readonly orm: MikroORM;
   readonly app: FastifyInstance;
   readonly base: string;
   /** Reads a URL of the API as somebody. */
@@ -54,6 +56,7 @@ export async function openTracker(t: Test): Promise<VisitedTracker> {
     return answer.json<{ access_token: string }>().access_token;
   };
   return {
+    orm,
     app,
     base,
     read: async (person, url) =>
