@@ -1,7 +1,7 @@
 import { checkOptionNames, ImproperlyConfigured, type Store, wrongOption } from '@viewset/core';
 import { MAX_TOKEN_LIFETIME_SECONDS, type TokenOptions } from './tokens/access-tokens.ts';
 import type { WrittenFields } from './accounts/account-input.ts';
-import type { ShownFields } from './accounts/accounts.ts';
+import type { DefaultRole, ShownFields } from './accounts/accounts.ts';
 import type { AccountNames, AccountSchema, NamedAccountSchema } from './accounts/account-contract.ts';
 import type { ApiKeySchema } from './api-keys/api-key-contract.ts';
 import type { TwoFactorSchema } from './two-factors/two-factor-contract.ts';
@@ -138,7 +138,10 @@ interface CommonOptions {
    * bcrypt only.
    */
   readonly argon2?: Argon2Options;
-  /** The role of new accounts, by name. If no role has that name, they get none. Default: `user`. */
+  /**
+   * The role of new accounts, by name. If no role has that name, they get none, and the first registration logs a warning.
+   * Default: `user`, without a warning.
+   */
   readonly defaultRole?: string;
   /** The names that `HasPermission` accepts. A view with another one fails at startup. Default: any name. */
   readonly permissions?: readonly string[];
@@ -222,7 +225,7 @@ export interface ResolvedAuthOptions {
   /** Derives the keys for a purpose. */
   readonly keyFor: (purpose: string) => KeyRing;
   readonly hasher: PasswordHasher;
-  readonly defaultRole: string;
+  readonly defaultRole: DefaultRole;
   readonly permissions: readonly string[] | undefined;
   readonly apiKeys: Required<ApiKeyOptions> | undefined;
   readonly twoFactor: TwoFactorOptions | undefined;
@@ -321,7 +324,7 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     store: options.store,
     keyFor: resolveKeys(options),
     hasher: new PasswordHasher({ rounds: options.bcryptRounds, argon2: options.argon2 }),
-    defaultRole,
+    defaultRole: { name: defaultRole, isGiven: options.defaultRole !== undefined },
     permissions,
     apiKeys: resolveApiKeys(options),
     twoFactor: resolveTwoFactor(options),

@@ -9,7 +9,7 @@ import {
   type Store,
   wrongOption,
 } from '@viewset/core';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { AccessTokens, AuthorizationHeader, claimsOf, type TokenAccount } from './tokens/access-tokens.ts';
 import { type AccountModel, checkAccount } from './accounts/account-contract.ts';
@@ -20,6 +20,10 @@ import { Accounts } from './accounts/accounts.ts';
 import { ApiKeyPayload, type ApiKeys, apiKeysOf } from './api-keys/api-keys.ts';
 import { type AuthOptions, type MeOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
 import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './tokens/authentication.ts';
+import { LoginWays } from './accounts/login-ways.ts';
+import { type AccessEntities, AccountAccess } from './accounts/remaining-access.ts';
+import { recentProof } from './login/recent-proof.ts';
+import { checkCode } from './routes/two-factor.ts';
 import { CachedUsers, type UserSource } from './accounts/cached-users.ts';
 import { passwordCheck } from './login/check-password.ts';
 import { CodeMails } from './codes/code-mails.ts';
@@ -97,7 +101,8 @@ export const auth = fp(
     const users = new TokenUsers(cached(accounts, orm, options), records && cached(records, orm, options));
     const tokens = new AccessTokens(options.token);
     const store = options.store ?? ownStore(app);
-    const wiring = { orm, model, accounts, store, options };
+    const access = accessEntities(options);
+    const wiring = { orm, model, accounts, store, options, loginWays: loginWaysOf(accounts, options, access) };
     const apiKeys = apiKeysOf(wiring);
     const codeKeys = options.keyFor('verification codes');
     const codes = new VerificationCodes(store, codeKeys.keys);
@@ -116,6 +121,13 @@ export const auth = fp(
     documentSecurity(app, options.endpoints);
     if (options.permissions !== undefined) declareUntilClosed(app, options.permissions);
     warnOfEndpoints(app, options.endpoints);
+    const checkPassword = passwordCheck({ hasher, wrongPasswords, devices });
+    const proveRecently = recentProof({
+      accounts,
+      checkPassword,
+      checkCode: twoFactor && ((...sent) => checkCode(twoFactor, ...sent)),
+      loginTime: loginTimeOf(users, sessions),
+    });
     const { registrationFields: fields } = options;
     const passwordRules = new PasswordRules(options.passwords, hasher.maxBytes);
     const parts = codeParts(app, options, codes, store);
@@ -132,7 +144,9 @@ export const auth = fp(
         apiKeys,
         permissions: options.permissions,
         publicKeys: options.token.keys.flatMap(({ jwk }) => jwk ?? []),
-        checkPassword: passwordCheck({ hasher, wrongPasswords, devices }),
+        checkPassword,
+        proveRecently,
+        access: new AccountAccess(access, orm.em),
         passwordRules,
         registrationInput: fields && readRegistrationFields(fields, model, passwordRules),
         me,
@@ -229,7 +243,42 @@ function sessionParts(
   { currentSession }: TokenUsers,
 ): SessionParts {
   const sessions = new Sessions(records, new RefreshTokens(options.keyFor('refresh tokens')), options.sessions!);
-  return { sessions, cookie: new RefreshCookie(scopePrefix + options.urlPrefix), currentSession };
+  return { sessions, cookie: new RefreshCookie(scopePrefix + options.urlPrefix, options.sessions!.cookie), currentSession };
+}
+
+/** Returns the entities of what gives access to accounts. */
+function accessEntities({ apiKeys, passkeys, oauth, twoFactor }: ResolvedAuthOptions): AccessEntities {
+  return {
+    api_keys: apiKeys?.entity as EntityName<object> | undefined,
+    passkeys: passkeys?.entity as EntityName<object> | undefined,
+    services: oauth?.identity as EntityName<object> | undefined,
+    two_factor: twoFactor?.entity as EntityName<object> | undefined,
+  };
+}
+
+function loginWaysOf(accounts: Accounts, options: ResolvedAuthOptions, { passkeys, services }: AccessEntities): LoginWays {
+  const { routes, oauth } = options;
+  const provider__in = oauth?.providers.map(({ name }) => name) ?? [];
+  return new LoginWays({
+    accounts,
+    hasPasswordLogin: routes.has('login'),
+    ways: [
+      ...(passkeys !== undefined && routes.has('login-passkey') ? [{ entity: passkeys }] : []),
+      ...(services !== undefined && routes.has('oauth') ? [{ entity: services, where: { provider__in } }] : []),
+    ],
+  });
+}
+
+/** Returns the function that tells when the user of a request logged in. */
+function loginTimeOf(
+  users: TokenUsers,
+  sessions: SessionParts | undefined,
+): (request: FastifyRequest) => Promise<Date | undefined> {
+  return async (request) => {
+    const session = users.currentSession(request);
+    // A refreshed token is newer than its login.
+    return session === undefined ? users.issuedAt(request) : sessions?.sessions.begun(request, session);
+  };
 }
 
 /** The functions that identify the sender of a request. */

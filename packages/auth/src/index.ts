@@ -13,7 +13,9 @@ export type { SessionFields, SessionSchema } from './sessions/session-contract.t
 export type { PasskeyFields, PasskeySchema } from './passkeys/passkey-contract.ts';
 export type { PasskeyOptions } from './passkeys/passkey-options.ts';
 export type { SessionOptions } from './sessions/session-options.ts';
+export type { RefreshCookieOptions } from './sessions/refresh-cookie.ts';
 export { AccountUser, type UserOf } from './accounts/accounts.ts';
+export type { RemainingAccess } from './accounts/remaining-access.ts';
 export type { ApiKeyFields, ApiKeySchema } from './api-keys/api-key-contract.ts';
 export { ApiKeyUser, type UsedApiKey } from './api-keys/api-keys.ts';
 export type { IdentityFields, IdentitySchema } from './oauth/identity-contract.ts';

@@ -1,7 +1,7 @@
 export { viewset, type ViewsetInstance } from './plugin/plugin.ts';
 export type { ViewsetOptions } from './plugin/options.ts';
 export { serverOptions } from './plugin/server-options.ts';
-export { errorHandler, toHttpError } from './plugin/error-handler.ts';
+export { errorHandler, reportError, toHttpError } from './plugin/error-handler.ts';
 export { securityEvent, type SecurityEvent } from './plugin/security-event.ts';
 
 export { Router, type Registered, type RegisterOptions, type RouterOptions } from './router/router.ts';

@@ -18,7 +18,7 @@ import { type AccountEntity, type AccountModel, knownAccount, ownFields, type Ro
 import type { AccountInput } from './account-input.ts';
 import { markHashed } from './account-subscriber.ts';
 import { isTakenValue } from './taken-value.ts';
-import type { PasswordHasher } from '../passwords/password-hasher.ts';
+import { NO_PASSWORD, type PasswordHasher } from '../passwords/password-hasher.ts';
 
 /**
  * The logged-in user in `request.user`: the account and its role, without the password and outside of any unit of work. It is read again
@@ -62,10 +62,18 @@ export type UserOf<Shape extends { readonly output?: object }> = AccountUser &
 /** A read shape of the account. */
 export type ShownFields = Pick<ReadShape<object, object>, 'schema' | 'bind'>;
 
+/** The role of new accounts. */
+export interface DefaultRole {
+  readonly name: string;
+  /** True if the application names it. */
+  readonly isGiven: boolean;
+}
+
 /** The fields that a registration gives an account. */
 export interface NewAccount {
   readonly email: string;
-  readonly password: string;
+  /** Undefined: nobody can log in by a password until the owner sets one. */
+  readonly password: string | undefined;
   readonly name: string;
   /** The application's own fields of the body. */
   readonly own?: object;
@@ -163,7 +171,8 @@ const MAX_INT4 = 2 ** 31 - 1;
 /** Every query that authentication makes of accounts. */
 export class Accounts {
   readonly #model: AccountModel;
-  readonly #defaultRole: string;
+  readonly #defaultRole: DefaultRole;
+  #hasWarnedOfRole = false;
   readonly #hasher: PasswordHasher;
   readonly #maxId: number;
   readonly #active: RecordFinder<AccountEntity, AccountUser>;
@@ -174,7 +183,7 @@ export class Accounts {
   /** @param em the ORM's global entity manager */
   constructor(
     model: AccountModel,
-    defaultRole: string,
+    defaultRole: DefaultRole,
     hasher: PasswordHasher,
     em: EntityManager,
     { users, me }: AccountShapes = {},
@@ -320,11 +329,12 @@ export class Accounts {
     input?: AccountInput,
   ): Promise<AccountEntity> {
     // Before the transaction, so that no connection waits for bcrypt.
-    const hash = await this.#hasher.hash(password);
+    const hash = password === undefined ? NO_PASSWORD : await this.#hasher.hash(password);
     try {
       return await inTransaction(request, async () => {
         const { em } = request;
-        const role = await QuerySet.of(em, this.#model.role).filter({ name: this.#defaultRole }).entity();
+        const role = await QuerySet.of(em, this.#model.role).filter({ name: this.#defaultRole.name }).entity();
+        if (role === undefined) this.#warnOfRole(request);
         const fields = ownFields(this.#model, { email, password: hash, name, is_active: true, role: role ?? null });
         const more = await input?.resolve(em, own);
         const account = em.create(this.#model.account, { ...more, ...fields } as never);
@@ -338,9 +348,25 @@ export class Accounts {
     }
   }
 
+  /** A misspelt name would leave every new account without a role, although its token claims the role `user`. */
+  #warnOfRole(request: FastifyRequest): void {
+    const { name, isGiven } = this.#defaultRole;
+    if (!isGiven || this.#hasWarnedOfRole) return;
+    this.#hasWarnedOfRole = true;
+    request.log.warn(
+      { defaultRole: name },
+      `auth: no role has the name "${name}" of option "defaultRole", so new accounts have no role`,
+    );
+  }
+
   /** Not every integer fits the column, and a database refuses to compare with one that does not. */
   #isId(value: unknown): value is number {
     return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= this.#maxId;
+  }
+
+  /** Finds the logged-in user's account, and locks it until the transaction ends. */
+  async lock(request: FastifyRequest): Promise<AccountEntity> {
+    return knownAccount(this.#model, await this.#locked(request));
   }
 
   /** Finds the logged-in user's account as an entity, and locks it until the transaction ends. */

@@ -14,6 +14,7 @@ export class TokenUsers {
   readonly #accounts: UserSource;
   readonly #sessions: UserSource | undefined;
   readonly #current = new WeakMap<FastifyRequest, string>();
+  readonly #issued = new WeakMap<FastifyRequest, Date>();
 
   /** @param sessions finds users by their session; undefined if sessions are off */
   constructor(accounts: UserSource, sessions: UserSource | undefined) {
@@ -22,6 +23,8 @@ export class TokenUsers {
   }
 
   find(request: FastifyRequest, payload: Payload): AccountUser | null | Promise<AccountUser | null> {
+    const issued = payload?.['iat'];
+    if (typeof issued === 'number') this.#issued.set(request, new Date(issued * 1000));
     const session = this.#sessionOf(payload);
     if (session === undefined) return this.#accounts.user(request, payload?.user_id);
     return this.#ofSession(request, session, payload?.user_id);
@@ -42,6 +45,9 @@ export class TokenUsers {
 
   /** Returns the session of a request's token; undefined if the application authenticates in another way. */
   readonly currentSession = (request: FastifyRequest): string | undefined => this.#current.get(request);
+
+  /** Returns when a request's token was issued, which is the time of the login if it has no session. */
+  readonly issuedAt = (request: FastifyRequest): Date | undefined => this.#issued.get(request);
 
   #sessionOf(payload: Payload): string | undefined {
     return this.#sessions === undefined || !payload ? undefined : sessionOf(payload);

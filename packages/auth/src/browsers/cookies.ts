@@ -14,6 +14,15 @@ export function readCookies(request: FastifyRequest, name: string): string[] {
   return pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));
 }
 
+/** Returns all cookies whose name begins so. */
+export function cookiesNamed(request: FastifyRequest, prefix: string): { name: string; value: string }[] {
+  const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim());
+  return pairs.flatMap((pair) => {
+    const end = pair.indexOf('=');
+    return end > 0 && pair.startsWith(prefix) ? [{ name: pair.slice(0, end), value: pair.slice(end + 1) }] : [];
+  });
+}
+
 /** @param value of characters that a cookie may have as they are */
 export function setCookie(
   request: FastifyRequest,
@@ -23,7 +32,10 @@ export function setCookie(
   maxAgeSeconds: number,
 ): void {
   const attributes = [`Max-Age=${maxAgeSeconds}`, `Path=${path}`, 'HttpOnly', `SameSite=${sameSite}`];
-  if (isSecure(request)) attributes.push('Secure');
+  if (isSecure(request)) {
+    attributes.push('Secure');
+    warnOfPlainHttp(request);
+  }
   reply.header('set-cookie', [`${name}=${value}`, ...attributes].join('; '));
 }
 
@@ -38,13 +50,30 @@ const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\])$/i;
 /** A proxy in front writes these. */
 const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-real-ip', 'via'];
 
+const warned = new WeakSet<object>();
+
+/** A browser that uses plain HTTP with another machine drops `Secure` cookies. Says so once for each server. */
+function warnOfPlainHttp(request: FastifyRequest): void {
+  const { server } = request.server;
+  if (request.protocol === 'https' || isForwarded(request) || warned.has(server)) return;
+  warned.add(server);
+  request.log.warn(
+    { host: request.host },
+    'auth: a Secure cookie is sent over plain HTTP, so the browser drops it: use HTTPS, or set trustProxy behind a proxy that ends TLS',
+  );
+}
+
 /**
  * True unless the browser itself uses plain HTTP to this machine. Headers reveal a proxy on this machine that forwards
  * everything over HTTP.
  */
 function isSecure(request: FastifyRequest): boolean {
   if (request.protocol === 'https') return true;
-  return !isLoopback(request.hostname) || FORWARDING.some((header) => request.headers[header] !== undefined);
+  return !isLoopback(request.hostname) || isForwarded(request);
+}
+
+function isForwarded(request: FastifyRequest): boolean {
+  return FORWARDING.some((header) => request.headers[header] !== undefined);
 }
 
 /** True of a name or an address of this machine. */

@@ -1,5 +1,6 @@
 import { ImproperlyConfigured } from '@viewset/core';
 import type { FastifyBaseLogger } from 'fastify';
+import type { RemainingAccess } from '../accounts/remaining-access.ts';
 
 /**
  * Sends mail. Implement it for a provider without SMTP. If it throws, the client gets 503 and the log has the error.
@@ -80,15 +81,37 @@ export const emailChangeNotice: EmailChangeNotice = () => ({
  * Makes the text of the mail to the owner of an account after its password has changed.
  *
  * @param how `changed` with the old password, or `reset` by a code that was sent to the address
+ * @param access what else gives access to the account. A thief may have added it.
  */
-export type PasswordChangeNotice = (how: 'changed' | 'reset') => EmailText | Promise<EmailText>;
+export type PasswordChangeNotice = (
+  how: 'changed' | 'reset',
+  access: RemainingAccess,
+) => EmailText | Promise<EmailText>;
 
 const CHANGES = {
   changed: 'Somebody who knows your password gave your account another one.',
   reset: 'The password of your account was reset by a code that was sent to this address.',
 };
 
-export const passwordChangeNotice: PasswordChangeNotice = (how) => ({
+export const passwordChangeNotice: PasswordChangeNotice = (how, access) => ({
   subject: 'Your password was changed',
-  content: `${CHANGES[how]}\n\nIf that was not you, ask for a new password now, and tell the operator of this service.\n`,
+  content:
+    `${CHANGES[how]}\n\n${accessText(access)}` +
+    'If that was not you, ask for a new password now, and tell the operator of this service.\n',
 });
+
+/** Lists what a new password does not revoke; empty if there is nothing. */
+function accessText({ api_keys, passkeys, services, two_factor }: RemainingAccess): string {
+  const lists = [
+    ['API keys', api_keys],
+    ['passkeys', passkeys],
+    ['other services', services],
+    ['second factor', two_factor ? ['on'] : []],
+  ] as const;
+  const lines = lists
+    .filter(([, names]) => names.length > 0)
+    // The names are texts of users, and must not look like other lines of the mail.
+    .map(([kind, names]) => `- ${kind}: ${names.map((name) => name.replaceAll(/\p{C}+/gu, ' ')).join(', ')}\n`);
+  if (lines.length === 0) return '';
+  return `The new password does not change these. Remove what you do not know:\n${lines.join('')}\n`;
+}

@@ -6,7 +6,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { DeviceCookies } from '../browsers/device-cookies.ts';
 import { MAX_EMAIL_LENGTH, normalizeEmail } from '../accounts/email-address.ts';
 import { refuseDisabled, refuseWrong } from './login-failures.ts';
-import { isPasswordHash, type PasswordHasher } from '../passwords/password-hasher.ts';
+import { isPasswordHash, NO_PASSWORD, type PasswordHasher } from '../passwords/password-hasher.ts';
 import type { GuessLimit } from '../secrets/guess-limit.ts';
 
 export interface VerifyLoginParts {
@@ -56,7 +56,7 @@ async function findAccount(
     await limited(request, () => wrongPasswords.check(email, device));
     return { account, isOutdated };
   }
-  if (account !== undefined && !isPasswordHash(account.password)) {
+  if (account !== undefined && account.password !== NO_PASSWORD && !isPasswordHash(account.password)) {
     // Such as by a seeder that ran before the plugin was there, which may have left other passwords readable too.
     request.log.error(
       { account: account.id },

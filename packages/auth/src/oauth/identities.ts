@@ -1,12 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import { UniqueConstraintViolationException } from '@mikro-orm/core';
-import { InvalidUsage, inTransaction, QuerySet } from '@viewset/core';
+import { InvalidUsage, inTransaction, QuerySet, TargetObjectAlreadyExist } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { AccountEntity } from '../accounts/account-contract.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { isEmail, normalizeEmail } from '../accounts/email-address.ts';
+import type { LoginWays } from '../accounts/login-ways.ts';
 import { PrimarySource } from '../accounts/primary-source.ts';
-import type { IdentityModel } from './identity-contract.ts';
+import type { IdentityEntity, IdentityModel } from './identity-contract.ts';
 import type { OAuthProfile } from './oauth-profile.ts';
 
 const MAX_NAME_LENGTH = 100;
@@ -23,11 +23,13 @@ export interface IdentifiedAccount {
 export class Identities {
   readonly #model: IdentityModel;
   readonly #accounts: Accounts;
+  readonly #loginWays: LoginWays;
   readonly #registers: boolean;
 
-  constructor(model: IdentityModel, accounts: Accounts, registers: boolean) {
+  constructor(model: IdentityModel, accounts: Accounts, loginWays: LoginWays, registers: boolean) {
     this.#model = model;
     this.#accounts = accounts;
+    this.#loginWays = loginWays;
     this.#registers = registers;
   }
 
@@ -53,10 +55,57 @@ export class Identities {
     }
   }
 
-  async #known(request: FastifyRequest, provider: string, subject: string): Promise<AccountEntity | undefined> {
+  /**
+   * Links a service's login to an account. Does nothing if it is linked already. Throws TargetObjectAlreadyExist if
+   * another account has it.
+   */
+  async link(request: FastifyRequest, account: number, provider: string, { subject }: OAuthProfile): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const known = await this.#identity(request, provider, subject);
+      if (known?.account.id === account) return;
+      if (known !== undefined) throw isOfAnother();
+      try {
+        return await this.#store(request, account, provider, subject);
+      } catch (error) {
+        if (attempt === MAX_ATTEMPTS || !isLostRace(error)) throw error;
+      }
+    }
+  }
+
+  /** The services that are linked to an account, by name. */
+  async providersOf(request: FastifyRequest, account: number): Promise<string[]> {
+    const identities = await QuerySet.of(new PrimarySource(request), this.#model.entity)
+      .filter({ account__id: account } as never)
+      .orderBy('provider')
+      .entities();
+    return [...new Set(identities.map(({ provider }) => provider))];
+  }
+
+  /**
+   * Unlinks a service from the account of the logged-in user. False if it is not linked. Throws TargetObjectAlreadyExist
+   * if the account could not log in without it.
+   */
+  unlink(request: FastifyRequest, provider: string): Promise<boolean> {
+    return this.#loginWays.remove(request, async (em, account) => {
+      return (await em.nativeDelete(this.#model.entity, { account: { id: account }, provider })) > 0;
+    });
+  }
+
+  async #identity(request: FastifyRequest, provider: string, subject: string): Promise<IdentityEntity | undefined> {
     // A login, although the service leads to it by a GET: a replica may not know of the account yet.
     const source = { em: request.em.fork(), readsPrimary: true };
-    const identity = await QuerySet.of(source, this.#model.entity).filter({ provider, subject }).entity();
+    return QuerySet.of(source, this.#model.entity).filter({ provider, subject }).entity();
+  }
+
+  async #store(request: FastifyRequest, account: number, provider: string, subject: string): Promise<void> {
+    await inTransaction(request, async () => {
+      const { em } = request;
+      await em.persist(em.create(this.#model.entity, { account, provider, subject } as never)).flush();
+    });
+  }
+
+  async #known(request: FastifyRequest, provider: string, subject: string): Promise<AccountEntity | undefined> {
+    const identity = await this.#identity(request, provider, subject);
     return identity && this.#accounts.byId(new PrimarySource(request), identity.account.id);
   }
 
@@ -69,24 +118,25 @@ export class Identities {
     const existing = await this.#accounts.byEmail(new PrimarySource(request), email);
     if (existing === undefined && !this.#registers) return undefined;
     const account = existing ?? (await this.#register(request, email, name));
-    await inTransaction(request, async () => {
-      const { em } = request;
-      const fields = { account: account.id, provider, subject };
-      await em.persist(em.create(this.#model.entity, fields as never)).flush();
-    });
+    await this.#store(request, account.id, provider, subject);
     return { account, how: existing === undefined ? 'registered' : 'linked' };
   }
 
-  /** The password is random and unknown; the owner can set another one with the forgotten-password route. */
+  /** The account has no password; the owner can set one with the forgotten-password route. */
   #register(request: FastifyRequest, email: string, name: string | undefined): Promise<AccountEntity> {
-    const password = randomBytes(32).toString('base64url');
     const shown = (name ?? '').replaceAll('\0', '').trim() || email.slice(0, email.indexOf('@'));
     return this.#accounts.create(request, {
       email,
-      password,
+      password: undefined,
       name: Array.from(shown).slice(0, MAX_NAME_LENGTH).join(''),
     });
   }
+}
+
+function isOfAnother(): TargetObjectAlreadyExist {
+  return new TargetObjectAlreadyExist('This login of the service belongs to another account', {
+    event: 'auth.oauth_failed',
+  });
 }
 
 /** True if another request has made the account or the identity first. */

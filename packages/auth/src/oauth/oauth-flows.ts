@@ -1,13 +1,18 @@
 import { hash, randomBytes } from 'node:crypto';
 import { type Store, Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Cookie, readCookies, setCookie } from '../browsers/cookies.ts';
+import { type Cookie, cookiesNamed, setCookie } from '../browsers/cookies.ts';
+import { publicPath } from '../browsers/forwarded-prefix.ts';
 import type { OAuthFlow } from './oauth-profile.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 
 /** How long a user may take at the service. */
 const LIFETIME_SECONDS = 600;
 const SUBJECT = 'oauth flow';
+/** Each flow has a cookie of its own, so that several tabs can log in at once. */
+const COOKIE_PREFIX = 'oauth_state_';
+/** How many flows of one browser may run, so that its cookies fit into the headers. */
+const MAX_FLOWS = 4;
 
 /**
  * Logins with other services that have begun. A flow is stored encrypted in a cookie, so that only the browser that
@@ -16,53 +21,75 @@ const SUBJECT = 'oauth flow';
 export class OAuthFlows {
   readonly #store: Store;
   readonly #box: SecretBox;
-  readonly #cookie: Cookie;
+  readonly #path: string;
 
-  /** @param path the path of the routes, to which the cookie is sent */
+  /** @param path the path of the routes, to which the cookies are sent */
   constructor(store: Store, box: SecretBox, path: string) {
     this.#store = store;
     this.#box = box;
-    // The callback is a navigation from another site, with which browsers do not send strict cookies.
-    this.#cookie = { name: 'oauth_state', path, sameSite: 'Lax' };
+    this.#path = path;
   }
 
   async begin(
     request: FastifyRequest,
     reply: FastifyReply,
-    { provider, redirectUri, returnTo }: Pick<OAuthFlow, 'provider' | 'redirectUri' | 'returnTo'>,
+    { provider, redirectUri, returnTo, link }: Pick<OAuthFlow, 'provider' | 'redirectUri' | 'returnTo' | 'link'>,
   ): Promise<OAuthFlow> {
     const [state, nonce, verifier] = [randomText(), randomText(), randomText()];
     const expiresAt = Date.now() + LIFETIME_SECONDS * 1000;
-    const flow = { provider, state, nonce, verifier, redirectUri, returnTo, expiresAt };
-    await this.#store.put(this.#keyOf(flow), provider, LIFETIME_SECONDS * 1000);
-    setCookie(request, reply, this.#cookie, this.#box.seal(JSON.stringify(flow), SUBJECT), LIFETIME_SECONDS);
+    const flow = { provider, state, nonce, verifier, redirectUri, returnTo, link, expiresAt };
+    await this.#store.put(keyOf(flow), provider, LIFETIME_SECONDS * 1000);
+    this.#makeRoom(request, reply);
+    const sealed = this.#box.seal(JSON.stringify(flow), SUBJECT);
+    setCookie(request, reply, this.#cookie(request, nameOf(state)), sealed, LIFETIME_SECONDS);
     return flow;
   }
 
-  /**
-   * Ends the flow of a callback. Throws Unauthorized if the callback belongs to another browser, flow or provider, is
-   * late, or comes again.
-   */
-  async end(request: FastifyRequest, reply: FastifyReply, provider: string): Promise<OAuthFlow> {
+  /** Returns the flow of a callback, also if it has ended; undefined if this browser has not begun it. */
+  find(request: FastifyRequest, provider: string): OAuthFlow | undefined {
     const { state } = request.query as { readonly state?: unknown };
-    const flow = readCookies(request, this.#cookie.name)
-      .map((sealed) => this.#read(sealed))
-      .find((each) => each?.provider === provider && each.state === state);
+    if (typeof state !== 'string') return undefined;
+    return cookiesNamed(request, COOKIE_PREFIX)
+      .filter(({ name }) => name === nameOf(state))
+      .map(({ value }) => this.#read(value))
+      .find((flow) => flow?.provider === provider && flow.state === state);
+  }
+
+  /** Ends a flow. Throws Unauthorized if there is none, it is late, or it has ended before. */
+  async end(request: FastifyRequest, reply: FastifyReply, flow: OAuthFlow | undefined): Promise<OAuthFlow> {
     const isTimely = flow !== undefined && flow.expiresAt > Date.now();
-    if (!isTimely || (await this.#store.take(this.#keyOf(flow), provider, 1)).outcome !== 'matched') throw isOver();
-    setCookie(request, reply, this.#cookie, '', 0);
+    if (!isTimely || (await this.#store.take(keyOf(flow), flow.provider, 1)).outcome !== 'matched') throw isOver();
+    // With a page to return to, the cookie stays: a reload of the callback goes back to the page.
+    if (flow.returnTo === undefined) setCookie(request, reply, this.#cookie(request, nameOf(flow.state)), '', 0);
     return flow;
+  }
+
+  /** Removes the oldest flows of the browser if it has too many. */
+  #makeRoom(request: FastifyRequest, reply: FastifyReply): void {
+    const begun = cookiesNamed(request, COOKIE_PREFIX)
+      .map(({ name, value }) => ({ name, expiresAt: this.#read(value)?.expiresAt ?? 0 }))
+      .toSorted((one, other) => other.expiresAt - one.expiresAt);
+    for (const { name } of begun.slice(MAX_FLOWS - 1)) setCookie(request, reply, this.#cookie(request, name), '', 0);
+  }
+
+  #cookie(request: FastifyRequest, name: string): Cookie {
+    // The callback is a navigation from another site, with which browsers do not send strict cookies.
+    return { name, path: publicPath(request, this.#path), sameSite: 'Lax' };
   }
 
   #read(sealed: string): OAuthFlow | undefined {
     const text = this.#box.open(sealed, SUBJECT);
     return text === undefined ? undefined : (JSON.parse(text) as OAuthFlow);
   }
+}
 
-  #keyOf({ state }: OAuthFlow): string {
-    // The state has 256 random bits, so that its hash needs no key.
-    return `auth:oauth:${hash('sha256', state, 'base64url')}`;
-  }
+function nameOf(state: string): string {
+  return COOKIE_PREFIX + state.slice(0, 8);
+}
+
+function keyOf({ state }: OAuthFlow): string {
+  // The state has 256 random bits, so that its hash needs no key.
+  return `auth:oauth:${hash('sha256', state, 'base64url')}`;
 }
 
 function randomText(): string {

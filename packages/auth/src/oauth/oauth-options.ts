@@ -65,8 +65,10 @@ export function resolveOAuthOptions(options: OAuthOptions, registers: boolean): 
 
 function resolveProvider(name: string, provider: OAuthProvider): ResolvedProvider {
   const who = `providers.${name}`;
-  if (!/^[a-z0-9-]+$/.test(name) || name.length > MAX_PROVIDER_LENGTH) {
-    throw wrong('providers', `names of lower-case letters, digits and dashes, at most ${MAX_PROVIDER_LENGTH}`, name);
+  // `links` is the path of another route.
+  if (!/^[a-z0-9-]+$/.test(name) || name.length > MAX_PROVIDER_LENGTH || name === 'links') {
+    const expected = `names of lower-case letters, digits and dashes, at most ${MAX_PROVIDER_LENGTH}, and not "links"`;
+    throw wrong('providers', expected, name);
   }
   const names = ['issuer', 'clientId', 'clientSecret', 'kind', 'scope'] as const;
   checkOptionNames(`auth: option "oauth.${who}"`, provider, names);

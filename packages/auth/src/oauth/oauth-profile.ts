@@ -16,6 +16,8 @@ export interface OAuthFlow {
   readonly redirectUri: string;
   /** The path of the server to go to when the login has ended; undefined: the callback answers as a login does. */
   readonly returnTo?: string | undefined;
+  /** The account to link, and the session that asked; undefined for a login. */
+  readonly link?: { readonly account: number; readonly session?: string | undefined } | undefined;
   /** In milliseconds since 1970. */
   readonly expiresAt: number;
 }

@@ -12,7 +12,7 @@ import type { Wiring } from '../wiring.ts';
 
 /** Undefined if logins with other services are off. Throws ImproperlyConfigured if `openid-client` is not installed. */
 export async function oauthParts(
-  { orm, model, accounts, store, options: { oauth, keyFor, urlPrefix } }: Wiring,
+  { orm, model, accounts, store, loginWays, options: { oauth, keyFor, urlPrefix } }: Wiring,
   scopePrefix: string,
 ): Promise<OAuthParts | undefined> {
   if (oauth === undefined) return undefined;
@@ -23,7 +23,7 @@ export async function oauthParts(
     provider.kind === 'github' ? new GithubProtocol(client, provider) : new OpenidProtocol(client, provider);
   return {
     flows: new OAuthFlows(store, box, path),
-    identities: new Identities(checkIdentity(orm, oauth.identity, model), accounts, oauth.register),
+    identities: new Identities(checkIdentity(orm, oauth.identity, model), accounts, loginWays, oauth.register),
     protocols: new Map(oauth.providers.map((provider) => [provider.name, protocolOf(provider)])),
     origin: oauth.origin,
     path,

@@ -55,19 +55,9 @@ export class PasskeyRecords {
     return (await em.nativeUpdate(this.#model.entity, { id, counter: isLater }, changes)) > 0;
   }
 
-  /**
-   * Deletes a passkey. Returns false if the account has no such passkey. Throws TargetObjectAlreadyExist for the last
-   * one, if the account needs it to log in. Of two simultaneous deletions, one fails.
-   */
-  async delete(request: FastifyRequest, account: number, id: string, isNeeded: boolean): Promise<boolean> {
-    return inTransaction(request, async () => {
-      const { em } = request;
-      const all = await this.#all(em).filter({ account__id: account }).orderBy('id').entities({ lock: true });
-      if (!all.some((passkey) => passkey.id === id)) return false;
-      if (isNeeded && all.length === 1) throw isLast();
-      await em.nativeDelete(this.#model.entity, { id, account: { id: account } });
-      return true;
-    });
+  /** False if the account has no such passkey. */
+  async delete(em: EntityManager, account: number, id: string): Promise<boolean> {
+    return (await em.nativeDelete(this.#model.entity, { id, account: { id: account } })) > 0;
   }
 
   #all(em: EntityManager): QuerySet<PasskeyEntity> {
@@ -77,8 +67,4 @@ export class PasskeyRecords {
 
 function tooMany(): TargetObjectAlreadyExist {
   return new TargetObjectAlreadyExist(`An account can have ${MAX_PASSKEYS} passkeys; delete one first`);
-}
-
-function isLast(): TargetObjectAlreadyExist {
-  return new TargetObjectAlreadyExist('The account has no other way to log in; add one first');
 }

@@ -7,6 +7,7 @@ import type {
 import { clientNetwork, securityEvent } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { AccountEntity } from '../accounts/account-contract.ts';
+import type { LoginWays } from '../accounts/login-ways.ts';
 import { type Assertion, challengeOf, type NewCredential } from './passkey-answers.ts';
 import { PasskeyChallenges } from './passkey-challenges.ts';
 import {
@@ -16,7 +17,6 @@ import {
   type PasskeyEntity,
 } from './passkey-contract.ts';
 import { PasskeyRecords } from './passkey-records.ts';
-import { isPasswordHash } from '../passwords/password-hasher.ts';
 import { type RelyingParty, type RelyingPartyOptions, relyingPartyOf } from './relying-party.ts';
 import { loadWebAuthn, type WebAuthnLibrary } from './webauthn-library.ts';
 import type { Wiring } from '../wiring.ts';
@@ -45,8 +45,7 @@ export interface PasskeysParts {
   readonly records: PasskeyRecords;
   readonly challenges: PasskeyChallenges;
   readonly relyingParty: RelyingPartyOptions;
-  /** True if users can log in with a password. */
-  readonly hasPasswordLogin: boolean;
+  readonly loginWays: LoginWays;
 }
 
 /** EdDSA, ES256 and RS256, by their numbers in COSE. */
@@ -59,14 +58,14 @@ export class Passkeys {
   readonly #records: PasskeyRecords;
   readonly #challenges: PasskeyChallenges;
   readonly #relyingParty: RelyingPartyOptions;
-  readonly #hasPasswordLogin: boolean;
+  readonly #loginWays: LoginWays;
 
-  constructor({ library, records, challenges, relyingParty, hasPasswordLogin }: PasskeysParts) {
+  constructor({ library, records, challenges, relyingParty, loginWays }: PasskeysParts) {
     this.#library = library;
     this.#records = records;
     this.#challenges = challenges;
     this.#relyingParty = relyingParty;
-    this.#hasPasswordLogin = hasPasswordLogin;
+    this.#loginWays = loginWays;
   }
 
   /** Makes the options by which a browser makes a passkey of the account. */
@@ -119,12 +118,11 @@ export class Passkeys {
   }
 
   /**
-   * Deletes a passkey. False if the account has no such passkey. Throws TargetObjectAlreadyExist for the last one, if no password lets the
-   * account in.
+   * Deletes a passkey of the logged-in user. False if the account has no such passkey. Throws TargetObjectAlreadyExist if
+   * the account could not log in without it.
    */
-  delete(request: FastifyRequest, { id: account, password }: AccountEntity, id: string): Promise<boolean> {
-    const isNeeded = !(this.#hasPasswordLogin && isPasswordHash(password));
-    return this.#records.delete(request, account, id, isNeeded);
+  delete(request: FastifyRequest, id: string): Promise<boolean> {
+    return this.#loginWays.remove(request, (em, account) => this.#records.delete(em, account, id));
   }
 
   /**
@@ -252,7 +250,7 @@ export class Passkeys {
 }
 
 /** Undefined: passkeys are off. Throws ImproperlyConfigured if `@simplewebauthn/server` is not installed. */
-export async function passkeysOf({ orm, model, store, options }: Wiring): Promise<Passkeys | undefined> {
+export async function passkeysOf({ orm, model, store, options, loginWays }: Wiring): Promise<Passkeys | undefined> {
   const { passkeys, keyFor } = options;
   if (passkeys === undefined) return undefined;
   return new Passkeys({
@@ -260,7 +258,7 @@ export async function passkeysOf({ orm, model, store, options }: Wiring): Promis
     records: new PasskeyRecords(checkPasskey(orm, passkeys.entity, model)),
     challenges: new PasskeyChallenges(store, keyFor('challenges of passkeys')),
     relyingParty: passkeys.relyingParty,
-    hasPasswordLogin: options.routes.has('login'),
+    loginWays,
   });
 }
 

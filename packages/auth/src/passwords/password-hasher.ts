@@ -15,6 +15,9 @@ const ARGON2_HASHES = { kind: 'a hash of Argon2id', length: 120 };
 /** A salt and the hash of nothing: a comparison with it takes the time of any other. */
 const DECOY = `abcdefghijklmnopqrstuu${'A'.repeat(31)}`;
 
+/** Stored instead of a hash for an account without a password. No password matches it. */
+export const NO_PASSWORD = '!';
+
 /** The cost and the kind of new hashes. */
 export interface PasswordHasherOptions {
   /** The cost of hashes of bcrypt, 2^rounds. Default: 12. */

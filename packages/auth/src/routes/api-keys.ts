@@ -3,11 +3,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { MAX_API_KEY_NAME_LENGTH } from '../api-keys/api-key-contract.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
-import { bodyReader } from './request-body.ts';
+import type { RecentProof } from '../login/recent-proof.ts';
+import { bodyReader, PROOF } from './request-body.ts';
 import { accountOf, type AuthRoute, NOTHING } from './auth-route.ts';
 
 export interface ApiKeyParts {
   readonly apiKeys: ApiKeys;
+  readonly proveRecently: RecentProof;
   /** The names that a scope may have; undefined: any. */
   readonly permissions: readonly string[] | undefined;
 }
@@ -21,6 +23,7 @@ export const API_KEY_BODY = Type.Object({
   name: Type.String({ minLength: 1, maxLength: MAX_API_KEY_NAME_LENGTH }),
   scopes: Type.Optional(OrNull(Type.Array(Scope, { maxItems: MAX_SCOPES, description: 'Names of permissions' }))),
   expires_at: Type.Optional(OrNull(Type.String({ format: 'date-time' }))),
+  ...PROOF,
 });
 
 export const API_KEY = Type.Object({
@@ -37,7 +40,7 @@ export const NEW_API_KEY = Type.Object({ ...API_KEY.properties, key: Type.String
 
 const readBody = bodyReader(API_KEY_BODY, {});
 
-export function apiKeyRoutes({ apiKeys, permissions }: ApiKeyParts): readonly AuthRoute[] {
+export function apiKeyRoutes({ apiKeys, permissions, proveRecently }: ApiKeyParts): readonly AuthRoute[] {
   const shared = { name: 'api-keys', errors: [401, 403], access: 'token' } as const;
   return [
     {
@@ -58,13 +61,16 @@ export function apiKeyRoutes({ apiKeys, permissions }: ApiKeyParts): readonly Au
       operationId: 'createApiKey',
       summary: 'Make an API key',
       description:
-        'A key can do at most what its account can. With scopes it has these permissions of its account and no role. It is sent as a bearer token.',
+        'A key can do at most what its account can. With scopes it has these permissions of its account and no role. It is sent as a bearer token. ' +
+        'Takes the password or a code of the second factor, unless the login is at most ten minutes old.',
       body: API_KEY_BODY,
       status: 201,
       answer: NEW_API_KEY,
+      errors: [...shared.errors, 429],
       async handler(request: FastifyRequest, reply: FastifyReply) {
-        const fields = newKey(readBody(request.body), permissions);
-        const account = accountOf(request);
+        const body = readBody(request.body);
+        const fields = newKey(body, permissions);
+        const { id: account } = await proveRecently(request, body);
         const made = await apiKeys.create(request, account, fields);
         const event = { ...securityEvent(request, 'auth.api_key_created'), api_key: made.id };
         request.log.info(event, 'an API key was made');

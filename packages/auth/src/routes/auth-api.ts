@@ -60,7 +60,7 @@ export interface AuthApi<Answer = LoggedIn> {
   readonly resetPassword: Post<Static<ReturnType<typeof resetPasswordBody>>, undefined>;
   readonly changeEmail: Post<Static<typeof CHANGE_EMAIL_BODY>, Static<typeof MESSAGE>>;
   readonly confirmEmail: Post<Static<typeof CONFIRM_BODY>, Static<typeof MESSAGE>>;
-  readonly twoFactor: Post<undefined, Static<typeof TWO_FACTOR>> & {
+  readonly twoFactor: Post<{ readonly password?: string } | undefined, Static<typeof TWO_FACTOR>> & {
     readonly delete: Route<false, Static<typeof NO_TWO_FACTOR_BODY>, undefined>;
   };
 }

@@ -18,6 +18,8 @@ export interface AuthRoute {
   readonly body?: TSchema;
   readonly status: 200 | 201 | 204 | 302;
   readonly answer: TSchema;
+  /** Further responses without an error, by status. */
+  readonly others?: Readonly<Record<number, TSchema>>;
   /** The cookies that the response sets, for documents. Default: none. */
   readonly cookies?: string | undefined;
   /** The route's error statuses, in addition to the usual ones for its kind. */
@@ -29,6 +31,8 @@ export interface AuthRoute {
   readonly access: 'token' | 'anybody' | 'listed' | 'either';
   /** True if an API key may call it too. Default: a key reaches no route that needs a token. */
   readonly takesApiKeys?: true;
+  /** True: the log of requests has no query string of the route. */
+  readonly hidesQuery?: true;
   readonly handler: RouteHandlerMethod;
 }
 

@@ -2,6 +2,7 @@ import { Forbidden, readJsonOnly } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type ApiKeys, ApiKeyUser } from '../api-keys/api-keys.ts';
+import { withoutQuery } from '../oauth/callback-log.ts';
 import type { Passkeys } from '../passkeys/passkeys.ts';
 import { type ApiKeyParts, apiKeyRoutes } from './api-keys.ts';
 import type { AuthRoute } from './auth-route.ts';
@@ -34,7 +35,7 @@ export type AuthRouteParts = Omit<LoginRouteParts, 'sessions'> &
   ResetPasswordParts &
   ChangeEmailParts &
   ConfirmEmailParts &
-  Pick<ApiKeyParts, 'permissions'> & {
+  Pick<ApiKeyParts, 'permissions' | 'proveRecently'> & {
     /** Undefined: passkeys are off. */
     readonly passkeys: Passkeys | undefined;
     readonly apiKeys: ApiKeys | undefined;
@@ -111,10 +112,12 @@ function mount(scope: FastifyInstance, urlPrefix: string, route: AuthRoute): voi
     path,
     status,
     answer,
+    others,
     cookies,
     errors,
     access,
     takesApiKeys,
+    hidesQuery,
     handler,
     ...documented
   } = route;
@@ -123,11 +126,13 @@ function mount(scope: FastifyInstance, urlPrefix: string, route: AuthRoute): voi
   const refusals = scope.viewset.errorResponses(errors);
   const headers = { 'Set-Cookie': Type.String({ description: cookies ?? '' }) };
   const success = cookies === undefined ? answer : { ...answer, headers };
-  const schema = { tags: ['auth'], ...documented, response: { ...refusals, [status]: success } };
+  const schema = { tags: ['auth'], ...documented, response: { ...refusals, ...others, [status]: success } };
   const config = { public: access === 'anybody' || access === 'either', identifies: access === 'either' };
   const needsLogin = access === 'token' || access === 'either';
   const onRequest = needsLogin && takesApiKeys !== true ? [refuseApiKeys] : [];
-  scope.route({ method, url, schema, config, bodyLimit: BODY_LIMIT, onRequest, handler });
+  const logSerializers = hidesQuery === true ? withoutQuery(scope.log) : undefined;
+  const logging = logSerializers && { logSerializers };
+  scope.route({ method, url, schema, config, bodyLimit: BODY_LIMIT, onRequest, ...logging, handler });
 }
 
 /** A key that leaked must not be able to make others, or to lock its owner out. */

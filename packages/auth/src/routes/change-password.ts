@@ -1,5 +1,6 @@
 import { InvalidUsage, inTransaction, securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AccountAccess } from '../accounts/remaining-access.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { CheckPassword } from '../login/check-password.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
@@ -16,7 +17,9 @@ export interface ChangePasswordParts {
   readonly hasher: PasswordHasher;
   readonly checkPassword: CheckPassword;
   readonly passwordRules: PasswordRules;
+  readonly access: AccountAccess;
   readonly resetCodes: VerificationCodes;
+  readonly emailChangeCodes: VerificationCodes;
   /** Undefined if there is no mailer. */
   readonly notices: Notices | undefined;
   readonly passwordChangeNotice: PasswordChangeNotice;
@@ -30,7 +33,8 @@ export function changePasswordRoute(parts: ChangePasswordParts): AuthRoute {
     path: 'change-password',
     operationId: 'changePassword',
     summary: 'Change the password of your account',
-    description: 'Ends all other sessions. A wrong current password counts as a wrong password of the account.',
+    description:
+      'Ends all other sessions. A wrong current password counts as a wrong password of the account. `revoke` names what else should go.',
     body: changePasswordBody(parts.passwordRules),
     status: 204,
     answer: NOTHING,
@@ -47,10 +51,11 @@ function changedMeanwhile(): InvalidUsage {
 }
 
 function changePasswordHandler(parts: ChangePasswordParts) {
-  const { accounts, hasher, checkPassword, passwordRules, resetCodes, notices, passwordChangeNotice, sessions } = parts;
+  const { accounts, hasher, checkPassword, passwordRules, access, sessions } = parts;
+  const { resetCodes, emailChangeCodes, notices, passwordChangeNotice } = parts;
   const readBody = passwordChangeReader(passwordRules);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const { current_password, new_password } = readBody(request.body);
+    const { current_password, new_password, revoke = [] } = readBody(request.body);
     const account = await accounts.ofRequest(request);
     await checkPassword(request, account, current_password, 'current_password');
     await passwordRules.refuseCommon(new_password, account, 'new_password');
@@ -60,10 +65,11 @@ function changePasswordHandler(parts: ChangePasswordParts) {
       const { id, email, password } = account;
       if (!(await accounts.changePassword(request.em, { id, email, password }, hash))) throw changedMeanwhile();
       await sessions?.sessions.endAll(request.em, account.id, { except: sessions.currentSession(request) });
+      await access.revoke(request.em, account.id, revoke);
     });
-    await resetCodes.cancel(account.email);
+    await Promise.all([resetCodes.cancel(account.email), emailChangeCodes.cancel(String(account.id))]);
     request.log.info(securityEvent(request, 'auth.password_changed'), 'a password was changed');
-    notices?.send(request, account.email, () => passwordChangeNotice('changed'));
+    notices?.send(request, account.email, async () => passwordChangeNotice('changed', await access.of(account.id)));
     reply.code(204);
   };
 }

@@ -1,11 +1,24 @@
-import { InvalidUsage, NotFound, securityEvent, ServiceUnavailable, Unauthorized } from '@viewset/core';
+import {
+  InvalidUsage,
+  NotFound,
+  reportError,
+  securityEvent,
+  ServiceUnavailable,
+  Unauthorized,
+} from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import type { Accounts } from '../accounts/accounts.ts';
+import { PrimarySource } from '../accounts/primary-source.ts';
+import { publicPath } from '../browsers/forwarded-prefix.ts';
+import type { CompleteLogin } from '../login/complete-login.ts';
+import type { RecentProof } from '../login/recent-proof.ts';
 import type { Identities } from '../oauth/identities.ts';
+import { MAX_PROVIDER_LENGTH } from '../oauth/identity-contract.ts';
 import type { OAuthFlow, OAuthProfile, OAuthProtocol } from '../oauth/oauth-profile.ts';
 import type { OAuthFlows } from '../oauth/oauth-flows.ts';
-import { type AuthRoute, LOGIN_COOKIES, NOTHING } from './auth-route.ts';
-import type { CompleteLogin } from '../login/complete-login.ts';
+import { accountOf, type AuthRoute, LOGIN_COOKIES, NOTHING } from './auth-route.ts';
+import { bodyReader, PROOF, PROOF_BODY, readProof } from './request-body.ts';
 import type { SessionParts } from './sessions.ts';
 
 /** The path must also fit into the cookie. */
@@ -22,21 +35,30 @@ export interface OAuthParts {
 }
 
 export interface OAuthRouteParts extends OAuthParts {
+  readonly accounts: Accounts;
   readonly completeLogin: CompleteLogin;
+  readonly proveRecently: RecentProof;
   /** Undefined: sessions are off. */
   readonly sessions: SessionParts | undefined;
 }
 
+const ReturnTo = Type.Optional(
+  Type.String({
+    description:
+      'The path of a page of this server, to go to when the login has ended. If the account has two factors, the page finds `two_factor_token` in the fragment; after a failure, `error` with the code of the error.',
+  }),
+);
+const BEGIN_QUERY = Type.Object({ return_to: ReturnTo });
+
 export function oauthRoutes(parts: OAuthRouteParts, loginAnswer: AuthRoute['answer']): readonly AuthRoute[] {
   const shared = {
     name: 'oauth',
-    method: 'GET',
     params: Type.Object({ provider: Type.Enum([...parts.protocols.keys()]) }),
-    access: 'anybody',
   } as const;
   return [
     {
       ...shared,
+      method: 'GET',
       path: 'oauth/:provider',
       operationId: 'oauth',
       summary: 'Log in by another service',
@@ -46,85 +68,230 @@ export function oauthRoutes(parts: OAuthRouteParts, loginAnswer: AuthRoute['answ
       answer: NOTHING,
       cookies: 'A cookie, so that only this browser can complete the login.',
       errors: [404, 503],
+      access: 'anybody',
       handler: beginHandler(parts),
     },
     {
       ...shared,
+      method: 'GET',
       path: 'oauth/:provider/callback',
       operationId: 'oauthCallback',
       summary: 'End a login by another service',
       description:
-        'Responds like a login, or sends the browser to `return_to` with the cookie of its session. Only the browser that began the login can complete it, and only once.',
+        'Responds like a login, or sends the browser to `return_to` with the cookie of its session. A failure goes there too, as `#error=<code>`. Only the browser that began the login can complete it, and only once. A link responds with 204.',
       status: 200,
       answer: loginAnswer,
+      others: { 204: NOTHING, 302: NOTHING },
       cookies: LOGIN_COOKIES,
-      errors: [401, 404, 503],
+      errors: [401, 404, 409, 503],
+      access: 'anybody',
+      hidesQuery: true,
       handler: callbackHandler(parts),
+    },
+    ...linkRoutes(parts, shared),
+  ];
+}
+
+const LINK_BODY = Type.Object({ return_to: ReturnTo, ...PROOF });
+const LINK = Type.Object({ url: Type.String({ description: 'The page of the service, to send the browser to' }) });
+const LINKS = Type.Array(Type.Object({ provider: Type.String() }));
+const readLink = bodyReader(LINK_BODY, {});
+
+function linkRoutes(parts: OAuthRouteParts, shared: Pick<AuthRoute, 'name' | 'params'>): readonly AuthRoute[] {
+  const { identities, proveRecently } = parts;
+  return [
+    {
+      name: shared.name,
+      method: 'GET',
+      path: 'oauth/links',
+      operationId: 'listOauthLinks',
+      summary: 'List the services that are linked to your account',
+      description: 'Each can log in to the account.',
+      status: 200,
+      answer: LINKS,
+      errors: [401, 403],
+      access: 'token',
+      async handler(request: FastifyRequest) {
+        const providers = await identities.providersOf(request, accountOf(request));
+        return providers.map((provider) => ({ provider }));
+      },
+    },
+    {
+      ...shared,
+      method: 'POST',
+      path: 'oauth/:provider/link',
+      operationId: 'linkOauth',
+      summary: 'Link a service to your account',
+      description:
+        'Returns the page of the service. It sends the browser to the callback, which links the service and goes to `return_to`. Takes the password or a code of the second factor, unless the login is at most ten minutes old.',
+      body: LINK_BODY,
+      status: 200,
+      answer: LINK,
+      cookies: 'A cookie, so that only this browser can complete the link.',
+      errors: [401, 403, 404, 429, 503],
+      access: 'token',
+      handler: linkHandler(parts),
+    },
+    {
+      ...shared,
+      method: 'DELETE',
+      path: 'oauth/:provider/link',
+      operationId: 'unlinkOauth',
+      summary: 'Unlink a service from your account',
+      description:
+        'The last way to log in cannot be removed. Takes the password or a code of the second factor, unless the login is at most ten minutes old.',
+      body: PROOF_BODY,
+      status: 204,
+      answer: NOTHING,
+      errors: [401, 403, 404, 409, 429],
+      access: 'token',
+      async handler(request: FastifyRequest, reply: FastifyReply) {
+        const { provider } = request.params as { readonly provider: string };
+        await proveRecently(request, readProof(request.body));
+        // A service that is no longer configured can be unlinked too. No name has more characters.
+        const isName = provider.length <= MAX_PROVIDER_LENGTH && !provider.includes('\0');
+        if (!isName || !(await identities.unlink(request, provider))) {
+          throw new NotFound('The account is not linked to this service');
+        }
+        request.log.info({ ...securityEvent(request, 'auth.oauth_unlinked'), provider }, 'a service was unlinked');
+        return reply.code(204).send();
+      },
     },
   ];
 }
 
-const BEGIN_QUERY = Type.Object({
-  return_to: Type.Optional(
-    Type.String({
-      description:
-        'The path of a page of this server, to go to when the login has ended. If the account has two factors, the page finds `two_factor_token` in the fragment.',
-    }),
-  ),
-});
-
-function beginHandler({ flows, protocols, origin, path, sessions }: OAuthRouteParts) {
+function beginHandler(parts: OAuthRouteParts) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const { name, protocol } = providerOf(request, protocols);
-    const own = origin ?? `${request.protocol}://${request.host}`;
-    const returnTo = sessions && readReturnTo(request, own);
-    const flow = await flows.begin(request, reply, {
-      provider: name,
-      redirectUri: `${own}${path}/${name}/callback`,
-      returnTo,
+    const named = providerOf(request, parts.protocols);
+    const { return_to } = request.query as { readonly return_to?: unknown };
+    const returnTo = parts.sessions && readReturnTo(return_to, originOf(parts, request), 'query');
+    return orReturn(request, reply, returnTo, async () => {
+      return reply.redirect(await begin(parts, request, reply, { ...named, returnTo }));
     });
-    const url = await reach(() => protocol.authorizationUrl(flow));
-    return reply.redirect(url.href);
   };
 }
 
-function callbackHandler({ flows, identities, protocols, completeLogin }: OAuthRouteParts) {
+function linkHandler(parts: OAuthRouteParts) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const named = providerOf(request, parts.protocols);
+    const { return_to, ...proof } = readLink(request.body ?? {});
+    const returnTo = readReturnTo(return_to, originOf(parts, request), 'body');
+    const { id: account } = await parts.proveRecently(request, proof);
+    const link = { account, session: parts.sessions?.currentSession(request) };
+    return { url: await begin(parts, request, reply, { ...named, returnTo, link }) };
+  };
+}
+
+interface Begun extends Pick<OAuthFlow, 'returnTo' | 'link'> {
+  readonly name: string;
+  readonly protocol: OAuthProtocol;
+}
+
+/** Begins a flow, and returns the address of the service's page. */
+async function begin(
+  parts: OAuthRouteParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { name, protocol, returnTo, link }: Begun,
+): Promise<string> {
+  const redirectUri = `${originOf(parts, request)}${publicPath(request, parts.path)}/${name}/callback`;
+  const flow = await parts.flows.begin(request, reply, { provider: name, redirectUri, returnTo, link });
+  return (await reach(() => protocol.authorizationUrl(flow))).href;
+}
+
+function callbackHandler(parts: OAuthRouteParts) {
+  const { flows, protocols } = parts;
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { name, protocol } = providerOf(request, protocols);
-    const flow = await flows.end(request, reply, name);
-    const profile = await profileOf(request, protocol, flow);
-    const found = await identities.accountOf(request, name, profile);
-    if (found === undefined) {
-      const reason = profile.verifiedEmail === undefined ? 'no_verified_address' : 'no_account';
-      fail(request, name, reason);
-      throw new Unauthorized(
-        reason === 'no_account'
-          ? 'No account has this address'
-          : 'The service does not say that the e-mail address is verified',
-      );
-    }
-    const { account, how } = found;
-    if (how !== 'known') {
-      const event = { ...securityEvent(request, `auth.oauth_${how}`), account: account.id, provider: name };
-      request.log.info(event, 'an account was linked to a login by another service');
-    }
-    const answer = await completeLogin(request, reply, account);
-    if (flow.returnTo === undefined) return answer;
-    // The page gets an access token with its cookie, so that no address contains one.
-    const half = 'two_factor_token' in answer ? `#two_factor_token=${answer.two_factor_token}` : '';
-    return reply.redirect(flow.returnTo + half);
+    const found = flows.find(request, name);
+    return orReturn(request, reply, found?.returnTo, async () => {
+      const flow = await flows.end(request, reply, found);
+      const profile = await profileOf(request, protocol, flow);
+      return flow.link === undefined
+        ? endLogin(parts, request, reply, flow, profile)
+        : endLink(parts, request, reply, { ...flow, link: flow.link }, profile);
+    });
   };
+}
+
+async function endLogin(
+  { identities, completeLogin }: OAuthRouteParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { provider, returnTo }: OAuthFlow,
+  profile: OAuthProfile,
+) {
+  const found = await identities.accountOf(request, provider, profile);
+  if (found === undefined) {
+    const reason = profile.verifiedEmail === undefined ? 'no_verified_address' : 'no_account';
+    fail(request, provider, reason);
+    throw new Unauthorized(
+      reason === 'no_account'
+        ? 'No account has this address'
+        : 'The service does not say that the e-mail address is verified',
+    );
+  }
+  const { account, how } = found;
+  if (how !== 'known') {
+    const event = { ...securityEvent(request, `auth.oauth_${how}`), account: account.id, provider };
+    request.log.info(event, 'an account was linked to a login by another service');
+  }
+  const answer = await completeLogin(request, reply, account);
+  if (returnTo === undefined) return answer;
+  // The page gets an access token with its cookie, so that no address contains one.
+  const half = 'two_factor_token' in answer ? `#two_factor_token=${answer.two_factor_token}` : '';
+  return reply.redirect(returnTo + half);
+}
+
+/** Links the service, unless the account was disabled or logged out meanwhile. */
+async function endLink(
+  { accounts, identities, sessions }: OAuthRouteParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { provider, returnTo, link }: OAuthFlow & { readonly link: NonNullable<OAuthFlow['link']> },
+  profile: OAuthProfile,
+) {
+  const account = await accounts.byId(new PrimarySource(request), link.account);
+  const isLoggedIn =
+    link.session === undefined || (await sessions?.sessions.begun(request, link.session)) !== undefined;
+  if (account?.is_active !== true || !isLoggedIn) {
+    fail(request, provider, 'logged_out');
+    throw new Unauthorized('The login has ended; log in, and link the service again');
+  }
+  await identities.link(request, account.id, provider, profile);
+  const event = { ...securityEvent(request, 'auth.oauth_linked'), account: account.id, provider };
+  request.log.info(event, 'an account was linked to a login by another service');
+  return returnTo === undefined ? reply.code(204).send() : reply.redirect(returnTo);
+}
+
+/** Sends a browser that has a page to return to there, with the code of the error. Other errors are thrown. */
+async function orReturn<Result>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  returnTo: string | undefined,
+  work: () => Promise<Result>,
+): Promise<Result | FastifyReply> {
+  try {
+    return await work();
+  } catch (error) {
+    if (returnTo === undefined) throw error;
+    return reply.redirect(`${returnTo}#error=${reportError(error, request).code}`);
+  }
+}
+
+/** Returns the origin that browsers see. */
+function originOf({ origin }: OAuthRouteParts, request: FastifyRequest): string {
+  return origin ?? `${request.protocol}://${request.host}`;
 }
 
 /** Throws InvalidUsage unless the path is on this server, so that nobody is redirected to another one. */
-function readReturnTo(request: FastifyRequest, origin: string): string | undefined {
-  const { return_to: given } = request.query as { readonly return_to?: unknown };
+function readReturnTo(given: unknown, origin: string, part: 'query' | 'body'): string | undefined {
   if (given === undefined || given === '') return undefined;
   const url = typeof given === 'string' && URL.canParse(given, origin) ? new URL(given, origin) : undefined;
   const isOwn = url?.origin === new URL(origin).origin && given === url.pathname + url.search;
   if (isOwn && url.href.length <= MAX_RETURN_LENGTH) return url.pathname + url.search;
-  const details = [{ in: 'query', path: '/return_to', message: 'must be a path of this server' }] as const;
-  throw new InvalidUsage('Invalid query: return_to must be a path of this server', { details });
+  const details = [{ in: part, path: '/return_to', message: 'must be a path of this server' }] as const;
+  throw new InvalidUsage(`Invalid ${part}: return_to must be a path of this server`, { details });
 }
 
 async function profileOf(request: FastifyRequest, protocol: OAuthProtocol, flow: OAuthFlow): Promise<OAuthProfile> {

@@ -83,7 +83,7 @@ export function passkeyRoutes(parts: PasskeyParts): readonly AuthRoute[] {
       operationId: 'deletePasskey',
       summary: 'Delete a passkey',
       description:
-        'Takes the password, or one of the passkeys. If an account cannot log in by a password, its last passkey cannot be deleted.',
+        'Takes the password, or one of the passkeys. The last way to log in cannot be deleted.',
       params: Type.Object({ id: Type.String() }),
       body: PROOF,
       status: 204,
@@ -158,8 +158,8 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 function deleteHandler(parts: PasskeyParts) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { id } = request.params as { id: string };
-    const account = await provenAccount(parts, request);
-    const isDeleted = UUID.test(id) && (await parts.passkeys.delete(request, account, id));
+    await provenAccount(parts, request);
+    const isDeleted = UUID.test(id) && (await parts.passkeys.delete(request, id));
     if (!isDeleted) throw new NotFound('The account has no such passkey');
     request.log.info({ ...securityEvent(request, 'auth.passkey_deleted'), passkey: id }, 'a passkey was deleted');
     reply.code(204);

@@ -1,6 +1,7 @@
 import { compileValidator, InvalidUsage, ParseError } from '@viewset/core';
 import { type Static, type TSchema, Type } from 'typebox';
 import { isEmail, MAX_EMAIL_LENGTH, normalizeEmail } from '../accounts/email-address.ts';
+import { REVOCABLE } from '../accounts/remaining-access.ts';
 import { normalizePassword } from '../passwords/password-hasher.ts';
 import type { PasswordRules } from '../passwords/password-rules.ts';
 
@@ -24,9 +25,22 @@ export const CHANGE_EMAIL_BODY = Type.Object({ new_email: email, password });
 export const registerBody = ({ documented }: PasswordRules) =>
   Type.Object({ email, password: documented, name: Type.String({ ...name, ...withoutNul }), code });
 export const changePasswordBody = ({ documented }: PasswordRules) =>
-  Type.Object({ current_password: password, new_password: documented });
+  Type.Object({ current_password: password, new_password: documented, revoke: REVOKE });
 export const resetPasswordBody = ({ documented }: PasswordRules) =>
-  Type.Object({ email, code, new_password: documented });
+  Type.Object({ email, code, new_password: documented, revoke: REVOKE });
+/** What proves that the owner of the account sends the request, if the login is not recent. */
+export const PROOF = {
+  password: Type.Optional(Type.String({ description: 'The password of the account' })),
+  code: Type.Optional(Type.String({ maxLength: 100, description: 'Instead of it, a code of the second factor' })),
+};
+export const PROOF_BODY = Type.Object(PROOF);
+/** With a new password. */
+export const REVOKE = Type.Optional(
+  Type.Array(Type.Enum([...REVOCABLE]), {
+    maxItems: 10,
+    description: 'What else to revoke, which would stay otherwise',
+  }),
+);
 const choice = {
   description: 'Where to send the refresh token: in a cookie (default), or in the body of the response',
 };
@@ -60,11 +74,11 @@ export const accountReader = ({ field }: PasswordRules) =>
   });
 export const readAddress = bodyReader(Type.Object({ email: Email }), { email: normalizeEmail });
 export const passwordChangeReader = ({ field }: PasswordRules) =>
-  bodyReader(Type.Object({ current_password: Type.String(), new_password: field }), {
+  bodyReader(Type.Object({ current_password: Type.String(), new_password: field, revoke: REVOKE }), {
     new_password: normalizePassword,
   });
 export const passwordResetReader = ({ field }: PasswordRules) =>
-  bodyReader(Type.Object({ email: Email, new_password: field }), {
+  bodyReader(Type.Object({ email: Email, new_password: field, revoke: REVOKE }), {
     email: normalizeEmail,
     new_password: normalizePassword,
   });
@@ -80,6 +94,13 @@ const readRefreshToken = bodyReader(REFRESH_BODY, {});
 /** A refresh by the cookie needs no body. */
 export function readRefresh(body: unknown): Static<typeof REFRESH_BODY> {
   return readRefreshToken(body ?? {});
+}
+
+const readSentProof = bodyReader(PROOF_BODY, {});
+
+/** After a recent login no body is needed. */
+export function readProof(body: unknown): Static<typeof PROOF_BODY> {
+  return readSentProof(body ?? {});
 }
 
 const readCodeField = bodyReader(Type.Object({ code: Type.String({ minLength: 1 }) }), {});

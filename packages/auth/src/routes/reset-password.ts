@@ -1,5 +1,6 @@
 import { inTransaction, securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AccountAccess } from '../accounts/remaining-access.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { DeviceCookies } from '../browsers/device-cookies.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
@@ -17,6 +18,8 @@ export interface ResetPasswordParts {
   readonly hasher: PasswordHasher;
   readonly passwordRules: PasswordRules;
   readonly devices: DeviceCookies;
+  readonly access: AccountAccess;
+  readonly emailChangeCodes: VerificationCodes;
   readonly resetCodes: VerificationCodes;
   /** Undefined if there is no mailer. */
   readonly notices: Notices | undefined;
@@ -31,7 +34,7 @@ export function resetPasswordRoute(parts: ResetPasswordParts): AuthRoute {
     path: 'reset-password',
     operationId: 'resetPassword',
     summary: 'Set a new password, with the code that was sent to the address',
-    description: 'Uses up the code, and ends every session of the account.',
+    description: 'Uses up the code, and ends every session of the account. `revoke` names what else should go.',
     body: resetPasswordBody(parts.passwordRules),
     status: 204,
     answer: NOTHING,
@@ -44,10 +47,11 @@ export function resetPasswordRoute(parts: ResetPasswordParts): AuthRoute {
 const EVENT = 'auth.reset_failed';
 
 function resetPasswordHandler(parts: ResetPasswordParts) {
-  const { accounts, hasher, passwordRules, devices, resetCodes, notices, passwordChangeNotice, sessions } = parts;
+  const { accounts, hasher, passwordRules, devices, access, sessions } = parts;
+  const { resetCodes, emailChangeCodes, notices, passwordChangeNotice } = parts;
   const readBody = passwordResetReader(passwordRules);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const { email, new_password } = readBody(request.body);
+    const { email, new_password, revoke = [] } = readBody(request.body);
     const code = readCode(request.body, EVENT);
     const device = devices.knownDevice(request, email);
     await useCode(request, resetCodes, { key: email, code, device, event: EVENT }, async () => {
@@ -61,10 +65,12 @@ function resetPasswordHandler(parts: ResetPasswordParts) {
         const isChanged = await accounts.changePassword(request.em, { id, email }, hash);
         if (!isChanged) throw wrongCode('is wrong or has expired', EVENT);
         await sessions?.sessions.endAll(request.em, account.id);
+        await access.revoke(request.em, account.id, revoke);
       });
+      await emailChangeCodes.cancel(String(account.id));
       const event = { ...securityEvent(request, 'auth.password_reset'), account: account.id };
       request.log.info(event, 'a password was reset');
-      notices?.send(request, email, () => passwordChangeNotice('reset'));
+      notices?.send(request, email, async () => passwordChangeNotice('reset', await access.of(account.id)));
     });
     reply.code(204);
   };

@@ -6,7 +6,8 @@ import type { CheckPassword } from '../login/check-password.ts';
 import type { LoginAttempt, LoginAttempts } from '../two-factors/login-attempts.ts';
 import { ASSERTION } from '../passkeys/passkey-answers.ts';
 import type { PasskeyPurpose, Passkeys } from '../passkeys/passkeys.ts';
-import { bodyReader } from './request-body.ts';
+import type { RecentProof } from '../login/recent-proof.ts';
+import { bodyReader, PROOF, readProof } from './request-body.ts';
 import { totpUri } from '../two-factors/totp.ts';
 import type { TwoFactors, UsedFactor } from '../two-factors/two-factors.ts';
 import {
@@ -34,12 +35,15 @@ export interface TwoFactorParts {
 export interface TwoFactorRouteParts extends TwoFactorParts {
   readonly accounts: Accounts;
   readonly checkPassword: CheckPassword;
+  readonly proveRecently: RecentProof;
   /** Ends a login without asking for a second factor. */
   readonly finishLogin: CompleteLogin;
   /** Undefined: passkeys are off. */
   readonly passkeys: Passkeys | undefined;
 }
 
+/** There is no code yet. */
+const PASSWORD_PROOF = Type.Object({ password: PROOF.password });
 const readCode = bodyReader(TWO_FACTOR_BODY, {});
 const readRemoval = bodyReader(NO_TWO_FACTOR_BODY, {});
 const readSecondFactor = bodyReader(SECOND_FACTOR_BODY, {});
@@ -64,10 +68,12 @@ export function twoFactorRoutes(parts: TwoFactorRouteParts): readonly AuthRoute[
       path: 'two-factor',
       operationId: 'beginTwoFactor',
       summary: 'Get a secret for an authenticator app',
-      description: 'Two factors are on once a code is confirmed. Until then a new call replaces the secret.',
+      description:
+        'Two factors are on once a code is confirmed. Until then a new call replaces the secret. Takes the password, unless the login is at most ten minutes old.',
+      body: PASSWORD_PROOF,
       status: 200,
       answer: TWO_FACTOR,
-      errors: [401, 403, 409],
+      errors: [401, 403, 409, 429],
       handler: beginHandler(parts),
     },
     {
@@ -139,9 +145,9 @@ function purposeOf({ id, account }: LoginAttempt): PasskeyPurpose {
   return { to: 'end-login', account, attempt: id };
 }
 
-function beginHandler({ accounts, twoFactors, issuer }: TwoFactorRouteParts) {
+function beginHandler({ proveRecently, twoFactors, issuer }: TwoFactorRouteParts) {
   return async (request: FastifyRequest): Promise<Static<typeof TWO_FACTOR>> => {
-    const { id, email } = await accounts.ofRequest(request);
+    const { id, email } = await proveRecently(request, readProof(request.body));
     const secret = await twoFactors.begin(request, id);
     return { secret, uri: totpUri(secret, issuer ?? request.hostname, email) };
   };

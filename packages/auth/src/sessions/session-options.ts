@@ -1,6 +1,7 @@
-import { wrongOption } from '@viewset/core';
+import { checkOptionNames, wrongOption } from '@viewset/core';
 import { resolveEntityOption } from '../accounts/entity-option.ts';
 import { isOrigin } from '../browsers/own-origin.ts';
+import type { RefreshCookieOptions } from './refresh-cookie.ts';
 import type { SessionSchema } from './session-contract.ts';
 import type { SessionTimes } from './sessions.ts';
 
@@ -22,12 +23,15 @@ export interface SessionOptions {
    * `https://api.example.com`. The server's own origin is always allowed. Default: none.
    */
   readonly origins?: readonly string[];
+  /** The name and the path of the cookie with the refresh token. */
+  readonly cookie?: RefreshCookieOptions;
 }
 
 /** The option with its defaults, checked. */
 export interface ResolvedSessionOptions extends SessionTimes {
   readonly entity: SessionSchema;
   readonly origins: ReadonlySet<string>;
+  readonly cookie: RefreshCookieOptions;
 }
 
 const OPTION_NAMES: readonly (keyof SessionOptions)[] = [
@@ -36,6 +40,7 @@ const OPTION_NAMES: readonly (keyof SessionOptions)[] = [
   'maxLifetimeSeconds',
   'graceSeconds',
   'origins',
+  'cookie',
 ];
 const DAY = 86_400;
 /** Longer than any useful session, and within the range of every date column. */
@@ -45,7 +50,7 @@ const MAX_GRACE = 60;
 /** Throws ImproperlyConfigured with the option, the expected value and the given one. */
 export function resolveSessionOptions(given: SessionSchema | SessionOptions): ResolvedSessionOptions {
   const options = resolveEntityOption<SessionOptions>('sessions', given, OPTION_NAMES, 'sessions');
-  const { entity, origins = [] } = options;
+  const { entity, origins = [], cookie = {} } = options;
   const lifetimeSeconds = seconds(options, 'lifetimeSeconds', 30 * DAY, 1, LONGEST);
   return Object.freeze({
     entity,
@@ -53,6 +58,7 @@ export function resolveSessionOptions(given: SessionSchema | SessionOptions): Re
     maxLifetimeSeconds: seconds(options, 'maxLifetimeSeconds', Math.max(365 * DAY, lifetimeSeconds), 1, LONGEST),
     graceSeconds: seconds(options, 'graceSeconds', 10, 0, MAX_GRACE),
     origins: resolveOrigins(origins),
+    cookie: resolveCookie(cookie),
   });
 }
 
@@ -71,6 +77,20 @@ function seconds(
 function resolveOrigins(origins: readonly string[]): ReadonlySet<string> {
   if (Array.isArray(origins) && (origins as readonly unknown[]).every(isOrigin)) return new Set(origins);
   throw wrong('origins', 'a list of origins, such as ["https://app.example.com"]', origins);
+}
+
+/** The characters of a token (RFC 9110), without those that cookies of browsers give a meaning. */
+const COOKIE_NAME = /^[\w.!#$%&'*+^`|~-]+$/;
+
+function resolveCookie(cookie: RefreshCookieOptions): RefreshCookieOptions {
+  checkOptionNames('auth: option "sessions.cookie"', cookie, ['name', 'path']);
+  const { name, path }: { name?: unknown; path?: unknown } = cookie;
+  // Browsers require the path `/` and HTTPS for `__Host-`, which cannot be promised here.
+  const isName = name === undefined || (typeof name === 'string' && COOKIE_NAME.test(name) && !/^__/.test(name));
+  if (!isName) throw wrong('cookie', 'a name of letters, digits, "-" and "_", without "__" in front', name);
+  const isPath = path === undefined || (typeof path === 'string' && /^\/[^;,\s]*$/.test(path));
+  if (!isPath) throw wrong('cookie', 'a path, such as "/shop/api/auth"', path);
+  return cookie;
 }
 
 function wrong(name: keyof SessionOptions, expected: string, came: unknown): Error {

@@ -7,7 +7,10 @@ export interface TokenClaims {
   readonly user_id: number;
   readonly username: string;
   readonly email: string;
-  /** The role's name; `user` for an account without one. */
+  /**
+   * The role's name; `user` for an account without one, as the specification has it. The claim is for display: permissions
+   * read the account for each request.
+   */
   readonly role: string;
 }
 

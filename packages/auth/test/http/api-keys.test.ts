@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { defineEntity, p } from '@mikro-orm/core';
 import { action, IsAuthenticated, IsRoleAdminUser, Router, serverOptions, ViewSet, viewset } from '@viewset/core';
 import fastify, { type FastifyInstance } from 'fastify';
@@ -12,7 +13,10 @@ import {
   PermissionRole as Role,
   Role as PlainRole,
   RolesAccount as Account,
+  Session,
+  TwoFactor,
 } from '../support/entities.ts';
+import { codeOf } from '../support/totp-code.ts';
 
 const ApiKey = defineEntity({
   name: 'ApiKey',
@@ -294,4 +298,56 @@ t.test('what cannot be an API key stops the start', async (t) => {
     await t.rejects(async () => app.register(auth, given as never), { name: 'ImproperlyConfigured', message });
     await app.close().catch(() => {});
   }
+});
+
+forEachDatabase(t, { entities: [PlainAccount, PlainRole, PlainApiKey, Session, TwoFactor] }, async (t, orm) => {
+  const app = await startApp(t, orm, { apiKeys: PlainApiKey, sessions: Session, twoFactor: TwoFactor });
+  const without = await startApp(t, orm, { apiKeys: PlainApiKey });
+  const make = async (at: TestApp, token: string, more: object = {}): Promise<number> =>
+    (await at.post('/auth/api-keys', { name: 'x', ...more }, { authorization: `Bearer ${token}` })).status;
+
+  t.test('a key needs the password, a code, or a login of the last ten minutes', async (t) => {
+    const { id } = await app.addAccount('ann@example.com');
+    const login = await app.post('/auth/login', { email: 'ann@example.com', password: PASSWORD, refresh: 'body' });
+    const { access_token, refresh_token } = login.body as unknown as { access_token: string; refresh_token: string };
+    t.equal(await make(app, access_token), 201);
+    const begun = (seconds: number) =>
+      orm.em.fork().nativeUpdate(Session, { account: id as never }, { created_at: new Date(Date.now() - seconds * 1000) });
+    await begun(590);
+    t.equal(await make(app, access_token), 201);
+    await begun(601);
+    const refreshed = await app.post('/auth/refresh', { refresh_token });
+    const token = String(refreshed.body['access_token']);
+    t.match(await app.post('/auth/api-keys', { name: 'x' }, { authorization: `Bearer ${token}` }), {
+      status: 403,
+      body: { code: 'forbidden', error: /older than ten minutes/ },
+    });
+    t.equal(await make(app, token, { password: 'wrong one' }), 403);
+    t.equal(await make(app, token, { code: '000000' }), 403);
+    t.equal(await make(app, token, { password: 7 }), 400);
+    t.equal(await make(app, token, { password: PASSWORD }), 201);
+    const by = { authorization: `Bearer ${token}` };
+    t.equal((await app.post('/auth/two-factor', {}, by)).status, 403, 'nor is a second factor switched on');
+    const { secret } = (await app.post('/auth/two-factor', { password: PASSWORD }, by)).body as never as { secret: string };
+    await app.post('/auth/two-factor/confirm', { code: codeOf(secret, -1) }, by);
+    t.equal(await make(app, token, { code: codeOf(secret) }), 201);
+    t.equal(await make(app, token, { code: codeOf(secret) }), 403, 'a code proves once');
+    t.equal(await make(app, token), 403);
+    for (let guess = 0; guess < 12; guess++) await make(app, token, { password: 'wrong one' });
+    t.equal(await make(app, token, { password: PASSWORD }), 429, 'guesses count as wrong passwords');
+  });
+
+  t.test('without sessions the token says when its user logged in', async (t) => {
+    await app.addAccount('bob@example.com');
+    const token = await without.login('bob@example.com');
+    t.equal(await make(without, token), 201);
+    const [header = '', payload = ''] = token.split('.');
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { iat: number };
+    const older = Buffer.from(JSON.stringify({ ...claims, iat: claims.iat - 601 })).toString('base64url');
+    const signature = createHmac('sha256', SECRET).update(`${header}.${older}`).digest('base64url');
+    const old = `${header}.${older}.${signature}`;
+    t.equal((await without.get('/me', old)).status, 200);
+    t.equal(await make(without, old), 403);
+    t.equal(await make(without, old, { password: PASSWORD }), 201);
+  });
 });

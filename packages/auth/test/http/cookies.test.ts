@@ -191,3 +191,46 @@ t.test('the path of the cookie has the prefix of the scope', async (t) => {
   const answer = await app.inject({ method: 'POST', url: '/v1/auth/login', payload: { email, password: PASSWORD } });
   t.match([answer.headers['set-cookie']].flat()[1], /Path=\/v1\/auth;/);
 });
+
+t.test('the name and the path of the cookie are options, for two applications on one host', async (t) => {
+  const shop = await start(t, {}, { sessions: { entity: Session, cookie: { name: 'shop_refresh', path: '/shop/api' } } });
+  const host = 'localhost:3000';
+  const cookie = (await shop.login({ host })).cookies[1];
+  t.match(cookie, { name: 'shop_refresh', attributes: ['HttpOnly', 'Path=/shop/api', 'SameSite=Strict'] });
+  const sent = { host, 'sec-fetch-site': 'same-origin' };
+  const both = `refresh_token=of.another.application; shop_refresh=${cookie!.value}`;
+  t.equal((await shop.post('/refresh', undefined, { ...sent, cookie: both })).status, 200);
+  t.equal((await shop.post('/refresh', undefined, { ...sent, cookie: 'refresh_token=x.y.z' })).status, 401);
+  for (const wrong of [{ name: 'a b' }, { name: '__Host-x' }, { name: 5 }, { path: 'x' }, { path: '/a; b' }, { nam: 'x' }]) {
+    const sessions = { entity: Session, cookie: wrong as never };
+    await t.rejects(start(t, {}, { sessions }), { name: 'ImproperlyConfigured' }, JSON.stringify(wrong));
+  }
+});
+
+t.test('a prefix that a trusted proxy takes off is in the path of the cookie', async (t) => {
+  const pathOf = async (app: App, headers: Record<string, string>): Promise<string | undefined> =>
+    (await app.login(headers)).cookies[1]?.attributes.find((each) => each.startsWith('Path='));
+  const trusting = await start(t, { trustProxy: true });
+  t.equal(await pathOf(trusting, { 'x-forwarded-prefix': '/shop' }), 'Path=/shop/api/auth');
+  t.equal(await pathOf(trusting, { 'x-forwarded-prefix': '/a/b.c/', 'x-forwarded-for': '192.0.2.1' }), 'Path=/a/b.c/api/auth');
+  for (const prefix of ['shop', '/', '//evil', '/a;b', '/a b', '/../x', '/%2e', `/${'x'.repeat(300)}`, '/a, /b']) {
+    t.equal(await pathOf(trusting, { 'x-forwarded-prefix': prefix }), 'Path=/api/auth', prefix);
+  }
+  const others = [await start(t), await start(t, { trustProxy: '192.0.2.7' })];
+  for (const app of others) t.equal(await pathOf(app, { 'x-forwarded-prefix': '/shop' }), 'Path=/api/auth');
+  const given = await start(t, { trustProxy: true }, { sessions: { entity: Session, cookie: { path: '/own' } } });
+  t.equal(await pathOf(given, { 'x-forwarded-prefix': '/shop' }), 'Path=/own');
+});
+
+t.test('a Secure cookie over plain HTTP is one line in the log', async (t) => {
+  const lines: string[] = [];
+  const stream = { write: (line: string) => void lines.push(line) };
+  const { login } = await start(t, { logger: { stream } });
+  const warnings = (): number => lines.filter((line) => line.includes('the browser drops it')).length;
+  await login({ host: 'localhost:3000' });
+  await login({ host: 'shop.example', 'x-forwarded-for': '192.0.2.1' });
+  t.equal(warnings(), 0, 'a proxy may speak HTTPS');
+  await login({ host: '192.168.1.7:3000' });
+  await login({ host: '192.168.1.7:3000' });
+  t.equal(warnings(), 1);
+});

@@ -6,7 +6,7 @@ import { forEachDatabase, openSqlite } from '../../../core/test/support/database
 import { auth } from '../../src/index.ts';
 import { KeyRing } from '../../src/secrets/key-ring.ts';
 import { SecretBox } from '../../src/secrets/secret-box.ts';
-import { MailBox, SECRET, startApp } from '../support/app.ts';
+import { MailBox, PASSWORD, SECRET, startApp } from '../support/app.ts';
 import { Account, Identity, Role, Session, TwoFactor } from '../support/entities.ts';
 import { CLIENT, Navigator, TestGithub, TestProvider } from '../support/openid.ts';
 
@@ -50,6 +50,8 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     browser.follow(pathOf(name), `${pathOf(name)}/callback`);
   const login = async (name = 'main', browser = new Navigator()): Promise<Response> =>
     browser.get(await callbackOf(browser, name));
+  const stateCookie = (browser: Navigator): string | undefined =>
+    [...browser.cookies(host).keys()].find((name) => name.startsWith('oauth_state'));
   const userOf = async (answer: Response): Promise<unknown> => {
     const { access_token: token } = await bodyOf(answer);
     return (await app.get('/me', String(token))).body['user'];
@@ -64,7 +66,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     const browser = new Navigator();
     const begun = await browser.get(pathOf('main'));
     t.equal(begun.status, 302);
-    const cookie = begun.headers.getSetCookie().find((each) => each.startsWith('oauth_state=')) ?? '';
+    const cookie = begun.headers.getSetCookie().find((each) => each.startsWith('oauth_state_')) ?? '';
     t.match(cookie, /; Path=\/auth\/oauth; HttpOnly; SameSite=Lax$/);
     const address = new URL(begun.headers.get('location') ?? '');
     t.equal(address.origin, provider.issuer);
@@ -80,7 +82,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal(done.status, 200);
     t.match(done.headers.get('cache-control'), 'no-store');
     t.ok(browser.cookies(host).has('refresh_token'), 'sessions are on');
-    t.notOk(browser.cookies(host).has('oauth_state'));
+    t.notOk(stateCookie(browser));
     t.match(await userOf(done), { email: 'new@example.com', name: 'Nea' });
     const again = await login();
     t.match(await userOf(again), { email: 'new@example.com' });
@@ -165,6 +167,46 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
+  t.test('two tabs at once both log in', async (t) => {
+    provider.person = { sub: 'new', email: 'new@example.com', email_verified: true };
+    const browser = new Navigator();
+    const callbacks = [await callbackOf(browser), await callbackOf(browser), await callbackOf(browser)];
+    for (const callback of callbacks) t.equal((await browser.get(callback)).status, 200);
+    for (let begun = 0; begun < 10; begun++) await browser.get(pathOf('main'));
+    const names = [...browser.cookies(host).keys()].filter((name) => name.startsWith('oauth_state'));
+    t.equal(names.length, 4, 'the latest ones');
+    t.equal((await browser.get(await callbackOf(browser))).status, 200);
+  });
+
+  t.test('what fails goes back to the page with the code of the error', async (t) => {
+    provider.person = { sub: 'new', email: 'new@example.com', email_verified: true };
+    const back = async (change: (url: URL) => void, browser = new Navigator()): Promise<Response> => {
+      const begun = `${pathOf('main')}?return_to=/page%3Fa%3Db`;
+      const url = new URL(await browser.follow(begun, `${pathOf('main')}/callback`));
+      change(url);
+      return browser.get(url.href);
+    };
+    const cancelled = await back((url) => {
+      const state = url.searchParams.get('state') ?? '';
+      url.search = new URLSearchParams({ state, error: 'access_denied', iss: provider.issuer }).toString();
+    });
+    t.equal(cancelled.status, 302);
+    t.equal(cancelled.headers.get('location'), '/page?a=b#error=unauthorized');
+    const wrongCode = await back((url) => url.searchParams.set('code', 'x'));
+    t.equal(wrongCode.headers.get('location'), '/page?a=b#error=unauthorized');
+    const browser = new Navigator();
+    let callback = '';
+    const done = await back((url) => (callback = url.href), browser);
+    t.equal(done.headers.get('location'), '/page?a=b');
+    const again = await browser.get(callback);
+    t.equal(again.headers.get('location'), '/page?a=b#error=unauthorized', 'back and reload');
+    provider.person = { sub: 'unverified', email: 'who@example.com' };
+    t.equal((await back(() => {})).headers.get('location'), '/page?a=b#error=unauthorized');
+    const off = await new Navigator().get(`${pathOf('down')}?return_to=/page`);
+    t.equal(off.headers.get('location'), '/page#error=service_unavailable', 'a service that is down');
+    await refusal(await new Navigator().get(callback), 401);
+  });
+
   t.test('a disabled account does not come in', async () => {
     await app.addAccount('off@example.com', { is_active: false });
     provider.person = { sub: 'off', email: 'off@example.com', email_verified: true };
@@ -229,10 +271,11 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     const callback = await callbackOf(browser);
     const box = new SecretBox(KeyRing.of([SECRET], 'oauth cookies'));
     const cookies = browser.cookies(host);
-    const flow = JSON.parse(box.open(cookies.get('oauth_state') ?? '', 'oauth flow') ?? '{}') as object;
-    cookies.set('oauth_state', box.seal(JSON.stringify({ ...flow, expiresAt: Date.now() - 1 }), 'oauth flow'));
+    const name = stateCookie(browser)!;
+    const flow = JSON.parse(box.open(cookies.get(name) ?? '', 'oauth flow') ?? '{}') as object;
+    cookies.set(name, box.seal(JSON.stringify({ ...flow, expiresAt: Date.now() - 1 }), 'oauth flow'));
     await refusal(await browser.get(callback));
-    cookies.set('oauth_state', 'x');
+    cookies.set(name, 'x');
     await refusal(await browser.get(callback));
   });
 
@@ -275,6 +318,86 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     await refusal(await login('github'));
   });
 
+  /** A browser in which somebody is logged in, with an access token. */
+  const loggedIn = async (email: string, password?: string): Promise<{ id: number; by: Record<string, string> }> => {
+    const { id } = (await app.stored(email)) ?? (await app.addAccount(email));
+    return { id, by: { authorization: `Bearer ${await app.login(email, password)}` } };
+  };
+  const links = async (by: Record<string, string>): Promise<unknown> =>
+    (await app.request('GET', '/auth/oauth/links', { headers: by })).body;
+  const link = async (by: Record<string, string>, body: object = {}, name = 'main'): Promise<Response> => {
+    const browser = new Navigator();
+    const { url } = await bodyOf(await browser.post(`${pathOf(name)}/link`, body, by));
+    return browser.get(await browser.follow(String(url), `${pathOf(name)}/callback`));
+  };
+  const unlink = async (by: Record<string, string>, name = 'main'): Promise<number> =>
+    (await app.request('DELETE', `/auth/oauth/${name}/link`, { headers: by })).status;
+
+  t.test('a service is linked and unlinked while logged in, whatever its address', async (t) => {
+    const ann = await loggedIn('links@example.com');
+    t.strictSame(await links(ann.by), []);
+    provider.person = { sub: 'linked', email: 'other@example.com' };
+    t.equal((await link(ann.by)).status, 204);
+    t.strictSame(await links(ann.by), [{ provider: 'main' }]);
+    t.equal((await link(ann.by)).status, 204, 'twice is once');
+    t.match(await userOf(await login()), { id: ann.id });
+    const page = await link(ann.by, { return_to: '/settings' });
+    t.equal(page.headers.get('location'), '/settings');
+    const bob = await loggedIn('links-bob@example.com');
+    await refusal(await link(bob.by), 409);
+    t.equal((await link(bob.by, { return_to: '/settings' })).headers.get('location'), '/settings#error=conflict');
+    t.equal(await unlink(bob.by), 404);
+    t.equal(await unlink(ann.by, 'nobody'), 404);
+    t.equal(await unlink(ann.by), 204);
+    t.strictSame(await links(ann.by), []);
+    t.equal(await unlink(ann.by), 404);
+    await refusal(await login());
+    t.equal((await app.request('GET', '/auth/oauth/links')).status, 401);
+    t.equal((await app.post('/auth/oauth/main/link', {})).status, 401);
+    t.equal((await app.post('/auth/oauth/main/link', { return_to: '//evil.example' }, ann.by)).status, 400);
+    t.equal((await app.post('/auth/oauth/nobody/link', {}, ann.by)).status, 404);
+  });
+
+  t.test('the last way to log in stays, also of removals at once', async (t) => {
+    provider.person = { sub: 'only', email: 'only@example.com', email_verified: true };
+    const { access_token } = await bodyOf(await login());
+    const by = { authorization: `Bearer ${String(access_token)}` };
+    t.equal(await unlink(by), 409);
+    t.match(await userOf(await login()), { email: 'only@example.com' });
+    github.user = { id: 4711, login: 'only', name: null };
+    t.equal((await link(by, {}, 'github')).status, 204);
+    const both = await Promise.all([unlink(by), unlink(by, 'github')]);
+    t.strictSame(both.toSorted(), [204, 409]);
+    const [left] = (await links(by)) as { provider: string }[];
+    t.equal(await unlink(by, left!.provider), 409);
+    const from = app.mailer.mails.length;
+    await app.post('/auth/forgot-password', { email: 'only@example.com' });
+    const code = await app.sentCode(from, 'only@example.com');
+    await app.post('/auth/reset-password', { email: 'only@example.com', code, new_password: 'a password now' });
+    const fresh = await loggedIn('only@example.com', 'a password now');
+    t.equal(await unlink(fresh.by, left!.provider), 204);
+  });
+
+  t.test('a link needs a recent proof, and the session that asked for it', async (t) => {
+    const { id, by } = await loggedIn('proof@example.com');
+    const age = () =>
+      orm.em.fork().nativeUpdate(Session, { account: id as never }, { created_at: new Date(Date.now() - 601_000) });
+    provider.person = { sub: 'proof' };
+    await age();
+    for (const method of ['POST', 'DELETE']) {
+      const path = '/auth/oauth/main/link';
+      const answer = await app.request(method, path, { headers: by, json: {} });
+      t.match(answer, { status: 403, body: { code: 'forbidden' } });
+      t.equal((await app.request(method, path, { headers: by, json: { password: 'wrong one' } })).status, 403);
+    }
+    t.equal((await link(by, { password: PASSWORD })).status, 204);
+    const browser = new Navigator();
+    const begun = await bodyOf(await browser.post(`${pathOf('main')}/link`, { password: PASSWORD }, by));
+    const callback = await browser.follow(String(begun['url']), `${pathOf('main')}/callback`);
+    await app.request('POST', '/auth/logout', { headers: by });
+    await refusal(await browser.get(callback));
+  });
+
   t.test('two logins of a new person at once make one account', async (t) => {
     provider.person = { sub: 'race', email: 'race@example.com', email_verified: true };
     const browsers = [new Navigator(), new Navigator(), new Navigator()];
@@ -312,6 +435,7 @@ t.test('wrong options stop the start', async (t) => {
     [{ oauth: { providers: { main } } }, /option "identity" must be the entity of identities/],
     [{ oauth: { ...good, identity: Loose } }, /"provider" and "subject" unique together/],
     [{ oauth: { ...good, providers: { 'a b': main } } }, /option "providers" must be names/],
+    [{ oauth: { ...good, providers: { links: main } } }, /and not "links"/],
     [{ oauth: { ...good, providers: { main: { ...main, issuer: 'http://id.example.com' } } } }, /an https: URL/],
     [{ oauth: { ...good, providers: { main: { ...main, clientSecret: '' } } } }, /"providers.main.clientSecret"/],
     [{ oauth: { ...good, providers: { main: { ...main, kind: 'saml' } } } }, /"providers.main.kind"/],
@@ -326,5 +450,27 @@ t.test('wrong options stop the start', async (t) => {
     const given = { account: Account, secret: SECRET, mailer: new MailBox(), ...options };
     await t.rejects(async () => app.register(auth, given as never), { name: 'ImproperlyConfigured', message });
     await app.close().catch(() => {});
+  }
+});
+
+t.test('the log of requests has neither the code nor the state of a callback', async (t) => {
+  const orm = await openSqlite(t, { entities });
+  const main = { issuer: 'https://id.example.com', ...CLIENT };
+  const own = (request: { url: string }) => ({ where: request.url, agent: 'x' });
+  for (const serializers of [{}, { req: own }]) {
+    const lines: string[] = [];
+    const stream = { write: (line: string) => void lines.push(line) };
+    const app = fastify(serverOptions({ logger: { stream, serializers } }));
+    t.teardown(() => app.close());
+    await app.register(viewset, { orm });
+    const oauth = { identity: Identity, providers: { main } };
+    await app.register(auth, { account: Account, secret: SECRET, mailer: new MailBox(), sessions: Session, oauth });
+    await app.inject('/auth/oauth/main/callback?code=a-secret-code&state=a-secret-state&iss=x');
+    const all = lines.join('');
+    t.match(all, /\/auth\/oauth\/main\/callback"/);
+    t.notMatch(all, /a-secret/);
+    t.match(all, 'req' in serializers ? /"where":.*"agent":"x"/ : /"method":"GET"/, 'the fields are the application’s');
+    await app.inject('/auth/sessions?page=1');
+    t.match(lines.join(''), /sessions\?page=1/, 'other routes keep theirs');
   }
 });

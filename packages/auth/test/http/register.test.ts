@@ -1,8 +1,10 @@
 import bcrypt from 'bcrypt';
 import t from 'tap';
-import { forEachDatabase } from '../../../core/test/support/databases.ts';
-import { MemoryStore } from '@viewset/core';
-import { PASSWORD, startApp, type Answer, type TestApp } from '../support/app.ts';
+import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
+import { MemoryStore, serverOptions, viewset } from '@viewset/core';
+import fastify from 'fastify';
+import { auth } from '../../src/index.ts';
+import { MailBox, PASSWORD, SECRET, startApp, type Answer, type TestApp } from '../support/app.ts';
 import { Account, Role } from '../support/entities.ts';
 
 const REGISTER = '/auth/register';
@@ -209,4 +211,29 @@ t.test('a unique violation is told apart from the others', async (t) => {
     t.match(answer, { status: 400, body: { code: 'invalid_usage', error: /already registered/ } });
     t.equal((await app.stored(email))?.name, 'Rival');
   });
+});
+
+t.test('a default role that does not exist is one line in the log, at the first registration', async (t) => {
+  for (const [defaultRole, expected] of [
+    ['usr', 1],
+    [undefined, 0],
+    ['user', 0],
+  ] as const) {
+    const orm = await openSqlite(t, { entities: [Account, Role] });
+    if (defaultRole === 'user') await orm.em.fork().insert(Role, { name: 'user' });
+    const lines: string[] = [];
+    const app = fastify(serverOptions({ logger: { stream: { write: (line: string) => void lines.push(line) } } }));
+    t.teardown(() => app.close());
+    await app.register(viewset, { orm });
+    const mailer = new MailBox();
+    const given = defaultRole === undefined ? {} : { defaultRole };
+    await app.register(auth, { account: Account, secret: SECRET, bcryptRounds: 4, mailer, ...given });
+    for (const email of ['one@example.com', 'two@example.com']) {
+      const code = await app.auth.codes.issue(email);
+      const payload = { email, password: PASSWORD, name: 'Ann', code };
+      const answer = await app.inject({ method: 'POST', url: '/auth/register', payload });
+      t.equal(answer.statusCode, 201, answer.body);
+    }
+    t.equal(lines.filter((line) => line.includes('option \\"defaultRole\\"')).length, expected, String(defaultRole));
+  }
 });

@@ -140,12 +140,24 @@ function fromValidation(error: FastifyError): HttpError {
 
 /** The error handler for Fastify. It sends one body format for every error. The cause appears only in the log. */
 export function errorHandler(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return sendError(reportError(thrown, request), reply);
+}
+
+/**
+ * Logs an error as the error handler does, with its security event, and returns its HTTP error. Use it if you answer the
+ * error in another way than by its body, such as by a redirect.
+ *
+ * @example
+ * const { code } = reportError(error, request);
+ * return reply.redirect(`/login#error=${code}`);
+ */
+export function reportError(thrown: unknown, request: FastifyRequest): HttpError {
   const error = errorFrom(thrown);
   const answer = toHttpError(error);
   const part = partOf(request);
   if (part !== undefined) part.error = error;
   logError(request, answer, error);
-  return sendError(answer, reply);
+  return answer;
 }
 
 /** Sends the answer of an error without a log line. */
