@@ -4,7 +4,9 @@ import t from 'tap';
 
 const text = readFileSync(new URL('../security.md', import.meta.url), 'utf8');
 const [page = ''] = text.split('## What was tried');
-const rows = [...page.matchAll(/^\| (?!item|-)(.*) \|$/gm)].map((match) => (match[1] ?? '').split(' | '));
+// The table of what stays after a theft has cells of another kind: packages/auth tries each.
+const checklists = page.replace(/^## What stays after a theft$.*?(?=^## )/ms, '');
+const rows = [...checklists.matchAll(/^\| (?!item|-)(.*) \|$/gm)].map((match) => (match[1] ?? '').split(' | '));
 
 t.ok(rows.length > 50, 'the tables can be read');
 for (const [item = '', status, , tests = ''] of rows) {
