@@ -243,7 +243,11 @@ function sessionParts(
   { currentSession }: TokenUsers,
 ): SessionParts {
   const sessions = new Sessions(records, new RefreshTokens(options.keyFor('refresh tokens')), options.sessions!);
-  return { sessions, cookie: new RefreshCookie(scopePrefix + options.urlPrefix, options.sessions!.cookie), currentSession };
+  return {
+    sessions,
+    cookie: new RefreshCookie(scopePrefix + options.urlPrefix, options.sessions!.cookie),
+    currentSession,
+  };
 }
 
 /** Returns the entities of what gives access to accounts. */
@@ -256,7 +260,11 @@ function accessEntities({ apiKeys, passkeys, oauth, twoFactor }: ResolvedAuthOpt
   };
 }
 
-function loginWaysOf(accounts: Accounts, options: ResolvedAuthOptions, { passkeys, services }: AccessEntities): LoginWays {
+function loginWaysOf(
+  accounts: Accounts,
+  options: ResolvedAuthOptions,
+  { passkeys, services }: AccessEntities,
+): LoginWays {
   const { routes, oauth } = options;
   const provider__in = oauth?.providers.map(({ name }) => name) ?? [];
   return new LoginWays({

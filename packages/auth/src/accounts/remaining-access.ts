@@ -59,7 +59,10 @@ export class AccountAccess {
   async #values(entity: EntityName<object> | undefined, account: number, field: string): Promise<string[]> {
     if (entity === undefined) return [];
     const source = { em: this.#em.fork(), readsPrimary: true };
-    const records = await QuerySet.of(source, entity).filter({ account__id: account } as never).orderBy('id' as never).entities();
+    const records = await QuerySet.of(source, entity)
+      .filter({ account__id: account } as never)
+      .orderBy('id' as never)
+      .entities();
     return records.flatMap((record) => (record as Readonly<Record<string, unknown>>)[field] ?? []).map(String);
   }
 }

@@ -1,11 +1,4 @@
-import {
-  InvalidUsage,
-  NotFound,
-  reportError,
-  securityEvent,
-  ServiceUnavailable,
-  Unauthorized,
-} from '@viewset/core';
+import { InvalidUsage, NotFound, reportError, securityEvent, ServiceUnavailable, Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Accounts } from '../accounts/accounts.ts';

@@ -82,8 +82,7 @@ export function passkeyRoutes(parts: PasskeyParts): readonly AuthRoute[] {
       path: 'passkeys/:id',
       operationId: 'deletePasskey',
       summary: 'Delete a passkey',
-      description:
-        'Takes the password, or one of the passkeys. The last way to log in cannot be deleted.',
+      description: 'Takes the password, or one of the passkeys. The last way to log in cannot be deleted.',
       params: Type.Object({ id: Type.String() }),
       body: PROOF,
       status: 204,

@@ -312,7 +312,9 @@ forEachDatabase(t, { entities: [PlainAccount, PlainRole, PlainApiKey, Session, T
     const { access_token, refresh_token } = login.body as unknown as { access_token: string; refresh_token: string };
     t.equal(await make(app, access_token), 201);
     const begun = (seconds: number) =>
-      orm.em.fork().nativeUpdate(Session, { account: id as never }, { created_at: new Date(Date.now() - seconds * 1000) });
+      orm.em
+        .fork()
+        .nativeUpdate(Session, { account: id as never }, { created_at: new Date(Date.now() - seconds * 1000) });
     await begun(590);
     t.equal(await make(app, access_token), 201);
     await begun(601);
@@ -328,7 +330,9 @@ forEachDatabase(t, { entities: [PlainAccount, PlainRole, PlainApiKey, Session, T
     t.equal(await make(app, token, { password: PASSWORD }), 201);
     const by = { authorization: `Bearer ${token}` };
     t.equal((await app.post('/auth/two-factor', {}, by)).status, 403, 'nor is a second factor switched on');
-    const { secret } = (await app.post('/auth/two-factor', { password: PASSWORD }, by)).body as never as { secret: string };
+    const { secret } = (await app.post('/auth/two-factor', { password: PASSWORD }, by)).body as never as {
+      secret: string;
+    };
     await app.post('/auth/two-factor/confirm', { code: codeOf(secret, -1) }, by);
     t.equal(await make(app, token, { code: codeOf(secret) }), 201);
     t.equal(await make(app, token, { code: codeOf(secret) }), 403, 'a code proves once');

@@ -193,7 +193,11 @@ t.test('the path of the cookie has the prefix of the scope', async (t) => {
 });
 
 t.test('the name and the path of the cookie are options, for two applications on one host', async (t) => {
-  const shop = await start(t, {}, { sessions: { entity: Session, cookie: { name: 'shop_refresh', path: '/shop/api' } } });
+  const shop = await start(
+    t,
+    {},
+    { sessions: { entity: Session, cookie: { name: 'shop_refresh', path: '/shop/api' } } },
+  );
   const host = 'localhost:3000';
   const cookie = (await shop.login({ host })).cookies[1];
   t.match(cookie, { name: 'shop_refresh', attributes: ['HttpOnly', 'Path=/shop/api', 'SameSite=Strict'] });
@@ -201,7 +205,14 @@ t.test('the name and the path of the cookie are options, for two applications on
   const both = `refresh_token=of.another.application; shop_refresh=${cookie!.value}`;
   t.equal((await shop.post('/refresh', undefined, { ...sent, cookie: both })).status, 200);
   t.equal((await shop.post('/refresh', undefined, { ...sent, cookie: 'refresh_token=x.y.z' })).status, 401);
-  for (const wrong of [{ name: 'a b' }, { name: '__Host-x' }, { name: 5 }, { path: 'x' }, { path: '/a; b' }, { nam: 'x' }]) {
+  for (const wrong of [
+    { name: 'a b' },
+    { name: '__Host-x' },
+    { name: 5 },
+    { path: 'x' },
+    { path: '/a; b' },
+    { nam: 'x' },
+  ]) {
     const sessions = { entity: Session, cookie: wrong as never };
     await t.rejects(start(t, {}, { sessions }), { name: 'ImproperlyConfigured' }, JSON.stringify(wrong));
   }
@@ -212,7 +223,10 @@ t.test('a prefix that a trusted proxy takes off is in the path of the cookie', a
     (await app.login(headers)).cookies[1]?.attributes.find((each) => each.startsWith('Path='));
   const trusting = await start(t, { trustProxy: true });
   t.equal(await pathOf(trusting, { 'x-forwarded-prefix': '/shop' }), 'Path=/shop/api/auth');
-  t.equal(await pathOf(trusting, { 'x-forwarded-prefix': '/a/b.c/', 'x-forwarded-for': '192.0.2.1' }), 'Path=/a/b.c/api/auth');
+  t.equal(
+    await pathOf(trusting, { 'x-forwarded-prefix': '/a/b.c/', 'x-forwarded-for': '192.0.2.1' }),
+    'Path=/a/b.c/api/auth',
+  );
   for (const prefix of ['shop', '/', '//evil', '/a;b', '/a b', '/../x', '/%2e', `/${'x'.repeat(300)}`, '/a, /b']) {
     t.equal(await pathOf(trusting, { 'x-forwarded-prefix': prefix }), 'Path=/api/auth', prefix);
   }
