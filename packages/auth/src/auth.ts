@@ -116,19 +116,10 @@ export const auth = fp(
     const oauth = await oauthParts(wiring, app.prefix);
     const header = new AuthorizationHeader(options.tokenScheme);
     const instance = makeInstance(options, { users, tokens, header, apiKeys }, { verifyLogin, completeLogin, codes });
-    app.decorate('auth', instance);
-    addHooks(app, options, header, instance);
-    documentSecurity(app, options.endpoints);
-    if (options.permissions !== undefined) declareUntilClosed(app, options.permissions);
-    warnOfEndpoints(app, options.endpoints);
+    install(app, options, header, instance);
     const checkPassword = passwordCheck({ hasher, wrongPasswords, devices });
-    const proveRecently = recentProof({
-      accounts,
-      checkPassword,
-      checkCode: twoFactor && ((...sent) => checkCode(twoFactor, ...sent)),
-      loginTime: loginTimeOf(users, sessions),
-    });
-    const { registrationFields: fields } = options;
+    const loginTime = loginTimeOf(users, sessions);
+    const proveRecently = recentProof({ accounts, checkPassword, checkCode: codeCheck(twoFactor), loginTime });
     const passwordRules = new PasswordRules(options.passwords, hasher.maxBytes);
     const parts = codeParts(app, options, codes, store);
     await app.register(async (scope) => {
@@ -148,7 +139,7 @@ export const auth = fp(
         proveRecently,
         access: new AccountAccess(access, orm.em),
         passwordRules,
-        registrationInput: fields && readRegistrationFields(fields, model, passwordRules),
+        registrationInput: registrationInputOf(options, model, passwordRules),
         me,
         sessions: refreshes,
         passkeys: await passkeysOf(wiring),
@@ -159,6 +150,35 @@ export const auth = fp(
   },
   { name: '@viewset/auth', fastify: '5.x', dependencies: ['@viewset/core'] },
 );
+
+/** Makes the reader of further fields of a registration; undefined if there are none. */
+function registrationInputOf(
+  { registrationFields: fields }: ResolvedAuthOptions,
+  model: AccountModel,
+  rules: PasswordRules,
+) {
+  return fields && readRegistrationFields(fields, model, rules);
+}
+
+/** Makes an instance known to the application: to its requests, documents and permissions. */
+function install(
+  app: FastifyInstance,
+  options: ResolvedAuthOptions,
+  header: AuthorizationHeader,
+  instance: ReturnType<typeof makeInstance>,
+): void {
+  app.decorate('auth', instance);
+  addHooks(app, options, header, instance);
+  documentSecurity(app, options.endpoints);
+  if (options.permissions !== undefined) declareUntilClosed(app, options.permissions);
+  warnOfEndpoints(app, options.endpoints);
+}
+
+/** Makes the check of a second factor's code; undefined if there is no second factor. */
+function codeCheck(twoFactor: ReturnType<typeof twoFactorParts>) {
+  if (twoFactor === undefined) return undefined;
+  return (request: FastifyRequest, account: number, code: string) => checkCode(twoFactor, request, account, code);
+}
 
 /** Returns the ORM's hasher, made by the first application, and warns if these options differ. */
 function usedHasher(app: FastifyInstance, model: AccountModel, options: ResolvedAuthOptions): PasswordHasher {

@@ -46,7 +46,7 @@ export class LoginWays {
 
   async #hasAny(em: EntityManager, account: number): Promise<boolean> {
     for (const { entity, where = {} } of this.#parts.ways) {
-      const records = QuerySet.of(em, entity).filter({ account__id: account, ...where } as never);
+      const records = QuerySet.of(em, entity).filter({ account__id: account, ...where });
       if (await records.exists()) return true;
     }
     return false;

@@ -52,7 +52,7 @@ export class AccountAccess {
   async revoke(em: EntityManager, account: number, kinds: readonly Revocable[]): Promise<void> {
     for (const kind of new Set(kinds)) {
       const entity = this.#entities[kind];
-      if (entity !== undefined) await em.nativeDelete(entity, { account: { id: account } } as never);
+      if (entity !== undefined) await em.nativeDelete(entity, { account: { id: account } });
     }
   }
 
@@ -60,7 +60,7 @@ export class AccountAccess {
     if (entity === undefined) return [];
     const source = { em: this.#em.fork(), readsPrimary: true };
     const records = await QuerySet.of(source, entity)
-      .filter({ account__id: account } as never)
+      .filter({ account__id: account })
       .orderBy('id' as never)
       .entities();
     return records.flatMap((record) => (record as Readonly<Record<string, unknown>>)[field] ?? []).map(String);

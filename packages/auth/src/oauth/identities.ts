@@ -75,7 +75,7 @@ export class Identities {
   /** The services that are linked to an account, by name. */
   async providersOf(request: FastifyRequest, account: number): Promise<string[]> {
     const identities = await QuerySet.of(new PrimarySource(request), this.#model.entity)
-      .filter({ account__id: account } as never)
+      .filter({ account__id: account })
       .orderBy('provider')
       .entities();
     return [...new Set(identities.map(({ provider }) => provider))];

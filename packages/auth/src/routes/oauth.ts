@@ -91,7 +91,7 @@ const LINKS = Type.Array(Type.Object({ provider: Type.String() }));
 const readLink = bodyReader(LINK_BODY, {});
 
 function linkRoutes(parts: OAuthRouteParts, shared: Pick<AuthRoute, 'name' | 'params'>): readonly AuthRoute[] {
-  const { identities, proveRecently } = parts;
+  const { identities } = parts;
   return [
     {
       name: shared.name,
@@ -138,19 +138,23 @@ function linkRoutes(parts: OAuthRouteParts, shared: Pick<AuthRoute, 'name' | 'pa
       answer: NOTHING,
       errors: [401, 403, 404, 409, 429],
       access: 'token',
-      async handler(request: FastifyRequest, reply: FastifyReply) {
-        const { provider } = request.params as { readonly provider: string };
-        await proveRecently(request, readProof(request.body));
-        // A service that is no longer configured can be unlinked too. No name has more characters.
-        const isName = provider.length <= MAX_PROVIDER_LENGTH && !provider.includes('\0');
-        if (!isName || !(await identities.unlink(request, provider))) {
-          throw new NotFound('The account is not linked to this service');
-        }
-        request.log.info({ ...securityEvent(request, 'auth.oauth_unlinked'), provider }, 'a service was unlinked');
-        return reply.code(204).send();
-      },
+      handler: unlinkHandler(parts),
     },
   ];
+}
+
+function unlinkHandler({ identities, proveRecently }: OAuthRouteParts) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const { provider } = request.params as { readonly provider: string };
+    await proveRecently(request, readProof(request.body));
+    // A service that is no longer configured can be unlinked too. No name has more characters.
+    const isName = provider.length <= MAX_PROVIDER_LENGTH && !provider.includes('\0');
+    if (!isName || !(await identities.unlink(request, provider))) {
+      throw new NotFound('The account is not linked to this service');
+    }
+    request.log.info({ ...securityEvent(request, 'auth.oauth_unlinked'), provider }, 'a service was unlinked');
+    return reply.code(204).send();
+  };
 }
 
 function beginHandler(parts: OAuthRouteParts) {

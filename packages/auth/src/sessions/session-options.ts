@@ -86,7 +86,7 @@ function resolveCookie(cookie: RefreshCookieOptions): RefreshCookieOptions {
   checkOptionNames('auth: option "sessions.cookie"', cookie, ['name', 'path']);
   const { name, path }: { name?: unknown; path?: unknown } = cookie;
   // Browsers require the path `/` and HTTPS for `__Host-`, which cannot be promised here.
-  const isName = name === undefined || (typeof name === 'string' && COOKIE_NAME.test(name) && !/^__/.test(name));
+  const isName = name === undefined || (typeof name === 'string' && COOKIE_NAME.test(name) && !name.startsWith('__'));
   if (!isName) throw wrong('cookie', 'a name of letters, digits, "-" and "_", without "__" in front', name);
   const isPath = path === undefined || (typeof path === 'string' && /^\/[^;,\s]*$/.test(path));
   if (!isPath) throw wrong('cookie', 'a path, such as "/shop/api/auth"', path);

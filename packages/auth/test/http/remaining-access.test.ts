@@ -61,7 +61,7 @@ forEachDatabase(t, { entities: [Account, Role, Session, ApiKey, TwoFactor, Passk
     await em.flush();
     const left = async (): Promise<Record<Kind, boolean>> => {
       const count = async (kind: keyof typeof entities): Promise<boolean> =>
-        (await orm.em.fork().count(entities[kind] as typeof ApiKey, { account } as never)) > 0;
+        (await orm.em.fork().count(entities[kind] as typeof ApiKey, { account })) > 0;
       return {
         current: (await app.get('/me', own)).status === 200,
         sessions: (await app.get('/me', other)).status === 200,
