@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import type { TObject } from 'typebox';
 import { takeExportSlot } from './export-slots.ts';
+import { ImproperlyConfigured } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
 import { after } from '../language/condition.ts';
 import { type Projection, withPosition } from '../language/projection.ts';
@@ -52,6 +53,13 @@ export class ListExport {
     answer: AnswerOf<object>,
   ): Promise<FastifyReply> {
     const { name = '', basename = 'list' } = request.routeOptions.config.viewset?.view ?? {};
+    if (request.reader.isInTransaction()) {
+      // Later batches would be read without the settings of the transaction, such as the user of row-level security.
+      throw new ImproperlyConfigured(
+        `${name}: an export outlasts the transaction that a hook has begun for its request, so it cannot be sent; ` +
+          'set the user of row-level security by request.em.setSessionContext() instead',
+      );
+    }
     if (records.isSliced) throw slicedError(name, 'what filterQueryset() returns', 'an export');
     const { schema } = answer;
     const json = jsonWriter(reply, schema);
