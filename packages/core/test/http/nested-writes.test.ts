@@ -322,14 +322,11 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     );
   });
 
-  t.test('what else a hook makes is stored with the record; flushed, the answer shows it', async (t) => {
-    for (const [name, books] of [
-      ['lazy', []],
-      ['flushing', ['First']],
-    ] as const) {
+  t.test('the response shows what else a hook makes, flushed by the hook or not', async (t) => {
+    for (const name of ['lazy', 'flushing']) {
       const { status, body } = await send('POST', '/with-book', { name });
       t.equal(status, 201);
-      t.strictSame(body.books, books);
+      t.strictSame(body.books, ['First']);
       t.equal(await orm.em.fork().count(Book, { author: body.id }), 1, 'by the end of the transaction');
     }
   });

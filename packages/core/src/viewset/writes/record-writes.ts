@@ -224,23 +224,20 @@ export class RecordWrites<Entity extends object, Output extends object> {
     const { history } = this.#definition;
     const kind = KIND_OF[operation];
     if (history === undefined) return this.#notifying(request, operation, found, write);
-    return history
-      .recorder(request)
-      .operation(kind, found, () => this.#notifying(request, operation, found, write, true));
+    return history.recorder(request).operation(kind, found, () => this.#notifying(request, operation, found, write));
   }
 
-  /** @param isFlushed true if the changes are flushed even if no listener needs it */
+  /** Flushes what the hooks have changed last, so that the record is read as it will be stored. */
   async #notifying(
     request: FastifyRequest,
     operation: WriteOperation,
     found: readonly Entity[],
     write: () => Promise<readonly Entity[]>,
-    isFlushed = false,
   ): Promise<readonly Entity[]> {
     const { meta, answers, listeners } = this.#definition;
     if (listeners[operation].length === 0) {
       const entities = await write();
-      if (isFlushed) await this.flush(request);
+      await this.flush(request);
       return entities;
     }
     const answer = answers.defaultFor('retrieve');
