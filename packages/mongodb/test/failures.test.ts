@@ -133,13 +133,14 @@ withOwnMongo(t, 'failures of MongoDB', { hasFailPoints: true }, async (t, mongo)
     }
   });
 
-  t.test('a transaction that loses each time is a 503', async (t) => {
+  t.test('a transaction that loses each time is a 409, and may be sent again', async (t) => {
     const name = title();
     await mongo.fail(['commitTransaction'], 1000, LOST_RACES[0]!);
     const answer = await app.inject({ method: 'POST', url: '/hooked', payload: { title: name } });
     await mongo.fail(['commitTransaction'], 0, LOST_RACES[0]!);
-    t.equal(answer.statusCode, 503, answer.body);
-    t.match(answer.json(), { code: 'service_unavailable' });
+    t.equal(answer.statusCode, 409, answer.body);
+    t.match(answer.json(), { code: 'conflict' });
+    t.match(answer.headers['retry-after'], /^[1-9]\d*$/);
     t.equal(await count(name), 0);
   });
 

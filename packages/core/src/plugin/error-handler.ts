@@ -148,8 +148,7 @@ export function errorHandler(thrown: unknown, request: FastifyRequest, reply: Fa
  * error in another way than by its body, such as by a redirect.
  *
  * @example
- * const { code } = reportError(error, request);
- * return reply.redirect(`/login#error=${code}`);
+ * app.setErrorHandler((error, request, reply) => reply.redirect(`/login#error=${reportError(error, request).code}`));
  */
 export function reportError(thrown: unknown, request: FastifyRequest): HttpError {
   const error = errorFrom(thrown);

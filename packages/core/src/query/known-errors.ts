@@ -30,9 +30,9 @@ export function isDatabaseUnavailable(error: unknown): boolean {
  * `conflict` with `Retry-After`.
  *
  * @example
- * await transfer(em).catch((error) => {
+ * await em.flush().catch((error: unknown) => {
  *   if (!isTransactionLost(error)) throw error;
- *   return queueForLater();
+ *   console.warn('Others have changed the same records; try again later');
  * });
  */
 export function isTransactionLost(error: unknown): boolean {

@@ -14,8 +14,8 @@ import { backendOf } from './backend-of.ts';
  * @example
  * await retryLost(orm.em, () =>
  *   orm.em.fork().transactional(async (em) => {
- *     const counter = await em.findOneOrFail(Counter, 1);
- *     counter.value += 1;
+ *     const product = await em.findOneOrFail(Product, 1);
+ *     product.stock += 1;
  *   }),
  * );
  */
