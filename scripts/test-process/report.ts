@@ -6,6 +6,8 @@ import type { FileResult } from './test-process.ts';
 /** The most lines of a difference or a stack, and of an output, that are shown. */
 const MAX_DETAILS = 20;
 const MAX_LINES = 40;
+/** Begins the comment of an idle file that names what its process still waits for. */
+export const STILL_OPEN = '# still open: ';
 
 /** The end of a file. */
 export interface EndedFile {
@@ -37,7 +39,13 @@ export function failuresOf({ file, result, problem }: EndedFile): string {
       .concat(details === '' ? [] : [indented(details.split('\n').slice(0, MAX_DETAILS).map(colored))])
       .join('\n'),
   );
-  return [heading, ...parts].join('\n');
+  return [heading, ...parts, ...stillOpen(result.output)].join('\n');
+}
+
+/** What kept an idle file from ending, as its process has reported it. */
+function stillOpen(output: string): readonly string[] {
+  const lines = output.split('\n').filter((line) => line.startsWith(STILL_OPEN));
+  return lines.map((line) => `  ${line.slice('# '.length)}`);
 }
 
 function indented(lines: readonly string[]): string {

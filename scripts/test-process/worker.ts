@@ -5,9 +5,11 @@
  * A file ends as it does in a process of its own: when nothing that it opened is left. Node then emits `beforeExit`.
  */
 import { registerHooks } from 'node:module';
+import { Socket } from 'node:net';
 import { pathToFileURL } from 'node:url';
 import type { Test } from 'tap';
 import { changesBetween, processState } from './process-state.ts';
+import { STILL_OPEN } from './report.ts';
 import { type FileReport, IDLE } from './worker-messages.ts';
 
 const TAP_OF_FILE = import.meta.resolve('./tap-of-file.ts');
@@ -33,6 +35,7 @@ for (const event of ['uncaughtException', 'unhandledRejection']) {
 }
 process.on('message', (file: string) => {
   if (file === IDLE) {
+    process.stdout.write(`${STILL_OPEN}${openResources()}\n`);
     running?.test.timeout();
     return;
   }
@@ -56,6 +59,22 @@ process.on('message', (file: string) => {
   running = { test, end };
   void import(pathToFileURL(file).href).catch((error: unknown) => test.threw(error)).finally(() => (isImported = true));
 });
+
+/** What keeps the process from ending, such as `Timeout, socket 127.0.0.1:40124 to 127.0.0.1:5432`. */
+function openResources(): string {
+  const sockets = (process as unknown as { _getActiveHandles(): unknown[] })
+    ._getActiveHandles()
+    .filter((handle) => handle instanceof Socket);
+  const names = sockets.map(
+    (socket) =>
+      `socket ${addressOf(socket.localAddress, socket.localPort)} to ${addressOf(socket.remoteAddress, socket.remotePort)}`,
+  );
+  return [...process.getActiveResourcesInfo().filter((name) => !/^(TCP|Pipe)Wrap$/.test(name)), ...names].join(', ');
+}
+
+function addressOf(address: string | undefined, port: number | undefined): string {
+  return address === undefined ? 'a pipe' : `${address}:${port}`;
+}
 
 /** The innermost test that has begun. */
 function runningTest(): Test | undefined {

@@ -106,6 +106,7 @@ t.test('in a shared process a file that fails is named, and no other fails by it
     'a top-level await that never settles',
     'ok 1 - before it blocks',
     'timeout!',
+    'still open: TCPServerWrap',
     'SKIPPED 2 × no server',
   ]) {
     t.ok(output.includes(said), said);

@@ -8,16 +8,22 @@ interface Answer {
   readonly headers?: Readonly<Record<string, Header>>;
 }
 
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: unknown;
+}
+
 interface Operation {
   readonly operationId: string;
   readonly security: readonly object[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
   readonly responses: Readonly<Record<string, Answer>>;
 }
 
 interface Document {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: object };
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
 withShop({}, async (t, shop) => {
@@ -107,6 +113,26 @@ withShop({}, async (t, shop) => {
     for (const name of ['Product', 'ProductInput', 'ProductPatch', 'ProductPage', 'Error', 'Account', 'RolePage']) {
       t.ok(Object.hasOwn(components.schemas, name), name);
     }
+  });
+
+  await t.test('a body that is documented as an object takes no other JSON value', async (t) => {
+    const token = await shop.login();
+    let tried = 0;
+    for (const [path, methods] of Object.entries(paths)) {
+      for (const [method, { requestBody }] of Object.entries(methods)) {
+        const schema = requestBody?.content['application/json']?.schema;
+        const name = schema?.$ref?.split('/').at(-1);
+        if ((name === undefined ? schema : components.schemas[name])?.type !== 'object') continue;
+        for (const json of [null, [], 'text', 5, true]) {
+          const to = path.replaceAll(/\{\w+\}/g, '1');
+          const response = await shop.request(method.toUpperCase(), to, { token, json });
+          const isRefused = response.status >= 400 && response.status < 500;
+          t.ok(isRefused, `${method} ${path} with ${JSON.stringify(json)}: ${response.status}`);
+          tried += 1;
+        }
+      }
+    }
+    t.ok(tried >= 100, `${tried} requests`);
   });
 
   await t.test('the root lists the collections, without a token', async (t) => {

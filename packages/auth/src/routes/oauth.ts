@@ -11,7 +11,7 @@ import { MAX_PROVIDER_LENGTH } from '../oauth/identity-contract.ts';
 import type { OAuthFlow, OAuthProfile, OAuthProtocol } from '../oauth/oauth-profile.ts';
 import type { OAuthFlows } from '../oauth/oauth-flows.ts';
 import { accountOf, type AuthRoute, LOGIN_COOKIES, NOTHING } from './auth-route.ts';
-import { bodyReader, PROOF, PROOF_BODY, readProof } from './request-body.ts';
+import { optionalBodyReader, PROOF, PROOF_BODY, readProof } from './request-body.ts';
 import type { SessionParts } from './sessions.ts';
 
 /** The path must also fit into the cookie. */
@@ -88,7 +88,7 @@ export function oauthRoutes(parts: OAuthRouteParts, loginAnswer: AuthRoute['answ
 const LINK_BODY = Type.Object({ return_to: ReturnTo, ...PROOF });
 const LINK = Type.Object({ url: Type.String({ description: 'The page of the service, to send the browser to' }) });
 const LINKS = Type.Array(Type.Object({ provider: Type.String() }));
-const readLink = bodyReader(LINK_BODY, {});
+const readLink = optionalBodyReader(LINK_BODY);
 
 function linkRoutes(parts: OAuthRouteParts, shared: Pick<AuthRoute, 'name' | 'params'>): readonly AuthRoute[] {
   const { identities } = parts;
@@ -171,7 +171,7 @@ function beginHandler(parts: OAuthRouteParts) {
 function linkHandler(parts: OAuthRouteParts) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const named = providerOf(request, parts.protocols);
-    const { return_to, ...proof } = readLink(request.body ?? {});
+    const { return_to, ...proof } = readLink(request.body);
     const returnTo = readReturnTo(return_to, originOf(parts, request), 'body');
     const { id: account } = await parts.proveRecently(request, proof);
     const link = { account, session: parts.sessions?.currentSession(request) };

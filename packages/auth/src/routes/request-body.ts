@@ -89,19 +89,11 @@ export const readPassword = bodyReader(Type.Object({ password: Type.String() }),
 
 export const readRefreshChoice = bodyReader(Type.Object({ refresh: RefreshChoice }), {});
 
-const readRefreshToken = bodyReader(REFRESH_BODY, {});
-
 /** A refresh by the cookie needs no body. */
-export function readRefresh(body: unknown): Static<typeof REFRESH_BODY> {
-  return readRefreshToken(body ?? {});
-}
-
-const readSentProof = bodyReader(PROOF_BODY, {});
+export const readRefresh = optionalBodyReader(REFRESH_BODY);
 
 /** After a recent login no body is needed. */
-export function readProof(body: unknown): Static<typeof PROOF_BODY> {
-  return readSentProof(body ?? {});
-}
+export const readProof = optionalBodyReader(PROOF_BODY);
 
 const readCodeField = bodyReader(Type.Object({ code: Type.String({ minLength: 1 }) }), {});
 
@@ -129,6 +121,12 @@ export function bodyReader<Schema extends TSchema>(
     if (body === undefined) throw new ParseError('A JSON body is required');
     return validate(withNormalFields(body, normal)) as Static<Schema>;
   };
+}
+
+/** Makes a reader for a body that may be missing, which counts as `{}`. JSON null is a body, and no object. */
+export function optionalBodyReader<Schema extends TSchema>(schema: Schema): (body: unknown) => Static<Schema> {
+  const read = bodyReader(schema, {});
+  return (body) => read(body === undefined ? {} : body);
 }
 
 function withNormalFields(body: unknown, normal: Readonly<Record<string, Normalize>>): unknown {
