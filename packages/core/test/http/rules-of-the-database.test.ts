@@ -1,4 +1,4 @@
-/** Rules that a database keeps by itself: exclusion constraints, constraints that wait for COMMIT, row level security. */
+/** Rules that a database keeps by itself: exclusion, constraints that wait for COMMIT, partitions, row level security. */
 import { defineEntity, p } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
@@ -49,7 +49,17 @@ class HookedViewSet extends ModelViewSet(Song, {
   }
 }
 
-const entities = [Booking, Song, Verse];
+const Entry = defineEntity({
+  name: 'Entry',
+  properties: { id: p.integer().primary(), day: p.integer() },
+});
+class EntryViewSet extends ModelViewSet(Entry, {
+  read: readShape(Entry, ['id', 'day']),
+  write: writeShape(Entry, ['day']),
+  bulk: 10,
+}) {}
+
+const entities = [Booking, Song, Verse, Entry];
 forEachDatabase(t, { entities, only: ['postgresql'] }, async (t, orm) => {
   const execute = (sql: string): Promise<unknown> => orm.em.getConnection().execute(sql);
   await execute('create extension if not exists btree_gist');
@@ -58,11 +68,22 @@ forEachDatabase(t, { entities, only: ['postgresql'] }, async (t, orm) => {
   );
   await execute('alter table song add constraint song_place unique (place) deferrable initially deferred');
   await execute('alter table verse add constraint verse_place unique (place) deferrable initially deferred');
+  await execute('drop table entry');
+  await execute('create table entry (id serial, day int not null, primary key (id, day)) partition by range (day)');
+  await execute('create table entry_low partition of entry for values from (minvalue) to (100)');
   const router = new Router()
     .register('bookings', BookingViewSet)
+    .register('entries', EntryViewSet)
     .register('songs', SongViewSet)
     .register('hooked', HookedViewSet);
-  const app = await testApp(t, orm, [router]);
+  const logged: string[] = [];
+  const app = await testApp(t, orm, [router], {
+    before: (child) => {
+      child.addHook('onRequest', async (request) => {
+        request.log.error = ({ err }: { err: Error }) => void logged.push(err.message);
+      });
+    },
+  });
   const send = async (method: 'POST' | 'PATCH', url: string, payload: object) => app.inject({ method, url, payload });
 
   await t.test('an exclusion constraint is a conflict that names the fields', async (t) => {
@@ -106,6 +127,22 @@ forEachDatabase(t, { entities, only: ['postgresql'] }, async (t, orm) => {
     const child = await send('POST', '/hooked', { title: 'c', place: 80, verses: [{ place: 1 }] });
     t.equal(child.statusCode, 409, 'of a child');
     t.equal((await send('PATCH', '/songs/1', { place: 'hooked'.length })).statusCode, 409);
+  });
+
+  await t.test('a missing partition is a failure of the server', async (t) => {
+    t.equal((await send('POST', '/entries', { day: 1 })).statusCode, 201);
+    const failures = [
+      await send('POST', '/entries', { day: 100 }),
+      await send('POST', '/entries', [{ day: 2 }, { day: 100 }]),
+      await send('PATCH', '/entries/1', { day: 100 }),
+    ];
+    for (const failed of failures) {
+      t.equal(failed.statusCode, 500, failed.body);
+      t.notMatch(failed.body, 'partition');
+    }
+    t.equal(logged.length, failures.length);
+    for (const message of logged) t.match(message, /no partition of relation "entry"/);
+    t.equal(await orm.em.fork().count(Entry), 1);
   });
 
   await t.test('a row that row level security refuses is forbidden', async (t) => {

@@ -16,6 +16,8 @@ const TYPE_SOURCE = /(?:_io|tsquery)\.c$/;
 const RESTRICT = '23001';
 /** SQLSTATE of exclusion constraints, such as two records with overlapping ranges. */
 const EXCLUSION = '23P01';
+/** The PostgreSQL functions that reject a row without a partition. They use the SQLSTATE of check constraints. */
+const NO_PARTITION = /^(?:ExecFindPartition|ExecPartitionCheckEmitError)$/;
 /** SQLSTATE of rows outside a view with `with check option`. */
 const CHECK_OPTION = '44000';
 
@@ -76,11 +78,19 @@ function codeOf(error: Error): unknown {
 function kindOf(error: DriverException): Violation['kind'] | undefined {
   if (error instanceof UniqueConstraintViolationException) return 'unique';
   if (error instanceof ForeignKeyConstraintViolationException || error.code === RESTRICT) return 'foreign key';
-  if (error instanceof CheckConstraintViolationException || error.code === CHECK_OPTION) return 'check';
+  if (error instanceof CheckConstraintViolationException || error.code === CHECK_OPTION) {
+    // A missing partition is a fault of the database's set-up, not of the values.
+    return NO_PARTITION.test(routineOf(error)) ? undefined : 'check';
+  }
   if (error.code === EXCLUSION) return 'exclusion';
   // The same SQLSTATE is used for a table that the server's role may not use, and the message depends on the language.
-  if ((error as { readonly routine?: unknown }).routine === 'ExecWithCheckOptions') return 'policy';
+  if (routineOf(error) === 'ExecWithCheckOptions') return 'policy';
   return isValueRefused(error) ? 'value' : undefined;
+}
+
+/** The function of PostgreSQL that reported an error. Unlike the message, it does not depend on the language. */
+function routineOf(error: object): string {
+  return String((error as { readonly routine?: unknown }).routine);
 }
 
 /** PostgreSQL reports this as 54000, like a statement with too many parts. */
