@@ -10,6 +10,7 @@ import {
   readShape,
   RecordFinder,
   requireUser,
+  retryLost,
   TargetObjectAlreadyExist,
   Unauthorized,
 } from '@viewset/core';
@@ -393,7 +394,8 @@ export class Accounts {
   }
 
   async #update(em: EntityManager, where: Partial<AccountEntity>, data: Partial<AccountEntity>): Promise<boolean> {
-    return (await em.nativeUpdate(this.#model.account, this.#named(where), this.#named(data))) > 0;
+    const update = () => em.nativeUpdate(this.#model.account, this.#named(where), this.#named(data));
+    return (await retryLost(em, update)) > 0;
   }
 
   #isTaken(error: unknown): boolean {

@@ -1,6 +1,6 @@
 import { hash as hashText, randomBytes } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/core';
-import { inTransaction, QuerySet, type RecordFinder } from '@viewset/core';
+import { inTransaction, QuerySet, type RecordFinder, retryLost } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { AccountUser } from '../accounts/accounts.ts';
 import { type OwnedRow, OwnedRecords, ownerOf } from '../accounts/owned-records.ts';
@@ -143,7 +143,9 @@ export class ApiKeys {
   /** Revokes a key. False if the account has no such key. */
   async remove(request: FastifyRequest, accountId: number, id: string): Promise<boolean> {
     // The path may have a text that the database does not take, such as a NUL.
-    return ID.test(id) && (await request.em.nativeDelete(this.#model.entity, { id, account: accountId })) > 0;
+    if (!ID.test(id)) return false;
+    const { em } = request;
+    return (await retryLost(em, () => em.nativeDelete(this.#model.entity, { id, account: accountId }))) > 0;
   }
 
   #shown({ id, name, scopes, expires_at, last_used_at, created_at }: ApiKeyEntity): ShownApiKey {
@@ -164,7 +166,9 @@ export class ApiKeys {
     if (last_used_at !== null && Date.parse(last_used_at) > now - USE_GRAIN_MS) return;
     const isDue = { $or: [{ last_used_at: null }, { last_used_at: { $lte: new Date(now - USE_GRAIN_MS) } }] };
     try {
-      await this.#em.fork().nativeUpdate(this.#model.entity, { id, ...isDue }, { last_used_at: new Date(now) });
+      const em = this.#em.fork();
+      const changes = { last_used_at: new Date(now) };
+      await retryLost(em, () => em.nativeUpdate(this.#model.entity, { id, ...isDue }, changes));
     } catch (error) {
       request.log.warn({ err: error, api_key: id }, 'the use of an API key could not be noted');
     }

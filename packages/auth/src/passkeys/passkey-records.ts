@@ -1,5 +1,5 @@
 import { type EntityManager, UniqueConstraintViolationException } from '@mikro-orm/core';
-import { inTransaction, QuerySet, TargetObjectAlreadyExist } from '@viewset/core';
+import { inTransaction, QuerySet, retryLost, TargetObjectAlreadyExist } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { PasskeyEntity, PasskeyFields, PasskeyModel } from './passkey-contract.ts';
 
@@ -52,7 +52,8 @@ export class PasskeyRecords {
   async use(em: EntityManager, id: string, counter: number): Promise<boolean> {
     const isLater = counter === 0 ? 0 : { $lt: counter };
     const changes = { counter, last_used_at: new Date() };
-    return (await em.nativeUpdate(this.#model.entity, { id, counter: isLater }, changes)) > 0;
+    const earlier = { id, counter: isLater };
+    return (await retryLost(em, () => em.nativeUpdate(this.#model.entity, earlier, changes))) > 0;
   }
 
   /** False if the account has no such passkey. */

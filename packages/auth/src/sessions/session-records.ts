@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
-import { type Projection, QuerySet, readShape, type RecordFinder } from '@viewset/core';
+import { inTransaction, type Projection, QuerySet, readShape, type RecordFinder, retryLost } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { AccountModel } from '../accounts/account-contract.ts';
 import type { AccountUser, ShownFields } from '../accounts/accounts.ts';
@@ -77,8 +77,11 @@ export class SessionRecords implements UserSource {
       .rows(this.#listed);
   }
 
-  async create(em: EntityManager, account: number, fields: SessionFields): Promise<void> {
-    await em.persist(em.create(this.#model.entity, { ...fields, account } as never)).flush();
+  async create(request: FastifyRequest, account: number, fields: SessionFields): Promise<void> {
+    await inTransaction(request, async () => {
+      const { em } = request;
+      await em.persist(em.create(this.#model.entity, { ...fields, account } as never)).flush();
+    });
   }
 
   /** Changes the session unless another request has used up the same token first; false then. */
@@ -88,21 +91,24 @@ export class SessionRecords implements UserSource {
     usedHash: string,
     changes: Omit<SessionFields, 'id' | 'created_at'>,
   ): Promise<boolean> {
-    return (await em.nativeUpdate(this.#model.entity, { id, token_hash: usedHash }, changes)) > 0;
+    const unused = { id, token_hash: usedHash };
+    return (await retryLost(em, () => em.nativeUpdate(this.#model.entity, unused, changes))) > 0;
   }
 
   /** False if the account has no such session. */
   async delete(em: EntityManager, account: number, id: string): Promise<boolean> {
-    return (await em.nativeDelete(this.#model.entity, { id, account: { id: account } })) > 0;
+    const known = { id, account: { id: account } };
+    return (await retryLost(em, () => em.nativeDelete(this.#model.entity, known))) > 0;
   }
 
   async deleteAll(em: EntityManager, account: number, except: string | undefined): Promise<void> {
     const others = except === undefined ? {} : { id: { $ne: except } };
-    await em.nativeDelete(this.#model.entity, { account: { id: account }, ...others });
+    await retryLost(em, () => em.nativeDelete(this.#model.entity, { account: { id: account }, ...others }));
   }
 
   async deleteExpiredOf(em: EntityManager, account: number): Promise<void> {
-    await em.nativeDelete(this.#model.entity, { account: { id: account }, expires_at: { $lt: new Date() } });
+    const expired = { account: { id: account }, expires_at: { $lt: new Date() } };
+    await retryLost(em, () => em.nativeDelete(this.#model.entity, expired));
   }
 
   /** Deletes up to `atMost` expired sessions of any account. */
@@ -115,7 +121,9 @@ export class SessionRecords implements UserSource {
     if (expired.length === 0) return;
     const ids = expired.map(({ id }) => id);
     // Keeps sessions that were refreshed meanwhile.
-    await request.em.nativeDelete(this.#model.entity, { id: { $in: ids }, expires_at: { $lt: now } });
+    const { em } = request;
+    const still = { id: { $in: ids }, expires_at: { $lt: now } };
+    await retryLost(em, () => em.nativeDelete(this.#model.entity, still));
   }
 }
 

@@ -49,7 +49,7 @@ export class Sessions {
     const refreshToken = this.#tokens.first(id);
     const now = new Date();
     const fields = this.#fields(request, refreshToken, now, now);
-    await this.#records.create(request.em, account.id, { id, created_at: now, ...fields });
+    await this.#records.create(request, account.id, { id, created_at: now, ...fields });
     await this.#removeExpired(request, account.id);
     return { id, refreshToken, expiresAt: fields.expires_at };
   }

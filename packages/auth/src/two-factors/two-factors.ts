@@ -1,5 +1,5 @@
 import { type EntityManager, UniqueConstraintViolationException } from '@mikro-orm/core';
-import { inTransaction, QuerySet, TargetObjectAlreadyExist } from '@viewset/core';
+import { inTransaction, QuerySet, retryLost, TargetObjectAlreadyExist } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { RecoveryCodes } from './recovery-codes.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
@@ -98,7 +98,7 @@ export class TwoFactors {
   }
 
   async remove(em: EntityManager, account: number): Promise<void> {
-    await em.nativeDelete(this.#model.entity, { account: { id: account } });
+    await retryLost(em, () => em.nativeDelete(this.#model.entity, { account: { id: account } }));
   }
 
   #totp(factor: TwoFactorEntity, account: number, code: string): CodeUse | undefined {
@@ -148,7 +148,7 @@ export class TwoFactors {
     changes: Partial<TwoFactorEntity>,
   ): Promise<boolean> {
     const condition = { account: { id: account }, ...where };
-    return (await em.nativeUpdate(this.#model.entity, condition, changes)) > 0;
+    return (await retryLost(em, () => em.nativeUpdate(this.#model.entity, condition, changes))) > 0;
   }
 }
 

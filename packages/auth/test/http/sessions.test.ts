@@ -336,18 +336,8 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
       const { auth } = server;
       server.post('/late', { config: { public: true } }, async (request, reply) => {
         const account = await auth.verifyLogin(request, email, PASSWORD);
-        // The deletion comes after the login was recorded, and before its session is stored.
-        const { em } = request;
-        const persist = em.persist.bind(em);
-        em.persist = (session: object) => {
-          em.persist = persist;
-          return {
-            flush: async () => {
-              await orm.em.fork().nativeDelete(Account, { email });
-              await persist(session as never).flush();
-            },
-          } as never;
-        };
+        // The deletion comes after the password was checked, and before the session is stored.
+        await orm.em.fork().nativeDelete(Account, { email });
         return auth.completeLogin(request, reply, account);
       });
     });
