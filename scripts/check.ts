@@ -44,6 +44,10 @@ const coverage = mkdtempSync(join(tmpdir(), 'viewset-coverage-'));
 process.on('exit', () => rmSync(coverage, { recursive: true, force: true }));
 const covered = { NODE_V8_COVERAGE: coverage };
 
+/** The tests of the shop's responses. The others start processes, which choose their options, or ask no PostgreSQL. */
+const SHOP_TESTS =
+  "'examples/shop/test/!(client|deployment|explorer|lifecycle|migrations|openapi|pgbouncer|redis-client|settings|several-processes|start|terminal).test.ts'";
+
 /** In the order in which they begin: a gate that takes long begins early, so that the other lane is not idle at the end. */
 const gates: readonly Gate[] = [
   { name: 'install, as the lockfile says', command: 'pnpm install --frozen-lockfile', isAlone: true },
@@ -66,6 +70,12 @@ const gates: readonly Gate[] = [
   { name: "the README's demo command", command: `node scripts/check-demo.ts /health/,/api/products ${demoCommand}` },
   { name: 'the demo of the tracker', command: 'node scripts/check-demo.ts /health/,/openapi.json pnpm demo:tracker' },
   { name: 'the demo of Conduit', command: 'node scripts/check-demo.ts /health/,/api/articles pnpm demo:conduit' },
+  {
+    name: 'the shop, with serializable transactions on PostgreSQL',
+    command: `node scripts/test.ts ${SHOP_TESTS}`,
+    counts: true,
+    env: { PGOPTIONS: '-c default_transaction_isolation=serializable' },
+  },
   { name: 'faults, under load', command: 'pnpm test:faults', counts: true },
   { name: 'requests at random, compared with a model', command: `pnpm fuzz --seconds 30` },
   { name: 'the official collection of RealWorld', command: 'pnpm test:collection', counts: true },
