@@ -89,6 +89,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'how-to-custom-filter',
     'how-to-custom-paginator',
     'how-to-import-csv',
+    'how-to-excel',
     'how-to-tenants',
     'how-to-row-level-security',
     'how-to-seeds',

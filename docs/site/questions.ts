@@ -63,6 +63,8 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['list deleted records', ['/soft-delete#who-sees-deleted-records', '/soft-delete']],
   ['nested route of a parent', ['/nested-routes']],
   ['export as csv', ['/exports']],
+  ['excel', ['/how-to-excel']],
+  ['csv delimiter', ['/exports#csv-for-spreadsheets', '/exports', '/how-to-excel']],
   ['count by status', ['/aggregates']],
   ['sum', ['/aggregates']],
   ['group by', ['/aggregates']],

@@ -99,7 +99,8 @@ export type {
   LiveSupport,
   SendLiveList,
 } from './live/live-list.ts';
-export type { ExportFormat } from './exports/list-export.ts';
+export { csv, type CsvDelimiter, type CsvFormat, type CsvOptions } from './exports/csv-format.ts';
+export type { ExportFormat, ExportOption } from './exports/list-export.ts';
 export { requireEntities } from './mikro/required-entities.ts';
 export { canSkipLocked } from './mikro/skip-locked.ts';
 export { requireTransactions } from './mikro/transactions.ts';

@@ -2,6 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import {
   action,
   computed,
+  csv,
   CursorPagination,
   LimitOffsetPagination,
   ModelViewSet,
@@ -177,7 +178,7 @@ class ManyViewSet extends ModelViewSet(Book, {
   write: writeShape(Book, ['title', 'price', 'publisher']),
   expand: { publisher: readShape(Publisher, ['id', 'name']) },
   orderingFields: { id: 'id' },
-  exports: ['csv', 'ndjson'],
+  exports: [csv({ delimiter: ',' }), 'ndjson'],
   bulk: 3,
 }) {}
 class NamedViewSet extends ModelViewSet(Publisher, {

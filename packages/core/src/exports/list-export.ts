@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
-import type { TObject } from 'typebox';
+import { type TObject, type TSchema, Type } from 'typebox';
 import { takeExportSlot } from './export-slots.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
@@ -8,12 +8,24 @@ import { after } from '../language/condition.ts';
 import { type Projection, withPosition } from '../language/projection.ts';
 import { type QuerySet, slicedError } from '../query/queryset.ts';
 import { type AnswerOf, byAuthor } from '../viewset/request/answer.ts';
+import { csv, CsvFormat } from './csv-format.ts';
 import { csvWriter } from './csv-writer.ts';
 
 /** The formats of exports. */
 export const EXPORTS = ['csv', 'ndjson'] as const;
 /** A format in which a list can be exported. */
 export type ExportFormat = (typeof EXPORTS)[number];
+
+/** A format of the option `exports`. */
+export type ExportOption = ExportFormat | CsvFormat;
+
+/** The name of a format, which is the extension of its path. */
+export type ExportNameOf<Option> = Option extends CsvFormat ? 'csv' : Option;
+
+/** True for a format of the option `exports`. */
+export function isExportOption(value: unknown): value is ExportOption {
+  return value instanceof CsvFormat || EXPORTS.includes(value as ExportFormat);
+}
 
 /** The media types of exports, by format. */
 export const EXPORT_TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
@@ -32,10 +44,29 @@ const BATCH_LENGTH = 256 * 1024;
 
 /** The export formats of a view. */
 export class ListExport {
-  readonly formats: readonly ExportFormat[];
+  /** The schema of each format's text, for documents. */
+  readonly schemas: ReadonlyMap<ExportFormat, TSchema>;
+  readonly #csv: CsvFormat;
 
-  constructor(formats: readonly ExportFormat[]) {
-    this.formats = formats;
+  /** @throws ImproperlyConfigured for two exports in one format, which would have one path */
+  constructor(name: string, exports: readonly ExportOption[]) {
+    this.#csv = exports.find((item) => item instanceof CsvFormat) ?? csv();
+    const schemas = new Map<ExportFormat, TSchema>();
+    for (const item of exports) {
+      const format = item instanceof CsvFormat ? 'csv' : item;
+      if (schemas.has(format)) {
+        throw new ImproperlyConfigured(
+          `${name}: option "exports" must have each format once, but got "${format}" twice`,
+        );
+      }
+      const description = format === 'csv' ? this.#csv.description : 'The whole list: a record of JSON on each line';
+      schemas.set(format, Type.String({ contentMediaType: EXPORT_TYPES[format], description }));
+    }
+    this.schemas = schemas;
+  }
+
+  get formats(): readonly ExportFormat[] {
+    return [...this.schemas.keys()];
   }
 
   /**
@@ -63,7 +94,7 @@ export class ListExport {
     if (records.isSliced) throw slicedError(name, 'what filterQueryset() returns', 'an export');
     const { schema } = answer;
     const json = jsonWriter(reply, schema);
-    const write = type === 'text/csv' ? csvWriter(schema, json) : lineWriter(json);
+    const write = type === 'text/csv' ? csvWriter(this.#csv, schema, json) : lineWriter(json);
     // A HEAD reads one batch only.
     if (request.method !== 'HEAD') takeExportSlot(request, reply);
     const texts = textsOf(request, byAuthor(records, answer), answer.records, write);

@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
 import { SUMMARIZE } from '../aggregates/summary.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { SAFE_METHODS } from '../methods.ts';
@@ -14,7 +14,6 @@ import { type Action, type ActionOptions, OWN_PATH, URL_PATH_RULE } from '../vie
 import { kebabCase } from '../kebab-case.ts';
 import type { Preconditions } from '../viewset/writes/writing-definition.ts';
 import { type AnsweringOperation, isAnswering } from '../viewset/request/answer.ts';
-import { EXPORT_TYPES } from '../exports/list-export.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import { permissionsForDeleted } from '../viewset/setup/deleted-records.ts';
 import type { ParentProof } from '../viewset/visible/parent.ts';
@@ -189,24 +188,18 @@ function answerParametersOf(
  */
 function declaredExports({ definition }: MountedView, operations: readonly DeclaredRoute[]): DeclaredRoute[] {
   const list = operations.find(({ action, method }) => action === 'list' && method === 'GET');
-  const exported = (definition.lists?.exports ?? []).map((format): DeclaredRoute[] => {
-    if (list === undefined) return [];
-    const schema = Type.String({ contentMediaType: EXPORT_TYPES[format], description: 'The whole list' });
-    return [
-      {
-        ...list,
-        suffix: `.${format}`,
-        variant: format,
-        urlName: `list-${format}`,
-        options: { responses: { 200: schema }, listParameters: true },
-        answersAs: undefined,
-        pageMembers: undefined,
-        documented: undefined,
-        readShapes: undefined,
-      },
-    ];
-  });
-  return exported.flat();
+  if (list === undefined) return [];
+  return [...(definition.lists?.exports ?? [])].map(([format, schema]) => ({
+    ...list,
+    suffix: `.${format}`,
+    variant: format,
+    urlName: `list-${format}`,
+    options: { responses: { 200: schema }, listParameters: true },
+    answersAs: undefined,
+    pageMembers: undefined,
+    documented: undefined,
+    readShapes: undefined,
+  }));
 }
 
 /** Declares the summary of the list's records, with the filters of the list. */

@@ -1,6 +1,7 @@
 import type { EntityName } from '@mikro-orm/core';
 import type { DeclaredSummary } from '../aggregates/summary-option.ts';
 import { ImproperlyConfigured } from '../errors.ts';
+import type { ExportNameOf } from '../exports/list-export.ts';
 import type { Lookup, OperandOf, Operands } from '../language/lookup.ts';
 import type { LookupValue } from '../language/lookup-name.ts';
 import type { PrimaryKeyName } from '../mikro/entities.ts';
@@ -78,7 +79,7 @@ export interface DeclaredView<Entity, Options> {
   readonly filters: ItemOf<Option<Options, 'filters'>>;
   readonly pagination: Or<Option<Options, 'pagination'>, typeof PageNumberPagination>;
   readonly count: Option<Options, 'count'>;
-  readonly exports: ItemOf<Option<Options, 'exports'>>;
+  readonly exports: ExportNameOf<ItemOf<Option<Options, 'exports'>>>;
   readonly summary: DeclaredSummary<Entity, Option<Options, 'summary'>>;
   /** The option `history`; never if the view has none. */
   readonly history: Option<Options, 'history'>;

@@ -33,7 +33,7 @@ import { ENVELOPE_RULE, type EnvelopeOption } from '../answers/envelope.ts';
 import type { OneShape, ReadShapes, ShapesOf, WriteShapes } from '../request/named-shapes.ts';
 import type { TakingOperation } from '../request/read-input.ts';
 import type { AnsweringOperation } from '../request/answer.ts';
-import { type ExportFormat, EXPORTS } from '../../exports/list-export.ts';
+import { type ExportOption, isExportOption } from '../../exports/list-export.ts';
 import type { LiveOption } from '../../live/live-list.ts';
 import { actionsOf, type Words } from './action.ts';
 import { DECLARATIONS, ownMembers, spelledAlike } from './class-members.ts';
@@ -342,9 +342,10 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   readonly pagination?: PaginatorClass | null;
   /**
    * The formats in which clients can get the whole filtered and ordered list, without pages. `csv` is at `/books.csv`
-   * or by `Accept: text/csv`, `ndjson` at `/books.ndjson` or by `Accept: application/x-ndjson`. Default: none.
+   * or by `Accept: text/csv`, `ndjson` at `/books.ndjson` or by `Accept: application/x-ndjson`. `csv({ bom, delimiter })`
+   * writes CSV for Excel. Default: none.
    */
-  readonly exports?: readonly ExportFormat[];
+  readonly exports?: readonly ExportOption[];
   /**
    * True: the list also accepts QUERY (RFC 10008), a GET with its parameters in a JSON body. Use it for filters that
    * are too long or too private for a URL. Default: false.
@@ -527,7 +528,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
   ordering: TEXTS,
   filters: ANYTHING,
   pagination: ANYTHING,
-  exports: ['a list of csv, ndjson', (value) => isListOf(value, (item) => EXPORTS.includes(item as ExportFormat))],
+  exports: ['a list of formats', Array.isArray, ['"csv", csv({ … }) or "ndjson"', isExportOption]],
   queryMethod: BOOLEAN,
   summary: SUMMARY_RULE,
   pageSize: ANYTHING,

@@ -19,7 +19,7 @@ import type { QuerySet } from '../../query/queryset.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { namesShowing } from '../../shapes/read/read-shape.ts';
 import type { IsShown } from '../../shapes/read/shown-paths.ts';
-import { EXPORT_TYPES, type ExportFormat, type ExportType, ListExport } from '../../exports/list-export.ts';
+import { EXPORT_TYPES, type ExportType, ListExport } from '../../exports/list-export.ts';
 import { type LiveOption, STREAM_TYPE } from '../../live/live-list.ts';
 import { LIST_RULES } from './list-options.ts';
 import type { Answers } from '../answers/answers.ts';
@@ -76,7 +76,7 @@ export class RecordLists implements ListDefinition {
     const target = filterTarget(name, records, options, isShown);
     this.#filters = makeFilters(target, options, context.defaults.filters);
     const { exports = [] } = options;
-    this.export = exports.length === 0 ? undefined : new ListExport(exports);
+    this.export = exports.length === 0 ? undefined : new ListExport(name, exports);
     this.paginator = makePaginator(name, options, context, envelope);
     this.declared = Object.freeze({
       target,
@@ -89,7 +89,7 @@ export class RecordLists implements ListDefinition {
     if (this.takesQuery) requireOperation(`${name}: option "queryMethod"`, 'list', operations);
     if (options.live === true) checkLive(declarations, this.isPaged);
     this.live = options.live;
-    const whole: OfferedTypes = ['application/json', ...this.exports.map((format) => EXPORT_TYPES[format])];
+    const whole: OfferedTypes = ['application/json', ...[...this.exports.keys()].map((format) => EXPORT_TYPES[format])];
     this.#types = { whole, streamed: this.live === true ? [...whole, STREAM_TYPE] : whole };
     this.parameters = declaredParameters(name, answerParameters, this.#filters, this.paginator);
     const ofPages = new Set(this.paginator?.parameters.map((parameter) => parameter.name));
@@ -104,8 +104,8 @@ export class RecordLists implements ListDefinition {
     return this.unpagedParameters.filter((parameter) => parameter.orders === undefined);
   }
 
-  get exports(): readonly ExportFormat[] {
-    return this.export?.formats ?? [];
+  get exports(): ListDefinition['exports'] {
+    return this.export?.schemas ?? new Map();
   }
 
   get headers(): Readonly<Record<string, TSchema>> {

@@ -135,8 +135,8 @@ export interface ListDefinition {
   readonly narrowingParameters: readonly ParameterDeclaration[];
   /** The option `live` of the view. True: clients can follow its lists. */
   readonly live: LiveOption | undefined;
-  /** The file formats of lists. */
-  readonly exports: readonly ExportFormat[];
+  /** The file formats of lists, with the schema of the file's text. */
+  readonly exports: ReadonlyMap<ExportFormat, TSchema>;
   /** Throws InvalidUsage that names every invalid parameter. */
   check(request: FastifyRequest): Promise<void>;
 }
