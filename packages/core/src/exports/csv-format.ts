@@ -54,14 +54,13 @@ export class CsvFormat {
 /**
  * Chooses how a view writes CSV, in its option `exports`. `'csv'` is the same as `csv()`.
  *
+ * @throws ImproperlyConfigured for unknown options and wrong values
  * @example
  * class ProductViewSet extends ModelViewSet(Product, {
  *   read: readShape(Product, ['id', 'name', 'stock']),
  *   exports: [csv({ bom: true, delimiter: ';' })],
  * }) {}
  * // GET /products.csv → '\ufeffid;name;stock\r\n1;Compass;3\r\n'
- *
- * @throws ImproperlyConfigured for unknown options and wrong values
  */
 export function csv(options: CsvOptions = {}): CsvFormat {
   checkOptions('csv()', options, RULES);
