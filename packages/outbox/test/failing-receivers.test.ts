@@ -88,6 +88,18 @@ forEachDatabase(t, { entities: [OutboxEvent, WebhookSubscription], orm: { pool: 
     await worker.stop();
   });
 
+  t.test('a stop is no failure of the receiver that it interrupts', async (t) => {
+    await orm.schema.clear();
+    const { address, got } = await receiver(t, () => 'never');
+    await subscribe(address, [{ id: 'hangs' }]);
+    const worker = work(t, { restAfter: 1 }, { stopTimeoutMs: 1 });
+    await emit({ em: em() }, 'hangs', {});
+    await until(() => got.length === 1);
+    await worker.stop();
+    t.match(await find('hangs'), { failures: 0, rests_until: null });
+    t.equal(await count({ type: DELIVERY, status: 'waiting', attempts: 0, lease: null }), 1);
+  });
+
   t.test('a slow fan-out has its own places', async (t) => {
     await orm.schema.clear();
     await subscribe('http://127.0.0.1:1', [{ id: 'any' }]);

@@ -3,7 +3,7 @@ import { LockMode, type MikroORM } from '@mikro-orm/core';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
@@ -406,6 +406,55 @@ forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm, datab
     await until(() => count === 100);
     await stuck.stop();
     t.ok(isAborted);
+  });
+
+  t.test(
+    'a handler that ends after the stop of its worker stores nothing, and no other handler is called',
+    async (t) => {
+      await orm.schema.clear();
+      const ends = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      for (const type of ['0', '1']) {
+        for (let each = 0; each < 2; each++) await emit({ em: em() }, type, {}, { subject: type });
+      }
+      const called: string[] = [];
+      const warned: string[] = [];
+      const handlers = [{ '*': ({ type }: HandledEvent) => (called.push(type), ends[Number(type)]!.promise) }];
+      const log = {
+        warn: (_: object, message: string) => warned.push(message),
+        error: (_: object, message: string) => warned.push(message),
+      };
+      const worker = work(t, { stopTimeoutMs: 1, log, handlers: [...handlers, { '0': () => called.push('again') }] });
+      await until(() => called.length === 2);
+      await worker.stop();
+      t.strictSame(warned, ['handlers did not end before the stop; their events come again after their lease']);
+
+      let forks = 0;
+      breakForks(t, orm, () => ++forks < 0);
+      ends[0]!.resolve();
+      ends[1]!.reject(new Error('late'));
+      for (let turn = 0; turn < 10; turn++) await nextTurn();
+      t.equal(forks, 0);
+      t.equal(called.length, 2);
+      t.equal(warned.length, 1);
+    },
+  );
+
+  t.test('a stop is no failed attempt, and gives the event back', async (t) => {
+    await orm.schema.clear();
+    await emit({ em: em() }, 'stuck', {});
+    let isCalled = false;
+    const worker = work(t, {
+      stopTimeoutMs: 1,
+      handlers: {
+        stuck: (_event, { signal }) => {
+          isCalled = true;
+          return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+        },
+      },
+    });
+    await until(() => isCalled);
+    await worker.stop();
+    t.match(await em().find(OutboxEvent, {}), [{ status: 'waiting', attempts: 0, lease: null, last_error: null }]);
   });
 
   t.test('delivered events are deleted after a time; others stay', async (t) => {

@@ -29,6 +29,8 @@ export function replicasOf(em: object): Connection[] {
 /** The replicas that reads avoid, and the log. By connection to a replica. */
 const logs = new WeakMap<Connection, Warn>();
 const avoided = new WeakSet<Connection>();
+/** Ends the tests of replicas that reads avoid. */
+const testing = new WeakMap<Connection, AbortController>();
 
 /**
  * Makes MikroORM choose only among the replicas that work, and the primary if there are none. Without this, each read
@@ -40,11 +42,22 @@ export function avoidLostReplicas(orm: MikroORM, warn: Warn): void {
   const isKnown = driver.replicas.some((replica) => logs.has(replica));
   for (const replica of driver.replicas) logs.set(replica, warn);
   if (isKnown) return;
+  for (const replica of driver.replicas) endTestsOnClose(replica);
   const getConnection = driver.getConnection.bind(driver);
   driver.getConnection = (type) => {
     if (type !== 'read') return getConnection(type);
     const working = driver.replicas.filter((replica) => !avoided.has(replica));
     return working[Math.floor(Math.random() * working.length)] ?? getConnection('write');
+  };
+}
+
+/** A test after `orm.close()` would open a connection again, which keeps the process alive. */
+function endTestsOnClose(replica: Connection): void {
+  const close = replica.close.bind(replica);
+  replica.close = async (force) => {
+    testing.get(replica)?.abort();
+    avoided.delete(replica);
+    await close(force);
   };
 }
 
@@ -106,12 +119,15 @@ function avoid(connection: Connection, error: Error): void {
   if (avoided.has(connection)) return;
   avoided.add(connection);
   logs.get(connection)?.('a read replica is down: reads go to the primary and to other replicas', { err: error });
-  void untilItAnswers(connection);
+  const end = new AbortController();
+  testing.set(connection, end);
+  void untilItAnswers(connection, end.signal);
 }
 
-async function untilItAnswers(connection: Connection): Promise<void> {
+async function untilItAnswers(connection: Connection, signal: AbortSignal): Promise<void> {
   for (;;) {
-    await sleep(AVOIDED_MS, undefined, { ref: false });
+    await sleep(AVOIDED_MS, undefined, { ref: false, signal }).catch(() => {});
+    if (signal.aborted) return;
     try {
       await test(connection);
       avoided.delete(connection);

@@ -294,6 +294,26 @@ for (const how of ['down', 'silent'] as const) {
   });
 }
 
+withReplica(t, 'a read replica that is down when the ORM is closed is not tested any more', async (t, servers) => {
+  const primary = await servers.open({ entities: LIBRARY });
+  const replicas = [{ clientUrl: 'postgresql://127.0.0.1:1/none' }];
+  const orm = await PostgreSqlORM.init({ clientUrl: primary.config.get('clientUrl'), replicas, entities: LIBRARY });
+  t.teardown(() => orm.close(true));
+  const replica = orm.em.getConnection('read');
+  const app = await openApp(t, orm, new PostgresHealthCheck(orm));
+  t.equal((await app.inject('/books')).statusCode, 200, 'the primary is read');
+  await app.close();
+  await orm.close(true);
+  let tests = 0;
+  replica.execute = async () => {
+    tests++;
+    throw new Error('It is down');
+  };
+  // A test of a replica follows five seconds after the one before.
+  await sleep(6000);
+  t.equal(tests, 0);
+});
+
 t.test('SQLite: read-only and full are 503, and pass', async (t) => {
   const orm = await SqliteORM.init({ dbName: join(t.testdir(), 'library.sqlite'), entities: LIBRARY });
   t.teardown(() => orm.close(true));

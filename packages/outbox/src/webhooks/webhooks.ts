@@ -98,7 +98,7 @@ export function webhooks(options: WebhookOptions): EventHandlers {
     // The rest may have begun while this delivery waited for its place.
     const restsUntil = subscription.rests_until?.getTime() ?? 0;
     if (restsUntil > Date.now()) throw new PutOff('the subscription rests', restsUntil);
-    await send(em, subscription, numbers, async () =>
+    await send(em, subscription, numbers, signal, async () =>
       post({ ...signed(subscription, event), timeoutMs, signal, isDevelopment: development }),
     );
   };
@@ -141,12 +141,17 @@ async function send(
   em: EntityManager,
   subscription: WebhookSubscription,
   rules: FailureRules,
+  signal: AbortSignal,
   request: () => ReturnType<typeof post>,
 ): Promise<void> {
   const fail = async (message: string, retryAt: number, cause?: unknown): Promise<never> => {
     throw new RetryLater(message, await noteFailure(em, subscription, rules, retryAt), { cause });
   };
-  const response = await request().catch((error: Error) => fail(error.message, 0, error));
+  const response = await request().catch((error: Error) => {
+    // The worker stops, or has lost its lease: the receiver has not failed.
+    if (signal.aborted) throw error;
+    return fail(error.message, 0, error);
+  });
   const { status } = response;
   if (status === 410) return disable(em, subscription, 'the receiver answered 410');
   if (status >= 200 && status <= 299) return noteSuccess(em, subscription);

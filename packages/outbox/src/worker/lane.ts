@@ -9,6 +9,7 @@ import { type Claim, type Leases, type Look, MAX_CLAIMED } from './leases.ts';
 import type { ResolvedWorkerOptions } from './options.ts';
 import { PutOff, retryTimeOf } from './retry-later.ts';
 import { within } from './within.ts';
+import { WorkerStopped } from './worker-stopped.ts';
 
 const MAX_ERROR_LENGTH = 1000;
 /** The wait before a look is repeated after a failure or because other workers had the events, in milliseconds. */
@@ -105,6 +106,12 @@ export class Lane {
     for (const { abort } of this.#running) abort.abort(reason);
   }
 
+  /** Resolves when the results of all handlers that have ended are stored. */
+  async stored(): Promise<void> {
+    const ended = [...this.#held].filter(([delivery]) => !this.#running.has(delivery));
+    await Promise.all(ended.map(([, done]) => done));
+  }
+
   /** Extends the leases of all deliveries, and aborts deliveries whose lease has ended. */
   async extendLeases(): Promise<void> {
     const { leases, options } = this.#context;
@@ -143,6 +150,11 @@ export class Lane {
       const retryMs = RETRY_MS * 2 ** failures;
       await this.#sleep(failures > 0 || look.isBarred ? Math.min(retryMs, restMs) : restMs);
     }
+  }
+
+  /** The number of deliveries whose handlers run. */
+  get running(): number {
+    return this.#running.size;
   }
 
   get #free(): number {
@@ -228,6 +240,8 @@ export class Lane {
     this.#running.add(delivery);
     const done = this.#deliver(delivery)
       .catch((err: unknown) => {
+        // `stop()` has logged that these events come again.
+        if (this.#context.leases.isClosed) return;
         const message = 'the outbox could not note a delivery; the events come again after their lease';
         this.#context.options.log.error({ err }, message);
       })
@@ -275,8 +289,12 @@ export class Lane {
     this.#beginReady();
     this.wake();
     await Promise.all(finished);
-    if (failure !== undefined) await this.#fail(failure.event, failure.error);
-    await this.#context.leases.release(rest);
+    const { leases } = this.#context;
+    if (failure === undefined) return leases.release(rest);
+    // A handler that `stop()` has aborted did not fail: another worker tries the event, as the same attempt.
+    if (delivery.abort.signal.reason instanceof WorkerStopped) return leases.release([failure.event, ...rest]);
+    await this.#fail(failure.event, failure.error);
+    await leases.release(rest);
   }
 
   #endTurn(subject: string | null | undefined): void {
@@ -306,7 +324,7 @@ export class Lane {
   }
 
   async #handle(event: OutboxEvent, delivery: Delivery): Promise<void> {
-    const { orm, options } = this.#context;
+    const { orm, options, leases } = this.#context;
     const { id, type, subject = null, payload, created_at, attempts } = event;
     const handled = { id, type, subject, payload, created_at, attempt: attempts + 1 };
     delivery.abort = new AbortController();
@@ -314,6 +332,7 @@ export class Lane {
     const limitMs = this.#places.timeoutMs ?? options.handlerTimeoutMs;
     for (const [pattern, handler] of options.handlers) {
       if (!matches(pattern, type)) continue;
+      if (leases.isClosed) throw new WorkerStopped();
       const em = orm.em.fork();
       await within(limitMs, delivery.abort, () => handler(handled, { em, signal }));
       checkFlushed(em, `The handler of "${pattern}"`);

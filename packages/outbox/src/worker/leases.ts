@@ -50,6 +50,7 @@ export class Leases {
   readonly #first: FirstWaiting;
   /** PostgreSQL only: skips rows that another worker has locked instead of waiting for them. */
   readonly #skipsLocked: boolean;
+  #isClosed = false;
 
   constructor(orm: MikroORM, leaseMs: number) {
     this.#orm = orm;
@@ -58,12 +59,25 @@ export class Leases {
     this.#skipsLocked = canSkipLocked(orm);
   }
 
+  /** True after `close()`. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /**
+   * Makes every later call fail without using the database: the worker has stopped, so its ORM may be closed. MikroORM opens
+   * a closed connection again for a late query, which keeps the process alive. The leases end by themselves.
+   */
+  close(): void {
+    this.#isClosed = true;
+  }
+
   /**
    * Takes subjects whose first waiting event is due, and events without a subject. Of each subject it takes the first
    * waiting events. A later event never overtakes one that another worker holds or that waits for a retry.
    */
   async claim(wanted: Wanted): Promise<Look> {
-    const em = this.#orm.em.fork();
+    const em = this.#fork();
     const lease = randomUUID();
     const search = { where: dueIn(wanted), limit: wanted.candidates };
     const due = await this.#first.findHeads(em, search);
@@ -85,27 +99,30 @@ export class Leases {
   async extend(events: readonly OutboxEvent[]): Promise<number> {
     const end = Date.now() + this.#leaseMs;
     const leased_until = new Date(end);
-    await this.#orm.em.fork().nativeUpdate(OutboxEvent, heldBy(events), { leased_until }, STORED);
+    await this.#fork().nativeUpdate(OutboxEvent, heldBy(events), { leased_until }, STORED);
     return end;
   }
 
-  /** Gives events back. With `dueAt`, the first of them is not due before that time. */
-  async release(events: readonly OutboxEvent[], dueAt?: Date): Promise<void> {
+  /** Gives events back to all workers. */
+  async release(events: readonly OutboxEvent[]): Promise<void> {
     if (events.length === 0) return;
-    const em = this.#orm.em.fork();
     const free = { lease: null, leased_until: null };
-    if (dueAt !== undefined) {
-      await em.nativeUpdate(OutboxEvent, heldBy(events.slice(0, 1)), { ...free, due_at: dueAt }, STORED);
-    }
-    const others = dueAt === undefined ? events : events.slice(1);
-    if (others.length > 0) await em.nativeUpdate(OutboxEvent, heldBy(others), free, STORED);
+    await this.#fork().nativeUpdate(OutboxEvent, heldBy(events), free, STORED);
   }
 
   /** Changes events and ends their leases. Returns how many still had their lease. */
   async finish(events: readonly OutboxEvent[], changes: Partial<OutboxEvent>): Promise<number> {
-    return this.#orm.em
-      .fork()
-      .nativeUpdate(OutboxEvent, heldBy(events), { ...changes, lease: null, leased_until: null }, STORED);
+    return this.#fork().nativeUpdate(
+      OutboxEvent,
+      heldBy(events),
+      { ...changes, lease: null, leased_until: null },
+      STORED,
+    );
+  }
+
+  #fork(): EntityManager {
+    if (this.#isClosed) throw new Error('The worker has stopped');
+    return this.#orm.em.fork();
   }
 
   /** Takes heads. Returns those that no other worker has taken in the meantime. */
@@ -123,7 +140,7 @@ export class Leases {
   /** Takes the events behind the heads. Nobody else does, because the head of their subject is held. */
   async #claimsOf(heads: readonly Head[], lease: string): Promise<readonly Claim[]> {
     if (heads.length === 0) return [];
-    const em = this.#orm.em.fork();
+    const em = this.#fork();
     const subjects = heads.flatMap(({ subject }) => subject ?? []);
     const single = heads.filter(({ subject }) => typeof subject !== 'string').map(({ id }) => id);
     const alone =
@@ -153,7 +170,7 @@ export class Leases {
   async #putOff(events: readonly OutboxEvent[], lease: string): Promise<void> {
     const where = { ...WAITING, id: { $in: events.map(({ id }) => id) }, lease };
     const changes = { lease: null, leased_until: null, due_at: new Date(Date.now() + HELD_MS) };
-    await this.#orm.em.fork().nativeUpdate(OutboxEvent, where, changes, STORED);
+    await this.#fork().nativeUpdate(OutboxEvent, where, changes, STORED);
   }
 
   #held(lease: string) {

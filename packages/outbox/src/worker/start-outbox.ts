@@ -5,8 +5,9 @@ import { workerOf } from './worker.ts';
 /** A worker that delivers events. */
 export interface OutboxWorker {
   /**
-   * Takes no more events, waits for running handlers (at most `stopTimeoutMs`), and gives the other events back. Call
-   * it before `orm.close()`.
+   * Takes no more events, waits for running handlers (at most `stopTimeoutMs`), and gives the other events back. A handler
+   * that still runs gets an aborted signal; its event is delivered again, and the stop is no failed attempt. Afterwards the
+   * worker does not use the database. Call it before `orm.close()`.
    */
   stop(): Promise<void>;
 }
