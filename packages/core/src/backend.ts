@@ -1,6 +1,6 @@
 export { registerBackend } from './query/backend-of.ts';
 export type { Backend, RowWrite, StartWarning } from './backends/backend.ts';
-export { type DatabaseErrors, readError, type Violation } from './backends/database-errors.ts';
+export { type DatabaseErrors, type PlacedViolation, readError, type Violation } from './backends/database-errors.ts';
 export { ReadingBackend } from './backends/reading-backend.ts';
 export type { RelatedFilters, Visible } from './backends/entity-filters.ts';
 export { isSettled, NO_COLUMNS, type Question, type Select } from './backends/question.ts';

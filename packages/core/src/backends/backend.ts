@@ -6,7 +6,7 @@ import type { Condition } from '../language/condition.ts';
 import type { Group, Grouping } from '../language/grouping.ts';
 import type { Projection } from '../language/projection.ts';
 import type { Counting, Page, Query, Slice } from '../language/query.ts';
-import type { DatabaseErrors } from './database-errors.ts';
+import type { DatabaseErrors, PlacedViolation, Violation } from './database-errors.ts';
 import type { Source } from './source.ts';
 
 /** Options for reading records as entities. */
@@ -120,6 +120,12 @@ export interface Backend {
   remove(write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Awaitable<boolean>;
   /** Lists the reasons why `remove` needs more than one command for the records of an entity. Empty if it needs one. */
   removalReasons(em: EntityManager, meta: EntityMetadata): readonly string[];
+  /**
+   * Finds the entities whose records a violation is about. The database may report it for another table than the
+   * entity's: a partition, a table that inherits it, or the table beneath a view. This may run a query, so call it after
+   * the failed transaction or savepoint has ended.
+   */
+  placeViolation(em: EntityManager, violation: Violation, metas: readonly EntityMetadata[]): Awaitable<PlacedViolation>;
   /**
    * Lists the tables whose records the database may change or drop after a write, without showing it in the result. The
    * names are in lower case and without a schema.

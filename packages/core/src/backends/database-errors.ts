@@ -1,4 +1,4 @@
-import { DriverException, type Platform } from '@mikro-orm/core';
+import { DriverException, type EntityMetadata, type Platform } from '@mikro-orm/core';
 import { HttpError, ServiceUnavailable } from '../errors.ts';
 
 /** A database's rejection of the values of a statement. */
@@ -11,6 +11,15 @@ export interface Violation {
   readonly constraint: string | undefined;
   /** Undefined if the database does not report it. */
   readonly table: string | undefined;
+  /** The schema of the table. Undefined if the database has no schemas, or does not report it. */
+  readonly schema?: string | undefined;
+  /** A text that contains the names of the columns, quoted or not. */
+  readonly columns: string;
+}
+
+/** The entities that a violation is about, and its columns, both completed from the database's catalog. */
+export interface PlacedViolation {
+  readonly metas: ReadonlySet<EntityMetadata>;
   /** A text that contains the names of the columns, quoted or not. */
   readonly columns: string;
 }
@@ -35,6 +44,11 @@ export interface DatabaseErrors {
 
 /** The violations that are conflicts with another record. */
 const CONFLICTS: ReadonlySet<string> = new Set<Violation['kind']>(['unique', 'exclusion', 'foreign key']);
+
+/** Reports whether a text names a column. It matches whole words, because an index may be on `lower(email::text)`. */
+export function namesColumn(text: string, column: string): boolean {
+  return text.split(/[^\p{L}\p{N}_$.]+/u).includes(column);
+}
 
 export function isConflict(violation: Violation | undefined): boolean {
   return violation !== undefined && CONFLICTS.has(violation.kind);

@@ -13,7 +13,7 @@ import { dispatchOnLoad } from '../mikro/entities.ts';
 import { relationFilters } from '../mikro/filters.ts';
 import type { Backend, EntityOptions, RowWrite, StartWarning } from './backend.ts';
 import { checkEntity } from './check-entity.ts';
-import type { DatabaseErrors } from './database-errors.ts';
+import type { DatabaseErrors, PlacedViolation, Violation } from './database-errors.ts';
 import { type Visible, withFilters } from './entity-filters.ts';
 import { hydrationOf } from './hydration.ts';
 import type { JoinedChildren, RecordWithChildren } from './joined-children.ts';
@@ -49,6 +49,15 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   abstract remove(write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Awaitable<boolean>;
   abstract removalReasons(em: EntityManager, meta: EntityMetadata): readonly string[];
   abstract tablesWithTriggers(em: EntityManager): Promise<ReadonlySet<string>>;
+
+  /** By default the violated table is the entity's. */
+  placeViolation(
+    _em: EntityManager,
+    { table, columns }: Violation,
+    metas: readonly EntityMetadata[],
+  ): Awaitable<PlacedViolation> {
+    return { columns, metas: new Set(metas.filter(({ tableName }) => table === undefined || table === tableName)) };
+  }
 
   /** Adds the data that this kind of database needs for a question. */
   protected abstract questionOf(visible: Visible, query: Query): Asked;

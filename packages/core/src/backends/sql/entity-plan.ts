@@ -1,5 +1,6 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { type Dialect, quoted } from './dialects/dialect.ts';
+import type { Table } from './dialects/violated-table.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { primaryKey } from '../../fields/primary-key.ts';
 import { discriminatorOf } from '../discriminator.ts';
@@ -45,6 +46,11 @@ export function tableSql(plan: EntityPlan, em: EntityManager, meta: EntityMetada
   const schema = schemaOf(plan, em, meta);
   const table = quoted(meta.tableName);
   return schema === undefined || schema === defaultSchema(em) ? table : `${quoted(schema)}.${table}`;
+}
+
+/** Returns the table of an entity, and its schema as far as it is known. */
+export function tableOf(plan: EntityPlan, em: EntityManager, meta: EntityMetadata): Table {
+  return { schema: schemaOf(plan, em, meta) ?? defaultSchema(em), name: meta.tableName, sql: tableSql(plan, em, meta) };
 }
 
 /** Returns the schema of an entity's table. Undefined if it is the default schema, and the entity does not name it. */

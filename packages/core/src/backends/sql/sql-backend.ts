@@ -9,6 +9,7 @@ import type { RelatedProjection } from '../../language/projection.ts';
 import type { Counting, Query, Slice } from '../../language/query.ts';
 import type { Warn } from '../../mikro/replicas.ts';
 import { NotStored, type RowWrite } from '../backend.ts';
+import type { PlacedViolation, Violation } from '../database-errors.ts';
 import type { Visible } from '../entity-filters.ts';
 import type { JoinedChildren, RecordWithChildren } from '../joined-children.ts';
 import { readPage, type RowPage } from '../page.ts';
@@ -18,7 +19,7 @@ import type { Reading } from '../reading.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { Bound } from './dialects/reader.ts';
 import { SQL_ERRORS } from './dialects/sql-errors.ts';
-import { type EntityPlan, makeEntityPlan } from './entity-plan.ts';
+import { type EntityPlan, makeEntityPlan, tableOf } from './entity-plan.ts';
 import { bindChildren, rowsByKey } from './children-statement.ts';
 import { bindGrouping, groupOf } from './grouping-statement.ts';
 import { bindJoined, withChildren } from './joined-statement.ts';
@@ -88,6 +89,18 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
     const statement = { sql: this.#dialect.triggers, one: false, isShapedByClient: false };
     const rows = await this.#dialect.run(em, 'read', (reader) => reader.rows(statement, []));
     return new Set(rows.map(([table]) => String(table).toLowerCase()));
+  }
+
+  override placeViolation(
+    em: EntityManager,
+    violation: Violation,
+    metas: readonly EntityMetadata[],
+  ): Awaitable<PlacedViolation> {
+    const tables = metas.map((meta) => tableOf(this.#planOf(em, meta), em, meta));
+    const placed = this.#dialect.run(em, 'read', (reader) => this.#dialect.placeViolation(reader, violation, tables));
+    return whenReady(placed, ({ places, columns }) => {
+      return { columns, metas: new Set(metas.filter((_, index) => places.has(index))) };
+    });
   }
 
   protected questionOf({ em, purpose, condition, related }: Visible, query: Query): SqlQuestion {

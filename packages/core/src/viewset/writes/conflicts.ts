@@ -1,6 +1,6 @@
-import type { EntityManager } from '@mikro-orm/core';
+import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import type { Violation } from '../../backends/database-errors.ts';
+import { namesColumn, type PlacedViolation, type Violation } from '../../backends/database-errors.ts';
 import { type ErrorDetail, Forbidden, type HttpError, InvalidUsage, TargetObjectAlreadyExist } from '../../errors.ts';
 import { fieldPath } from '../../fields/field-path.ts';
 import { FieldValueError } from '../../fields/field-value-error.ts';
@@ -29,7 +29,8 @@ export function noteRefusal(request: FastifyRequest, error: unknown, records: ()
 
 /**
  * Returns a 400, 403 or 409 error, with the fields of the body at fault if they are known. The database does not report
- * which of several records is at fault, so this may query it.
+ * which of several records is at fault, so this may query it. It may also
+ * report another table than the entity's, such as a partition.
  */
 async function answerToConflict(
   request: FastifyRequest,
@@ -37,26 +38,46 @@ async function answerToConflict(
   violation: Violation,
   records: readonly WrittenRecord[],
 ): Promise<unknown> {
-  const { kind, table } = violation;
-  const written = records.filter(({ meta }) => table === undefined || table === meta.tableName);
+  const em = managerAfter(request.em);
+  const placed = await placeOfViolation(em, violation, [...new Set(records.map(({ meta }) => meta))]);
+  const written = records.filter(({ meta }) => placed.metas.has(meta));
   // The error may be about other changes of a hook. The constraint of a foreign key may belong to records that refer to
   // this one.
-  if (written.length === 0 && kind !== 'foreign key') return error;
-  const suspects = written.filter((record) => fieldsIn(record, violation).length > 0);
-  const atFault = suspects.length > 1 ? await recordsAtFault(request.em, suspects, violation) : suspects;
-  const details = atFault.flatMap((record) => detailsOf(record, violation));
+  if (written.length === 0 && violation.kind !== 'foreign key') return error;
+  const { columns } = placed;
+  const suspects = written.filter((record) => fieldsIn(record, columns).length > 0);
+  const atFault = suspects.length > 1 ? await recordsAtFault(em, suspects, violation, columns) : suspects;
+  const details = atFault.flatMap((record) => detailsOf(record, violation.kind, columns));
   return answerTo(violation, details, error, records.length === 0);
+}
+
+async function placeOfViolation(
+  em: EntityManager,
+  violation: Violation,
+  metas: readonly EntityMetadata[],
+): Promise<PlacedViolation> {
+  const nowhere = { metas: new Set<EntityMetadata>(), columns: violation.columns };
+  if (metas.length === 0) return nowhere;
+  try {
+    return await backendOf(em).placeViolation(em, violation, metas);
+  } catch {
+    // PostgreSQL answers no query in a transaction of the application in which the write has failed.
+    return nowhere;
+  }
+}
+
+/** Returns an entity manager to query after the failure. Without savepoints, the outer transaction has ended too. */
+function managerAfter(em: EntityManager): EntityManager {
+  return em.isInTransaction() && !backendOf(em).hasSavepoints ? em.fork() : em;
 }
 
 async function recordsAtFault(
   em: EntityManager,
   suspects: readonly WrittenRecord[],
-  violation: Violation,
+  { kind }: Violation,
+  columns: string,
 ): Promise<readonly WrittenRecord[]> {
-  if (violation.kind !== 'unique') return [];
-  // Without savepoints, the outer transaction has ended too.
-  const after = em.isInTransaction() && !backendOf(em).hasSavepoints ? em.fork() : em;
-  return takenRecords(after, suspects, fieldsIn(suspects[0]!, violation));
+  return kind === 'unique' ? takenRecords(em, suspects, fieldsIn(suspects[0]!, columns)) : [];
 }
 
 function answerTo({ kind }: Violation, details: readonly ErrorDetail[], cause: unknown, isDestroy: boolean): HttpError {
@@ -78,10 +99,10 @@ const MESSAGES: Readonly<Partial<Record<Violation['kind'], string>>> = {
   'foreign key': 'refers to a record that is gone',
 };
 
-function detailsOf(record: WrittenRecord, violation: Violation): ErrorDetail[] {
-  const message = MESSAGES[violation.kind];
+function detailsOf(record: WrittenRecord, kind: Violation['kind'], columns: string): ErrorDetail[] {
+  const message = MESSAGES[kind];
   if (message === undefined) return [];
-  return fieldsIn(record, violation).map((name) => ({ in: 'body', path: placeOf(record, name), message }));
+  return fieldsIn(record, columns).map((name) => ({ in: 'body', path: placeOf(record, name), message }));
 }
 
 /** Returns the JSON pointer to the value of a property in the body. */
@@ -89,23 +110,14 @@ function placeOf({ path, fields }: WrittenRecord, property: string): string {
   return path + (fields.find(({ name }) => name === property)?.path ?? pointerStep(property));
 }
 
-/**
- * Returns the properties of a body whose columns a constraint names. A foreign key of another table is no field of the
- * body.
- */
-function fieldsIn({ meta, values }: WrittenRecord, { table, columns }: Violation): string[] {
-  if (table !== meta.tableName) return [];
+/** Returns the properties of a body whose columns a constraint names. */
+function fieldsIn({ meta, values }: WrittenRecord, columns: string): string[] {
   return meta.props
     .filter(({ name, fieldNames }) => {
       const isNamed = fieldNames?.some((column) => namesColumn(columns, column)) ?? false;
       return isNamed && values[name] !== undefined && Object.hasOwn(values, name);
     })
     .map(({ name }) => name);
-}
-
-/** Matches whole words, because an index may be on an expression, `lower(email::text)`. */
-function namesColumn(columns: string, column: string): boolean {
-  return columns.split(/[^\p{L}\p{N}_$]+/u).includes(column);
 }
 
 /**

@@ -12,7 +12,9 @@ import type { Warn } from '../../../mikro/replicas.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
 import { storeLists } from '../../../mikro/exact-lists.ts';
 import { COLUMN, type Comparison, VALUE } from './comparison.ts';
+import type { Violation } from '../../database-errors.ts';
 import type { Reader } from './reader.ts';
+import type { Table, ViolatedTables } from './violated-table.ts';
 
 /** Quotes the name of a table or column. */
 export function quoted(name: string): string {
@@ -148,6 +150,8 @@ export abstract class Dialect {
   abstract formula(kind: FieldKind, sql: string): string;
   /** Returns the text that locks the rows of the table with this alias. */
   abstract lock(alias: string): string;
+  /** Finds the tables that a violation is about, and its columns. */
+  abstract placeViolation(reader: Reader, violation: Violation, tables: readonly Table[]): Awaitable<ViolatedTables>;
   /** Runs work for a purpose. In a transaction, all its reads use the same connection. */
   abstract run<T>(em: EntityManager, purpose: Purpose, work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
 

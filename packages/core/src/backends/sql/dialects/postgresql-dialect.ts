@@ -13,7 +13,10 @@ import { avoidLostReplicas, type Warn } from '../../../mikro/replicas.ts';
 import { COLUMN, compareAsciiFirst, type Comparison, likePattern, VALUE } from './comparison.ts';
 import { Dialect, elementText, type Forecast } from './dialect.ts';
 import { runPostgreSql } from './postgresql-reader.ts';
+import type { Violation } from '../../database-errors.ts';
+import { placePostgreSqlViolation } from './postgresql-violations.ts';
 import type { Reader } from './reader.ts';
+import type { Table, ViolatedTables } from './violated-table.ts';
 import { hasOwnCollation, hasOwnType } from './text-column.ts';
 
 /**
@@ -48,6 +51,10 @@ export class PostgreSqlDialect extends Dialect {
 
   lock(alias: string): string {
     return ` for update of ${alias}`;
+  }
+
+  placeViolation(reader: Reader, violation: Violation, tables: readonly Table[]): Awaitable<ViolatedTables> {
+    return placePostgreSqlViolation(reader, violation, tables);
   }
 
   run<T>(em: EntityManager, purpose: Purpose, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {

@@ -6,6 +6,14 @@ import {
 } from '@mikro-orm/core';
 import type { DatabaseErrors, Violation } from '../../database-errors.ts';
 
+/** The fields of an error of PostgreSQL. */
+interface PostgreSqlError {
+  readonly constraint?: string;
+  readonly table?: string;
+  readonly schema?: string;
+  readonly detail?: string;
+}
+
 /** SQLSTATE classes of data exceptions (22), and of statements with too many or too large parts (54). */
 const VALUE = /^(?:22|54)/;
 /** SQLSTATEs of extension types that reject a text: ltree by a syntax error, hstore by an internal error. */
@@ -50,15 +58,20 @@ export const SQL_ERRORS: DatabaseErrors = Object.freeze({
   violationOf(error) {
     const kind = typeof error.code === 'number' ? undefined : kindOf(error);
     if (kind === undefined) return undefined;
-    const { constraint, table, detail } = error as { constraint?: string; table?: string; detail?: string };
+    const { constraint, table, schema, detail } = error as PostgreSqlError;
     // PostgreSQL: Key (owner_id, lower(name))=(7, tea) already exists. The words depend on its language, but the form
     // does not.
     const key = detail?.match(/\((.*?)\)=\(/)?.[1];
-    if (table !== undefined || constraint !== undefined) return { kind, constraint, table, columns: key ?? '' };
+    if (table !== undefined || constraint !== undefined) return { kind, constraint, table, schema, columns: key ?? '' };
     // SQLite: UNIQUE constraint failed: book.owner_id, book.name
+    // UNIQUE constraint failed: index 'book_lower_name'
+    // CHECK constraint failed: the name of the rule, or its text
     const named = error.message.match(/constraint failed: (.+)$/m)?.[1];
-    const [, sqliteTable] = named?.match(/^([^.,]+)\./) ?? [];
-    return { kind, constraint: named, table: sqliteTable, columns: named ?? '' };
+    const [, sqliteTable] = (kind === 'unique' ? named?.match(/^([^.,]+)\./) : undefined) ?? [];
+    if (named === undefined || sqliteTable === undefined) {
+      return { kind, constraint: named, table: undefined, columns: named ?? '' };
+    }
+    return { kind, constraint: named, table: sqliteTable, columns: named.replaceAll(`${sqliteTable}.`, '') };
   },
   isUnavailable(error) {
     const { code } = error as { code?: unknown };

@@ -9,8 +9,11 @@ import type { Lookup } from '../../../language/lookup.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
 import { COLUMN, compareAsciiFirst, type Comparison, VALUE } from './comparison.ts';
 import { Dialect, elementText } from './dialect.ts';
+import type { Violation } from '../../database-errors.ts';
 import type { Reader } from './reader.ts';
 import { waitForWriters } from './sqlite-lock.ts';
+import { placeSqliteViolation } from './sqlite-violations.ts';
+import type { Table, ViolatedTables } from './violated-table.ts';
 import { betterSqliteReader, FOLD, IN_TIME, type MakeReader, runSqlite } from './sqlite-reader.ts';
 
 /** SQLite through better-sqlite3. Decimals are binary floats there, and are compared as floats. */
@@ -52,6 +55,10 @@ export class SqliteDialect extends Dialect {
   /** There is one writer at a time, which has the whole database. */
   lock(): string {
     return '';
+  }
+
+  placeViolation(reader: Reader, violation: Violation, tables: readonly Table[]): Awaitable<ViolatedTables> {
+    return placeSqliteViolation(reader, violation, tables);
   }
 
   run<T>(em: EntityManager, purpose: Purpose, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
