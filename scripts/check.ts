@@ -46,7 +46,7 @@ const covered = { NODE_V8_COVERAGE: coverage };
 
 /** The tests of the shop's responses. The others start processes, which choose their options, or ask no PostgreSQL. */
 const SHOP_TESTS =
-  "'examples/shop/test/!(client|deployment|explorer|lifecycle|migrations|openapi|pgbouncer|redis-client|settings|several-processes|start|terminal).test.ts'";
+  "'examples/shop/test/!(client|deployment|explorer|lifecycle|migrations|openapi|pgbouncer|processes|redis-client|settings|start|terminal|throttling-together).test.ts'";
 
 /** In the order in which they begin: a gate that takes long begins early, so that the other lane is not idle at the end. */
 const gates: readonly Gate[] = [

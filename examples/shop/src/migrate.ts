@@ -1,24 +1,12 @@
 import { ImproperlyConfigured } from '@viewset/core';
 import { fastify } from 'fastify';
 import { inspect } from 'node:util';
-import { openDatabase } from './database.ts';
-import { seed } from './seed.ts';
+import { migrateDatabase } from './migrate-database.ts';
 import { readSettings } from './settings.ts';
 
-/**
- * `pnpm --filter @viewset/shop migrate`: brings the database to the schema of this version, and seeds it where it is
- * new. Reads the settings of the shop. Does nothing where nothing is to be done, and may run several times at once.
- */
+/** `pnpm --filter @viewset/shop migrate`: migrates the database of the shop's settings. */
 try {
-  const settings = readSettings();
-  const { log } = fastify({ logger: true });
-  const database = await openDatabase(settings, log);
-  try {
-    await seed(database, settings, log, { schema: 'migrate' });
-    log.info('the database is up to date');
-  } finally {
-    await database.orm.close();
-  }
+  await migrateDatabase(readSettings(), fastify({ logger: true }).log);
 } catch (error) {
   process.stderr.write(
     `${error instanceof ImproperlyConfigured ? `${error.name}: ${error.message}` : inspect(error)}\n`,

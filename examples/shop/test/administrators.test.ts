@@ -1,35 +1,10 @@
-import type { EntityManager } from '@mikro-orm/core';
-import { missingServer } from '@viewset/testing';
-import tap, { type Test } from 'tap';
-import { Account } from '../src/entities/account.ts';
-import { Role } from '../src/entities/role.ts';
-import type { Answer } from './support/http-client.ts';
+import { ACCOUNTS, oneStays, RACES, remove, REMOVALS } from './support/administrators.ts';
 import { isError } from './support/expect.ts';
 import type { Page } from './support/records.ts';
-import { freshDatabase, pastShop } from './support/database.ts';
-import { ADMIN, PASSWORD, type Shop, startShop, withShop } from './support/shop.ts';
+import { ADMIN, withShop } from './support/shop.ts';
 import { claimsOf } from './support/token.ts';
 
-const ACCOUNTS = '/api/accounts';
 const ROLES = '/api/roles';
-
-/** The ways in which an administrator may be taken away: method and body. */
-const REMOVALS = [
-  ['PATCH', { role: 'user' }],
-  ['PATCH', { role: null }],
-  ['PATCH', { is_active: false }],
-  ['PATCH', { role: 'user', is_active: false }],
-  ['PUT', { name: 'x', email: ADMIN.email, is_active: true, role: 'user' }],
-  ['PUT', { name: 'x', email: ADMIN.email, is_active: false, role: 'admin' }],
-  ['DELETE', undefined],
-] as const;
-
-type Removal = (typeof REMOVALS)[number];
-const RACES: readonly Removal[] = [REMOVALS[0], REMOVALS[2], REMOVALS[6]];
-
-function remove(shop: Shop, id: number, [method, json]: Removal, token: string): Promise<Answer> {
-  return shop.request(method, `${ACCOUNTS}/${id}`, json === undefined ? { token } : { json, token });
-}
 
 withShop({ THROTTLE_IP: 'off', THROTTLE_USER: 'off' }, async (t, shop) => {
   const token = await shop.login();
@@ -112,52 +87,3 @@ withShop({ THROTTLE_IP: 'off', THROTTLE_USER: 'off' }, async (t, shop) => {
     for (const [round, removal] of [...RACES, ...RACES].entries()) await oneStays(t, [shop, shop], removal, round);
   });
 });
-
-tap.test('in two processes too', { skip: missingServer('postgresql') }, async (t) => {
-  const databaseUrl = await freshDatabase(t, 'postgresql');
-  const variables = { THROTTLE_IP: 'off', THROTTLE_USER: 'off' };
-  const first = await startShop(t, { kind: 'postgresql', databaseUrl, variables });
-  const second = await startShop(t, { kind: 'postgresql', databaseUrl, variables });
-  for (const [round, removal] of RACES.entries()) await oneStays(t, [first, second], removal, round);
-});
-
-/** Makes two accounts the only administrators, has each take the other away at once, and looks who is left. */
-async function oneStays(t: Test, shops: readonly [Shop, Shop], removal: Removal, round: number): Promise<void> {
-  const [shop] = shops;
-  const emails = [`a${round}@example.com`, `b${round}@example.com`] as const;
-  const ids = [await shop.register(emails[0]), await shop.register(emails[1])] as const;
-  await makeAdministrators(shop, ids);
-  const [first, second] = [
-    await shop.login({ email: emails[0], password: PASSWORD }),
-    await shop.login({ email: emails[1], password: PASSWORD }),
-  ];
-  const answers = await Promise.all([
-    remove(shops[0], ids[1], removal, first),
-    remove(shops[1], ids[0], removal, second),
-  ]);
-  const statuses = answers.map(({ status }) => status).toSorted((one, other) => one - other);
-  t.ok(statuses[0]! < 300, `${JSON.stringify(removal)}: one succeeds (${statuses.join()})`);
-  // Whoever has been taken away by the time that permissions are asked is refused for that.
-  t.ok([401, 403, 409].includes(statuses[1]!), `${JSON.stringify(removal)}: the other does not`);
-  const left = await administratorsOf(shop);
-  t.same(left, [answers[0].status < 300 ? ids[0] : ids[1]], 'one administrator is left');
-}
-
-/** Makes accounts the only administrators, past the shop. */
-function makeAdministrators({ databaseUrl }: Shop, ids: readonly number[]): Promise<unknown> {
-  return pastShop(databaseUrl, async (em) => {
-    const [admin, user] = [await roleOf(em, 'admin'), await roleOf(em, 'user')];
-    await em.nativeUpdate(Account, {}, { role: user });
-    await em.nativeUpdate(Account, { id: { $in: [...ids] } }, { role: admin });
-  });
-}
-
-/** The ids of the active administrators. */
-function administratorsOf({ databaseUrl }: Shop): Promise<number[]> {
-  return pastShop(databaseUrl, async (em) => {
-    const accounts = await em.find(Account, { role: await roleOf(em, 'admin'), is_active: true });
-    return accounts.map(({ id }) => id);
-  });
-}
-
-const roleOf = (em: EntityManager, name: string): Promise<Role> => em.findOneOrFail(Role, { name });

@@ -31,7 +31,7 @@ export interface LogLine {
 }
 
 /** A shop that runs, and its log. */
-export class RunningShop {
+export abstract class RunningShop {
   readonly log: LogLine[] = [];
   /** What it printed that is no line of the log. */
   readonly output: string[] = [];
@@ -52,6 +52,9 @@ export class RunningShop {
       if (isIt(line)) return line;
     }
   }
+
+  /** Stops the shop, as SIGTERM does. Does nothing if it has stopped. */
+  abstract stop(): Promise<unknown>;
 
   /** Throws once the shop cannot log any more. */
   protected async ended(): Promise<never> {

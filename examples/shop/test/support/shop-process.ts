@@ -41,7 +41,7 @@ export class ShopProcess extends RunningShop {
   }
 
   /** Sends a signal and waits for the end. */
-  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Exit> {
+  override async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Exit> {
     this.child.kill(signal);
     return this.exited;
   }

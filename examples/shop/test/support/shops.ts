@@ -1,4 +1,4 @@
-import { missingServer } from '@viewset/testing';
+import { missingServer, type TestDatabase } from '@viewset/testing';
 import type { Test } from 'tap';
 import { type OwnRedis, withOwnRedis } from '../../../../packages/core/test/support/redis.ts';
 import { freshDatabase } from './database.ts';
@@ -18,11 +18,11 @@ export interface Shops {
 /** Runs tests against several processes of one shop. The Redis is the test's own, to do to as it likes. */
 export function withShops(
   t: Test,
-  options: { readonly processes: number; readonly kind?: 'postgresql' | 'mongodb'; readonly variables?: Variables },
+  options: { readonly processes: number; readonly kind?: TestDatabase; readonly variables?: Variables },
   tests: (t: Test, shops: Shops) => Promise<void>,
 ): void {
   const { kind = 'postgresql' } = options;
-  const name = `on ${kind === 'mongodb' ? 'MongoDB' : 'PostgreSQL'} and Redis`;
+  const name = `on ${kind} and Redis`;
   const skip = missingServer(kind);
   if (skip !== false) return void t.test(name, { skip }, async () => {});
   withOwnRedis(t, name, async (t, redis) => {

@@ -1,13 +1,13 @@
-import t from 'tap';
+import type { Test } from 'tap';
 import { isError } from '../support/expect.ts';
 import { type Health, untilHealth } from '../support/health.ts';
 import type { ShopProcess } from '../support/shop-process.ts';
 import type { Shop } from '../support/shop.ts';
 import { redisClient } from '../../../../packages/core/test/support/redis.ts';
-import { withShops } from '../support/shops.ts';
+import type { Shops } from '../support/shops.ts';
 
 /** What PostgreSQL going down and coming back looks like, faults/faults.test.ts sees: there the server is the test's. */
-withShops(t, { processes: 2, variables: { SHUTDOWN_DELAY: '1' } }, async (t, shops) => {
+export async function storesThatFail(t: Test, shops: Shops): Promise<void> {
   await t.test('both stores are up', async (t) => {
     for (const shop of shops.all) {
       const { status, body } = await shop.get<Health>('/health/');
@@ -57,7 +57,7 @@ withShops(t, { processes: 2, variables: { SHUTDOWN_DELAY: '1' } }, async (t, sho
   });
 
   await t.test('a shop is not ready from SIGTERM on, before it stops listening', async (t) => {
-    const [leaving, staying] = shops.all as [Shop<ShopProcess>, Shop<ShopProcess>];
+    const [leaving, staying] = shops.all as readonly [Shop<ShopProcess>, Shop<ShopProcess>, ...Shop<ShopProcess>[]];
     t.equal((await leaving.get('/health/ready')).status, 200);
     const from = leaving.process.log.length;
     const exit = leaving.process.stop('SIGTERM');
@@ -75,4 +75,4 @@ withShops(t, { processes: 2, variables: { SHUTDOWN_DELAY: '1' } }, async (t, sho
     t.same(await exit, { code: 0, signal: null });
     t.equal((await staying.get('/health/ready')).status, 200, 'the other one stays');
   });
-});
+}

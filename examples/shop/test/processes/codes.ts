@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import t from 'tap';
+import type { Test } from 'tap';
 import { Account } from '../../src/entities/account.ts';
 import { pastShop } from '../support/database.ts';
 import { isError, isInvalid } from '../support/expect.ts';
 import { PASSWORD } from '../support/shop.ts';
-import { withShops } from '../support/shops.ts';
+import type { Shops } from '../support/shops.ts';
 
 const MANY = 24;
 
-withShops(t, { processes: 3 }, async (t, shops) => {
+export async function codesTogether(t: Test, shops: Shops): Promise<void> {
   const address = (): string => `${randomBytes(6).toString('hex')}@example.com`;
   const register = (index: number, email: string, code: string) =>
     shops.at(index).post('/api/auth/register', { email, password: PASSWORD, name: `N${index}`, code });
@@ -79,4 +79,4 @@ withShops(t, { processes: 3 }, async (t, shops) => {
     t.equal(answers.filter(({ status }) => status === 200).length, 5);
     for (const answer of answers) if (answer.status !== 200) isError(t, answer, 'too_many_requests');
   });
-});
+}

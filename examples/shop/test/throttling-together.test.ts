@@ -1,18 +1,34 @@
+/** The limits of a shop in three processes, which count in one Redis. */
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { isError } from '../support/expect.ts';
-import { withShops } from '../support/shops.ts';
+import { isError } from './support/expect.ts';
+import { withShops } from './support/shops.ts';
 
 const LIMIT = 50;
 const WINDOW_SECONDS = 4;
 const WINDOW_MS = WINDOW_SECONDS * 1000;
 const REQUESTS = 240;
 
-const limitedTo = (seconds: number) => ({ TRUST_PROXY: 'loopback', THROTTLE_IP: `${LIMIT}/${seconds}` });
+const VARIABLES = {
+  TRUST_PROXY: 'loopback',
+  // A window that lasts longer than all requests take, on any machine.
+  THROTTLE_IP: `${LIMIT}/600`,
+  THROTTLE_USER: `${LIMIT}/${WINDOW_SECONDS}`,
+};
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 
-// A window that lasts longer than all requests take, on any machine.
-withShops(t, { processes: 3, variables: limitedTo(600) }, async (t, shops) => {
+withShops(t, { processes: 3, variables: VARIABLES }, async (t, shops) => {
+  /** Requests of one account, each from another address, so that only the limit of the account counts. */
+  const newAccount = async () => {
+    const email = `${randomBytes(6).toString('hex')}@example.com`;
+    const token = await shops.at(0).newUser(email);
+    return () => ({
+      ...from(`2001:db8:${randomBytes(2).toString('hex')}:${randomBytes(2).toString('hex')}::1`),
+      token,
+    });
+  };
+
   await t.test('of many requests at once, everywhere, exactly the limit pass', async (t) => {
     const client = from('203.0.113.1');
     const answers = await Promise.all(
@@ -30,17 +46,15 @@ withShops(t, { processes: 3, variables: limitedTo(600) }, async (t, shops) => {
     );
     t.ok(refused.every(({ headers }) => headers.get('ratelimit-remaining') === '0'));
   });
-});
 
-withShops(t, { processes: 3, variables: limitedTo(WINDOW_SECONDS) }, async (t, shops) => {
   await t.test('under a steady load, no span of the window lets more than the limit pass', async (t) => {
-    const client = from('203.0.113.2');
+    const account = await newAccount();
     const passed: { sentAt: number; answeredAt: number }[] = [];
     const until = performance.now() + 2.5 * WINDOW_MS;
     const hammer = async (index: number): Promise<void> => {
       while (performance.now() < until) {
         const sentAt = performance.now();
-        const { status } = await shops.at(index).get('/api/products', client);
+        const { status } = await shops.at(index).get('/api/products', account());
         if (status === 200) passed.push({ sentAt, answeredAt: performance.now() });
         await sleep(15);
       }
@@ -55,9 +69,9 @@ withShops(t, { processes: 3, variables: limitedTo(WINDOW_SECONDS) }, async (t, s
   });
 
   await t.test('waiting as long as one process says is enough for another', async (t) => {
-    const client = from('203.0.113.3');
-    await Promise.all(Array.from({ length: LIMIT }, (_, index) => shops.at(index).get('/api/products', client)));
-    const refused = await shops.at(0).get('/api/products', client);
+    const account = await newAccount();
+    await Promise.all(Array.from({ length: LIMIT }, (_, index) => shops.at(index).get('/api/products', account())));
+    const refused = await shops.at(0).get('/api/products', account());
     isError(t, refused, 'too_many_requests');
     const waitSeconds = Number(refused.headers.get('retry-after'));
     t.ok(waitSeconds >= 1 && waitSeconds <= WINDOW_SECONDS, `Retry-After: ${waitSeconds}`);
@@ -65,11 +79,11 @@ withShops(t, { processes: 3, variables: limitedTo(WINDOW_SECONDS) }, async (t, s
     const waited = sleep(waitSeconds * 1000);
     // Whoever asks all the while waits no longer for it.
     const insisting = setInterval(() => {
-      void shops.at(Math.floor(Math.random() * 3)).get('/api/products', from('203.0.113.3'));
+      void shops.at(Math.floor(Math.random() * 3)).get('/api/products', account());
     }, 500);
     await sleep((waitSeconds - 1) * 1000);
     clearInterval(insisting);
     await waited;
-    t.equal((await shops.at(1).get('/api/products', client)).status, 200);
+    t.equal((await shops.at(1).get('/api/products', account())).status, 200);
   });
 });
