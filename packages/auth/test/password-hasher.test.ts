@@ -1,7 +1,8 @@
 import { ImproperlyConfigured } from '@viewset/core';
 import t from 'tap';
 import * as argon2Library from '@node-rs/argon2';
-import { PasswordHasher } from '../src/passwords/password-hasher.ts';
+import { normalizePassword, PasswordHasher } from '../src/passwords/password-hasher.ts';
+import { CHANGE_EMAIL_BODY, DELETE_BODY, LOGIN_BODY, PROOF_BODY } from '../src/routes/request-body.ts';
 import { watchComparisons } from './support/comparisons.ts';
 
 const hasher = new PasswordHasher({ rounds: 4 });
@@ -113,4 +114,15 @@ t.test('wrong options of argon2 are refused', async (t) => {
   ]) {
     t.throws(() => new PasswordHasher({ argon2: wrong as never }), ImproperlyConfigured);
   }
+});
+
+t.test('the documented length of a sent password holds for every form of Unicode', (t) => {
+  const { maxLength } = LOGIN_BODY.properties.password as { readonly maxLength?: number };
+  t.equal(maxLength, 4 * 1024);
+  // The longest decomposition of one character has four.
+  const longest = Array.from('\u1f82'.repeat(1024).normalize('NFD')).length;
+  t.equal(longest, maxLength);
+  t.equal(Array.from(normalizePassword('\u1f82'.repeat(1024).normalize('NFD'))).length, 1024);
+  for (const body of [DELETE_BODY, CHANGE_EMAIL_BODY, PROOF_BODY]) t.match(body.properties.password, { maxLength });
+  t.end();
 });

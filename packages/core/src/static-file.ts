@@ -1,5 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { entityTag, namesTag } from './entity-tag.ts';
+import { entityTag } from './entity-tag.ts';
+import { PreconditionFailed } from './errors.ts';
+import { readCondition } from './read-condition.ts';
 
 /** A file that does not change while the process runs. */
 export interface StaticFile {
@@ -18,6 +20,7 @@ export function staticFile(type: string, text: string): StaticFile {
 /**
  * Sends a file, or 304 if the client has it (RFC 9110, section 13.1.2).
  *
+ * @throws PreconditionFailed (412) if the request's `If-Match` lacks the tag
  * @param cacheControl how long clients may cache the file. Default: they revalidate each time
  * @example
  * const robots = staticFile('text/plain', 'User-agent: *');
@@ -29,8 +32,8 @@ export function sendStaticFile(
   { type, bytes, tag }: StaticFile,
   cacheControl = 'no-cache',
 ): FastifyReply {
+  const condition = readCondition(request, { tag });
+  if (condition === 'failed') throw new PreconditionFailed('The file has changed since it was read; read it again');
   void reply.header('etag', tag).header('cache-control', cacheControl);
-  const known = request.headers['if-none-match'];
-  const isKnown = known !== undefined && namesTag(known, tag, 'weak');
-  return isKnown ? reply.code(304).send() : reply.type(type).send(bytes);
+  return condition === 'known' ? reply.code(304).send() : reply.type(type).send(bytes);
 }

@@ -20,4 +20,12 @@ t.test('a file that stays as it is has a tag, by which a client asks if it is st
     t.match(again, { statusCode: 304, body: '', headers: { etag: file.tag, 'cache-control': 'no-cache' } }, known);
   }
   t.equal((await app.inject({ url: '/robots.txt', headers: { 'if-none-match': '"other"' } })).statusCode, 200);
+  for (const [wanted, status] of [
+    [file.tag, 200],
+    ['*', 200],
+    [`W/${file.tag}`, 412],
+    ['"other"', 412],
+  ] as const) {
+    t.equal((await app.inject({ url: '/robots.txt', headers: { 'if-match': wanted } })).statusCode, status, wanted);
+  }
 });

@@ -6,7 +6,7 @@ import { MAX_PASSWORD_BYTES } from './password-hasher.ts';
 export interface PasswordLengths {
   /** Default: 6. */
   readonly minLength?: number;
-  /** Default: 50. */
+  /** Default: 50. At most 1024. */
   readonly maxLength?: number;
 }
 
@@ -15,6 +15,14 @@ export interface PasswordFieldOptions extends PasswordLengths {
   /** The most bytes of UTF-8. Default: 72, because bcrypt reads no more; `argon2` needs no limit. */
   readonly maxBytes?: number;
 }
+
+/**
+ * The most characters that `maxLength` may allow. The composed form (NFC) of a character is at most four characters in
+ * the decomposed form, which some systems send.
+ */
+const MOST_CHARACTERS = 1024;
+/** The most characters in which a client can send a password, in any form of Unicode. */
+export const MAX_SENT_CHARACTERS = 4 * MOST_CHARACTERS;
 
 /** Explains why bcrypt cannot take a password, instead of truncating it silently. */
 export const TOO_MANY_BYTES = tooManyBytes(MAX_PASSWORD_BYTES);
@@ -38,8 +46,9 @@ export function passwordField(options: PasswordFieldOptions = {}): TString {
   if (!Number.isSafeInteger(minLength) || minLength < 1) {
     throw wrongOption('passwordField()', 'minLength', 'a whole number above 0', minLength);
   }
-  if (!Number.isSafeInteger(maxLength) || maxLength < minLength) {
-    throw wrongOption('passwordField()', 'maxLength', `a whole number of at least ${minLength}`, maxLength);
+  if (!Number.isSafeInteger(maxLength) || maxLength < minLength || maxLength > MOST_CHARACTERS) {
+    const expected = `a whole number of at least ${minLength} and at most ${MOST_CHARACTERS}`;
+    throw wrongOption('passwordField()', 'maxLength', expected, maxLength);
   }
   if (typeof maxBytes !== 'number' || !(maxBytes >= 1)) {
     throw wrongOption('passwordField()', 'maxBytes', 'a number above 0', maxBytes);

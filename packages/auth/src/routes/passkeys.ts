@@ -7,7 +7,7 @@ import type { CheckPassword } from '../login/check-password.ts';
 import { ASSERTION, NEW_CREDENTIAL } from '../passkeys/passkey-answers.ts';
 import { MAX_PASSKEY_NAME_LENGTH } from '../passkeys/passkey-contract.ts';
 import type { Passkeys, ShownPasskey } from '../passkeys/passkeys.ts';
-import { bodyReader } from './request-body.ts';
+import { bodyReader, PROOF } from './request-body.ts';
 import { accountOf, type AuthRoute, NOTHING } from './auth-route.ts';
 import { checkCode, type TwoFactorParts } from './two-factor.ts';
 import { CREATION_OPTIONS, REQUEST_OPTIONS } from './webauthn-options.ts';
@@ -31,8 +31,8 @@ const PASSKEY = Type.Object(
 );
 export const PASSKEYS = Type.Array(PASSKEY);
 
-const PROOF = Type.Object({
-  password: Type.Optional(Type.String({ description: 'The password of the account' })),
+const PASSKEY_PROOF = Type.Object({
+  password: PROOF.password,
   code: Type.Optional(
     Type.String({ description: 'With the password, if the account has two factors', maxLength: 100 }),
   ),
@@ -42,7 +42,7 @@ const NEW_PASSKEY = Type.Object({
   name: Type.String({ minLength: 1, maxLength: MAX_PASSKEY_NAME_LENGTH }),
   passkey: NEW_CREDENTIAL,
 });
-const readProof = bodyReader(PROOF, {});
+const readProof = bodyReader(PASSKEY_PROOF, {});
 const readNew = bodyReader(NEW_PASSKEY, {});
 
 const ROUTE = { name: 'passkeys', access: 'token' } as const;
@@ -84,7 +84,7 @@ export function passkeyRoutes(parts: PasskeyParts): readonly AuthRoute[] {
       summary: 'Delete a passkey',
       description: 'Takes the password, or one of the passkeys. The last way to log in cannot be deleted.',
       params: Type.Object({ id: Type.String() }),
-      body: PROOF,
+      body: PASSKEY_PROOF,
       status: 204,
       answer: NOTHING,
       errors: [401, 404, 409, 429],
@@ -113,7 +113,7 @@ function optionsRoutes(parts: PasskeyParts): readonly AuthRoute[] {
       summary: 'Get the options to add a passkey',
       description:
         'Takes the password, or one of the passkeys that the account has. The answer of the browser goes to `passkeys` within five minutes.',
-      body: PROOF,
+      body: PASSKEY_PROOF,
       answer: CREATION_OPTIONS,
       handler: async (request) => passkeys.creationOptions(request, await provenAccount(parts, request)),
     },

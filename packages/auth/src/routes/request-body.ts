@@ -3,6 +3,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { isEmail, MAX_EMAIL_LENGTH, normalizeEmail } from '../accounts/email-address.ts';
 import { REVOCABLE } from '../accounts/remaining-access.ts';
 import { normalizePassword } from '../passwords/password-hasher.ts';
+import { MAX_SENT_CHARACTERS } from '../passwords/password-field.ts';
 import type { PasswordRules } from '../passwords/password-rules.ts';
 
 const MAX_NAME_LENGTH = 100;
@@ -11,7 +12,8 @@ const email = Type.String({ format: 'email', maxLength: MAX_EMAIL_LENGTH });
 const name = { minLength: 1, maxLength: MAX_NAME_LENGTH };
 /** No body may have a NUL character. A reader refuses it by itself, with a better message. */
 const withoutNul = { pattern: '^[^\\u0000]*$' };
-const password = Type.String(withoutNul);
+/** A password as any client may send it. A longer text is nobody's password. */
+const password = Type.String({ ...withoutNul, maxLength: MAX_SENT_CHARACTERS });
 const code = Type.String({ pattern: '^[0-9]{6}$' });
 
 /** The bodies as they are documented; the readers below check them, in the order that the specification gives. */
@@ -30,7 +32,7 @@ export const resetPasswordBody = ({ documented }: PasswordRules) =>
   Type.Object({ email, code, new_password: documented, revoke: REVOKE });
 /** What proves that the owner of the account sends the request, if the login is not recent. */
 export const PROOF = {
-  password: Type.Optional(Type.String({ description: 'The password of the account' })),
+  password: Type.Optional(Type.String({ maxLength: MAX_SENT_CHARACTERS, description: 'The password of the account' })),
   code: Type.Optional(Type.String({ maxLength: 100, description: 'Instead of it, a code of the second factor' })),
 };
 export const PROOF_BODY = Type.Object(PROOF);

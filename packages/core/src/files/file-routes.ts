@@ -19,6 +19,11 @@ export function declareFileRoute(property: EntityProperty, route: FileRoute): vo
   routes.set(property, route);
 }
 
+/** Reports whether a view serves the files of a property. */
+export function hasFileRoute(property: EntityProperty): boolean {
+  return routes.has(property);
+}
+
 /**
  * Finds the route of a property's files.
  *

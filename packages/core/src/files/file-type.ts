@@ -12,6 +12,11 @@ export interface StoredFile {
   readonly size: number;
   /** The media type, detected from the first bytes of the file. */
   readonly type: string;
+  /**
+   * When the file was stored, in ISO 8601. Its `Last-Modified`, without which the file has none. Files of older versions
+   * have none.
+   */
+  readonly storedAt?: string;
 }
 
 /** A file in a response. */

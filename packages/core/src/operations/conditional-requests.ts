@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest, preHandlerHookHandler, RouteOptions } from 'fastify';
 import { Type } from 'typebox';
 import { PreconditionFailed } from '../errors.ts';
-import { namesAny, namesTag, type TagOf } from '../entity-tag.ts';
+import { namesAny, type TagOf } from '../entity-tag.ts';
 import { isRecord } from '../json.ts';
-import { SAFE_METHODS } from '../methods.ts';
+import { readCondition } from '../read-condition.ts';
 import { isSuccess } from '../status.ts';
 import type { ViewDefinition } from '../viewset/setup/view-definition.ts';
 import type { Preconditions } from '../viewset/writes/writing-definition.ts';
@@ -111,8 +111,8 @@ export function tagAnswers(tagOf: TagOf, isWhole: (request: FastifyRequest) => b
     const text = serialized(reply, payload);
     if (text === undefined) return done(null, payload);
     const tag = isWhole(request) ? tagOf(text) : undefined;
-    const condition = conditionOf(request, tag);
-    if (condition === 'refused') return done(new PreconditionFailed());
+    const condition = readCondition(request, { tag });
+    if (condition === 'failed') return done(new PreconditionFailed());
     const isKnown = condition === 'known';
     if (tag !== undefined) void reply.header('etag', tag);
     if (isKnown) void reply.code(304).removeHeader('content-type');
@@ -125,21 +125,10 @@ export function tagAnswers(tagOf: TagOf, isWhole: (request: FastifyRequest) => b
 
 /** Gives 412 to a read request for a record without a tag if its `If-Match` names one. */
 export const refuseTags: AnswerHook = (request, reply, payload, done) => {
-  const isRefused = isSuccess(reply.statusCode) && conditionOf(request, undefined) === 'refused';
+  const isRefused = isSuccess(reply.statusCode) && readCondition(request, { tag: undefined }) === 'failed';
   if (isRefused) return done(new PreconditionFailed('The record has no entity tag'));
   done(null, payload);
 };
-
-/**
- * Compares the conditions of a read request with the tag of the response. `If-Match` comes first (RFC 9110, section
- * 13.2.2).
- */
-function conditionOf({ method, headers }: FastifyRequest, tag: string | undefined): 'refused' | 'known' | undefined {
-  if (!SAFE_METHODS.has(method)) return undefined;
-  const { 'if-match': wanted, 'if-none-match': known } = headers;
-  if (wanted !== undefined && !namesTag(wanted, tag, 'strong')) return 'refused';
-  return known !== undefined && namesTag(known, tag, 'weak') ? 'known' : undefined;
-}
 
 /** Serializes a response. Undefined if it does not fit its schema; Fastify then reports that. */
 function serialized(reply: FastifyReply, payload: Readonly<Record<string, unknown>>): string | undefined {

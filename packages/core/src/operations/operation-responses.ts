@@ -18,6 +18,13 @@ const RATE_LIMIT: OperationResponse['headers'] = {
 
 const ETAG = { etag: Type.String({ description: 'The strong entity tag of the record' }) };
 
+/** The headers of a file. */
+const FILE: OperationResponse['headers'] = {
+  etag: Type.String({ description: 'The strong entity tag of the file' }),
+  'last-modified': Type.String({ description: 'When the file was stored, if this is known' }),
+  'accept-ranges': Type.String({ description: 'bytes' }),
+};
+
 const RETRY_AFTER = { 'retry-after': seconds('Seconds until another try may succeed') };
 
 /** The headers of some statuses, in addition to the headers of throttles. */
@@ -53,6 +60,8 @@ export interface RouteFacts {
   readonly asksPermissions?: boolean;
   /** True if responses with a record have an `ETag`. */
   readonly sendsTag?: boolean;
+  /** True if the response is the file of a record, with its own tag and date. */
+  readonly sendsFile?: boolean;
   /** True if a tag in `If-Match` matches no record, because the records have no tags. */
   readonly refusesTags?: boolean;
   /** The headers that the route accepts. */
@@ -68,7 +77,7 @@ export interface RouteFacts {
 export function operationResponses(declared: DeclaredResponses, facts: RouteFacts): OperationPlan['responses'] {
   const responses: Record<number, OperationResponse> = {};
   const rateLimit = facts.hasRules ? RATE_LIMIT : {};
-  const tag = facts.sendsTag ? ETAG : {};
+  const tag = facts.sendsTag ? ETAG : facts.sendsFile ? FILE : {};
   for (const [text, schema] of declared) {
     const status = Number(text);
     const { description = STATUS_CODES[status] ?? text } = (schema ?? {}) as { description?: string };
@@ -133,7 +142,7 @@ function errorStatuses(facts: RouteFacts): number[] {
     [408, takesBody],
     [409, !isSafe || takesKey],
     // Read requests honour an `If-Match` that is not documented.
-    [412, [condition !== undefined, isSafe && facts.sendsTag, facts.refusesTags].includes(true)],
+    [412, [condition !== undefined, isSafe && facts.sendsTag, facts.sendsFile, facts.refusesTags].includes(true)],
     [413, takesBody],
     [414, true],
     [415, takesBody],

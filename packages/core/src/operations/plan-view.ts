@@ -70,6 +70,25 @@ export function planView(mounted: MountedView): PlannedRoute[] {
   return routes;
 }
 
+/** Reports whether an action sends the bytes of a record's file. */
+function sendsFile({ action, detail }: DeclaredRoute, { fileActions }: ViewDefinition): boolean {
+  return detail && fileActions?.has(action) === true;
+}
+
+/** The operations whose responses are pages of the view's records. */
+const SENDS_PAGES: ReadonlySet<string> = new Set(['list', 'deleted']);
+
+/** Returns the responses of a route as documents describe them. */
+function documentedAnswers(
+  { lists }: ViewDefinition,
+  { action, documented, isBuiltIn }: DeclaredRoute,
+  answers: DeclaredResponses,
+): DeclaredResponses {
+  const described = documented === undefined ? answers : Object.entries(documented);
+  if (lists === undefined || !isBuiltIn || !SENDS_PAGES.has(action)) return described;
+  return described.map(([status, schema]) => [status, schema && lists.documentPage(schema)]);
+}
+
 function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared: DeclaredRoute): PlannedRoute {
   const { view, definition, context } = mounted;
   const { options } = declared;
@@ -79,7 +98,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
   const isNarrowed = own !== undefined && options.scope !== 'unrestricted';
   const answers = Object.entries(options.responses ?? {});
   if (options.response !== undefined) answers.unshift(['200', options.response]);
-  const documented = declared.documented === undefined ? answers : Object.entries(declared.documented);
+  const documented = documentedAnswers(definition, declared, answers);
   const ignoredParameters = view.ignoreUnknownParameters ?? context.defaults.ignoreUnknownParameters;
   const tagsAnswers = sendsTag(declared);
   const responsesOf = (plan: OperationPlan): OperationPlan['responses'] =>
@@ -94,6 +113,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
       needsToken: route.needsToken,
       asksPermissions: permissions.some((permission) => !(permission instanceof AllowAny)),
       sendsTag: tagsAnswers,
+      sendsFile: sendsFile(declared, definition),
       refusesTags: lacksTags(declared, definition),
       headerParameters: plan.headerParameters,
       mayThrottle: context.defaults.hasThrottleRate || hasThrottleRate(view),

@@ -10,7 +10,7 @@ import type { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { ReadOutput } from '../shapes/read/read-shape.ts';
 import type { RelatedValue } from '../shapes/read/related-value.ts';
 import type { PropertyValue, ToWire } from '../shapes/wire-value.ts';
-import type { SentBody } from '../shapes/write/write-input.ts';
+import type { KeepingFiles, SentBody } from '../shapes/write/write-input.ts';
 import { ModelViewSetBase, type ViewTypes } from './model-viewset-base.ts';
 import type { AnsweringOperation } from './request/answer.ts';
 import {
@@ -66,7 +66,7 @@ export interface DeclaredView<Entity, Options> {
   /** The envelope of the records. */
   readonly envelope: Option<Options, 'envelope'>;
   readonly input: WithExtra<SentBody<InputOf<Option<Options, 'write'>>>, Option<Options, 'extra'>>;
-  readonly update: WithExtra<SentBody<UpdateInputOf<Option<Options, 'write'>>>, Option<Options, 'extra'>>;
+  readonly update: WithExtra<KeepingFiles<SentBody<UpdateInputOf<Option<Options, 'write'>>>>, Option<Options, 'extra'>>;
   /** The operations that accept several records at once. */
   readonly bulk: BulkOf<Option<Options, 'bulk'>>;
   /** The key of a record in bulk requests. */

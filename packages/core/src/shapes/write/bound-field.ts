@@ -20,6 +20,7 @@ import type { FileField } from '../../files/file-field.ts';
 import { isFile } from '../../files/file-type.ts';
 import { isNamedUpload } from '../../files/direct-uploads.ts';
 import { PendingFile } from '../../files/pending-file.ts';
+import { isFileLink, SentLink } from '../../files/sent-link.ts';
 import { pointerStep } from '../../json.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 import type { BodyMode, BoundField } from './bound-input.ts';
@@ -55,6 +56,8 @@ export function checkField(
   } else if (parts !== undefined) {
     values[name] =
       field.isList === true ? checkItems(parts, json, path, problems) : checkParts(parts, json, problems, mode);
+  } else if (field.file !== undefined && mode !== 'create' && isFileLink(json)) {
+    values[name] = new SentLink(json);
   } else if (rule !== undefined && !isFaulty(path, problems)) {
     values[name] = applyRule(rule, json, path, problems);
   }

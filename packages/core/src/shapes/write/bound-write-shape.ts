@@ -1,6 +1,8 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { type TObject, type TSchema, Type } from 'typebox';
 import type { FileField, FileFields } from '../../files/file-field.ts';
+import { FILE_LINK } from '../../files/file-type.ts';
+import { SentLink } from '../../files/sent-link.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import { isRecord } from '../../json.ts';
 import { invalidInput } from '../../schema/error-details.ts';
@@ -45,7 +47,7 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
   readonly #inspect: Readonly<Record<BodyMode, Inspect>>;
   readonly #inspectPartOfNew: Inspect;
   readonly #schemas: Readonly<Record<BodyMode, TObject>>;
-  readonly #documented = new Map<TObject, BodyDocument>();
+  readonly #documented = { new: new Map<TObject, BodyDocument>(), existing: new Map<TObject, BodyDocument>() };
   /** True if the name of a field in bodies differs from the name of its property. */
   readonly #renames: boolean;
 
@@ -74,9 +76,10 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
    */
   documented(mode: BodyMode): BodyDocument {
     const schema = this.#schemas[mode];
-    return getOrMake(this.#documented, schema, () => {
+    const isNew = mode === 'create' || this.files.size === 0;
+    return getOrMake(this.#documented[isNew ? 'new' : 'existing'], schema, () => {
       const form = withBounds(schema, this.fields);
-      return this.files.size === 0 ? { json: form } : { json: inJson(form, this.fields), form };
+      return this.files.size === 0 ? { json: form } : { json: inJson(form, this.fields, isNew), form };
     });
   }
 
@@ -121,10 +124,14 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
     return Object.fromEntries(sent.map(({ name, sentAs }) => [name, values[sentAs]]));
   }
 
-  /** Reports whether values, as `inspect` returns them, name records that only the database can find. */
+  /**
+   * Reports whether values, as `inspect` returns them, name records that only the database can find, or a file that only
+   * the record can tell.
+   */
   refers(values: Readonly<Record<string, unknown>>, mode: BodyMode): boolean {
     return this.fields.some(({ name, reference, children }) => {
       if (values[name] === undefined || values[name] === null) return false;
+      if (values[name] instanceof SentLink) return true;
       // A child that exists is named by its key.
       return (
         reference !== undefined || (children !== undefined && (mode !== 'create' || children.shape.references.size > 0))
@@ -164,14 +171,14 @@ function withoutChildren(schema: TObject, fields: readonly BoundField[]): TObjec
 }
 
 /**
- * Removes files from a body, because JSON cannot hold them. The null that removes a file stays, and so does the name of
- * an upload.
+ * Removes files from a body, because JSON cannot hold them. The null that removes a file stays, and so do the name of an
+ * upload and the link of the file that an existing record keeps.
  */
-function inJson(schema: TObject, fields: readonly BoundField[]): TObject {
+function inJson(schema: TObject, fields: readonly BoundField[], isNew: boolean): TObject {
   const properties = { ...schema.properties };
   for (const { sentAs, file, nullable } of fields) {
     if (file === undefined || !(sentAs in properties)) continue;
-    const schemas = [...(file.direct ? [UPLOAD] : []), ...(nullable ? [REMOVAL] : [])];
+    const schemas = [...(file.direct ? [UPLOAD] : []), ...(isNew ? [] : [FILE_LINK]), ...(nullable ? [REMOVAL] : [])];
     const [first] = schemas;
     if (first === undefined) delete properties[sentAs];
     else {

@@ -3,7 +3,7 @@ import type { Static, TOptional, TSchema } from 'typebox';
 import type { FieldName, Related, ToManyName, ToOneName, Unbranded } from '../../fields/field-name.ts';
 import type { NamedUpload } from '../../files/direct-uploads.ts';
 import type { FileField } from '../../files/file-field.ts';
-import type { StoredFile } from '../../files/file-type.ts';
+import type { FileLink, StoredFile } from '../../files/file-type.ts';
 import type { PrimaryKeyName } from '../../mikro/entities.ts';
 import type { Renamed } from './renamed-field.ts';
 import type { NamedSchema, ObjectSchema } from '../schema-object.ts';
@@ -137,6 +137,11 @@ type NamesIn<Input> = '~names' extends keyof Input ? NonNullable<Input['~names']
 /** A body as clients send it, without the type information about renamed fields, in children too. */
 export type SentBody<Input> = {
   [Name in keyof Input as Exclude<Name, '~names'>]: SentValue<Input[Name]>;
+};
+
+/** The body of an update. A file may also be the link of the current file, as it was read. */
+export type KeepingFiles<Body> = {
+  [Name in keyof Body]: [Extract<Body[Name], Blob>] extends [never] ? Body[Name] : Body[Name] | FileLink;
 };
 
 type SentValue<Value> = Value extends readonly (infer Item)[] ? SentItem<Item>[] : Value;

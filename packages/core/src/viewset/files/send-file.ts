@@ -1,10 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
-import { namesTag } from '../../entity-tag.ts';
+import { PreconditionFailed } from '../../errors.ts';
 import { byteRange } from '../../files/byte-range.ts';
 import type { FileStore } from '../../files/file-store.ts';
 import type { StoredFile } from '../../files/file-type.ts';
 import { isGivenUp, tookTooLong } from '../../given-up.ts';
+import { httpDate } from '../../http-date.ts';
+import { rangeApplies, readCondition } from '../../read-condition.ts';
 
 /** The media types that a browser shows and never runs. Other types are sent as an attachment. */
 const SHOWN = /^(?:image\/(?:png|jpeg|gif|webp|avif)|(?:audio|video)\/[\w.+-]+|text\/plain)$/;
@@ -13,15 +15,19 @@ const SHOWN = /^(?:image\/(?:png|jpeg|gif|webp|avif)|(?:audio|video)\/[\w.+-]+|t
  * Answers a GET or HEAD with a file, or with the requested range (RFC 9110, section 14). The key of a file is its
  * entity tag, because the content under a key never changes. Browsers run nothing from it: they do not guess the type
  * (`nosniff`), and scripts are disabled (`sandbox`).
+ *
+ * @throws PreconditionFailed (412) by `If-Match` and `If-Unmodified-Since` (RFC 9110, section 13)
  */
 export async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
   store: FileStore,
-  { key, name, size, type }: StoredFile,
+  file: StoredFile,
 ): Promise<FastifyReply> {
   const { method, headers } = request;
-  const tag = `"${key}"`;
+  const { name, size, type } = file;
+  const validators = validatorsOf(file);
+  const { tag, modifiedAt } = validators;
   const common = {
     etag: tag,
     'accept-ranges': 'bytes',
@@ -29,13 +35,10 @@ export async function sendFile(
     'x-content-type-options': 'nosniff',
     'content-security-policy': "default-src 'none'; sandbox",
   };
-  const known = headers['if-none-match'];
-  if (known !== undefined && namesTag(known, tag, 'weak')) {
-    return reply.code(304).headers(common).send();
-  }
-  const condition = headers['if-range'];
-  const isCurrent = condition === undefined || condition === tag;
-  const range = method === 'GET' && isCurrent ? byteRange(headers.range, size) : undefined;
+  const condition = readCondition(request, validators);
+  if (condition === 'failed') throw new PreconditionFailed('The file has changed since it was read; read it again');
+  if (condition === 'known') return reply.code(304).headers(common).send();
+  const range = method === 'GET' && rangeApplies(request, validators) ? byteRange(headers.range, size) : undefined;
   if (range === 'unsatisfiable') {
     return reply
       .code(416)
@@ -43,17 +46,30 @@ export async function sendFile(
       .send();
   }
   // Open the file before setting its headers, so that an error response does not carry them.
-  const content = method === 'HEAD' || size === 0 ? undefined : stillWanted(request, await store.get(key, range));
+  const content = method === 'HEAD' || size === 0 ? undefined : stillWanted(request, await store.get(file.key, range));
   const { start, end } = range ?? { start: 0, end: size - 1 };
   if (range !== undefined) void reply.code(206).header('content-range', `bytes ${start}-${end}/${size}`);
   void reply.type(type).headers({
     ...common,
+    ...(modifiedAt === undefined ? {} : { 'last-modified': httpDate(new Date(modifiedAt)) }),
     'content-length': end + 1 - start,
     'content-disposition': `${SHOWN.test(type) ? 'inline' : 'attachment'}; ${fileNames(name)}`,
   });
   // For content that is not a stream, Fastify overwrites the length of a HEAD response.
   if (method === 'HEAD') return reply.send(Readable.from([]));
   return reply.send(content ?? '');
+}
+
+const SECOND_MS = 1000;
+
+function validatorsOf({ key, storedAt }: StoredFile): {
+  readonly tag: string;
+  readonly modifiedAt: number | undefined;
+} {
+  const stored = storedAt === undefined ? NaN : Date.parse(storedAt);
+  // A date must not be in the future (RFC 9110, section 8.8.2.1). Files that replace each other quickly are dated ahead.
+  const modifiedAt = stored > Date.now() ? NaN : Math.floor(stored / SECOND_MS) * SECOND_MS;
+  return { tag: `"${key}"`, modifiedAt: Number.isNaN(modifiedAt) ? undefined : modifiedAt };
 }
 
 /** Returns a file that was opened for a request. Closes it if the request was given up in the meantime. */

@@ -6,6 +6,7 @@ import { type Awaitable, isPromise, settle, whenReady } from '../../awaitable.ts
 import { violationOf } from '../../query/known-errors.ts';
 import { ImproperlyConfigured, InvalidUsage } from '../../errors.ts';
 import { FieldValueError } from '../../fields/field-value-error.ts';
+import { getOrMake } from '../../get-or-make.ts';
 import { checkOptionsAreRead } from '../../filters/default-filters.ts';
 import { type Filter, type FilterClass, type FilterTarget, resolveOption } from '../../filters/filter.ts';
 import { isTextSearch, type TextSearch, type ViewSearch } from '../../filters/text-search.ts';
@@ -13,6 +14,8 @@ import { InvalidUsageCollector } from '../../invalid-usage-collector.ts';
 import { orderKey } from '../../language/order.ts';
 import { checkValues, LIST, naming } from '../../options.ts';
 import { PageNames } from '../../pagination/page-names.ts';
+import { CountedPagination } from '../../pagination/counted-pagination.ts';
+import { CursorPagination } from '../../pagination/cursor-pagination.ts';
 import type { Paginator, PaginatorClass } from '../../pagination/paginator.ts';
 import { invalidParameter, type ParameterDeclaration } from '../../parameters.ts';
 import type { QuerySet } from '../../query/queryset.ts';
@@ -24,6 +27,7 @@ import { type LiveOption, STREAM_TYPE } from '../../live/live-list.ts';
 import { LIST_RULES } from './list-options.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Envelope } from '../answers/envelope.ts';
+import { withKeyword } from '../../shapes/schema-object.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
 import type { Customized } from '../request/customized.ts';
 import { parametersOf } from '../request/request-state.ts';
@@ -68,6 +72,9 @@ export class RecordLists implements ListDefinition {
   /** The media types of lists, for clients that ask for a stream and for all others. */
   readonly #types: Readonly<Record<'streamed' | 'whole', OfferedTypes>>;
   readonly #filters: readonly Filter[];
+  /** The most records of a page. Undefined if code of the application makes the pages. */
+  readonly #maxItems: number | undefined;
+  readonly #documented = new WeakMap<TSchema, TSchema>();
 
   constructor(declarations: ListDeclarations) {
     const { name, records, options, operations, answers, context, isShown, envelope } = declarations;
@@ -78,6 +85,7 @@ export class RecordLists implements ListDefinition {
     const { exports = [] } = options;
     this.export = exports.length === 0 ? undefined : new ListExport(name, exports);
     this.paginator = makePaginator(name, options, context, envelope);
+    this.#maxItems = maxItemsOf(this.paginator, declarations);
     this.declared = Object.freeze({
       target,
       ordering: options.ordering ?? [],
@@ -110,6 +118,16 @@ export class RecordLists implements ListDefinition {
 
   get headers(): Readonly<Record<string, TSchema>> {
     return this.paginator?.headers ?? {};
+  }
+
+  documentPage(page: TSchema): TSchema {
+    const maxItems = this.#maxItems;
+    const name = this.paginator?.pageNames.of('results');
+    const { properties } = page as { readonly properties?: Readonly<Record<string, TSchema>> };
+    const records = name === undefined ? undefined : properties?.[name];
+    if (maxItems === undefined || records === undefined) return page;
+    const bounded = { ...properties, [name!]: withKeyword(records, 'maxItems', maxItems) };
+    return getOrMake(this.#documented, page, () => withKeyword(page, 'properties', bounded));
   }
 
   /** Returns the type that the path names (`/books.csv`) or that the request prefers to JSON. Undefined for JSON. */
@@ -270,6 +288,12 @@ function filterTarget(
 function makeSearch(name: string, records: QuerySet<object>, search: TextSearch<never>): ViewSearch {
   const { meta, reader: em, database } = records;
   return naming(name, () => search.forView({ name, meta, em, database }));
+}
+
+/** Returns the most records of the view's pages, if a built-in paginator makes them and no hook changes them. */
+function maxItemsOf(paginator: Paginator | null, { customized }: ListDeclarations): number | undefined {
+  const isBuiltIn = paginator instanceof CountedPagination || paginator instanceof CursorPagination;
+  return isBuiltIn && customized.listMaker(true) === undefined ? paginator.sizes.maxPageSize : undefined;
 }
 
 function makeFilters(target: FilterTarget, { filters }: AnyModelOptions, defaults: readonly FilterClass[]): Filter[] {

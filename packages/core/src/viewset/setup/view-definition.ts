@@ -137,6 +137,8 @@ export interface ListDefinition {
   readonly live: LiveOption | undefined;
   /** The file formats of lists, with the schema of the file's text. */
   readonly exports: ReadonlyMap<ExportFormat, TSchema>;
+  /** Adds the most records of a page to the schema of a page, for documents. The same input gives the same object. */
+  documentPage(page: TSchema): TSchema;
   /** Throws InvalidUsage that names every invalid parameter. */
   check(request: FastifyRequest): Promise<void>;
 }
@@ -152,6 +154,8 @@ export interface SchemaSource {
 
 /** The resolved declarations of a view, for the router. */
 export interface ViewDefinition {
+  /** The actions that send the files of records, by name. */
+  readonly fileActions?: ReadonlyMap<string, unknown>;
   /** The operations that get a route. */
   readonly operations: readonly Operation[];
   /** The methods of `update`. Default: both. */

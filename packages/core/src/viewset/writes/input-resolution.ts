@@ -3,6 +3,7 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { atOnce } from '../../awaitable.ts';
 import { fieldPath } from '../../fields/field-path.ts';
 import { FieldValueError } from '../../fields/field-value-error.ts';
+import type { StoredFile } from '../../files/file-type.ts';
 import { PendingFile } from '../../files/pending-file.ts';
 import { filtersPutOn } from '../../mikro/filters.ts';
 import { rememberMembers } from '../../mikro/hidden-members.ts';
@@ -16,6 +17,7 @@ import { invalidInput } from '../../schema/error-details.ts';
 import { placedAt, type Problem } from '../../schema/scan-input.ts';
 import { absentAt, type FindReferred, type RecordData } from '../../shapes/write/references.ts';
 import { type FileChanges, fileChangesOf } from '../files/file-changes.ts';
+import { KeptFiles } from '../files/kept-files.ts';
 import { type ReferenceOptions, ReferredRecords } from './referred-records.ts';
 import { faultsIn, type ReadBody } from '../request/read-input.ts';
 import { inputOf } from '../request/request-state.ts';
@@ -61,6 +63,7 @@ export class InputResolution {
   readonly #referred: ReferredRecords;
   /** Undefined if no record of the view has a file. */
   readonly #fileChanges: FileChanges | undefined;
+  readonly #keptFiles: KeptFiles;
 
   /** @throws ImproperlyConfigured for an option about references that names no reference */
   constructor(
@@ -72,6 +75,7 @@ export class InputResolution {
   ) {
     this.#view = view;
     this.#input = input;
+    this.#keptFiles = new KeptFiles(meta);
     const references = referencesOf(input);
     for (const [field, [reference]] of references) {
       if (reference === undefined) continue;
@@ -98,10 +102,11 @@ export class InputResolution {
   async resolve(
     request: FastifyRequest,
     operation: 'create' | 'update',
-    bodies: readonly WrittenBody[],
+    sent: readonly WrittenBody[],
   ): Promise<ResolvedBody[]> {
     const input = this.#input!;
     const faults: Problem[] = [];
+    const bodies = await this.#withoutLinks(request, operation, sent, faults);
     for (const { body, entity } of bodies) {
       faults.push(...placedAt(body.path, await input.check(request, body, entity)));
     }
@@ -160,11 +165,32 @@ export class InputResolution {
     const stored: object[] = [];
     for (let start = 0; start < resolved.length; start += STORED_AT_ONCE) {
       const some = resolved.slice(start, start + STORED_AT_ONCE).map((data, index) => {
-        return this.#storeFiles(request, write.fields, data, records[start + index]!.path);
+        return this.#storeFiles(request, write.fields, data, records[start + index]!);
       });
       stored.push(...(await allDone(some)));
     }
     return stored;
+  }
+
+  /** Removes the links of files that records keep, so that hooks see no change. Other links are faults. */
+  async #withoutLinks(
+    request: FastifyRequest,
+    operation: 'create' | 'update',
+    bodies: readonly WrittenBody[],
+    faults: Problem[],
+  ): Promise<readonly WrittenBody[]> {
+    const { fields, files } = this.#input!.of(request, operation).shape;
+    if (files.size === 0 || operation === 'create') return bodies;
+    const found: WrittenBody[] = [];
+    for (const { body, data, entity } of bodies) {
+      const own: Problem[] = [];
+      const without = <Values extends object>(values: Values, problems: Problem[]): Promise<Values> =>
+        this.#keptFiles.withoutLinks(request.em, fields, values, entity, problems);
+      const kept = { ...body, data: await without(body.data, own), sent: body.sent && (await without(body.sent, [])) };
+      faults.push(...placedAt(body.path, own));
+      found.push({ body: kept, data: await without(data, []), ...(entity && { entity }) });
+    }
+    return found;
   }
 
   /** Returns the MikroORM filters that the view's query set enables. */
@@ -178,14 +204,15 @@ export class InputResolution {
     { em }: FastifyRequest,
     fields: readonly BoundField[],
     data: object,
-    place: string,
+    { path: place, entity }: RecordData,
   ): Promise<object> {
     const stored: Record<string, unknown> = { ...data };
     for (const { name, path, file } of fields) {
       const pending = stored[name];
       if (file === undefined || !(pending instanceof PendingFile)) continue;
       try {
-        stored[name] = await this.#fileChanges!.store(em, file, pending);
+        const replaced = (entity as Readonly<Record<string, StoredFile | null>> | undefined)?.[name];
+        stored[name] = storedNow(await this.#fileChanges!.store(em, file, pending), replaced);
       } catch (error) {
         if (!(error instanceof FieldValueError)) throw error;
         throw invalidInput('body', [{ path: place + path, message: error.message }]);
@@ -193,6 +220,19 @@ export class InputResolution {
     }
     return stored;
   }
+}
+
+const SECOND_MS = 1000;
+
+/**
+ * Notes when a file was stored: in a later second than the file that it replaces, because dates of HTTP have only
+ * seconds. With one date for both, a client would join the beginning of one file and the end of the other.
+ */
+function storedNow(file: StoredFile, replaced: StoredFile | null | undefined): StoredFile {
+  const before = Math.floor(Date.parse(replaced?.storedAt ?? '') / SECOND_MS) * SECOND_MS;
+  const now = Date.now();
+  const storedAt = before + SECOND_MS > now ? before + SECOND_MS : now;
+  return { ...file, storedAt: new Date(storedAt).toISOString() };
 }
 
 /**

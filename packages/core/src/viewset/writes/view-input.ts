@@ -209,12 +209,13 @@ export class ViewInput {
   }
 
   /**
-   * True if a body can have faults that its schemas do not find: by rules of the view, or by references to other
-   * records.
+   * True if a body can have faults that its schemas do not find: by rules of the view, by references to other records,
+   * or by links of files.
    */
   findsMore(request: FastifyRequest, mode: BodyMode): boolean {
-    const { fields } = this.#shapeOf(request, mode);
-    return this.isRuled || fields.some(({ reference, children }) => (reference ?? children) !== undefined);
+    const { fields, files } = this.#shapeOf(request, mode);
+    const hasLinks = mode !== 'create' && files.size > 0;
+    return this.isRuled || hasLinks || fields.some(({ reference, children }) => (reference ?? children) !== undefined);
   }
 
   /**
