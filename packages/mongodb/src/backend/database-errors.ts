@@ -42,9 +42,12 @@ export const MONGO_ERRORS: DatabaseErrors = Object.freeze({
   isDeadlock: () => false,
 } satisfies DatabaseErrors);
 
+/** An index with a collation of its own is followed by it. */
+const DUPLICATE = /^.*? collection: [^.]+\.(.+?) index: (.+?)(?: collation: \{.*?\})? dup key:/;
+
 /** E11000 duplicate key error collection: shop.book index: owner_id_1_name_1 dup key: { … } */
 function takenValue(error: DriverException): ReturnType<DatabaseErrors['violationOf']> {
   const { message, keyPattern = {} } = error as Error & { keyPattern?: object };
-  const [, table, constraint] = message.match(/^.*? collection: [^.]+\.(.+?) index: (.+?) dup key:/) ?? [];
+  const [, table, constraint] = message.match(DUPLICATE) ?? [];
   return { kind: 'unique', constraint, table, columns: Object.keys(keyPattern).join(', ') };
 }

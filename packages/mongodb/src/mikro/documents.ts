@@ -67,8 +67,9 @@ export function changedValues(meta: EntityMetadata, data: Document): Document {
   const values: Document = { ...data };
   for (const [name, value] of Object.entries(values)) {
     const property = meta.properties[name as never] as EntityProperty | undefined;
-    if (property === undefined || !hasValue(property)) continue;
+    if (property === undefined) continue;
     if (value === null && isLeftOut(meta, property)) values[name] = undefined;
+    else if (!hasValue(property)) continue;
     // MikroORM increments a version itself, with an operator.
     else if (name !== meta.versionProperty) values[name] = literalValue(exactValue(property, value));
   }
@@ -77,7 +78,14 @@ export function changedValues(meta: EntityMetadata, data: Document): Document {
 
 /** True for a nullable property that is unique, alone or together with others. */
 export function isLeftOut(meta: EntityMetadata, property: EntityProperty): boolean {
-  return property.nullable === true && uniqueNames(meta).has(property.name);
+  return isNullable(meta, property) && uniqueNames(meta).has(property.name);
+}
+
+/** A part of an embeddable is also NULL if the embeddable is. */
+function isNullable(meta: EntityMetadata, { nullable, embedded }: EntityProperty): boolean {
+  if (nullable === true || embedded === undefined) return nullable === true;
+  const owner: EntityProperty | undefined = meta.properties[embedded[0] as never];
+  return owner !== undefined && isNullable(meta, owner);
 }
 
 const known = new WeakMap<EntityMetadata, ReadonlySet<string>>();

@@ -56,7 +56,7 @@ export async function namingKeys<Result>(
 }
 
 async function keysOf(collection: Pick<MongoCollection, 'indexes'>, message: string): Promise<Document> {
-  const [, name] = message.match(/ index: (.+?) dup key:/) ?? [];
+  const [, name] = message.match(/ index: (.+?)(?: collation: \{.*?\})? dup key:/) ?? [];
   const indexes = await collection.indexes().catch(() => []);
   return indexes.find((index) => index.name === name)?.key ?? {};
 }

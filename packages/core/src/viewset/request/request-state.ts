@@ -18,6 +18,13 @@ export interface Refusal {
   answer(): Promise<unknown>;
 }
 
+/** A body whose references are entities, with the values that the path and the view set. */
+export interface ResolvedRecord {
+  readonly data: object;
+  /** The record to change; undefined for a new record. */
+  readonly entity: object | undefined;
+}
+
 /** A record that a handler made from an entity before its related records were read. */
 export interface UnreadRecord {
   /** The handler's object. Its fields can be read only after the handler has returned. */
@@ -41,6 +48,10 @@ export interface RequestState {
   parameters: QueryParameters | undefined;
   /** The parsed body. Undefined unless an operation of a view of an entity reads it. */
   input: ReadInput | undefined;
+  /** The resolved bodies of the request, by their JSON pointers. Undefined before that, and if one statement writes. */
+  resolved: ReadonlyMap<string, ResolvedRecord> | undefined;
+  /** The JSON pointer to the only body that is being written. Undefined if all are written at once. */
+  writing: string | undefined;
   /** The last database error that the library's own statements caused. */
   refusal: Refusal | undefined;
   /** The record of the request, once it was looked up, and the transaction that read it. */
@@ -76,6 +87,8 @@ export function stateOf(request: FastifyRequest): RequestState {
     pk: undefined,
     parameters: undefined,
     input: undefined,
+    resolved: undefined,
+    writing: undefined,
     refusal: undefined,
     object: undefined,
     answers: undefined,

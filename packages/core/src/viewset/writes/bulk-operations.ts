@@ -92,8 +92,10 @@ export class BulkOperations<Entity extends object, Output extends object> {
     const entities: Entity[] = [];
     const isHooked = this.#definition.customized.performs.create;
     checkNotGivenUp(request);
-    for (const { data, extra } of resolved) {
-      const made = isHooked ? this.#view.performCreate(request, data, extra) : this.#writes.make(request, data);
+    for (const { path, data, extra } of resolved) {
+      const made = isHooked
+        ? this.#writes.writeAlone(request, path, () => this.#view.performCreate(request, data, extra))
+        : this.#writes.make(request, data);
       entities.push(await made);
     }
     await this.#writes.flush(request);
@@ -108,9 +110,11 @@ export class BulkOperations<Entity extends object, Output extends object> {
     const { fields } = this.#definition.input!.of(request, 'update').shape;
     const writesChildren = fields.some(({ children }) => children !== undefined);
     const isHooked = this.#definition.customized.performs.update || writesChildren;
-    for (const [index, { data, extra }] of resolved.entries()) {
-      if (isHooked) await this.#view.performUpdate(request, entities[index]!, data, extra);
-      else assignValues(request.em, entities[index]!, data);
+    for (const [index, { path, data, extra }] of resolved.entries()) {
+      const entity = entities[index]!;
+      const update = (): Promise<Entity> => this.#view.performUpdate(request, entity, data, extra);
+      if (isHooked) await this.#writes.writeAlone(request, path, update);
+      else assignValues(request.em, entity, data);
     }
     await this.#writes.flush(request);
     return entities;

@@ -1,42 +1,53 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { namesColumn, type PlacedViolation, type Violation } from '../../backends/database-errors.ts';
+import type { PlacedViolation, Violation } from '../../backends/database-errors.ts';
 import { type ErrorDetail, Forbidden, type HttpError, InvalidUsage, TargetObjectAlreadyExist } from '../../errors.ts';
-import { fieldPath } from '../../fields/field-path.ts';
-import { FieldValueError } from '../../fields/field-value-error.ts';
 import { pointerStep } from '../../json.ts';
-import { compare } from '../../language/compare.ts';
-import { orderValues } from '../../language/projection.ts';
 import { backendOf } from '../../query/backend-of.ts';
 import { violationOf } from '../../query/known-errors.ts';
-import { QuerySet } from '../../query/queryset.ts';
-import { keyText } from '../../fields/primary-key.ts';
 import { stateOf } from '../request/request-state.ts';
 import type { WrittenRecord } from '../request/written-records.ts';
+import type { BoundField } from '../../shapes/write/bound-input.ts';
+import { type ConstrainedField, constrainedFields, valueOf } from './constrained-fields.ts';
+import { takenRecords } from './taken-records.ts';
+
+/** A record that may be at fault, and its properties that the constraint names. */
+interface Suspect {
+  readonly record: WrittenRecord;
+  readonly fields: readonly ConstrainedField[];
+}
+
+/** The records of a request, and what its path sets. */
+export interface Written {
+  /** The records that the body writes. */
+  readonly records: readonly WrittenRecord[];
+  /** The relation that the path sets, and its parameter; undefined for a view that is not nested. */
+  readonly parent: { readonly relation: string; readonly parameter: string } | undefined;
+}
 
 /**
  * Stores the error of a statement that wrote the view's own records, if the database has rejected a value. These values
  * came from the client, so the request can be answered with a client error.
  *
- * @param records lists the records that the body writes, the view's own first
+ * @param written lists the records that the body writes, the view's own first
  */
-export function noteRefusal(request: FastifyRequest, error: unknown, records: () => readonly WrittenRecord[]): void {
+export function noteRefusal(request: FastifyRequest, error: unknown, written: () => Written): void {
   const violation = violationOf(error);
   if (violation === undefined) return;
-  const written = records();
-  stateOf(request).refusal = { error, answer: () => answerToConflict(request, error, violation, written) };
+  const all = written();
+  stateOf(request).refusal = { error, answer: () => answerToConflict(request, error, violation, all) };
 }
 
 /**
  * Returns a 400, 403 or 409 error, with the fields of the body at fault if they are known. The database does not report
- * which of several records is at fault, so this may query it. It may also
- * report another table than the entity's, such as a partition.
+ * which of several records is at fault, so this may query it. It may also report another table than the entity's, such
+ * as a partition.
  */
 async function answerToConflict(
   request: FastifyRequest,
   error: unknown,
   violation: Violation,
-  records: readonly WrittenRecord[],
+  { records, parent }: Written,
 ): Promise<unknown> {
   const em = managerAfter(request.em);
   const placed = await placeOfViolation(em, violation, [...new Set(records.map(({ meta }) => meta))]);
@@ -44,11 +55,20 @@ async function answerToConflict(
   // The error may be about other changes of a hook. The constraint of a foreign key may belong to records that refer to
   // this one.
   if (written.length === 0 && violation.kind !== 'foreign key') return error;
-  const { columns } = placed;
-  const suspects = written.filter((record) => fieldsIn(record, columns).length > 0);
-  const atFault = suspects.length > 1 ? await recordsAtFault(em, suspects, violation, columns) : suspects;
-  const details = atFault.flatMap((record) => detailsOf(record, violation.kind, columns));
-  return answerTo(violation, details, error, records.length === 0);
+  const suspects = written
+    .map((record) => ({ record, fields: constrainedFields(record.meta, placed.columns) }))
+    .filter((suspect) => maySuspect(suspect, violation));
+  const atFault = suspects.length > 1 ? await suspectsAtFault(em, suspects, violation) : suspects;
+  const details = atFault.flatMap((suspect) => detailsOf(suspect, violation.kind, parent));
+  // All records of a list have the parent of the path.
+  const distinct = new Map(details.map((detail) => [`${detail.in} ${detail.path}`, detail]));
+  return answerTo(violation, [...distinct.values()], error, records.length === 0);
+}
+
+/** A new record may also have the value of a default, of its parent, or of the view. */
+function maySuspect({ record, fields }: Suspect, { kind }: Violation): boolean {
+  const isSent = fields.some((field) => valueOf(record.values, field) !== undefined);
+  return isSent || (kind === 'unique' && fields.length > 0 && record.stored === undefined);
 }
 
 async function placeOfViolation(
@@ -71,13 +91,23 @@ function managerAfter(em: EntityManager): EntityManager {
   return em.isInTransaction() && !backendOf(em).hasSavepoints ? em.fork() : em;
 }
 
-async function recordsAtFault(
+async function suspectsAtFault(
   em: EntityManager,
-  suspects: readonly WrittenRecord[],
+  suspects: readonly Suspect[],
   { kind }: Violation,
-  columns: string,
-): Promise<readonly WrittenRecord[]> {
-  return kind === 'unique' ? takenRecords(em, suspects, fieldsIn(suspects[0]!, columns)) : [];
+): Promise<readonly Suspect[]> {
+  if (kind !== 'unique') return [];
+  const found: Suspect[] = [];
+  for (const meta of new Set(suspects.map(({ record }) => record.meta))) {
+    const some = suspects.filter(({ record }) => record.meta === meta);
+    const taken = await takenRecords(
+      em,
+      some.map(({ record }) => record),
+      some[0]!.fields,
+    );
+    found.push(...some.filter(({ record }) => taken.includes(record)));
+  }
+  return found;
 }
 
 function answerTo({ kind }: Violation, details: readonly ErrorDetail[], cause: unknown, isDestroy: boolean): HttpError {
@@ -99,71 +129,34 @@ const MESSAGES: Readonly<Partial<Record<Violation['kind'], string>>> = {
   'foreign key': 'refers to a record that is gone',
 };
 
-function detailsOf(record: WrittenRecord, kind: Violation['kind'], columns: string): ErrorDetail[] {
+/**
+ * Names the fields of the constraint that the body has. If it has none of them, names those that it may have, because
+ * their defaults are taken. If there are none either, the parent of the path is at fault.
+ */
+function detailsOf({ record, fields }: Suspect, kind: Violation['kind'], parent: Written['parent']): ErrorDetail[] {
   const message = MESSAGES[kind];
   if (message === undefined) return [];
-  return fieldsIn(record, columns).map((name) => ({ in: 'body', path: placeOf(record, name), message }));
-}
-
-/** Returns the JSON pointer to the value of a property in the body. */
-function placeOf({ path, fields }: WrittenRecord, property: string): string {
-  return path + (fields.find(({ name }) => name === property)?.path ?? pointerStep(property));
-}
-
-/** Returns the properties of a body whose columns a constraint names. */
-function fieldsIn({ meta, values }: WrittenRecord, columns: string): string[] {
-  return meta.props
-    .filter(({ name, fieldNames }) => {
-      const isNamed = fieldNames?.some((column) => namesColumn(columns, column)) ?? false;
-      return isNamed && values[name] !== undefined && Object.hasOwn(values, name);
-    })
-    .map(({ name }) => name);
-}
-
-/**
- * Finds the records whose unique values are taken, by a stored record or by an earlier record of the list. All records
- * have the same entity. It runs one query, so use it only for errors.
- *
- * @param names the fields that are unique together
- */
-async function takenRecords(
-  em: EntityManager,
-  records: readonly WrittenRecord[],
-  names: readonly string[],
-): Promise<WrittenRecord[]> {
-  const { meta } = records[0]!;
-  const keys = [...new Set(records.flatMap(({ stored }) => stored?.field ?? []))];
-  const paths = [...keys, ...names].map((name) => fieldPath(meta, name, '.'));
-  const [first] = names as readonly [string];
-  const holders = new Map<string, Map<string, string>>();
-  try {
-    const values = records.map((record) => record.values[first]);
-    // A record that a filter hides still occupies its values.
-    const rows = await QuerySet.of(em, meta.class)
-      .withFilters(false)
-      .where(compare(paths[keys.length]!, 'in', values))
-      .rows(orderValues(paths.map((path) => ({ path, descending: false }))));
-    for (const row of rows) {
-      const named = keys.map((key, index) => [key, keyText(row[index])] as const);
-      holders.set(textOf(row.slice(keys.length)), new Map(named));
-    }
-  } catch (error) {
-    // A reference by a field other than the key has a value of another type here.
-    if (error instanceof FieldValueError) return [];
-    throw error;
+  const { values, path } = record;
+  const sent = fields.filter((field) => valueOf(values, field) !== undefined);
+  const named = sent.length > 0 ? sent : fields.filter((field) => placeOf(record.fields, field) !== undefined);
+  if (named.length > 0) {
+    return named.map((field) => {
+      const place = placeOf(record.fields, field) ?? field.names.map(pointerStep).join('');
+      return { in: 'body', path: path + place, message };
+    });
   }
-  const seen = new Set<string>();
-  return records.filter(({ values, stored }) => {
-    const text = textOf(names.map((name) => values[name]));
-    const holder = holders.get(text);
-    const isOwn = stored !== undefined && holder?.get(stored.field) === keyText(stored.value);
-    const isTaken = seen.has(text) || (holder !== undefined && !isOwn);
-    seen.add(text);
-    return isTaken;
-  });
+  if (!fields.some(({ property }) => property.name === parent?.relation)) return [];
+  return [{ in: 'params', path: pointerStep(parent!.parameter), message }];
 }
 
-/** Joins values that are unique together into one text. */
-function textOf(values: readonly unknown[]): string {
-  return JSON.stringify(values.map(keyText));
+/** Returns the JSON pointer to the value of a property in the body of its record. Undefined if the body has no such. */
+function placeOf(all: readonly BoundField[], { names }: ConstrainedField): string | undefined {
+  let place: string | undefined;
+  let parts: readonly BoundField[] | undefined = all;
+  for (const name of names) {
+    const field: BoundField | undefined = parts?.find((each) => each.name === name);
+    if (field === undefined) return undefined;
+    ({ path: place, parts } = field);
+  }
+  return place;
 }

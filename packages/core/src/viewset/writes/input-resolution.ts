@@ -20,7 +20,7 @@ import { type FileChanges, fileChangesOf } from '../files/file-changes.ts';
 import { KeptFiles } from '../files/kept-files.ts';
 import { type ReferenceOptions, ReferredRecords } from './referred-records.ts';
 import { faultsIn, type ReadBody } from '../request/read-input.ts';
-import { inputOf } from '../request/request-state.ts';
+import { inputOf, stateOf } from '../request/request-state.ts';
 import { lookUpBy } from '../visible/refused-values.ts';
 import type { ShownRecords } from '../visible/shown-records.ts';
 import type { ViewInput } from './view-input.ts';
@@ -51,6 +51,8 @@ interface WrittenBody {
 
 /** A valid body for the hooks. Its references are entities, and its files are stored. */
 export interface ResolvedBody {
+  /** Its JSON pointer in the body of the request. */
+  readonly path: string;
   readonly data: object;
   /** The values of the option `extra`. */
   readonly extra: object;
@@ -117,7 +119,10 @@ export class InputResolution {
       records.push({ data: filled, path: body.path, entity });
     }
     const resolved = await this.#resolveRecords(request, operation, records, faults);
-    return bodies.map(({ body }, index) => ({ data: resolved[index]!, extra: body.extra }));
+    stateOf(request).resolved = new Map(
+      bodies.map(({ body, entity }, index) => [body.path, { data: resolved[index]!, entity }]),
+    );
+    return bodies.map(({ body }, index) => ({ path: body.path, data: resolved[index]!, extra: body.extra }));
   }
 
   /** Throws the faults that the schemas found in a request's input, if any, together with faults of its references. */

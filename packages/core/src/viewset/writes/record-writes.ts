@@ -16,9 +16,9 @@ import type { BoundField } from '../../shapes/write/bound-input.ts';
 import { keyOfEntity, keyText } from '../../fields/primary-key.ts';
 import { type Answer, type AnswerOf, byAuthor, recordOf } from '../request/answer.ts';
 import type { ConditionalWrites } from './conditional-writes.ts';
-import { noteRefusal } from './conflicts.ts';
+import { noteRefusal, type Written } from './conflicts.ts';
 import type { WriteOperation } from '../request/operation.ts';
-import type { TakingOperation } from '../request/read-input.ts';
+import type { ReadBody, TakingOperation } from '../request/read-input.ts';
 import { inputOf, stateOf } from '../request/request-state.ts';
 import type { WritingDefinition } from './writing-definition.ts';
 import { inTransaction } from './transaction.ts';
@@ -182,6 +182,17 @@ export class RecordWrites<Entity extends object, Output extends object> {
     this.#checkKey(data);
     // An action may update a record by POST.
     await this.#guard(request, () => assignInput(request.em, entity, data, fields), false);
+  }
+
+  /** Writes one of several bodies. A conflict in the meantime is about this body. */
+  async writeAlone<Result>(request: FastifyRequest, path: string, write: () => Promise<Result>): Promise<Result> {
+    const state = stateOf(request);
+    state.writing = path;
+    try {
+      return await write();
+    } finally {
+      state.writing = undefined;
+    }
   }
 
   /** Flushes the changes of the view's own records. */
@@ -421,25 +432,49 @@ export class RecordWrites<Entity extends object, Output extends object> {
       work,
       (written) => written,
       (error) => {
-        noteRefusal(request, error, () => this.#recordsOf(request, isNew));
+        noteRefusal(request, error, () => this.#written(request, isNew));
         throw error;
       },
     );
   }
 
-  #recordsOf(request: FastifyRequest, isNew: boolean): WrittenRecord[] {
+  #written(request: FastifyRequest, isNew: boolean): Written {
+    const { nesting } = this.#definition;
+    const parent = nesting && { relation: nesting.relation, parameter: nesting.parent.parameter };
     // A destroy writes no values. It can only fail because other records refer to its record.
-    if (request.method === 'DELETE') return [];
-    const { meta, key } = this.#definition;
-    const field = key.column.property.name;
-    const fields = this.#fieldsOf(request, isNew ? 'create' : 'update');
-    return inputOf(request).bodies.flatMap(({ data, path }) => {
-      // The body of an action may be a list of any values.
-      if (!isRecord(data)) return [];
-      const { pk, object } = stateOf(request);
-      const value = path === '' ? (pk ?? object?.entity[field as never]) : data[field];
-      return writtenRecords(meta, fields, data, path, isNew ? undefined : { field, value });
+    if (request.method === 'DELETE') return { records: [], parent };
+    const { writing } = stateOf(request);
+    const bodies = inputOf(request).bodies.filter(({ path }) => writing === undefined || path === writing);
+    return { records: bodies.flatMap((body) => this.#recordsOf(request, body, isNew)), parent };
+  }
+
+  #recordsOf(request: FastifyRequest, { data: values, path }: ReadBody, isNew: boolean): WrittenRecord[] {
+    // The body of an action may be a list of any values.
+    if (!isRecord(values)) return [];
+    const { meta } = this.#definition;
+    const { data, entity } = stateOf(request).resolved?.get(path) ?? { data: values, entity: undefined };
+    return writtenRecords({
+      meta,
+      path,
+      values,
+      whole: data as Readonly<Record<string, unknown>>,
+      fields: this.#fieldsOf(request, isNew ? 'create' : 'update'),
+      stored: isNew ? undefined : this.#storedRecord(request, values, path, entity as Entity | undefined),
     });
+  }
+
+  /** Returns the field that identifies the changed record of a body, with its value. */
+  #storedRecord(
+    request: FastifyRequest,
+    values: Readonly<Record<string, unknown>>,
+    path: string,
+    entity: Entity | undefined,
+  ): WrittenRecord['stored'] {
+    const { pk, key } = this.#definition;
+    if (entity !== undefined) return { field: pk.property.name, value: keyOfEntity(entity, pk) };
+    const field = key.column.property.name;
+    const { pk: named, object } = stateOf(request);
+    return { field, value: path === '' ? (named ?? object?.entity[field as never]) : values[field] };
   }
 }
 
