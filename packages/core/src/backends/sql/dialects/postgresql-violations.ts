@@ -49,7 +49,8 @@ export function placePostgreSqlViolation(
 ): Awaitable<ViolatedTables> {
   const { kind, schema, table, constraint, columns } = violation;
   if (table === undefined) return { columns, places: placesOf(tables, () => true) };
-  const known = placesOf(tables, (each) => each.name === table && each.schema === schema);
+  // MikroORM itself reports a key that two new records have, without a schema.
+  const known = placesOf(tables, (each) => each.name === table && (schema === undefined || each.schema === schema));
   const isComplete = columns !== '' || !NAMES_COLUMNS.has(kind);
   if (known.size > 0 && isComplete) return { columns, places: known };
   const statement = { sql: CATALOG, one: false, isShapedByClient: false };
