@@ -45,7 +45,7 @@ forEachDatabase(t, { entities: [...SPECIMENS, Shelf, Box] }, async (t, orm) => {
     const shape = shapeOf(writeShape(Specimen, ['name'], { maker: 'maker.name', country: 'country.name' }));
     const fork = orm.em.fork();
     const data = await resolved(shape, fork, shape.validate({ name: 'a', maker: "O'Brien ü", country: 'Germany' }));
-    t.equal(data.maker?.id, 7);
+    t.match(data, { maker: { id: 7 } });
     t.equal(fork.create(Specimen, data as never).maker?.name, "O'Brien ü");
     await fork.flush();
     t.equal(
@@ -57,8 +57,7 @@ forEachDatabase(t, { entities: [...SPECIMENS, Shelf, Box] }, async (t, orm) => {
   t.test('a reference by the primary key does too', async (t) => {
     const shape = shapeOf(writeShape(Specimen, ['name', 'maker', 'country']));
     const data = await resolved(shape, orm.em.fork(), shape.validate({ name: 'b', maker: 7, country: 'DE' }));
-    t.equal(data.maker?.name, "O'Brien ü");
-    t.match(data.country, { name: 'Germany' });
+    t.match(data, { maker: { name: "O'Brien ü" }, country: { name: 'Germany' } });
     const big = shapeOf(writeShape(Shelf, ['big']));
     t.match(await resolved(big, orm.em.fork(), big.validate({ big: '9007199254740993' })), {
       big: { label: 'open' },

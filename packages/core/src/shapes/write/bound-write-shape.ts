@@ -36,7 +36,7 @@ export interface FileBoundField extends BoundField {
  * A write shape with the columns of its entity. It rejects values that a column cannot hold, even if its schema allows
  * them.
  */
-export class BoundWriteShape<Data extends object> implements BoundInput {
+export class BoundWriteShape implements BoundInput {
   readonly schema: TObject;
   readonly fields: readonly BoundField[];
   readonly references: ReadonlyMap<string, Reference>;
@@ -151,8 +151,8 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
     records: readonly RecordData[],
     findReferred: FindReferred,
     known: readonly Problem[] = [],
-  ): Promise<Data[]> {
-    return resolveReferences(em, records, this.fields, findReferred, known) as Promise<Data[]>;
+  ): Promise<object[]> {
+    return resolveReferences(em, records, this.fields, findReferred, known);
   }
 }
 

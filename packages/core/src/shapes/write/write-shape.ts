@@ -26,7 +26,6 @@ import { writeSchema } from '../wire-format.ts';
 import type {
   ExtendedBody,
   PickedBody,
-  ResolvedData,
   WritableName,
   WritableSchema,
   WriteInput,
@@ -38,7 +37,7 @@ import type {
  * Describes the bodies that write a record: `schema` for create, `replacement` for PUT, `partial` for PATCH. Made by
  * `writeShape`, or from a hand-written schema by `toWriteShape`.
  */
-export class WriteShape<Entity extends object, Input extends object> {
+export class WriteShape<Entity extends object, out Input extends object> {
   readonly entity: EntityName<Entity>;
   readonly schema: TObject;
   /** The schema of PUT. It equals the schema of POST, but without children, unless the shape writes them on update. */
@@ -174,7 +173,7 @@ export class WriteShape<Entity extends object, Input extends object> {
    *
    * @throws ImproperlyConfigured if the schema and the columns never fit each other
    */
-  bind(meta: EntityMetadata): BoundWriteShape<ResolvedData<Entity, Input>> {
+  bind(meta: EntityMetadata): BoundWriteShape {
     const { schema, replacement, partial } = this;
     return new BoundWriteShape({ schema, replacement, partial }, bindFields(meta, schema, this.#sources));
   }

@@ -9,7 +9,7 @@ export type TakingOperation = (typeof TAKING)[number];
 /** A write shape of a view, which reads bodies. */
 export interface InputShape {
   readonly name: string;
-  readonly shape: BoundWriteShape<object>;
+  readonly shape: BoundWriteShape;
 }
 
 /** The parsed body of one record. */

@@ -67,7 +67,7 @@ export interface InputPlace {
    *
    * @param filled the names of the fields that the view sets
    */
-  readonly creationFault: (shape: BoundWriteShape<object>, filled: readonly string[]) => string | undefined;
+  readonly creationFault: (shape: BoundWriteShape, filled: readonly string[]) => string | undefined;
   readonly context: UploadContext & { readonly reservedKeys: ReservedKeys };
 }
 
@@ -80,7 +80,7 @@ export interface FormFields {
 
 /** The input of a view: the shapes of its bodies, the option `extra`, its rules, and the fields that it sets. */
 export class ViewInput {
-  readonly #choice: ShapeChoice<TakingOperation, BoundWriteShape<object>, InputShape>;
+  readonly #choice: ShapeChoice<TakingOperation, BoundWriteShape, InputShape>;
   /** The fields that bodies can have. */
   readonly fields: readonly string[];
   /** The files, by property. */
@@ -163,7 +163,7 @@ export class ViewInput {
   }
 
   /** All shapes of bodies, without duplicates. */
-  get shapes(): readonly BoundWriteShape<object>[] {
+  get shapes(): readonly BoundWriteShape[] {
     return this.#choice.all.map(({ shape }) => shape);
   }
 
@@ -294,7 +294,7 @@ export class ViewInput {
   }
 
   /** Replaces the upload names in a body by their files, as in a form. Names of unknown uploads stay. */
-  #withUploads(request: FastifyRequest, body: unknown, { directFiles }: BoundWriteShape<object>): unknown {
+  #withUploads(request: FastifyRequest, body: unknown, { directFiles }: BoundWriteShape): unknown {
     const { uploads } = this;
     if (uploads === undefined || directFiles.length === 0 || !isRecord(body)) return body;
     const named: Record<string, unknown> = { ...body };
@@ -306,7 +306,7 @@ export class ViewInput {
     return named;
   }
 
-  #shapeOf(request: FastifyRequest, mode: BodyMode): BoundWriteShape<object> {
+  #shapeOf(request: FastifyRequest, mode: BodyMode): BoundWriteShape {
     return this.of(request, operationOf(mode)).shape;
   }
 }
@@ -339,7 +339,7 @@ function operationOf(mode: BodyMode): TakingOperation {
  * files.
  */
 function valuesAfter(
-  fields: BoundWriteShape<object>['fields'],
+  fields: BoundWriteShape['fields'],
   body: Values,
   record: Values | undefined,
   problems: readonly Problem[],
