@@ -25,7 +25,7 @@ import type { Flat, NullOf, PropertyValue, ToWire, WireValue } from '../wire-val
  * Describes how responses show a record: the schema, and the columns that it needs. Made by `readShape`, or from a
  * hand-written schema by `toReadShape`.
  */
-export class ReadShape<Entity extends object, Output extends object> {
+export class ReadShape<Entity extends object, out Output extends object> {
   readonly entity: EntityName<Entity>;
   /** The schema that Fastify serializes with. */
   readonly schema: ReadSchema<Output>;
