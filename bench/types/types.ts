@@ -19,6 +19,7 @@ export interface TypeCost {
 
 const APPLICATIONS = [
   { application: 'one view', views: 1, hasClient: false },
+  { application: 'ten views', views: 10, hasClient: false },
   { application: 'fifty views', views: 50, hasClient: false },
   { application: 'fifty views and their client', views: 50, hasClient: true },
 ] as const;
@@ -28,12 +29,17 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 // Below the bench, whose packages the applications import.
 const scratch = join(root, 'bench/.types');
 
-/** Measures the check of applications of one view and of fifty, against the declarations of the packages and their sources. */
-export function typeCosts(rounds: number): TypeCost[] {
+/**
+ * Measures the check of applications of one view to fifty.
+ *
+ * @param rounds how often the total time is measured
+ * @param kinds true: against the declarations of the packages, as published; false: against their sources
+ */
+export function typeCosts(rounds: number, kinds: readonly boolean[] = [true, false]): TypeCost[] {
   rmSync(scratch, { recursive: true, force: true });
   try {
     for (const name of PACKAGES) declare(name);
-    return [true, false].flatMap((isPacked) =>
+    return kinds.flatMap((isPacked) =>
       APPLICATIONS.map((each, index) => {
         const folder = join(scratch, `${isPacked ? 'packed' : 'sources'}-${index}`);
         writeApplication(folder, each.views, each.hasClient);

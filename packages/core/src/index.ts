@@ -24,8 +24,7 @@ export type {
 } from './viewset/setup/model-viewset-options.ts';
 export type { EnvelopeOption } from './viewset/answers/envelope.ts';
 export type { ReadShapes, WriteShapes } from './viewset/request/named-shapes.ts';
-export type { AnsweringOperation } from './viewset/request/answer.ts';
-export type { Operation, UpdateMethod } from './viewset/request/operation.ts';
+export type { AnsweringOperation, Operation, UpdateMethod, WriteKind } from './viewset/request/operation.ts';
 export {
   action,
   type Action,
@@ -117,7 +116,7 @@ export type { LivePlugin, Provided } from './viewset/setup/providers.ts';
 export type { SoftDeleteOption } from './viewset/visible/soft-delete.ts';
 export type { KeptField } from './viewset/setup/history-fields.ts';
 export type { HistoryListener, HistoryWrite, KeptValues } from './viewset/writes/history-recorder.ts';
-export type { RecordWrite, WriteKind, WriteListener } from './viewset/writes/write-listener.ts';
+export type { RecordWrite, WriteListener } from './viewset/writes/write-listener.ts';
 export { partOf, RequestPart, type RequestPartOptions } from './viewset/writes/request-part.ts';
 export { isTransactionLost } from './query/known-errors.ts';
 export { retryLost } from './query/retry-lost.ts';

@@ -8,6 +8,7 @@ import { isSuccess } from '../status.ts';
 import type { ViewDefinition } from '../viewset/setup/view-definition.ts';
 import type { Preconditions } from '../viewset/writes/writing-definition.ts';
 import type { OperationParameter, OperationPlan } from './operation-plan.ts';
+import { rowOf } from '../viewset/request/operation.ts';
 
 const TAGS = 'entity tags, separated by commas, or `*`';
 const IF_NONE_MATCH = Type.String({
@@ -28,9 +29,6 @@ const COLLECTION_NONE_MATCH = Type.String({ description: 'With `*` nothing is wr
 /** A hook that sees a response before it is serialized. */
 export type AnswerHook = Extract<NonNullable<RouteOptions['preSerialization']>, (...args: never) => unknown>;
 
-/** The operations that respond with one record. */
-const ANSWERS_RECORD: ReadonlySet<string> = new Set(['retrieve', 'create', 'update']);
-
 /** An operation of a view. Operations on one record and on several share a name. */
 interface Conditional {
   readonly action: string;
@@ -42,11 +40,8 @@ interface Conditional {
 /** Reports whether the responses of an operation have an `ETag`. */
 export function sendsTag({ action, detail, variant, preconditions }: Conditional): boolean {
   const isOne = detail || (action === 'create' && variant === undefined);
-  return preconditions !== undefined && ANSWERS_RECORD.has(action) && isOne;
+  return preconditions !== undefined && rowOf(action)?.returns === 'record' && isOne;
 }
-
-/** The operations on one record, and on several of a collection, that read the conditions of a request. */
-const READS_CONDITIONS: ReadonlySet<string> = new Set([...ANSWERS_RECORD, 'destroy']);
 
 /**
  * Reports whether an operation belongs to a view of records without tags. A tag in `If-Match` then matches no record
@@ -57,7 +52,8 @@ export function lacksTags(
   { customized, key }: Pick<ViewDefinition, 'customized' | 'key'>,
 ): boolean {
   if (preconditions !== undefined || isBuiltIn === undefined || customized === undefined) return false;
-  return READS_CONDITIONS.has(action) && (detail || key.singleton === undefined);
+  const row = rowOf(action);
+  return row !== undefined && row.returns !== 'list' && (detail || key.singleton === undefined);
 }
 
 /** The conditional headers that an operation accepts. */

@@ -1,7 +1,6 @@
 import type { TSchema } from 'typebox';
 import { SUMMARIZE } from '../aggregates/summary.ts';
 import { ImproperlyConfigured } from '../errors.ts';
-import { SAFE_METHODS } from '../methods.ts';
 import { hasTransactions, lacksTransactions } from '../mikro/transactions.ts';
 import { naming, wrongOption } from '../options.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
@@ -13,13 +12,20 @@ import type { RuleList } from '../throttle/request-limiter.ts';
 import { type Action, type ActionOptions, OWN_PATH, URL_PATH_RULE } from '../viewset/setup/action.ts';
 import { kebabCase } from '../kebab-case.ts';
 import type { Preconditions } from '../viewset/writes/writing-definition.ts';
-import { type AnsweringOperation, isAnswering } from '../viewset/request/answer.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import { permissionsForDeleted } from '../viewset/setup/deleted-records.ts';
-import type { ParentProof } from '../viewset/visible/parent.ts';
 import { readingRecords } from '../viewset/request/unread-records.ts';
 import { inTransaction } from '../viewset/writes/transaction.ts';
-import type { WriteOperation, Operation } from '../viewset/request/operation.ts';
+import {
+  type AnsweringOperation,
+  isAnswering,
+  isWrite,
+  OPERATION,
+  type Operation,
+  OPERATIONS,
+  type ParentProof,
+  WRITES,
+} from '../viewset/request/operation.ts';
 import type { BulkSchemas, ViewContext, ViewDefinition } from '../viewset/setup/view-definition.ts';
 import type { OperationHandler, ViewSet } from '../viewset/viewset.ts';
 import type { OperationMethod, OperationPlan } from './operation-plan.ts';
@@ -83,16 +89,10 @@ export interface DeclaredRoute extends Omit<BulkSchemas, 'body' | 'response' | '
   readonly proof: ParentProof;
 }
 
-/** The five operations with their methods. `update` has two; so has `list` if the view accepts QUERY. */
-const OPERATION_ROUTES: readonly { operation: Operation; method: OperationMethod; detail: boolean }[] = [
-  { operation: 'list', method: 'GET', detail: false },
-  { operation: 'list', method: 'QUERY', detail: false },
-  { operation: 'create', method: 'POST', detail: false },
-  { operation: 'retrieve', method: 'GET', detail: true },
-  { operation: 'update', method: 'PUT', detail: true },
-  { operation: 'update', method: 'PATCH', detail: true },
-  { operation: 'destroy', method: 'DELETE', detail: true },
-];
+/** The five operations, once for each method. */
+const OPERATION_ROUTES = OPERATIONS.flatMap((operation) =>
+  OPERATION[operation].methods.map((method) => ({ operation, method })),
+);
 
 /** The modes of bodies, by method. */
 const MODES: Readonly<Partial<Record<OperationMethod, BodyMode>>> = { PUT: 'replace', PATCH: 'change' };
@@ -135,13 +135,13 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
     if (method === 'QUERY') return lists?.takesQuery === true;
     return operation !== 'update' || (updateMethods as readonly string[] | undefined)?.includes(method) !== false;
   };
-  return OPERATION_ROUTES.filter(isOffered).map(({ operation, method, detail }) => {
+  return OPERATION_ROUTES.filter(isOffered).map(({ operation, method }) => {
+    const { detail, returns, proof } = OPERATION[operation];
     const { body, response, ...further } = definition.schemas.of(operation, MODES[method] ?? 'create');
     const { summaries, descriptions, examples } = view.documentation;
     const { customized } = definition;
     // Built-in operations write everything or nothing.
     const isOwn = customized !== undefined && !customized.handles[operation];
-    const isWriting = !SAFE_METHODS.has(method);
     return {
       action: operation,
       method,
@@ -152,22 +152,22 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
         body,
         contentTypes: further.form && [...JSON_ONLY, FORM_TYPE],
         responses: response,
-        listParameters: operation === 'list',
+        listParameters: returns === 'list',
         summary: summaries?.[operation],
         description: descriptions?.[operation],
         examples: examples?.[operation],
       },
       answersAs: isAnswering(operation) ? operation : undefined,
-      envelope: operation === 'list' || operation === 'destroy' ? undefined : definition.envelope?.one,
-      pageMembers: operation === 'list' ? definition.lists?.pageMembers : undefined,
+      envelope: returns === 'record' ? definition.envelope?.one : undefined,
+      pageMembers: returns === 'list' ? definition.lists?.pageMembers : undefined,
       ...further,
       answerParameters: answerParametersOf(definition, operation),
       preconditions: definition.preconditions,
-      transaction: isWriting && isOwn,
+      transaction: isWrite(operation) && isOwn,
       isBuiltIn: isOwn,
-      transactionReasons: () => (isWriting ? (definition.transactionReasons?.(operation as WriteOperation) ?? []) : []),
+      transactionReasons: () => (isWrite(operation) ? (definition.transactionReasons?.(operation) ?? []) : []),
       handler: isOwn ? operationHandler(view, operation) : readingRecords(operationHandler(view, operation)),
-      proof: isOwn && !customized.findsRecord ? PROOFS[operation] : 'none',
+      proof: isOwn && !customized.findsRecord ? proof : 'none',
     };
   });
 }
@@ -259,24 +259,15 @@ function operationHandler(view: ViewSet, operation: Operation): OperationHandler
 }
 
 /**
- * The operations on several records. A POST of an array on the collection also creates several. An operation in
- * documents has one kind of body and response, so documents give this POST a path of its own.
+ * Declares the operations of a collection on several records. A POST of an array on the collection also creates several.
+ * An operation in documents has one kind of body and response, so documents give this POST a path of its own.
  */
-const BULK_ROUTES: readonly {
-  readonly operation: WriteOperation;
-  readonly method: OperationMethod;
-  readonly handler: `${WriteOperation}Many`;
-  readonly variant?: 'bulk';
-}[] = [
-  { operation: 'create', method: 'POST', handler: 'createMany', variant: 'bulk' },
-  { operation: 'update', method: 'PATCH', handler: 'updateMany' },
-  { operation: 'destroy', method: 'DELETE', handler: 'destroyMany' },
-];
-
-/** Declares the operations of a collection on several records. */
 function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
   if (!(view instanceof ModelViewSetBase)) return [];
-  return BULK_ROUTES.flatMap(({ operation, method, handler, variant }) => {
+  return WRITES.flatMap((operation) => {
+    const { detail, returns, write } = OPERATION[operation];
+    const method = write.bulkMethod;
+    const variant = operation === 'create' ? 'bulk' : undefined;
     const { customized } = definition;
     const schemas = definition.schemas.forBulk?.(operation);
     if (schemas === undefined) return [];
@@ -290,16 +281,16 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       urlName: variant ?? 'list',
       options: { body, responses: response, querystring },
       answersAs: isAnswering(operation) ? operation : undefined,
-      envelope: operation === 'destroy' ? undefined : definition.envelope?.many,
+      envelope: returns === 'record' ? definition.envelope?.many : undefined,
       ...further,
       answerParameters: isAnswering(operation) ? definition.answers?.parametersOf(operation) : undefined,
       isCommaSeparated: true,
-      namesRecords: operation !== 'create',
+      namesRecords: detail,
       preconditions: definition.preconditions,
       transaction: customized?.handlesBulk[operation] === false,
       isBuiltIn: customized?.handlesBulk[operation] === false,
       transactionReasons: () => (customized?.reachesSeveral(operation) === true ? ['it writes several records'] : []),
-      handler: view[handler].bind(view),
+      handler: view[`${operation}Many` as const].bind(view),
       proof: 'none' as const,
     };
   });
@@ -372,15 +363,6 @@ function recordsOf(
     ...(kind === 'page' ? { pageMembers: lists?.pageMembers } : { envelope: envelope?.one }),
   };
 }
-
-/** The proofs of the built-in operations. Create finds the parent of the new record itself. */
-const PROOFS: Readonly<Record<Operation, ParentProof>> = {
-  list: 'list',
-  create: 'parent',
-  retrieve: 'record',
-  update: 'record',
-  destroy: 'record',
-};
 
 /**
  * Makes the handler of an action. For a detail action, it first checks that the record exists and that the request may

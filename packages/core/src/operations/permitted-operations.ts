@@ -6,7 +6,6 @@ import { getOrMake } from '../get-or-make.ts';
 import { templateParameters, unnamed } from '../path-template.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { Parent } from '../viewset/visible/parent.ts';
-import type { TakingOperation } from '../viewset/request/read-input.ts';
 import { requestFor } from '../viewset/request/request-for.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
 import { askForSender } from '../viewset/request/sender-question.ts';
@@ -19,6 +18,7 @@ import { askView, compileAdmission, type Step } from './gate.ts';
 import { isShowing, type OperationPlan } from './operation-plan.ts';
 import type { PlannedRoute } from './plan-view.ts';
 import { pathKeys } from './refusals.ts';
+import type { TakingOperation } from '../viewset/request/operation.ts';
 
 /** The operations that a user may request at a URL and directly below it. */
 export interface Permitted {

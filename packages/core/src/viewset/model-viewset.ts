@@ -12,7 +12,6 @@ import type { RelatedValue } from '../shapes/read/related-value.ts';
 import type { PropertyValue, ToWire } from '../shapes/wire-value.ts';
 import type { KeepingFiles, SentBody } from '../shapes/write/write-input.ts';
 import { ModelViewSetBase, type ViewTypes } from './model-viewset-base.ts';
-import type { AnsweringOperation } from './request/answer.ts';
 import {
   type AnyModelOptions,
   type DependentOptions,
@@ -29,7 +28,14 @@ import {
   type WithExtra,
 } from './setup/model-viewset-options.ts';
 import type { AlternativeName, ShapesOf } from './request/named-shapes.ts';
-import { type Operation, OPERATIONS, type UpdateMethod, type WriteOperation } from './request/operation.ts';
+import {
+  type AnsweringOperation,
+  OPERATION,
+  type Operation,
+  OPERATIONS,
+  type UpdateMethod,
+  type WriteOperation,
+} from './request/operation.ts';
 
 /**
  * The options that decide the types of hooks. Only these are part of the base class's name, which messages and hovers
@@ -195,7 +201,7 @@ function checkOperations(owner: string, operations: readonly Operation[] | undef
     if (!OPERATIONS.includes(operation)) {
       throw wrongOption(owner, 'operations', `a list of ${OPERATIONS.join(', ')}`, operation);
     }
-    if (!writable && (operation === 'create' || operation === 'update')) {
+    if (!writable && OPERATION[operation].takesRecord) {
       throw new ImproperlyConfigured(`${owner}: operation "${operation}" needs the option "write"`);
     }
   }

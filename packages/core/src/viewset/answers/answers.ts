@@ -10,12 +10,12 @@ import { LruMap } from '../../lru-map.ts';
 import type { ParameterDeclaration, QueryParameters } from '../../parameters.ts';
 import { checkProjection } from '../../query/queryset.ts';
 import type { ReadShape } from '../../shapes/read/read-shape.ts';
-import { type Answer, ANSWERING, type AnsweringOperation, isAnswering } from '../request/answer.ts';
+import type { Answer } from '../request/answer.ts';
 import type { Customized } from '../request/customized.ts';
 import { isPlainColumn } from './plain-column.ts';
 import { ShapeChoice } from '../request/named-shapes.ts';
 import { parametersOf, type RequestState, stateOf } from '../request/request-state.ts';
-import type { Operation } from '../request/operation.ts';
+import { ANSWERING, type AnsweringOperation, isAnswering, type Operation } from '../request/operation.ts';
 import { unreadRecord } from '../request/unread-records.ts';
 import type { Selections } from './selections.ts';
 

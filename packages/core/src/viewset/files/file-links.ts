@@ -8,7 +8,7 @@ import { templateFiller, templateParameters } from '../../path-template.ts';
 import { namesShowing, type ReadShape, toReadShape } from '../../shapes/read/read-shape.ts';
 import { WriteShape } from '../../shapes/write/write-shape.ts';
 import { isShape } from '../request/named-shapes.ts';
-import { type Operation, operationsOf } from '../request/operation.ts';
+import { type Operation, operationsOf, rowOf } from '../request/operation.ts';
 
 /**
  * Returns the path of a file's route below its record. Links always use it, even if a router makes other paths from
@@ -102,7 +102,7 @@ export function sentFiles({ entity, read, write, operations, singleton }: Linked
   const shapes = isShape(read)
     ? [read]
     : Object.entries(read ?? {}).flatMap(([name, shape]) => {
-        return name === 'create' || name === 'update' || !isShape(shape) ? [] : [shape];
+        return rowOf(name)?.takesRecord === true || !isShape(shape) ? [] : [shape];
       });
   const shown = shapes.map((shape) => toReadShape(entity, shape as ReadShape<object, object>));
   return filesOf(write).filter((file) => shown.some((shape) => namesShowing(shape, file).length > 0));

@@ -5,15 +5,6 @@ import type { QuerySet } from '../../query/queryset.ts';
 import type { ReadShape } from '../../shapes/read/read-shape.ts';
 import type { Keyed, Projection, Seen } from '../../language/projection.ts';
 
-/** The operations that return records. */
-export const ANSWERING = ['list', 'retrieve', 'create', 'update'] as const;
-/** The name of an operation that returns records. */
-export type AnsweringOperation = (typeof ANSWERING)[number];
-
-export function isAnswering(name: string): name is AnsweringOperation {
-  return (ANSWERING as readonly string[]).includes(name);
-}
-
 /** One way to respond with records: their schema, and how they are read and made. */
 export interface Answer {
   /** The name of the read shape; `default` for the view's main shape. */

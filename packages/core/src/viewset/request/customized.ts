@@ -1,13 +1,18 @@
-import { byName, type Operation, OPERATIONS, type WriteOperation, WRITES } from './operation.ts';
-
-/** The hook of each write operation. */
-const PERFORMS = { create: 'performCreate', update: 'performUpdate', destroy: 'performDestroy' } as const;
+import {
+  byName,
+  isAnswering,
+  OPERATION,
+  type Operation,
+  OPERATIONS,
+  type WriteOperation,
+  WRITES,
+} from './operation.ts';
 
 /** The methods of a view of an entity whose overrides decide how records are read and written. */
 type Hook =
   | Operation
   | `${WriteOperation}Many`
-  | (typeof PERFORMS)[WriteOperation]
+  | (typeof OPERATION)[WriteOperation]['write']['hook']
   | 'getQueryset'
   | 'getObject'
   | 'checkObjectPermissions'
@@ -54,7 +59,7 @@ export class Customized {
     this.#library = library;
     this.handles = byName(OPERATIONS, (operation) => this.#overrides(operation));
     this.handlesBulk = byName(WRITES, (operation) => this.#overrides(`${operation}Many`));
-    this.performs = byName(WRITES, (operation) => this.#overrides(PERFORMS[operation]));
+    this.performs = byName(WRITES, (operation) => this.#overrides(OPERATION[operation].write.hook));
     this.selectsRecords = this.#overrides('getQueryset');
     this.findsRecord = this.#overrides('getObject');
     this.seesRecord = this.findsRecord || this.#overrides('checkObjectPermissions');
@@ -85,7 +90,7 @@ export class Customized {
   bypassedByBulk(operation: WriteOperation): string | undefined {
     if (this.handlesBulk[operation]) return undefined;
     if (this.handles[operation]) return operation;
-    return this.findsRecord && operation !== 'create' ? 'getObject' : undefined;
+    return this.findsRecord && OPERATION[operation].detail ? 'getObject' : undefined;
   }
 
   /**
@@ -102,9 +107,9 @@ export class Customized {
   hooksOf(operation: WriteOperation): readonly string[] {
     const ofRecord = ['getObject', 'checkObjectPermissions'] as const;
     const hooks: readonly Hook[] = [
-      PERFORMS[operation],
-      ...(operation === 'destroy' ? [] : (['represent'] as const)),
-      ...(operation === 'create' ? [] : ofRecord),
+      OPERATION[operation].write.hook,
+      ...(isAnswering(operation) ? (['represent'] as const) : []),
+      ...(OPERATION[operation].detail ? ofRecord : []),
     ];
     return hooks.filter((hook) => this.#overrides(hook));
   }

@@ -8,8 +8,7 @@ import { describe, wrongOption } from '../../options.ts';
 import type { ReadShape } from '../../shapes/read/read-shape.ts';
 import type { ObjectSchema } from '../../shapes/schema-object.ts';
 import type { WriteShape } from '../../shapes/write/write-shape.ts';
-import { ANSWERING, type AnsweringOperation, isAnswering } from './answer.ts';
-import { byName } from './operation.ts';
+import { ANSWERING, type AnsweringOperation, byName, isAnswering } from './operation.ts';
 
 /**
  * The read shapes of a view by name. `list`, `retrieve`, `create` and `update` belong to the operations, `default` to all others.

@@ -1,19 +1,124 @@
 import { ImproperlyConfigured } from '../../errors.ts';
 
-/** The five operations. `update` is PUT and PATCH. */
-export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'destroy'] as const;
+/**
+ * How the handler's result shows that the parent exists, so that no extra query is needed. The handler finds a record
+ * below the parent (`record`), returns its records (`list`), or finds the parent itself (`parent`).
+ */
+export type ParentProof = 'record' | 'list' | 'parent' | 'none';
+
+/** What an operation is. */
+interface OperationRow {
+  /** The methods of its routes. `list` has QUERY too, if the view accepts it. */
+  readonly methods: readonly string[];
+  /** True if the path names one record. */
+  readonly detail: boolean;
+  /** True if the body is a record, or parts of one. */
+  readonly takesRecord: boolean;
+  /** What the response shows. */
+  readonly returns: 'list' | 'record' | 'nothing';
+  /** The status of success. */
+  readonly status: number;
+  /** How the built-in operation proves that the parent exists. */
+  readonly proof: ParentProof;
+  /** Only of operations that write. */
+  readonly write?: {
+    /** The hook that writes one record. */
+    readonly hook: string;
+    /** The kind of the write, for events, history and live lists. */
+    readonly kind: string;
+    /** The method on the collection that writes several records. */
+    readonly bulkMethod: string;
+  };
+}
+
+/** The five operations. All that differs by operation and is no behaviour of its own is read from here. */
+export const OPERATION = {
+  list: {
+    methods: ['GET', 'QUERY'],
+    detail: false,
+    takesRecord: false,
+    returns: 'list',
+    status: 200,
+    proof: 'list',
+  },
+  create: {
+    methods: ['POST'],
+    detail: false,
+    takesRecord: true,
+    returns: 'record',
+    status: 201,
+    // It finds the parent of the new record.
+    proof: 'parent',
+    write: { hook: 'performCreate', kind: 'created', bulkMethod: 'POST' },
+  },
+  retrieve: {
+    methods: ['GET'],
+    detail: true,
+    takesRecord: false,
+    returns: 'record',
+    status: 200,
+    proof: 'record',
+  },
+  update: {
+    // PUT replaces a record, PATCH changes parts of it.
+    methods: ['PUT', 'PATCH'],
+    detail: true,
+    takesRecord: true,
+    returns: 'record',
+    status: 200,
+    proof: 'record',
+    write: { hook: 'performUpdate', kind: 'updated', bulkMethod: 'PATCH' },
+  },
+  destroy: {
+    methods: ['DELETE'],
+    detail: true,
+    takesRecord: false,
+    returns: 'nothing',
+    status: 204,
+    proof: 'record',
+    write: { hook: 'performDestroy', kind: 'deleted', bulkMethod: 'DELETE' },
+  },
+} as const satisfies Readonly<Record<string, OperationRow>>;
+
+type Rows = typeof OPERATION;
+/** The names of the operations whose row matches. */
+type Matching<Row> = { [Name in keyof Rows]: Rows[Name] extends Row ? Name : never }[keyof Rows];
+
 /** The name of an operation. */
-export type Operation = (typeof OPERATIONS)[number];
-
-/** The methods that update a record: PUT replaces it, PATCH changes parts of it. */
-export const UPDATE_METHODS = ['PUT', 'PATCH'] as const;
+export type Operation = keyof Rows;
+/** The name of an operation that writes. It also exists in bulk. */
+export type WriteOperation = Matching<{ readonly write: object }>;
+/** The name of an operation that returns records. */
+export type AnsweringOperation = Matching<{ readonly returns: 'list' | 'record' }>;
+/** The name of an operation that accepts a record. */
+export type TakingOperation = Matching<{ readonly takesRecord: true }>;
 /** The name of a method that updates a record. */
-export type UpdateMethod = (typeof UPDATE_METHODS)[number];
+export type UpdateMethod = Rows['update']['methods'][number];
+/** The kind of a write. */
+export type WriteKind = Rows[WriteOperation]['write']['kind'];
 
-/** The operations that write. They also exist in bulk. */
-export const WRITES = ['create', 'update', 'destroy'] as const;
-/** The name of an operation that writes. */
-export type WriteOperation = (typeof WRITES)[number];
+/** The names of the operations, of those that write, return records, and accept a record. */
+export const OPERATIONS = Object.keys(OPERATION) as readonly Operation[];
+export const WRITES = OPERATIONS.filter(isWrite);
+export const ANSWERING = OPERATIONS.filter(isAnswering);
+export const TAKING = OPERATIONS.filter((operation): operation is TakingOperation => OPERATION[operation].takesRecord);
+export const UPDATE_METHODS = OPERATION.update.methods;
+
+/** The row of an action's name, if it is an operation. Operations on one record and on several share a name. */
+export function rowOf(action: string): OperationRow | undefined {
+  return Object.hasOwn(OPERATION, action) ? OPERATION[action as Operation] : undefined;
+}
+
+/** Reports whether an operation writes. */
+export function isWrite(operation: Operation): operation is WriteOperation {
+  return 'write' in OPERATION[operation];
+}
+
+/** Reports whether an action is an operation that returns records. */
+export function isAnswering(action: string): action is AnsweringOperation {
+  const row = rowOf(action);
+  return row !== undefined && row.returns !== 'nothing';
+}
 
 /** @throws ImproperlyConfigured if the view does not offer the operation that a declaration needs */
 export function requireOperation(

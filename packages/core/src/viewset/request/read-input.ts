@@ -1,11 +1,6 @@
 import { placedAt, type Problem } from '../../schema/scan-input.ts';
 import type { BoundWriteShape } from '../../shapes/write/bound-write-shape.ts';
 
-/** The operations that accept a record. */
-export const TAKING = ['create', 'update'] as const;
-/** The name of an operation that accepts a record. */
-export type TakingOperation = (typeof TAKING)[number];
-
 /** A write shape of a view, which reads bodies. */
 export interface InputShape {
   readonly name: string;

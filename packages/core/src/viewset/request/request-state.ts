@@ -3,10 +3,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CurrentUser } from '../../current-user.ts';
 import { QueryParameters, splitterOf } from '../../parameters.ts';
 import type { PermissionGrant } from '../../permissions/evaluate.ts';
-import type { Answer, AnsweringOperation } from './answer.ts';
-import { type InputShape, inputAnew, type ReadInput, type TakingOperation } from './read-input.ts';
+import type { Answer } from './answer.ts';
+import { type InputShape, inputAnew, type ReadInput } from './read-input.ts';
 import type { SharedLookUps } from './shared-look-ups.ts';
 import type { Projection } from '../../language/projection.ts';
+import type { AnsweringOperation, TakingOperation } from './operation.ts';
 
 /** A database error that values of a request caused. */
 export interface Refusal {

@@ -7,6 +7,7 @@ import { evaluatePermissions, narrowGrant, type PermissionGrant } from '../../pe
 import type { Permission, PermissionView } from '../../permissions/permission.ts';
 import { requestFor } from './request-for.ts';
 import { stateOf } from './request-state.ts';
+import { rowOf } from './operation.ts';
 
 type Plan = NonNullable<FastifyContextConfig['viewset']>;
 
@@ -20,9 +21,6 @@ export interface GuardedRoute {
   readonly needsToken: boolean;
 }
 
-/** The operations with object permissions, in single and in bulk requests. */
-const CHANGES_RECORDS: ReadonlySet<string> = new Set(['update', 'destroy']);
-
 /**
  * Makes the function that checks the permissions of a route and keeps their grant; undefined if there are none. The
  * function throws the same error that the route would send.
@@ -33,7 +31,8 @@ export function compilePermissions({
   scopes,
 }: Omit<GuardedRoute, 'needsToken'>): ((request: FastifyRequest) => Awaitable<void>) | undefined {
   if (plan.permissions.length + scopes.length === 0) return undefined;
-  const about = { object: plan.detail || CHANGES_RECORDS.has(plan.action) };
+  // In bulk, updates and deletions have object permissions too.
+  const about = { object: plan.detail || rowOf(plan.action)?.detail === true };
   return (request) =>
     whenReady(evaluatePermissions(plan.permissions, request, view, about), (grant) => {
       if (grant.denied || scopes.length === 0) return admit(request, grant);

@@ -28,16 +28,21 @@ import type { WriteShape } from '../../shapes/write/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../../throttle/rate-limit-rule.ts';
 import { BULK_RULE, type BulkOption } from '../writes/bulk.ts';
 import type { Problems } from '../writes/problems.ts';
-import { WRITE_KINDS, type WriteKind } from '../writes/write-listener.ts';
+import { WRITE_KINDS } from '../writes/write-listener.ts';
 import { ENVELOPE_RULE, type EnvelopeOption } from '../answers/envelope.ts';
 import type { OneShape, ReadShapes, ShapesOf, WriteShapes } from '../request/named-shapes.ts';
-import type { TakingOperation } from '../request/read-input.ts';
-import type { AnsweringOperation } from '../request/answer.ts';
 import { type ExportOption, isExportOption } from '../../exports/list-export.ts';
 import type { LiveOption } from '../../live/live-list.ts';
 import { actionsOf, type Words } from './action.ts';
 import { DECLARATIONS, ownMembers, spelledAlike } from './class-members.ts';
-import { type Operation, UPDATE_METHODS, type UpdateMethod } from '../request/operation.ts';
+import {
+  type AnsweringOperation,
+  type Operation,
+  type TakingOperation,
+  UPDATE_METHODS,
+  type UpdateMethod,
+  type WriteKind,
+} from '../request/operation.ts';
 import { IDEMPOTENCY_RULE, type IdempotencyMode } from './idempotency.ts';
 import { SOFT_DELETE_RULE, type SoftDeleteOption } from '../visible/soft-delete.ts';
 import { HISTORY_RULE, type HistoryOption } from './record-history.ts';

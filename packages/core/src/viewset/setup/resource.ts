@@ -13,7 +13,6 @@ import { fillsOf, type Permission } from '../../permissions/permission.ts';
 import { QuerySet } from '../../query/queryset.ts';
 import { type ReadShape, readShape, toReadShape } from '../../shapes/read/read-shape.ts';
 import { shownByAll } from '../../shapes/read/shown-paths.ts';
-import { ANSWERING } from '../request/answer.ts';
 import { type Action, actionsOf } from './action.ts';
 import { type AnsweringView, Answers } from '../answers/answers.ts';
 import { Envelope } from '../answers/envelope.ts';
@@ -39,18 +38,21 @@ import { Selections } from '../answers/selections.ts';
 import type { ReservedKeys } from '../visible/reserved-keys.ts';
 import { type ShownRecords, SHOWS } from '../visible/shown-records.ts';
 import {
-  type WriteOperation,
+  ANSWERING,
+  isWrite,
   type Operation,
   operationsOf,
   requireOperation,
   UPDATE_METHODS,
   type UpdateMethod,
+  type WriteKind,
+  type WriteOperation,
 } from '../request/operation.ts';
 import type { Preconditions } from '../writes/writing-definition.ts';
 import { permissionsOf, type ViewContext, type ViewDefinition } from './view-definition.ts';
 import { type InputPlace, type TakingView, ViewInput } from '../writes/view-input.ts';
 import { ViewSchemas } from './view-schemas.ts';
-import { type ListenersByOperation, listenersOf, type WriteKind } from '../writes/write-listener.ts';
+import { type ListenersByOperation, listenersOf } from '../writes/write-listener.ts';
 import { WritePlan } from '../writes/write-plan.ts';
 
 /** The part of a view that its resource uses. */
@@ -291,7 +293,7 @@ export class Resource implements ViewDefinition {
    * not reach the live lists of this view
    */
   #checkTelling(name: string, { meta, live, operations }: ShownRecords['definition']): void {
-    const written = operations.find((operation) => operation !== 'list' && operation !== 'retrieve');
+    const written = operations.find(isWrite);
     if (meta.root.class !== this.meta.root.class || written === undefined || live !== undefined) return;
     throw new ImproperlyConfigured(
       `${name}: its ${written} would not reach the lists of ${this.name}, which are live. Say live: 'writes', or live: false if they need not hear of it`,
@@ -345,7 +347,7 @@ function makeSelections(
  * `readonly`
  */
 function checkReadOnly(name: string, { className }: EntityMetadata, options: AnyModelOptions): void {
-  const isWriting = operationsOf(options).some((operation) => operation !== 'list' && operation !== 'retrieve');
+  const isWriting = operationsOf(options).some(isWrite);
   const option =
     (['write', 'bulk'] as const).find((each) => options[each] !== undefined) ?? (isWriting ? 'operations' : undefined);
   if (option === undefined) return;

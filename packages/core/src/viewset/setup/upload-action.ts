@@ -8,10 +8,10 @@ import { Permission, type PermissionClass, type PermissionView } from '../../per
 import { invalidInput } from '../../schema/error-details.ts';
 import type { FileBoundField } from '../../shapes/write/bound-write-shape.ts';
 import { HTTP_201_CREATED } from '../../status.ts';
-import { TAKING } from '../request/read-input.ts';
 import { admitsSender, askForSender } from '../request/sender-question.ts';
 import { uploadPlace, type ViewInput } from '../writes/view-input.ts';
 import { type Action, action, type ActionOptions } from './action.ts';
+import { TAKING } from '../request/operation.ts';
 
 /** The part of a view that decides who may send requests. */
 export interface UploadingView extends PermissionView {

@@ -5,7 +5,6 @@ import type { QueryParameters } from '../../parameters.ts';
 import { unionOf } from '../../shapes/schema-object.ts';
 import type { Envelope, TakenBodies } from '../answers/envelope.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
-import type { AnsweringOperation } from '../request/answer.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Bulk } from '../writes/bulk.ts';
 import type { Customized } from '../request/customized.ts';
@@ -14,7 +13,14 @@ import { placedError } from '../request/placed-error.ts';
 import { oneBody, type ReadInput } from '../request/read-input.ts';
 import type { RecordKey } from '../visible/record-key.ts';
 import type { RecordLists } from './record-lists.ts';
-import type { WriteOperation, Operation } from '../request/operation.ts';
+import {
+  type AnsweringOperation,
+  isAnswering,
+  isWrite,
+  OPERATION,
+  type Operation,
+  type WriteOperation,
+} from '../request/operation.ts';
 import { inputOf } from '../request/request-state.ts';
 import type { SchemaSource, BodyRefusal, BulkSchemas, OperationSchemas } from './view-definition.ts';
 import type { ViewInput } from '../writes/view-input.ts';
@@ -45,10 +51,10 @@ export class ViewSchemas implements SchemaSource {
   }
 
   of(operation: Operation, mode: BodyMode): OperationSchemas {
-    if (operation === 'destroy') return { response: { 204: null } };
-    const status = operation === 'create' ? 201 : 200;
+    const { status } = OPERATION[operation];
+    if (!isAnswering(operation)) return { response: { [status]: null } };
     const schemas = this.#answersWith(operation, status, (record) => this.#sent(operation, record));
-    if (operation === 'list' || operation === 'retrieve') return schemas;
+    if (!isWrite(operation)) return schemas;
     const { bulk, envelope } = this.#parts;
     const input = this.#parts.input!;
     const forms = input.formsOf(mode);
@@ -73,9 +79,9 @@ export class ViewSchemas implements SchemaSource {
     const { bulk, key, envelope } = this.#parts;
     const limit = bulk?.limit(operation);
     if (bulk === undefined || limit === undefined) return undefined;
-    if (operation !== 'destroy') {
+    if (isAnswering(operation)) {
       return {
-        ...this.#answersWith(operation, operation === 'create' ? 201 : 200, (record) => envelope.schemaOfMany(record)),
+        ...this.#answersWith(operation, OPERATION[operation].status, (record) => envelope.schemaOfMany(record)),
         body: envelope.bodyOfMany(bulk.documented(operation)),
         writeShapes: this.#parts.input!.choicesFor(operation).map(({ name }) => name),
         readBody: this.#reading({ one: false, several: true }, (request, body) => bulk.read(request, body, operation)),
@@ -89,7 +95,7 @@ export class ViewSchemas implements SchemaSource {
     return {
       querystring: Type.Object({ pk: Type.Array(key.schema, options) }),
       validateQuery,
-      response: { 204: null },
+      response: { [OPERATION[operation].status]: null },
     };
   }
 

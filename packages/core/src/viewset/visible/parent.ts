@@ -8,12 +8,7 @@ import type { Customized } from '../request/customized.ts';
 import { stateOf } from '../request/request-state.ts';
 import type { PathKey } from './refused-values.ts';
 import type { RecordKey } from './record-key.ts';
-
-/**
- * How the handler's result shows that the parent exists, so that no extra query is needed. The handler finds a record
- * below the parent (`record`), returns its records (`list`), or finds the parent itself (`parent`).
- */
-export type ParentProof = 'record' | 'list' | 'parent' | 'none';
+import type { ParentProof } from '../request/operation.ts';
 
 /** The declarations of a view that has nested views. */
 export interface ParentDefinition {

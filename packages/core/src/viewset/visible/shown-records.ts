@@ -9,7 +9,7 @@ import type { Permission, PermissionView } from '../../permissions/permission.ts
 import { namesShowing } from '../../shapes/read/read-shape.ts';
 import { answerOf } from '../answers/answer-of.ts';
 import type { Answers } from '../answers/answers.ts';
-import type { Operation } from '../request/operation.ts';
+import { isWrite, type Operation } from '../request/operation.ts';
 import { requestFor } from '../request/request-for.ts';
 import { stateOf } from '../request/request-state.ts';
 import { SharedLookUps } from '../request/shared-look-ups.ts';
@@ -19,9 +19,6 @@ import type { VisibleRecords } from './visible-records.ts';
 
 /** The key of the property that gives others access to a view's records. */
 export const SHOWS: unique symbol = Symbol('viewset.shows');
-
-/** The operations that return records to clients. */
-const READS = ['retrieve', 'list'] as const;
 
 type Plan = NonNullable<FastifyContextConfig['viewset']>;
 
@@ -124,9 +121,8 @@ export class ShownRecords {
     const { operations, answers, customized } = this.definition;
     stateOf(request).reply = reply;
     const { shown } = await this.admit(request, (request.params as { readonly pk: string }).pk);
-    const shapes = READS.filter((operation) => operations.includes(operation)).map(
-      (operation) => answers.of(shown, operation).shape,
-    );
+    const reads = operations.filter((operation): operation is 'list' | 'retrieve' => !isWrite(operation));
+    const shapes = reads.map((operation) => answers.of(shown, operation).shape);
     const names = shapes.flatMap((shape) => namesShowing(shape, file));
     if (names.length === 0) throw new NotFound();
     if (customized.handles.retrieve || customized.represents) {

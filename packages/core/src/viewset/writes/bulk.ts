@@ -16,8 +16,8 @@ import { unionOf, withProperties } from '../../shapes/schema-object.ts';
 import { type ShapeField, shapeField } from '../../shapes/shape-field.ts';
 import { writeSchema } from '../../shapes/wire-format.ts';
 import type { Customized } from '../request/customized.ts';
-import { type WriteOperation, WRITES } from '../request/operation.ts';
-import { type ReadBody, type ReadInput, soundBody, type TakingOperation } from '../request/read-input.ts';
+import { type TakingOperation, type WriteOperation, WRITES } from '../request/operation.ts';
+import { type ReadBody, type ReadInput, soundBody } from '../request/read-input.ts';
 import type { ViewInput } from './view-input.ts';
 
 /** The maximum number of records that one request can create, update or destroy. */

@@ -8,7 +8,7 @@ import { type Projection, withKey } from '../../language/projection.ts';
 import { withFlushListener } from '../../mikro/flushed-entities.ts';
 import { QuerySet } from '../../query/queryset.ts';
 import type { SoftDelete } from '../visible/soft-delete.ts';
-import type { WriteKind } from './write-listener.ts';
+import type { WriteKind } from '../request/operation.ts';
 
 /** JSON values of a record, by property. */
 export type KeptValues = Readonly<Record<string, unknown>>;

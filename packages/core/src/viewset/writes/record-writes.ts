@@ -17,12 +17,11 @@ import { keyOfEntity, keyText } from '../../fields/primary-key.ts';
 import { type Answer, type AnswerOf, byAuthor, recordOf } from '../request/answer.ts';
 import type { ConditionalWrites } from './conditional-writes.ts';
 import { noteRefusal, type Written } from './conflicts.ts';
-import type { WriteOperation } from '../request/operation.ts';
-import type { ReadBody, TakingOperation } from '../request/read-input.ts';
+import { OPERATION, type TakingOperation, type WriteOperation } from '../request/operation.ts';
+import type { ReadBody } from '../request/read-input.ts';
 import { inputOf, stateOf } from '../request/request-state.ts';
 import type { WritingDefinition } from './writing-definition.ts';
 import { inTransaction } from './transaction.ts';
-import { KIND_OF } from './write-listener.ts';
 import type { VisibleRecords } from '../visible/visible-records.ts';
 import type { Write } from './write-reasons.ts';
 import { type WrittenRecord, writtenRecords } from '../request/written-records.ts';
@@ -233,7 +232,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     write: () => Promise<readonly Entity[]>,
   ): Promise<readonly Entity[]> {
     const { history } = this.#definition;
-    const kind = KIND_OF[operation];
+    const kind = OPERATION[operation].write.kind;
     if (history === undefined) return this.#notifying(request, operation, found, write);
     return history.recorder(request).operation(kind, found, () => this.#notifying(request, operation, found, write));
   }
@@ -264,7 +263,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     await this.flush(request);
     const records = recordsBefore ?? (await show(entities));
     const writes = entities.map((entity, index) => ({
-      kind: KIND_OF[operation],
+      kind: OPERATION[operation].write.kind,
       request,
       meta,
       key: before[index]?.key ?? this.#keyOf(entity),

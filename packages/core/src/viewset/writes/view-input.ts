@@ -26,8 +26,9 @@ import { Problems } from './problems.ts';
 import type { Customized } from '../request/customized.ts';
 import type { ReservedKeys } from '../visible/reserved-keys.ts';
 import { namedShapes, ShapeChoice } from '../request/named-shapes.ts';
-import { type InputShape, type ReadBody, soundBody, TAKING, type TakingOperation } from '../request/read-input.ts';
+import { type InputShape, type ReadBody, soundBody } from '../request/read-input.ts';
 import { stateOf } from '../request/request-state.ts';
+import { TAKING, type TakingOperation } from '../request/operation.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 

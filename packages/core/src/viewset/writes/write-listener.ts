@@ -3,18 +3,21 @@ import type { FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '../../errors.ts';
 import type { OptionRule } from '../../options.ts';
 import type { Customized } from '../request/customized.ts';
-import { byName, type Operation, type WriteOperation, WRITES } from '../request/operation.ts';
+import {
+  byName,
+  OPERATION,
+  type Operation,
+  type WriteKind,
+  type WriteOperation,
+  WRITES,
+} from '../request/operation.ts';
 
-/** The kinds of writes, by operation. */
-export const KIND_OF = { create: 'created', update: 'updated', destroy: 'deleted' } as const;
-
-/** The kind of a write. */
-export type WriteKind = (typeof KIND_OF)[WriteOperation];
+const KINDS = WRITES.map((operation) => OPERATION[operation].write.kind);
 
 export const WRITE_KINDS: OptionRule = [
-  'a list of created, updated, deleted',
+  `a list of ${KINDS.join(', ')}`,
   Array.isArray,
-  ['created, updated or deleted', (item) => Object.values(KIND_OF).includes(item as WriteKind)],
+  ['created, updated or deleted', (item) => KINDS.includes(item as WriteKind)],
 ];
 
 /** The write of one record by a view. */
@@ -82,8 +85,9 @@ export function listenersOf(view: TellingView, { emits, hasHistory, live }: Hear
   return byName(WRITES, (operation) => {
     const asked: AskedListener[] = [];
     const isOffered = operations.includes(operation);
-    if (emits?.kinds.includes(KIND_OF[operation]) === true) {
-      const owner = `${name}: option "emits" has "${KIND_OF[operation]}"`;
+    const { kind } = OPERATION[operation].write;
+    if (emits?.kinds.includes(kind) === true) {
+      const owner = `${name}: option "emits" has "${kind}"`;
       if (!isOffered) throw new ImproperlyConfigured(`${owner}, but the view has no operation "${operation}"`);
       checkTells(view, owner, operation);
       asked.push({ option: 'emits', listener: emits.listener });
