@@ -64,6 +64,7 @@ const gates: readonly Gate[] = [
     counts: true,
     env: covered,
   },
+  { name: 'what applications cost the compiler', command: 'node bench/types/ceilings.ts' },
   { name: 'build', command: 'pnpm build', uses: 'dist' },
   { name: 'the documentation as a site', command: 'pnpm docs:build', isFigure: true },
   { name: 'packages as published', command: 'node scripts/check-packages.ts', uses: 'dist' },
