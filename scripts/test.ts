@@ -1,6 +1,6 @@
 /**
- * `pnpm test [options] [files]`: runs the files of a suite, or the given ones. Prints a line for each file. Then it prints what was
- * skipped and why, each failure with its file, titles, line and difference, and one line of counts.
+ * `pnpm test [options] [files and folders]`: runs the files of a suite, or the given ones. Prints a line for each file. Then it
+ * prints what was skipped and why, each failure with its file, titles, line and difference, and one line of counts.
  *
  * | option | effect |
  * |---|---|
@@ -24,7 +24,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { globSync, readFileSync, watch } from 'node:fs';
+import { globSync, readFileSync, statSync, watch } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -114,7 +114,8 @@ function chosenFiles(): readonly string[] {
 }
 
 function filesOf(pattern: string, exclude: readonly string[] = []): readonly string[] {
-  const found = globSync(pattern, { cwd: root, exclude }).toSorted();
+  const isFolder = statSync(join(root, pattern), { throwIfNoEntry: false })?.isDirectory() === true;
+  const found = globSync(isFolder ? `${pattern}/**/*.test.ts` : pattern, { cwd: root, exclude }).toSorted();
   if (found.length > 0) return found;
   throw new WrongOption(
     `No test file has the path ${pattern}. Paths begin at the root of the repository, such as packages/core/test/errors.test.ts`,

@@ -182,3 +182,12 @@ t.test('a path without a file is one sentence', async (t) => {
   t.equal(child.exitCode, 1);
   t.match(errors, /^No test file has the path packages\/nowhere\.test\.ts\. .*\n$/);
 });
+
+t.test('a folder is all of its test files', async (t) => {
+  const child = spawn(process.execPath, [RUNNER, 'packages/core/test/permissions', '--without-servers', '--sample=2'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [output] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  t.equal(child.exitCode, 0);
+  t.match(output, /^1\/\d+ ok packages\/core\/test\/permissions\//m);
+});
