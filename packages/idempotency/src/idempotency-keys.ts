@@ -84,7 +84,7 @@ export class IdempotencyKeys implements Idempotency {
   keyOf(request: FastifyRequest, isRequired: boolean): string | undefined {
     const key = readKey(request);
     if (key === undefined && isRequired) {
-      throw new InvalidUsage('Idempotency-Key is required: a text of your choice in double quotes, new for each write');
+      throw new InvalidUsage('Idempotency-Key is required: a text of your choice, such as a UUID, new for each write');
     }
     if (key !== undefined && this.#accountOf(request) === undefined) {
       throw new InvalidUsage('Idempotency-Key belongs to an account, and nobody is logged in');

@@ -348,21 +348,53 @@ forEachDatabase(
       const missing = await send({ url: '/strict', payload: { item: 'tea' } });
       t.equal(missing.statusCode, 400);
       t.match(missing.json(), { code: 'invalid_usage', error: /^Idempotency-Key is required/ });
-      for (const key of ['', '""', 'abc', '"abc', '"a"b"', '"a", "b"', `"${'x'.repeat(256)}"`, '"\u00e9"']) {
+      const wrong = [
+        '',
+        '""',
+        '"abc',
+        'abc"',
+        '"a"b"',
+        '"a", "b"',
+        'a, b',
+        'a,b',
+        'a b',
+        'a;b',
+        'a\\b',
+        '\u00e9',
+        '"\u00e9"',
+      ];
+      for (const key of [...wrong, `"${'x'.repeat(256)}"`, 'x'.repeat(256)]) {
         const answer = await send({ url: '/strict', key, payload: { item: 'tea' } });
         t.equal(answer.statusCode, 400, key);
         t.match(
           answer.json().error,
-          /^Idempotency-Key must be one text of 1 to 255 ASCII characters in double quotes, but .* came$/,
+          /^Idempotency-Key must be one text of 1 to 255 ASCII characters, such as "8e03978e", but .* came$/,
         );
       }
-      for (const key of ['"x"', `"${'x'.repeat(255)}"`, String.raw`"a\"b\\c"`, ' "padded" ']) {
+      for (const key of [
+        '"x"',
+        `"${'x'.repeat(255)}"`,
+        String.raw`"a\"b\\c"`,
+        ' "padded" ',
+        'y'.repeat(255),
+        'a=b&c:d',
+      ]) {
         t.equal((await send({ url: '/strict', key, payload: { item: 'tea' } })).statusCode, 201, key);
       }
       const anonymous = await send({ url: '/orders', key: newKey(), user: null, payload: { item: 'tea' } });
       t.equal(anonymous.statusCode, 400);
       t.match(anonymous.json().error, /nobody is logged in/);
       t.equal((await send({ url: '/orders', user: null, payload: { item: 'tea' } })).statusCode, 201, 'without a key');
+    });
+
+    await t.test('a key without quotes is the same key', async (t) => {
+      const send = await start(t);
+      const key = newKey();
+      const first = await send({ url: '/orders', key: key.replaceAll('"', ''), payload: { item: 'tea' } });
+      t.equal(first.statusCode, 201);
+      const again = await send({ url: '/orders', key, payload: { item: 'tea' } });
+      t.match(again.headers, { 'idempotent-replayed': 'true' });
+      t.equal(again.body, first.body);
     });
 
     await t.test('rights and throttles are asked before an answer comes again', async (t) => {

@@ -10,6 +10,7 @@ import {
   type Tracer,
 } from '@opentelemetry/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { methodAttribute, methodForName, originalMethod } from './http-method.ts';
 import type { RanStatement } from './hear-statements.ts';
 import type { StatementName } from './statement-names.ts';
 
@@ -107,7 +108,8 @@ export class RequestTelemetry {
 
 function spanName(request: FastifyRequest): string {
   const route = routeOf(request);
-  return route === undefined ? request.method : `${request.method} ${route}`;
+  const method = methodForName(request.method);
+  return route === undefined ? method : `${method} ${route}`;
 }
 
 /** Returns the path of the route, with parameter names instead of values; undefined if there is no route. */
@@ -119,6 +121,7 @@ function requestAttributes(request: FastifyRequest): Attributes {
   const { viewset: plan } = request.routeOptions.config;
   return {
     ...commonAttributes(request),
+    ...originalMethod(request.method),
     'network.protocol.version': request.raw.httpVersion,
     ...(plan === undefined
       ? {}
@@ -130,7 +133,7 @@ function requestAttributes(request: FastifyRequest): Attributes {
 export function commonAttributes(request: FastifyRequest): Attributes {
   const route = routeOf(request);
   return {
-    'http.request.method': request.method,
+    ...methodAttribute(request.method),
     // A proxy, or a client that pretends to be one, may send any text as the protocol.
     'url.scheme': request.protocol === 'https' ? 'https' : 'http',
     ...(route === undefined ? {} : { 'http.route': route }),

@@ -112,6 +112,17 @@ forEachDatabase(t, { entities: LIBRARY, orm }, async (t, orm, database) => {
     t.notMatch(JSON.stringify(found.map(({ name, attributes, events }) => [name, attributes, events])), SECRET);
   });
 
+  t.test('an unknown method is _OTHER, and its text is in the span alone', async (t) => {
+    const [server] = await during(() => app.inject({ method: 'PROPFIND' as never, url: '/own/a' }));
+    t.match(server, {
+      name: /^HTTP/,
+      attributes: { 'http.request.method': '_OTHER', 'http.request.method_original': 'PROPFIND' },
+    });
+    const [known] = await during(() => app.inject({ method: 'QUERY' as never, url: '/api/books', payload: {} }));
+    t.equal(known?.attributes['http.request.method'], 'QUERY');
+    t.notOk('http.request.method_original' in known!.attributes);
+  });
+
   t.test('a write is followed past its body', async (t) => {
     const found = await during(() => app.inject({ method: 'POST', url: '/api/books', payload: { title: SECRET } }));
     const server = found.find(({ kind }) => kind === SpanKind.SERVER);

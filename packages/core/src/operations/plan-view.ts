@@ -300,11 +300,11 @@ function queryParametersOf(
 }
 
 const IDEMPOTENCY_KEY = Type.String({
-  minLength: 3,
+  minLength: 1,
   maxLength: 257,
   examples: ['"8e03978e-40d5-43dd-bc93-6894a57f9324"'],
   description:
-    'A key of 1 to 255 characters in double quotes, new for each write: if the request is sent again under its key, it is answered as the first time',
+    'A key of 1 to 255 characters, as a rule in double quotes, new for each write: if the request is sent again under its key, it is answered as the first time',
 });
 
 /** The methods that repeat their effect if a request is sent twice. */
