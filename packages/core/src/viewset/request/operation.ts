@@ -81,17 +81,17 @@ export const OPERATION = {
 } as const satisfies Readonly<Record<string, OperationRow>>;
 
 type Rows = typeof OPERATION;
-/** The names of the operations whose row matches. */
-type Matching<Row> = { [Name in keyof Rows]: Rows[Name] extends Row ? Name : never }[keyof Rows];
+/** The operations whose row matches. `keyof` it is shown as the names, and not as the alias, in messages of the compiler. */
+type Matching<Row> = { [Name in keyof Rows as Rows[Name] extends Row ? Name : never]: Rows[Name] };
 
 /** The name of an operation. */
 export type Operation = keyof Rows;
 /** The name of an operation that writes. It also exists in bulk. */
-export type WriteOperation = Matching<{ readonly write: object }>;
+export type WriteOperation = keyof Matching<{ readonly write: object }>;
 /** The name of an operation that returns records. */
-export type AnsweringOperation = Matching<{ readonly returns: 'list' | 'record' }>;
+export type AnsweringOperation = keyof Matching<{ readonly returns: 'list' | 'record' }>;
 /** The name of an operation that accepts a record. */
-export type TakingOperation = Matching<{ readonly takesRecord: true }>;
+export type TakingOperation = keyof Matching<{ readonly takesRecord: true }>;
 /** The name of a method that updates a record. */
 export type UpdateMethod = Rows['update']['methods'][number];
 /** The kind of a write. */
