@@ -30,7 +30,7 @@ export function readArguments(
   unused: ReadonlySet<keyof ToolArguments>,
   validate: (value: unknown) => unknown,
 ): ToolArguments {
-  const sent = given ?? {};
+  const sent = withObjects(given ?? {});
   if (!isObject(sent)) throw new ToolProblem('The arguments must be an object');
   const unknown = Object.keys(sent).filter((name) => !names.some((known) => known === name));
   if (unknown.length > 0) {
@@ -46,6 +46,30 @@ export function readArguments(
   }
   // Returns the original values, because the route validates them as they were sent.
   return sent;
+}
+
+/** The arguments that are always objects. */
+const OBJECTS = ['parents', 'query', 'values'] as const;
+
+/** Reads objects that a model sends as JSON text, as some models do with nested objects. */
+function withObjects(given: unknown): unknown {
+  if (!isObject(given)) return objectIn(given) ?? given;
+  const texts = OBJECTS.flatMap((name) => {
+    const read = objectIn(given[name]);
+    return read === undefined ? [] : [[name, read] as const];
+  });
+  return texts.length === 0 ? given : { ...given, ...Object.fromEntries(texts) };
+}
+
+/** The object in a JSON text; undefined if the value is another one. */
+export function objectIn(value: unknown): JsonObject | undefined {
+  if (typeof value !== 'string' || !value.trimStart().startsWith('{')) return undefined;
+  try {
+    const read: unknown = JSON.parse(value);
+    return isObject(read) ? read : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The most client-chosen names that a message lists. */

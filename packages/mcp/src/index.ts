@@ -1,2 +1,2 @@
 export { mcp } from './mcp.ts';
-export type { McpOptions } from './options.ts';
+export type { McpOAuth, McpOptions } from './options.ts';

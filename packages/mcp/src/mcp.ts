@@ -3,9 +3,12 @@ import { Forbidden, getCurrentUser, type OperationPlan, readJsonOnly, Unauthoriz
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import fp from 'fastify-plugin';
 import { InnerRequests } from './inner-requests.ts';
+import { isLoopback } from './loopback.ts';
+import { addMetadata, withMetadata } from './oauth-metadata.ts';
 import { type McpOptions, resolveOptions, type ResolvedOptions } from './options.ts';
 import { plansOf, resourcesOf } from './resource.ts';
 import { ToolServer } from './tool-server.ts';
+import { acceptsStreams, webRequest, withoutStream } from './web-messages.ts';
 
 /**
  * Serves the Model Context Protocol at `POST /mcp`, over the streamable HTTP transport and without sessions. It has
@@ -46,6 +49,7 @@ export const mcp = fp(
 
 function addRoute(app: FastifyInstance, options: ResolvedOptions, server: () => ToolServer): void {
   readJsonOnly(app);
+  if (options.oauth !== undefined) addMetadata(app, options.name, options.oauth);
   app.post(
     options.path,
     {
@@ -66,7 +70,8 @@ function addRoute(app: FastifyInstance, options: ResolvedOptions, server: () => 
         maxSubscriptions: 0,
         onerror: (error) => request.log.debug({ err: error }, 'a message of a client of MCP was refused'),
       });
-      return handler.fetch(webRequest(request, abort.signal), { parsedBody: body });
+      const response = await handler.fetch(webRequest(request, abort.signal), { parsedBody: body });
+      return acceptsStreams(request) ? response : withoutStream(response);
     },
   );
 }
@@ -78,18 +83,18 @@ const BATCH = {
 };
 
 /** Rejects pages of other origins, invalid tokens, and requests without a token unless they are allowed. */
-function checkClient(request: FastifyRequest, { allowedOrigins, anonymous }: ResolvedOptions): void {
+function checkClient(request: FastifyRequest, options: ResolvedOptions): void {
+  const { allowedOrigins, anonymous, oauth } = options;
   const { origin } = request.headers;
-  if (origin !== undefined && !allowedOrigins.includes(origin)) {
+  if (origin !== undefined && !allowedOrigins.includes(origin) && !(isDevelopment() && isLoopback(origin))) {
     throw new Forbidden('Pages of this origin may not use this server');
   }
   const isBadToken = typeof request.challenge === 'string';
-  if (isBadToken || (!anonymous && getCurrentUser(request) === null)) throw new Unauthorized();
+  if (!isBadToken && (anonymous || getCurrentUser(request) !== null)) return;
+  if (oauth !== undefined) request.challenge = withMetadata(request.challenge, oauth);
+  throw new Unauthorized();
 }
 
-/** Makes the request for the SDK. Its body is already parsed. */
-function webRequest({ headers, url }: FastifyRequest, signal: AbortSignal): Request {
-  const own = Object.entries(headers).filter(([name]) => /^(?:accept|content-type|mcp-[\w-]+)$/.test(name));
-  const sent = own.map(([name, value]) => [name, String(value)] as [string, string]);
-  return new Request(new URL(url, 'http://localhost'), { method: 'POST', headers: sent, signal });
+function isDevelopment(): boolean {
+  return process.env['NODE_ENV'] !== 'production';
 }

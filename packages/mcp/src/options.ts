@@ -1,4 +1,13 @@
 import { checkOptionNames, wrongOption } from '@viewset/core';
+import { isLoopback } from './loopback.ts';
+
+/** Where the users of clients log in, for clients that know only OAuth. */
+export interface McpOAuth {
+  /** The URL of the MCP server as clients see it: `https://api.example.com/mcp`. */
+  readonly url: string;
+  /** The issuers whose access tokens the application accepts: `['https://login.example.com']`. */
+  readonly authorizationServers: readonly string[];
+}
 
 /** The options of the `mcp` plugin. Only `resources` is required. */
 export interface McpOptions {
@@ -21,9 +30,15 @@ export interface McpOptions {
   readonly anonymous?: boolean;
   /**
    * The origins of pages that may send requests: `['https://app.example.com']`. Other pages get 403, so that a page in
-   * a browser cannot use its user's server (DNS rebinding). Programs send no origin. Default: none.
+   * a browser cannot use its user's server (DNS rebinding). Programs send no origin. Unless `NODE_ENV` is `production`, pages of
+   * the same machine (`localhost`, a loopback address) may send requests too, as inspectors do. Default: none.
    */
   readonly allowedOrigins?: readonly string[];
+  /**
+   * Where the users of clients log in. Serves the metadata of RFC 9728, and names it in the `WWW-Authenticate` of a 401, as MCP
+   * wants it. The application itself must accept the tokens of these servers. Default: none.
+   */
+  readonly oauth?: McpOAuth;
   /**
    * Additional headers to copy from the client's request to a tool's request, in any case: `['x-tenant']`.
    * `Authorization`, the language and the headers of proxies and traces are always copied, `Cookie` never. Default:
@@ -45,7 +60,7 @@ export interface McpOptions {
 }
 
 /** The options with their defaults. */
-export type ResolvedOptions = Readonly<Required<McpOptions>>;
+export type ResolvedOptions = Readonly<Required<Omit<McpOptions, 'oauth'>>> & { readonly oauth: McpOAuth | undefined };
 
 const OPTION_NAMES: readonly (keyof McpOptions)[] = [
   'resources',
@@ -53,6 +68,7 @@ const OPTION_NAMES: readonly (keyof McpOptions)[] = [
   'readOnly',
   'anonymous',
   'allowedOrigins',
+  'oauth',
   'headers',
   'maxResultBytes',
   'path',
@@ -88,6 +104,7 @@ export function resolveOptions(options: McpOptions): ResolvedOptions {
     readOnly = false,
     anonymous = false,
     allowedOrigins = [],
+    oauth,
     headers = [],
     maxResultBytes = 65_536,
     path = '/mcp',
@@ -106,6 +123,7 @@ export function resolveOptions(options: McpOptions): ResolvedOptions {
   for (const origin of allowedOrigins) {
     check('allowedOrigins', 'a list of origins such as "https://app.example.com"', isOrigin(origin), origin);
   }
+  if (oauth !== undefined) checkOAuth(oauth);
   check('headers', 'a list of names of headers', isListOf(headers, isHeader), headers);
   const names = headers.map((header) => header.toLowerCase());
   check('headers', 'names without "cookie", which browsers send for any page', !names.includes('cookie'), 'cookie');
@@ -122,6 +140,7 @@ export function resolveOptions(options: McpOptions): ResolvedOptions {
     readOnly,
     anonymous,
     allowedOrigins,
+    oauth,
     headers: names,
     maxResultBytes,
     path,
@@ -129,6 +148,27 @@ export function resolveOptions(options: McpOptions): ResolvedOptions {
     version,
     instructions,
   });
+}
+
+function checkOAuth(oauth: unknown): void {
+  if (typeof oauth !== 'object' || oauth === null) throw wrongOption('mcp', 'oauth', 'an object', oauth);
+  checkOptionNames('mcp: option "oauth"', oauth, ['url', 'authorizationServers']);
+  const { url, authorizationServers } = oauth as Readonly<Record<string, unknown>>;
+  check('oauth.url', 'the URL of the server, such as "https://api.example.com/mcp"', isServerUrl(url), url);
+  const isList = isListOf(authorizationServers, isServerUrl) && authorizationServers.length > 0;
+  check(
+    'oauth.authorizationServers',
+    'a list of URLs such as "https://login.example.com"',
+    isList,
+    authorizationServers,
+  );
+}
+
+/** True for HTTPS, and for HTTP on the machine itself. An issuer and a resource have neither query nor fragment (RFC 8414, RFC 9728). */
+function isServerUrl(value: unknown): boolean {
+  if (typeof value !== 'string' || !URL.canParse(value)) return false;
+  const { protocol, origin, search, hash } = new URL(value);
+  return (protocol === 'https:' || isLoopback(origin)) && search === '' && hash === '' && !/["\\\s]/.test(value);
 }
 
 function check(option: string, expected: string, fits: boolean, came: unknown): void {

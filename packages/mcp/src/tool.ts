@@ -28,17 +28,18 @@ export interface Tool {
   run(call: Call): Promise<JsonObject>;
 }
 
-const KEY = Type.Unsafe({ type: ['string', 'integer'], maxLength: 500 });
+// Clients understand `anyOf`, and warn of lists of types.
+const KEY = Type.Unsafe({ anyOf: [{ type: 'string', maxLength: 500 }, { type: 'integer' }] });
 const ANY_OBJECT = { type: 'object' } as const;
 
 /** All arguments. Each means the same in every tool. */
 const ARGUMENTS: Readonly<Record<keyof ToolArguments, TSchema>> = {
   resource: Type.String({ description: 'A name that describe lists' }),
-  id: Type.Unsafe({ ...KEY, description: 'The id of the record; left out if the resource has one record' }),
+  id: Type.Unsafe({ ...KEY, description: 'The id of the record; none if the resource has one record' }),
   parents: Type.Unsafe({
     ...ANY_OBJECT,
     additionalProperties: KEY,
-    description: 'The ids of the records that a nested resource belongs to, by the names that describe lists',
+    description: 'The ids of the records above a nested resource, by the names that describe lists',
   }),
   query: Type.Unsafe({ ...ANY_OBJECT, description: 'Parameters by their names in describe' }),
   values: Type.Unsafe({ ...ANY_OBJECT, description: 'The fields to store, by their names in describe' }),

@@ -49,6 +49,24 @@ t.test('wrong options are refused, and named', async (t) => {
     t.match(await message({ maxResultBytes }), /"maxResultBytes" must be a whole number from 1024/);
   }
   for (const path of ['mcp', '/', '/a b', '/:pk', 7]) t.match(await message({ path }), /"path" must be a path/);
+  const oauth = { url: 'https://api.example/mcp', authorizationServers: ['https://login.example'] };
+  t.match(await message({ oauth: 'https://login.example' }), /"oauth" must be an object/);
+  t.match(await message({ oauth: { ...oauth, server: 1 } }), /mcp: option "oauth": unknown option "server"/);
+  for (const url of [
+    undefined,
+    'api.example',
+    'http://api.example/mcp',
+    'https://api.example/mcp?a',
+    'https://api.example/mcp#a',
+  ]) {
+    t.match(await message({ oauth: { ...oauth, url } }), /"oauth.url" must be the URL of the server/);
+  }
+  for (const authorizationServers of [undefined, [], ['login'], 'https://login.example']) {
+    t.match(
+      await message({ oauth: { ...oauth, authorizationServers } }),
+      /"oauth.authorizationServers" must be a list of URLs/,
+    );
+  }
   t.match(await message({ name: '' }), /"name" must be a text/);
   t.match(await message({ instructions: 7 }), /"instructions" must be a text/);
 });
@@ -84,4 +102,33 @@ t.test('a caller needs a token unless the option says otherwise', async (t) => {
   const refused = await send({});
   t.match([refused.statusCode, refused.headers['www-authenticate']], [401, /^Bearer/]);
   t.equal((await send({ 'x-user': '7' })).statusCode, 200);
+});
+
+t.test('a client that knows only OAuth finds where its user logs in (RFC 9728)', async (t) => {
+  const orm = await openSqlite(t, { entities: ENTITIES });
+  const oauth = { url: 'https://api.example/mcp', authorizationServers: ['https://login.example'] };
+  const { app } = await startLibrary(t, orm, { mcp: { anonymous: false, name: 'Library', oauth } });
+  const refused = await app.inject({ method: 'POST', url: '/mcp', payload: {} });
+  t.equal(refused.statusCode, 401);
+  const metadataUrl = 'https://api.example/.well-known/oauth-protected-resource/mcp';
+  t.equal(refused.headers['www-authenticate'], `Bearer resource_metadata="${metadataUrl}"`);
+  const metadata = await app.inject(new URL(metadataUrl).pathname);
+  t.strictSame(metadata.json(), {
+    resource: 'https://api.example/mcp',
+    authorization_servers: ['https://login.example'],
+    bearer_methods_supported: ['header'],
+    resource_name: 'Library',
+  });
+
+  const { app: without } = await startLibrary(t, orm, { mcp: { anonymous: false } });
+  t.equal((await without.inject({ method: 'POST', url: '/mcp', payload: {} })).headers['www-authenticate'], 'Bearer');
+
+  const prefixed = fastify(serverOptions());
+  t.teardown(() => prefixed.close());
+  await prefixed.register(viewset, { orm });
+  const options = { resources: 'all' as const, oauth };
+  await t.rejects(
+    Promise.resolve(prefixed.register(async (scope) => scope.register(mcp, options), { prefix: '/in' })),
+    /option "oauth" needs the root of the application, but the plugin has the prefix "\/in"/,
+  );
 });

@@ -102,10 +102,85 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
   });
 
   t.test('pages of other origins are refused', async (t) => {
-    for (const origin of ['https://evil.example', 'http://127.0.0.1', 'null', 'https://pages.example:8443', '']) {
-      t.equal((await post(list, { origin })).statusCode, 403, origin);
-    }
+    const foreign = [
+      'https://evil.example',
+      'null',
+      'https://pages.example:8443',
+      '',
+      'http://localhost.evil.example',
+      'http://evil.example/localhost',
+    ];
+    for (const origin of foreign) t.equal((await post(list, { origin })).statusCode, 403, origin);
     t.equal((await post(list, { origin: 'https://pages.example' })).statusCode, 200);
+  });
+
+  t.test('pages of the own machine are refused in production alone', async (t) => {
+    const before = process.env['NODE_ENV'];
+    t.teardown(() => {
+      if (before === undefined) delete process.env['NODE_ENV'];
+      else process.env['NODE_ENV'] = before;
+    });
+    for (const [environment, status] of [
+      ['development', 200],
+      ['production', 403],
+    ] as const) {
+      process.env['NODE_ENV'] = environment;
+      for (const origin of ['http://localhost:6274', 'http://127.0.0.1', 'http://[::1]:5173']) {
+        t.equal((await post(list, { origin })).statusCode, status, `${origin} in ${environment}`);
+      }
+    }
+  });
+
+  t.test('a client that reads JSON alone gets JSON', async (t) => {
+    const modern = {
+      ...list,
+      params: {
+        _meta: {
+          'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+          'io.modelcontextprotocol/clientCapabilities': {},
+        },
+      },
+    };
+    const ofModern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
+    for (const accept of ['application/json', '*/*', 'application/*;q=0.9, text/plain']) {
+      for (const [message, headers] of [
+        [list, {}],
+        [modern, ofModern],
+      ] as const) {
+        const { statusCode, headers: received, json } = await post(message, { accept, ...headers });
+        t.equal(statusCode, 200, accept);
+        t.match(received['content-type'], /^application\/json/);
+        t.equal(json<{ result: { tools: unknown[] } }>().result.tools.length, 6, 'those of anonymous requests');
+      }
+    }
+    const failed = await post({ ...list, method: 'resources/list' }, { accept: 'application/json' });
+    t.match(failed.json(), { id: 1, error: { code: -32_601 } });
+    const notified = await post(
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { accept: 'application/json' },
+    );
+    t.equal(notified.statusCode, 202);
+  });
+
+  t.test('schemas of arguments have no lists of types, which clients warn of', async (t) => {
+    const { result } = (await post(list, { accept: 'application/json' })).json();
+    t.notMatch(JSON.stringify(result), /"type":\[/);
+  });
+
+  t.test('objects that a model sends as JSON text are read', async (t) => {
+    const call = async (name: string, args: object) => {
+      const params = { name, arguments: args };
+      const headers = { accept: 'application/json', 'x-user': '7' };
+      const { result } = (await post({ ...list, method: 'tools/call', params }, headers)).json();
+      return result.structuredContent;
+    };
+    t.match(await call('search', { resource: 'books', query: '{"search":"ash"}' }), { records: [{ title: 'Ash' }] });
+    const wrong = { error: /Wrong arguments: query must be an object/ };
+    for (const query of ['["a"]', '{"a"', 'ash', '7']) {
+      t.match(await call('search', { resource: 'books', query }), wrong);
+    }
+    const stored = await call('create', { resource: 'books', values: '{"title":"{\\"a\\":1}"}' });
+    t.match(stored, { record: { title: '{"a":1}' } }, 'texts inside stay texts');
   });
 
   t.test('what is no message is refused', async (t) => {

@@ -1,4 +1,6 @@
-import { quoted } from '../arguments.ts';
+import { objectIn, quoted } from '../arguments.ts';
+import { isObject } from '../json-schema.ts';
+import { valuesSchema } from '../resource.ts';
 import type { Tool } from '../tool.ts';
 import { ToolProblem } from '../tool-problem.ts';
 
@@ -12,12 +14,15 @@ export const act: Tool = {
   required: ['resource', 'action'],
   serves: ({ actions }) => actions.size > 0,
   async run(call) {
-    const { action = '', body } = call.args;
+    const { action = '', body: sent } = call.args;
     const { name, actions } = await call.resource();
     const plan = actions.get(action);
     if (plan === undefined) {
       throw await call.missing(`${name} has no action ${quoted(action)}`, name);
     }
+    // A body that is declared as an object is never a text.
+    const schema = valuesSchema(plan);
+    const body = isObject(schema) && schema['type'] === 'object' ? (objectIn(sent) ?? sent) : sent;
     if (body !== undefined && plan.method === 'GET') throw new ToolProblem(`${action} takes no "body"`);
     const { value, etag, note } = await call.send(plan, body, 'body');
     return {
