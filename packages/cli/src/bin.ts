@@ -7,7 +7,7 @@ import { TYPE_NAMES } from './add/field-declaration.ts';
 import { Mistake } from './mistake.ts';
 
 const HELP = `Usage:
-  viewset add resource Book title:string pages:integer? author:ref    add a resource to the application in this folder
+  viewset add resource Book title:string 'pages:integer?' author:ref    add a resource to the application in this folder
   viewset routes [server.ts]                                          list the routes of the application
   viewset check [server.ts]                                           find what is likely to hurt later
 
