@@ -21,7 +21,7 @@ function problemOf(line: string): string | undefined {
   const unquoted = line.replaceAll(/'[^']*'|"(?:\\.|[^"\\])*"/g, 'Q');
   if (/\s#/.test(unquoted)) return 'zsh takes a comment behind a command for arguments; put it on a line of its own';
   if (/[*?[\]]/.test(unquoted)) return 'zsh looks for files of this pattern; quote it';
-  if (/\\$/.test(unquoted)) return 'PowerShell does not continue a line at a backslash; write one line';
+  if (unquoted.endsWith('\\')) return 'PowerShell does not continue a line at a backslash; write one line';
   return undefined;
 }
 
