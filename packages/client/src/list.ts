@@ -123,7 +123,18 @@ type PathOf<Name extends string> = Name extends `${infer Head}__${infer Rest}`
 
 /** The lookups that a filter field's name may end with. */
 export type Lookup =
-  | ('exact' | 'iexact' | 'ne' | 'contains' | 'icontains' | 'startswith' | 'istartswith' | 'endswith' | 'iendswith')
+  | (
+      | 'exact'
+      | 'iexact'
+      | 'ne'
+      | 'contains'
+      | 'overlaps'
+      | 'icontains'
+      | 'startswith'
+      | 'istartswith'
+      | 'endswith'
+      | 'iendswith'
+    )
   | ('gt' | 'gte' | 'lt' | 'lte' | 'in' | 'range' | 'date' | 'isempty' | 'isnull');
 
 /** A condition in JSON Logic (https://jsonlogic.com) over the fields of a view. */

@@ -32,6 +32,8 @@ export interface FieldType {
   readonly values?: readonly (string | number)[];
   /** The operators that the column type of a string lacks, as for `xml` and `point` of PostgreSQL. Default: none. */
   readonly lacks?: 'order' | 'equality';
+  /** The type of the elements of a list, `p.array()`. Undefined for other JSON, and for elements of an own type. */
+  readonly element?: FieldType;
   /** The JavaScript type of a bigint or decimal, as the entity declares it. */
   readonly mode?: 'bigint' | 'number' | 'string';
 }

@@ -51,6 +51,17 @@ export function elementType(property: EntityProperty): FieldType | undefined {
   return kind === 'string' ? elementReadBy(given) : ofColumn(ofElement);
 }
 
+/** Converts an element of a list to the form in which MikroORM stores it. */
+export function storedElement(property: EntityProperty, element: unknown): unknown {
+  const type: unknown = valueProperty(property).customType;
+  return type instanceof ArrayType ? (type as unknown as StoringType).toDbValue(element) : element;
+}
+
+/** The part of MikroORM's type of lists that converts elements. */
+interface StoringType {
+  readonly toDbValue: (element: unknown) => unknown;
+}
+
 /** Returns the type of what the function of a list, `p.array((text) => +text)`, makes of a text. */
 function elementReadBy(type: Type<unknown> | undefined): FieldType | undefined {
   if (type === undefined) return { kind: 'string' };
@@ -143,18 +154,24 @@ export function fieldType(property: EntityProperty): FieldType {
     throw new ImproperlyConfigured(`"${property.name}" is an embeddable of several columns; name one of its fields`);
   }
   const declared = valueProperty(property);
-  if (declared.array || declared.kind === ReferenceKind.EMBEDDED) return { kind: 'json' };
+  if (declared.kind === ReferenceKind.EMBEDDED) return { kind: 'json' };
+  if (isList(declared)) return listType(declared);
   const values = declared.enum ? enumValues(declared.items) : undefined;
   if (values !== undefined) return { kind: 'enum', values };
   if (nameOf(declared.type) === 'ObjectId') return { kind: 'objectId' };
   const own = completeProperty(declared);
   const type: unknown = own.customType;
-  if (type instanceof ArrayType || type instanceof JsonType) return { kind: 'json' };
+  if (type instanceof JsonType) return { kind: 'json' };
   if (type instanceof UuidType) return { kind: 'uuid' };
   if (type instanceof BlobType || type instanceof Uint8ArrayType) return { kind: 'binary' };
   if (own.runtimeType === 'boolean') return { kind: 'boolean' };
   if (own.runtimeType === 'Date') return { kind: 'datetime' };
   return ofColumn(own);
+}
+
+function listType(property: EntityProperty): FieldType {
+  const element = elementType(property);
+  return element === undefined ? { kind: 'json' } : { kind: 'json', element };
 }
 
 function enumValues(items: unknown): readonly (string | number)[] | undefined {

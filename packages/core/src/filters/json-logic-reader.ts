@@ -2,7 +2,7 @@ import type { FieldPath } from '../fields/field-path.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { checkFieldJson } from '../fields/field-value.ts';
 import { isRecord, textProblem } from '../json.ts';
-import { compare } from '../language/compare.ts';
+import { compare, elementPath } from '../language/compare.ts';
 import { and, not, or, type Condition } from '../language/condition.ts';
 import { lookupsFor, type Lookup } from '../language/lookup.ts';
 import { nearest } from '../nearest.ts';
@@ -136,7 +136,9 @@ export class JsonLogicReader {
 
   #substring(needle: unknown, path: FieldPath, at: string): Condition {
     const hasText = lookupsFor(path.type).includes('contains');
-    if (!hasText) throw new JsonLogicError(`"${path.key}" holds no text to search in`, at);
+    if (!hasText) throw new JsonLogicError(`"${path.key}" holds no text to search in, and no list`, at);
+    const element = elementPath(path);
+    if (element !== undefined) return compare(path, 'contains', [checkValue(element, needle, `${at}/0`)]);
     if (typeof needle !== 'string') throw new JsonLogicError('expected a text to search for', `${at}/0`, needle);
     return compare(path, 'contains', checkText(needle, `${at}/0`));
   }

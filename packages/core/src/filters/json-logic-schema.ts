@@ -47,16 +47,17 @@ const ONE_PROPERTY = { type: 'object', minProperties: 1, maxProperties: 1, addit
 /** Fields with the same comparisons and the same values. */
 interface FieldGroup {
   readonly names: string[];
-  readonly type: Pick<FieldType, 'kind' | 'lacks'>;
+  readonly type: Pick<FieldType, 'kind' | 'lacks' | 'element'>;
   readonly value: Schema;
 }
 
 function groupsOf(fields: readonly FieldPath[]): FieldGroup[] {
   const groups = new Map<string, FieldGroup>();
   for (const { key, type } of fields) {
-    const { kind, lacks } = type;
-    const compared = lacks === undefined ? { kind } : { kind, lacks };
-    const group = { names: [], type: compared, value: FIELD_KINDS[kind].operandSchema(type) };
+    const { kind, lacks, element } = type;
+    const compared = { kind, ...(lacks && { lacks }), ...(element && { element: { kind: element.kind } }) };
+    const { element: value = type } = type;
+    const group = { names: [], type: compared, value: FIELD_KINDS[value.kind].operandSchema(value) };
     const text = JSON.stringify(group);
     groups.set(text, groups.get(text) ?? group);
     groups.get(text)!.names.push(key);

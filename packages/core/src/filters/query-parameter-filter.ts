@@ -99,9 +99,10 @@ function readCondition(
 
 /** Returns the texts of a parameter: the values of a list, those of a repeated parameter, or one. */
 function textsOf(parameters: QueryParameters, name: string, { path, lookup }: ResolvedLookup): readonly string[] {
-  const operand = operandOf(lookup);
+  const operand = operandOf(lookup, path.type);
   if (operand === 'list' || operand === 'bounds') {
-    return parameters.list(name, { hasCommas: FIELD_KINDS[path.type.kind].hasCommas(path.type) }) ?? [];
+    const { element = path.type } = path.type;
+    return parameters.list(name, { hasCommas: FIELD_KINDS[element.kind].hasCommas(element) }) ?? [];
   }
   return lookup === 'exact' ? parameters.all(name) : [parameters.one(name) ?? []].flat();
 }
@@ -109,10 +110,12 @@ function textsOf(parameters: QueryParameters, name: string, { path, lookup }: Re
 /** Makes the schema that documents a query parameter: the type of its text, and a description of the lookup. */
 export function lookupTextSchema({ path, lookup }: ResolvedLookup): TSchema {
   const isTime = path.type.kind === 'date' || path.type.kind === 'datetime';
-  const meaning = (isTime ? TIME_MEANINGS[lookup] : undefined) ?? MEANINGS[lookup];
+  const ofList = path.type.element === undefined ? undefined : LIST_MEANINGS[lookup];
+  const meaning = ofList ?? (isTime ? TIME_MEANINGS[lookup] : undefined) ?? MEANINGS[lookup];
   const described = { description: meaning.replace('%', labelOf(path)) };
-  const schema = FIELD_KINDS[path.type.kind].textSchema(path.type);
-  switch (operandOf(lookup)) {
+  const { element = path.type } = path.type;
+  const schema = FIELD_KINDS[element.kind].textSchema(element);
+  switch (operandOf(lookup, path.type)) {
     case 'value':
       return { ...schema, ...described, ...(lookup === 'exact' ? relatedRecord(path) : {}) };
     case 'day':
@@ -148,6 +151,7 @@ const MEANINGS: Readonly<Record<ResolvedLookup['lookup'], string>> = {
   iexact: '%, in upper or lower case',
   ne: '%, any but this',
   contains: '%, contains this',
+  overlaps: '%, contains any of these',
   icontains: '%, contains this in upper or lower case',
   startswith: '%, begins with this',
   istartswith: '%, begins with this in upper or lower case',
@@ -163,6 +167,8 @@ const MEANINGS: Readonly<Record<ResolvedLookup['lookup'], string>> = {
   isempty: '%, true: is an empty text; false: is none',
   isnull: '%, true: has none; false: has one',
 };
+
+const LIST_MEANINGS: Partial<typeof MEANINGS> = { contains: '%, contains all of these' };
 
 const TIME_MEANINGS: Partial<typeof MEANINGS> = {
   gt: '%, after this',

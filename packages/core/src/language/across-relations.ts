@@ -16,13 +16,14 @@ const known = new WeakMap<Matching, Condition>();
 
 /**
  * Converts a MikroORM condition that crosses relations to lookups, so that the filters of the related entities apply.
- * MikroORM's query builder does not apply them. Undefined if the condition crosses no relation.
+ * MikroORM's query builder does not apply them. Also converts conditions on lists, whose operators MikroORM has on
+ * PostgreSQL only. Undefined if the condition has neither.
  *
  * @throws ImproperlyConfigured for `$size`
  */
 export function acrossRelations(condition: Matching): Condition | undefined {
-  if (condition.isOfColumn || !crossesRelation(condition.meta, condition.where)) return undefined;
-  return inLookups(condition);
+  const { isOfColumn, meta, where } = condition;
+  return !isOfColumn && (crossesRelation(meta, where) || asksLists(where)) ? inLookups(condition) : undefined;
 }
 
 /**
@@ -45,6 +46,14 @@ function crossesRelation(meta: EntityMetadata, where: unknown): boolean {
   return Object.entries(where).some(([name, value]) =>
     LOGICAL.has(name) ? crossesRelation(meta, value) : relationAt(meta, name, value) !== undefined,
   );
+}
+
+/** The operators on columns that hold lists. */
+const OF_LISTS = new Set(['$contains', '$overlap']);
+
+function asksLists(where: unknown): boolean {
+  if (Array.isArray(where)) return where.some(asksLists);
+  return isPlainObject(where) && Object.entries(where).some(([name, value]) => OF_LISTS.has(name) || asksLists(value));
 }
 
 const LOGICAL = new Set(['$and', '$or', '$not']);
@@ -122,6 +131,9 @@ function ofColumn(place: Place, name: string | symbol, value: unknown, isNegated
     );
   }
   if (!isNegated) return asksColumn(place, name, value);
+  const ofList = typeof name === 'symbol' || !asksLists(value) ? undefined : inOneLookup(place, name, value);
+  // Of NULL, neither the condition nor its opposite is true.
+  if (ofList !== undefined) return own(and(hasValue(place, name as string), not(ofList)));
   const opposites = typeof name === 'symbol' || isEmbedded(place, name) ? undefined : oppositesOf(value);
   if (opposites === undefined) return own(leaf(place, { $not: { [name]: value } }));
   return groupOf('or', false, opposites, (opposite) => asksColumn(place, name, opposite));
@@ -144,13 +156,17 @@ function inOneLookup({ root, entity, steps }: Place, name: string, value: unknow
   return entryCondition(root, pathOf(steps, name), value, property);
 }
 
+function hasValue({ root, steps }: Pick<Place, 'root' | 'steps'>, name: string): Condition {
+  return compare(fieldPath(root, pathOf(steps, name), '.'), 'isnull', false);
+}
+
 function leaf({ entity, steps, converted }: Place, where: object): Condition {
   return matchingColumn(entity, steps, where, converted);
 }
 
 function isThere({ root, entity, steps }: Place): Condition {
   if (steps.length === 0) return always;
-  return compare(fieldPath(root, pathOf(steps, primaryKey(entity).key), '.'), 'isnull', false);
+  return hasValue({ root, steps }, primaryKey(entity).key);
 }
 
 const OPPOSITES: Readonly<Record<string, string>> = {

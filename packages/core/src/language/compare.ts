@@ -7,12 +7,14 @@ import { customTypeOf } from '../fields/field-type.ts';
 import { valueProperty } from '../fields/property.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { checkFieldValue } from '../fields/field-value.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { never, not, or, type Condition } from './condition.ts';
 import { type ComparedLookup, lookupsFor, type Lookup } from './lookup.ts';
 
 /**
  * Makes a condition that compares a field with a value of its type. `in` takes an array, `range` two values (both
- * inclusive), `isnull` and `isempty` a boolean, `date` a day in UTC. `exact` and `ne` also take null. Text lookups have no wildcards. On a path through a
+ * inclusive), `isnull` and `isempty` a boolean, `date` a day in UTC. `contains` and `overlaps` of a list take a list: all or some of its
+ * values are elements. `exact` and `ne` also take null. Text lookups have no wildcards. On a path through a
  * to-many relation, the condition is true if such a related record exists. `ne` is the opposite of `exact`, for NULL
  * too.
  *
@@ -35,6 +37,11 @@ export function compare(path: FieldPath, lookup: Lookup, value: unknown): Condit
       return onDay(path, value);
     case 'isempty':
       return isEmptyText(path, value);
+    case 'overlaps':
+      return overlaps(path, value);
+    case 'contains':
+      if (path.type.element !== undefined) return containsAll(path, value);
+      return compareValue(path, lookup, checked(path, value));
     case 'exact':
       return value === null ? isNull(path, true) : compareValue(path, lookup, checked(path, value));
     default:
@@ -100,6 +107,48 @@ function onDay(path: FieldPath, value: unknown): Condition {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+
+const elements = new WeakMap<FieldPath, FieldPath>();
+
+/** Returns the path of a list as if its column held one element. Undefined for a column that is not a list. */
+export function elementPath(path: FieldPath): FieldPath | undefined {
+  const { element } = path.type;
+  if (element === undefined) return undefined;
+  return getOrMake(elements, path, () => Object.freeze({ ...path, type: element }));
+}
+
+/** Compares the elements of a list with values. Undefined for a value that no element can have. */
+function elementConditions(path: FieldPath, values: unknown): readonly Condition[] {
+  if (!Array.isArray(values)) throw new FieldValueError('must be a list');
+  const one = elementPath(path)!;
+  return (values as unknown[]).map((value) => fit(one, 'exact', checked(one, value)));
+}
+
+const isPossible = (condition: Condition): condition is Extract<Condition, { kind: 'compare' }> =>
+  condition.kind === 'compare';
+
+function containsAll(path: FieldPath, values: unknown): Condition {
+  const all = elementConditions(path, values);
+  if (all.length === 0) return isNull(path, false);
+  return all.every(isPossible)
+    ? node(
+        path,
+        'contains',
+        all.map(({ value }) => value),
+      )
+    : never;
+}
+
+function overlaps(path: FieldPath, values: unknown): Condition {
+  const some = elementConditions(path, values).filter(isPossible);
+  return some.length === 0
+    ? never
+    : node(
+        path,
+        'overlaps',
+        some.map(({ value }) => value),
+      );
+}
 
 function isEmptyText(path: FieldPath, value: unknown): Condition {
   if (typeof value !== 'boolean') throw new FieldValueError('must be true or false');

@@ -14,15 +14,17 @@ type OrderLookup = 'gt' | 'gte' | 'lt' | 'lte' | 'range';
 type EqualityLookup = 'exact' | 'ne' | 'in' | 'isnull';
 
 /** The lookups that fit a value. */
-export type LookupFor<Value> = [Value] extends [boolean]
-  ? EqualityLookup
-  : [Value] extends [string]
-    ? Exclude<Lookup, 'date'>
-    : [Value] extends [Date]
-      ? EqualityLookup | OrderLookup | 'date'
-      : [Value] extends [string | number | bigint | Date]
-        ? EqualityLookup | OrderLookup
-        : EqualityLookup;
+export type LookupFor<Value> = [Value] extends [readonly unknown[]]
+  ? 'contains' | 'overlaps' | 'isnull'
+  : [Value] extends [boolean]
+    ? EqualityLookup
+    : [Value] extends [string]
+      ? Exclude<Lookup, 'date' | 'overlaps'>
+      : [Value] extends [Date]
+        ? EqualityLookup | OrderLookup | 'date'
+        : [Value] extends [string | number | bigint | Date]
+          ? EqualityLookup | OrderLookup
+          : EqualityLookup;
 
 /**
  * Every lookup of an entity: `price`, `price__gte`, `role__name__icontains`, through at most two to-one or to-many
@@ -43,7 +45,7 @@ export type Lookups<E> = { readonly [N in LookupName<E>]?: LookupValue<E, N> };
 
 /**
  * The value of a lookup: a value of its field, a list for `in`, two values for `range`, a boolean for `isnull` and
- * `isempty`, a day such as `2026-01-31` for `date`. `exact` and `ne` also accept null if the field may be NULL.
+ * `isempty`, a day such as `2026-01-31` for `date`, a list for `contains` and `overlaps` of a list. `exact` and `ne` also accept null if the field may be NULL.
  */
 export type LookupValue<E, Name extends string> = Name extends `${infer Path}__${LookupTaking<'list'>}`
   ? Operands<PathValue<E, Path, '__'> | PathNull<E, Path>>['list']
@@ -56,8 +58,11 @@ export type LookupValue<E, Name extends string> = Name extends `${infer Path}__$
         : Name extends `${infer Path}__${'exact' | 'ne'}`
           ? PathValue<E, Path, '__'> | PathNull<E, Path>
           : Name extends `${infer Path}__${Exclude<LookupTaking<'value'>, 'exact' | 'ne'>}`
-            ? PathValue<E, Path, '__'>
+            ? Compared<PathValue<E, Path, '__'>>
             : PathValue<E, Name, '__'> | PathNull<E, Name>;
+
+/** The elements of a list may come from a constant. */
+type Compared<Value> = Value extends readonly (infer Element)[] ? readonly Element[] : Value;
 
 /** The null of a field. A value behind a relation may always be null, because the related record may be missing. */
 type PathNull<E, Path extends string> = Path extends keyof E ? Extract<E[Path], null> : null;

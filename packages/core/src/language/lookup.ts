@@ -1,4 +1,4 @@
-import type { FieldType } from '../fields/field-kind.ts';
+import type { FieldKind, FieldType } from '../fields/field-kind.ts';
 import { type Comparability, FIELD_KINDS } from '../fields/field-kinds.ts';
 
 /** Every lookup, in the order in which error messages list them. */
@@ -7,6 +7,7 @@ export const LOOKUPS = [
   'iexact',
   'ne',
   'contains',
+  'overlaps',
   'icontains',
   'startswith',
   'istartswith',
@@ -56,18 +57,33 @@ export type LookupTaking<Operand extends keyof Operands<unknown>> = {
   [L in Lookup]: OperandOf<L> extends Operand ? L : never;
 }[Lookup];
 
-export function operandOf(lookup: Lookup): keyof Operands<unknown> {
+/** Returns the operand of a lookup. A list of a column is compared with a list. */
+export function operandOf(lookup: Lookup, { element }: Pick<FieldType, 'element'>): keyof Operands<unknown> {
+  if (element !== undefined && OF_LISTS.includes(lookup) && lookup !== 'isnull') return 'list';
   return (OPERANDS as Partial<Record<Lookup, keyof Operands<unknown>>>)[lookup] ?? 'value';
 }
 
 const BY_COMPARABILITY: Readonly<Record<Comparability, readonly Lookup[]>> = {
-  'as text': LOOKUPS.filter((lookup) => lookup !== 'date'),
+  'as text': LOOKUPS.filter((lookup) => lookup !== 'date' && lookup !== 'overlaps'),
   'by order': ['exact', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'range', 'isnull'],
   'by equality': ['exact', 'ne', 'in', 'isnull'],
   'not at all': ['isnull'],
 };
 
 const OF_MOMENTS = LOOKUPS.filter((lookup) => lookup === 'date' || BY_COMPARABILITY['by order'].includes(lookup));
+
+const OF_LISTS: readonly Lookup[] = ['contains', 'overlaps', 'isnull'];
+
+/** The kinds whose values have one form in every database, so that elements of a list can be compared. */
+const COMPARED_ELEMENTS: ReadonlySet<FieldKind> = new Set([
+  'string',
+  'integer',
+  'bigint',
+  'number',
+  'boolean',
+  'uuid',
+  'enum',
+]);
 
 /** The lookups of a text column without operators for order, or without any comparison operators. */
 const WITHOUT_ORDER = allBut('by order', 'by equality');
@@ -80,7 +96,8 @@ function allBut(lacking: Comparability, kept: Comparability): readonly Lookup[] 
 }
 
 /** Returns the lookups that fit the type of a field. */
-export function lookupsFor({ kind, lacks }: Pick<FieldType, 'kind' | 'lacks'>): readonly Lookup[] {
+export function lookupsFor({ kind, lacks, element }: Pick<FieldType, 'kind' | 'lacks' | 'element'>): readonly Lookup[] {
+  if (element !== undefined && COMPARED_ELEMENTS.has(element.kind)) return OF_LISTS;
   if (kind === 'datetime') return OF_MOMENTS;
   if (lacks === undefined) return BY_COMPARABILITY[FIELD_KINDS[kind].comparability];
   return lacks === 'order' ? WITHOUT_ORDER : WITHOUT_EQUALITY;

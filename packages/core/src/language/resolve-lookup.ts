@@ -119,7 +119,7 @@ function ofGroup(lookups: readonly Asked[]): Condition {
  * @throws FieldValueError if the text does not fit
  */
 export function parseLookupText(resolved: ResolvedLookup, text: string): Condition {
-  const operand = operandOf(resolved.lookup);
+  const operand = operandOf(resolved.lookup, resolved.path.type);
   return parseLookupTexts(resolved, operand === 'list' || operand === 'bounds' ? text.split(',') : [text]);
 }
 
@@ -129,7 +129,7 @@ export function parseLookupText(resolved: ResolvedLookup, text: string): Conditi
  * @throws FieldValueError if a text does not fit
  */
 export function parseLookupTexts({ path, lookup }: ResolvedLookup, texts: readonly string[]): Condition {
-  return compare(path, lookup, parseOperand(path.type, operandOf(lookup), texts));
+  return compare(path, lookup, parseOperand(path.type.element ?? path.type, operandOf(lookup, path.type), texts));
 }
 
 function parseOperand(type: FieldType, operand: keyof Operands<unknown>, texts: readonly string[]): unknown {

@@ -17,6 +17,8 @@ const LOOKUP_OF: Readonly<Record<string, Lookup>> = {
   $lt: 'lt',
   $lte: 'lte',
   $in: 'in',
+  $contains: 'contains',
+  $overlap: 'overlaps',
 };
 
 /**
@@ -142,12 +144,15 @@ function unlike(meta: EntityMetadata, name: string, condition: Condition | undef
   return all([comparison(meta, name, 'isnull', false), condition]);
 }
 
+const TAKES_LIST: ReadonlySet<Lookup> = new Set(['in', 'contains', 'overlaps']);
+
 /** Undefined if a lookup does not support the field or the value, although MikroORM may. */
 function comparison(meta: EntityMetadata, name: string, lookup: Lookup, value: unknown): Condition | undefined {
-  if (value === undefined || (lookup !== 'in' && Array.isArray(value))) return undefined;
+  if (value === undefined || (!TAKES_LIST.has(lookup) && Array.isArray(value))) return undefined;
+  if (TAKES_LIST.has(lookup) && lookup !== 'in' && !Array.isArray(value)) return undefined;
   if (value === null && lookup !== 'exact' && lookup !== 'ne') return never;
   // In SQL, NULL matches no list, not even one with NULL.
-  const wanted = Array.isArray(value) ? value.filter((one) => one !== null) : value;
+  const wanted = lookup === 'in' && Array.isArray(value) ? value.filter((one) => one !== null) : value;
   try {
     const path = storedPath(fieldPath(meta, name, '.'));
     return lookupsFor(path.type).includes(lookup) ? compare(path, lookup, wanted) : undefined;

@@ -1,5 +1,6 @@
 import type { Platform } from '@mikro-orm/core';
 import type { Condition, FieldPath } from '@viewset/core';
+import { storedElement } from '@viewset/core/backend';
 import type { Document } from '../mikro/mongo-driver.ts';
 import { comparedValue, isBetween } from './stored-value.ts';
 import { textFilter } from './text-pattern.ts';
@@ -56,7 +57,11 @@ export function comparisonOf(
     case 'lt':
     case 'lte':
       return { [field]: bound(path, lookup, value, platform) };
+    case 'overlaps':
+      return { [field]: { $in: elementsOf(path, value) } };
     case 'contains':
+      if (path.type.element !== undefined) return { [field]: { $all: elementsOf(path, value) } };
+      return textFilter(field, lookup, value as string);
     case 'startswith':
     case 'endswith':
     case 'iexact':
@@ -65,6 +70,11 @@ export function comparisonOf(
     case 'iendswith':
       return textFilter(field, lookup, value as string);
   }
+}
+
+/** Converts the values that are compared with the elements of a list. */
+function elementsOf({ property }: FieldPath, values: unknown): unknown[] {
+  return (values as unknown[]).map((value) => storedElement(property, value));
 }
 
 /** Compares with a value. If no column can hold the value exactly, compares with the next lower one that it can. */

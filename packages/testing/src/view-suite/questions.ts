@@ -27,6 +27,8 @@ const ONE_VALUE: Readonly<Record<OneValueLookup, Holds>> = {
   gte: (value, asked) => value! >= asked!,
   lt: (value, asked) => value! < asked!,
   lte: (value, asked) => value! <= asked!,
+  // Values of lists are not compared.
+  overlaps: () => false,
   contains: (value, asked) => String(value).includes(String(asked)),
   icontains: (value, asked) => lower(value).includes(lower(asked)),
   startswith: (value, asked) => String(value).startsWith(String(asked)),

@@ -5,6 +5,7 @@ import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
 import { customTypeOf } from '../../../fields/field-type.ts';
 import { valueProperty } from '../../../fields/property.ts';
+import { elementPath } from '../../../language/compare.ts';
 import { foldCase } from '../../../language/fold-case.ts';
 import type { Period } from '../../../language/grouping.ts';
 import type { ComparedLookup, Lookup } from '../../../language/lookup.ts';
@@ -94,7 +95,12 @@ export abstract class Dialect {
     switch (lookup) {
       case 'isnull':
         return { template: value === true ? `${COLUMN} is null` : `${COLUMN} is not null`, values: [] };
+      case 'overlaps':
+        return this.compareElements(elementPath(path)!, lookup, value as unknown[]);
       case 'contains':
+        if (path.type.element !== undefined)
+          return this.compareElements(elementPath(path)!, lookup, value as unknown[]);
+        return this.compareText(path, lookup, value as string);
       case 'startswith':
       case 'endswith':
         return this.compareText(path, lookup, value as string);
@@ -129,6 +135,17 @@ export abstract class Dialect {
   protected abstract compareFolded(path: FieldPath, lookup: Lookup, folded: string): Comparison;
   /** Compares a column with a list of values. */
   protected abstract compareList(path: FieldPath, values: readonly unknown[]): Comparison;
+  /**
+   * Compares the elements of a list with values. NULL matches nothing.
+   *
+   * @param path the column, with the type of its elements
+   * @param lookup `contains`: all values are elements; `overlaps`: some are
+   */
+  protected abstract compareElements(
+    path: FieldPath,
+    lookup: 'contains' | 'overlaps',
+    values: readonly unknown[],
+  ): Comparison;
   /** Returns a JSON list of the positions, from 1, of the values that equal a column. */
   abstract placesOf(path: FieldPath, values: readonly unknown[]): Comparison;
   /** Converts a value, to compare it with a column or store it, to the driver's form. */

@@ -3,6 +3,7 @@ import type { Awaitable } from '../../../awaitable.ts';
 import { withMicroseconds } from '../../../fields/calendar.ts';
 import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
+import { storedElement } from '../../../fields/field-type.ts';
 import { valueProperty } from '../../../fields/property.ts';
 import type { Period } from '../../../language/grouping.ts';
 import type { Lookup } from '../../../language/lookup.ts';
@@ -107,6 +108,16 @@ export class PostgreSqlDialect extends Dialect {
 
   protected compareList(path: FieldPath, values: readonly unknown[]): Comparison {
     return { template: `${COLUMN} = any(${VALUE})`, values: [values.map((value) => this.parameter(path, value))] };
+  }
+
+  /** The parameter has the type of the column, so an index (gin) supports both. */
+  protected compareElements(
+    { property }: FieldPath,
+    lookup: 'contains' | 'overlaps',
+    values: readonly unknown[],
+  ): Comparison {
+    const elements = values.map((value) => storedElement(property, value));
+    return { template: `${COLUMN} ${lookup === 'contains' ? '@>' : '&&'} ${VALUE}`, values: [this.listText(elements)] };
   }
 
   /** Compared values take the type of the formula. Without the cast, `count(*)` would reject 2.50. */

@@ -4,6 +4,7 @@ import { comparableMilliseconds } from '../../../fields/calendar.ts';
 import { decimalOf } from '../../../fields/decimal-text.ts';
 import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
+import { storedElement } from '../../../fields/field-type.ts';
 import type { Period } from '../../../language/grouping.ts';
 import type { Lookup } from '../../../language/lookup.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
@@ -112,6 +113,23 @@ export class SqliteDialect extends Dialect {
     return { template: `${COLUMN} in (select value from json_each(${VALUE}))`, values: [this.#list(path, values)] };
   }
 
+  /** Every text of an element occurs between commas, and nowhere else: within an element, a comma is escaped. */
+  protected compareElements(
+    { property }: FieldPath,
+    lookup: 'contains' | 'overlaps',
+    values: readonly unknown[],
+  ): Comparison {
+    const elements = values.map((value) => storedElement(property, value));
+    const texts = elements.map((value) => [`,${quotedElement(value)},`, `,${JSON.stringify(elementText(value))},`]);
+    const places = ['$[0]', '$[1]'].map((place) => `instr(',' || ${COLUMN} || ',', json_extract(value, '${place}'))`);
+    const list = `select 1 from json_each(${VALUE}) where`;
+    const template =
+      lookup === 'overlaps'
+        ? `exists (${list} ${places.join(' > 0 or ')} > 0)`
+        : `(${COLUMN} is not null and not exists (${list} ${places.join(' = 0 and ')} = 0))`;
+    return { template, values: [JSON.stringify(texts)] };
+  }
+
   formula(_kind: FieldKind, sql: string): string {
     return sql;
   }
@@ -138,7 +156,10 @@ export class SqliteDialect extends Dialect {
     return kindOf(path).parameter(value);
   }
 
-  /** In MikroORM's form, which quotes some texts as JSON. Without quotes, a list of one empty text would be no list. */
+  /**
+   * In MikroORM's form, which quotes some texts as JSON. Without quotes, a list of one empty text would be no list. A
+   * comma within an element is escaped, so that lookups find the ends of elements.
+   */
   protected listText(elements: readonly unknown[]): string {
     return elements.map(quotedElement).join(',');
   }
@@ -150,7 +171,7 @@ export class SqliteDialect extends Dialect {
 
 function quotedElement(element: unknown): string {
   const text = elementText(element ?? '');
-  return text === '' || /[,"\\]/.test(text) ? JSON.stringify(text) : text;
+  return text === '' || /[,"\\]/.test(text) ? JSON.stringify(text).replaceAll(',', '\\u002c') : text;
 }
 
 const BILLION = 1_000_000_000n;
