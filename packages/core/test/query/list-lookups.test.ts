@@ -287,3 +287,18 @@ t.test('a list has no other lookups, and other JSON has none of these', async (t
   t.match(await message('tags__exact'), /which has no "exact"; it has: contains, overlaps, isnull/);
   t.match(await message('data__contains'), /is of type json, which has no "contains"; it has: isnull/);
 });
+
+/** What must compile, and what must not: tsc is the test. */
+export const typed = (all: QuerySet<NoteOf>): unknown => [
+  all.filter({ tags__contains: ['a'], sizes__overlaps: [1] as const, kinds__contains: ['red'], tags__isnull: true }),
+  // @ts-expect-error an element of another type
+  all.filter({ sizes__contains: ['a'] }),
+  // @ts-expect-error a list is compared with a list
+  all.filter({ tags__contains: 'a' }),
+  // @ts-expect-error no enum value
+  all.filter({ kinds__overlaps: ['blue'] }),
+  // @ts-expect-error a list has no order
+  all.filter({ tags__gt: ['a'] }),
+  // @ts-expect-error a text overlaps nothing
+  QuerySet.of(all.em, Box).filter({ id__overlaps: [1] }),
+];

@@ -27,7 +27,6 @@ const ONE_VALUE: Readonly<Record<OneValueLookup, Holds>> = {
   gte: (value, asked) => value! >= asked!,
   lt: (value, asked) => value! < asked!,
   lte: (value, asked) => value! <= asked!,
-  // Values of lists are not compared.
   overlaps: () => false,
   contains: (value, asked) => String(value).includes(String(asked)),
   icontains: (value, asked) => lower(value).includes(lower(asked)),
@@ -53,6 +52,8 @@ function dayOf(moment: Comparable): string {
  */
 export function questions(field: ComparedField, lookup: string, values: readonly Comparable[]): readonly Question[] {
   if (BY_ORDER.has(lookup) && !field.isOrdered) return [];
+  // The elements of lists are not compared.
+  if (field.type.element !== undefined && lookup !== 'isnull') return [];
   if (field.toMany && OF_ONE_ALONE.has(lookup)) return [];
   if (lookup === 'isnull') {
     return [true, false].map((asked) => ({ texts: [String(asked)], holds: (value) => (value === null) === asked }));
