@@ -2,7 +2,7 @@ import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import { defineEntity, p, Type, type EntityProperty } from '@mikro-orm/core';
 import t from 'tap';
-import { declaredMetadata } from '../../src/fields/declared-metadata.ts';
+import { declaredMetadata, rememberSchemas } from '../../src/fields/declared-metadata.ts';
 import type { FieldType } from '../../src/fields/field-kind.ts';
 import { customTypeOf, fieldType } from '../../src/fields/field-type.ts';
 
@@ -84,8 +84,8 @@ const EXPECTED: Record<string, unknown> = {
   bytes: { kind: 'binary' },
   words: { kind: 'enum', values: ['a', 'b'] },
   numbers: { kind: 'enum', values: [1, 2] },
-  list: { kind: 'json' },
-  words_list: { kind: 'json' },
+  list: { kind: 'json', element: { kind: 'string' } },
+  words_list: { kind: 'json', element: { kind: 'enum', values: ['a', 'b'] } },
   interval: { kind: 'json' },
   cents: { kind: 'decimal', mode: 'number', precision: 10, scale: 2 },
   text: { kind: 'string', maxLength: 255 },
@@ -116,6 +116,8 @@ t.test('the type of a field is the same before any ORM has discovered its entity
 for (const [database, make] of Object.entries(ORMS)) {
   t.test(`the type of a field is what its entity declares, on ${database}`, async (t) => {
     const orm = make();
+    // As when an application starts.
+    rememberSchemas([Wide]);
     const { properties } = orm.getMetadata().get(Wide);
     for (const property of Object.values<EntityProperty>(properties)) {
       const type: FieldType = fieldType(property);
