@@ -95,12 +95,12 @@ export abstract class Dialect {
     switch (lookup) {
       case 'isnull':
         return { template: value === true ? `${COLUMN} is null` : `${COLUMN} is not null`, values: [] };
-      case 'overlaps':
-        return this.compareElements(elementPath(path)!, lookup, value as unknown[]);
       case 'contains':
-        if (path.type.element !== undefined)
-          return this.compareElements(elementPath(path)!, lookup, value as unknown[]);
+      case 'overlaps': {
+        const element = elementPath(path);
+        if (element !== undefined) return this.compareElements(element, lookup, value as unknown[]);
         return this.compareText(path, lookup, value as string);
+      }
       case 'startswith':
       case 'endswith':
         return this.compareText(path, lookup, value as string);
