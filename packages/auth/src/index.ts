@@ -19,7 +19,11 @@ export type { RemainingAccess } from './accounts/remaining-access.ts';
 export type { ApiKeyFields, ApiKeySchema } from './api-keys/api-key-contract.ts';
 export { ApiKeyUser, type UsedApiKey } from './api-keys/api-keys.ts';
 export type { IdentityFields, IdentitySchema } from './oauth/identity-contract.ts';
-export type { OAuthOptions, OAuthProvider } from './oauth/oauth-options.ts';
+export type { AppleKey } from './oauth/apple-secret.ts';
+export type { OpenidKind } from './oauth/known-services.ts';
+export type { OAuthOptions } from './oauth/oauth-options.ts';
+export type { OAuthProfile } from './oauth/oauth-profile.ts';
+export type { OAuth2Api, OAuth2Provider, OAuthProvider } from './oauth/provider-options.ts';
 export type { TwoFactorFields, TwoFactorSchema } from './two-factors/two-factor-contract.ts';
 export { HasPermission } from './accounts/has-permission.ts';
 export {

@@ -4,8 +4,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 export interface Cookie {
   readonly name: string;
   readonly path: string;
-  /** `Lax`: browsers also send it when another site navigates here. Default: `Strict`. */
-  readonly sameSite?: 'Strict' | 'Lax';
+  /**
+   * `Lax`: browsers also send it when another site navigates here. `None`: with every request, also a form that another
+   * site sends; browsers drop it without `Secure`. Default: `Strict`.
+   */
+  readonly sameSite?: 'Strict' | 'Lax' | 'None';
 }
 
 /** Returns all values with a name, because a page of a neighbouring domain may have added one. */
@@ -32,10 +35,9 @@ export function setCookie(
   maxAgeSeconds: number,
 ): void {
   const attributes = [`Max-Age=${maxAgeSeconds}`, `Path=${path}`, 'HttpOnly', `SameSite=${sameSite}`];
-  if (isSecure(request)) {
-    attributes.push('Secure');
-    warnOfPlainHttp(request);
-  }
+  const secure = isSecure(request);
+  if (secure || sameSite === 'None') attributes.push('Secure');
+  if (secure) warnOfPlainHttp(request);
   reply.header('set-cookie', [`${name}=${value}`, ...attributes].join('; '));
 }
 

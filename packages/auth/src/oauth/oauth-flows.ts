@@ -33,22 +33,22 @@ export class OAuthFlows {
   async begin(
     request: FastifyRequest,
     reply: FastifyReply,
-    { provider, redirectUri, returnTo, link }: Pick<OAuthFlow, 'provider' | 'redirectUri' | 'returnTo' | 'link'>,
+    begun: Pick<OAuthFlow, 'provider' | 'redirectUri' | 'postsForm' | 'returnTo' | 'link'>,
   ): Promise<OAuthFlow> {
     const [state, nonce, verifier] = [randomText(), randomText(), randomText()];
     const expiresAt = Date.now() + LIFETIME_SECONDS * 1000;
-    const flow = { provider, state, nonce, verifier, redirectUri, returnTo, link, expiresAt };
-    await this.#store.put(keyOf(flow), provider, LIFETIME_SECONDS * 1000);
+    const flow = { ...begun, state, nonce, verifier, expiresAt };
+    await this.#store.put(keyOf(flow), flow.provider, LIFETIME_SECONDS * 1000);
     this.#makeRoom(request, reply);
     const sealed = this.#box.seal(JSON.stringify(flow), SUBJECT);
-    setCookie(request, reply, this.#cookie(request, nameOf(state)), sealed, LIFETIME_SECONDS);
+    setCookie(request, reply, this.#cookie(request, nameOf(state), flow), sealed, LIFETIME_SECONDS);
     return flow;
   }
 
   /** Returns the flow of a callback, also if it has ended; undefined if this browser has not begun it. */
-  find(request: FastifyRequest, provider: string): OAuthFlow | undefined {
-    const { state } = request.query as { readonly state?: unknown };
-    if (typeof state !== 'string') return undefined;
+  find(request: FastifyRequest, provider: string, parameters: URLSearchParams): OAuthFlow | undefined {
+    const [state, ...others] = parameters.getAll('state');
+    if (state === undefined || others.length > 0) return undefined;
     return cookiesNamed(request, COOKIE_PREFIX)
       .filter(({ name }) => name === nameOf(state))
       .map(({ value }) => this.#read(value))
@@ -60,21 +60,23 @@ export class OAuthFlows {
     const isTimely = flow !== undefined && flow.expiresAt > Date.now();
     if (!isTimely || (await this.#store.take(keyOf(flow), flow.provider, 1)).outcome !== 'matched') throw isOver();
     // With a page to return to, the cookie stays: a reload of the callback goes back to the page.
-    if (flow.returnTo === undefined) setCookie(request, reply, this.#cookie(request, nameOf(flow.state)), '', 0);
+    if (flow.returnTo === undefined) setCookie(request, reply, this.#cookie(request, nameOf(flow.state), flow), '', 0);
     return flow;
   }
 
   /** Removes the oldest flows of the browser if it has too many. */
   #makeRoom(request: FastifyRequest, reply: FastifyReply): void {
     const begun = cookiesNamed(request, COOKIE_PREFIX)
-      .map(({ name, value }) => ({ name, expiresAt: this.#read(value)?.expiresAt ?? 0 }))
-      .toSorted((one, other) => other.expiresAt - one.expiresAt);
-    for (const { name } of begun.slice(MAX_FLOWS - 1)) setCookie(request, reply, this.#cookie(request, name), '', 0);
+      .map(({ name, value }) => ({ name, flow: this.#read(value) }))
+      .toSorted((one, other) => (other.flow?.expiresAt ?? 0) - (one.flow?.expiresAt ?? 0));
+    for (const { name, flow } of begun.slice(MAX_FLOWS - 1)) {
+      setCookie(request, reply, this.#cookie(request, name, flow), '', 0);
+    }
   }
 
-  #cookie(request: FastifyRequest, name: string): Cookie {
-    // The callback is a navigation from another site, with which browsers do not send strict cookies.
-    return { name, path: publicPath(request, this.#path), sameSite: 'Lax' };
+  #cookie(request: FastifyRequest, name: string, flow: OAuthFlow | undefined): Cookie {
+    // The callback is a navigation from another site: browsers send lax cookies with a GET, and only `None` with a POST.
+    return { name, path: publicPath(request, this.#path), sameSite: flow?.postsForm === true ? 'None' : 'Lax' };
   }
 
   #read(sealed: string): OAuthFlow | undefined {

@@ -1,11 +1,12 @@
 import { ImproperlyConfigured } from '@viewset/core';
-import { GithubProtocol } from './github-protocol.ts';
+import type { OpenidClient } from './client-requests.ts';
 import { Identities } from './identities.ts';
 import { checkIdentity } from './identity-contract.ts';
 import { OAuthFlows } from './oauth-flows.ts';
-import type { ResolvedProvider } from './oauth-options.ts';
+import { OAuth2Protocol } from './oauth2-protocol.ts';
 import type { OAuthProtocol } from './oauth-profile.ts';
-import { type OpenidClient, OpenidProtocol } from './openid-protocol.ts';
+import { OpenidProtocol } from './openid-protocol.ts';
+import type { ResolvedProvider } from './provider-options.ts';
 import type { OAuthParts } from '../routes/oauth.ts';
 import { SecretBox } from '../secrets/secret-box.ts';
 import type { Wiring } from '../wiring.ts';
@@ -20,7 +21,7 @@ export async function oauthParts(
   const path = `${scopePrefix}${urlPrefix}/oauth`;
   const box = new SecretBox(keyFor('oauth cookies'));
   const protocolOf = (provider: ResolvedProvider): OAuthProtocol =>
-    provider.kind === 'github' ? new GithubProtocol(client, provider) : new OpenidProtocol(client, provider);
+    provider.kind === 'oauth2' ? new OAuth2Protocol(client, provider) : new OpenidProtocol(client, provider);
   return {
     flows: new OAuthFlows(store, box, path),
     identities: new Identities(checkIdentity(orm, oauth.identity, model), accounts, loginWays, oauth.register),

@@ -1,116 +1,84 @@
 import type * as Client from 'openid-client';
-import { isInsecure, type ResolvedProvider } from './oauth-options.ts';
+import { authorizationParameters, grantChecks, type OpenidClient } from './client-requests.ts';
 import type { OAuthFlow, OAuthProfile, OAuthProtocol } from './oauth-profile.ts';
+import { OpenidDiscovery } from './openid-discovery.ts';
+import type { ResolvedOpenidProvider } from './provider-options.ts';
+import { verifiedEmail } from './verified-email.ts';
 
-export type OpenidClient = typeof Client;
-
-const TIMEOUT_SECONDS = 5;
-/** Metadata is read again after this time. */
-const METADATA_LIFETIME_MS = 3_600_000;
+type Claims = Readonly<Record<string, unknown>>;
 
 /**
- * Makes the configuration of one exchange. Keys are read again for each, because a service may change them at any time.
+ * OpenID Connect: the authorization code flow with discovery, state, PKCE and nonce. The signature of every ID token is
+ * verified.
  */
-export function configurationOf(
-  client: OpenidClient,
-  metadata: Client.ServerMetadata,
-  { issuer, clientId, clientSecret, kind }: ResolvedProvider,
-): Client.Configuration {
-  const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
-  const usesBasic = kind === 'openid' && methods.includes('client_secret_basic');
-  const authentication = usesBasic ? client.ClientSecretBasic(clientSecret) : client.ClientSecretPost(clientSecret);
-  const configuration = new client.Configuration(metadata, clientId, undefined, authentication);
-  configuration.timeout = TIMEOUT_SECONDS;
-  if (isInsecure(issuer)) insecurely(client)(configuration);
-  return configuration;
-}
-
-/** Allows plain HTTP with this machine. */
-function insecurely(client: OpenidClient): (configuration: Client.Configuration) => void {
-  // It is marked as deprecated to warn of its use with other machines.
-  // oxlint-disable-next-line typescript/no-deprecated
-  return client.allowInsecureRequests;
-}
-
-export function authorizationParameters({ scope }: ResolvedProvider, flow: OAuthFlow, challenge: string) {
-  return {
-    scope,
-    redirect_uri: flow.redirectUri,
-    state: flow.state,
-    code_challenge: challenge,
-    code_challenge_method: 'S256',
-  };
-}
-
-/** OpenID Connect: the authorization code flow with discovery, PKCE, state and nonce. The signature of every ID token is verified. */
 export class OpenidProtocol implements OAuthProtocol {
+  readonly postsForm: boolean;
   readonly #client: OpenidClient;
-  readonly #provider: ResolvedProvider;
-  #metadata: { readonly found: Promise<Client.ServerMetadata>; readonly until: number } | undefined;
+  readonly #provider: ResolvedOpenidProvider;
+  readonly #discovery: OpenidDiscovery;
 
-  constructor(client: OpenidClient, provider: ResolvedProvider) {
+  constructor(client: OpenidClient, provider: ResolvedOpenidProvider) {
+    // Apple refuses another response mode if the scope has a name or an address.
+    this.postsForm = provider.kind === 'apple';
     this.#client = client;
     this.#provider = provider;
+    this.#discovery = new OpenidDiscovery(client, provider);
   }
 
   async authorizationUrl(flow: OAuthFlow): Promise<URL> {
-    const configuration = await this.#configuration();
-    const challenge = await this.#client.calculatePKCECodeChallenge(flow.verifier);
-    const parameters = { ...authorizationParameters(this.#provider, flow, challenge), nonce: flow.nonce };
-    return this.#client.buildAuthorizationUrl(configuration, parameters);
+    const configuration = await this.#discovery.configuration();
+    return this.#client.buildAuthorizationUrl(configuration, {
+      ...(await authorizationParameters(this.#client, this.#provider, flow)),
+      ...(this.#provider.skipNonce ? {} : { nonce: flow.nonce }),
+      ...(this.postsForm ? { response_mode: 'form_post' } : {}),
+    });
   }
 
   async profile(flow: OAuthFlow, url: URL): Promise<OAuthProfile> {
-    const configuration = await this.#configuration();
-    this.#client.enableNonRepudiationChecks(configuration);
+    const configuration = await this.#discovery.configuration();
     const tokens = await this.#client.authorizationCodeGrant(configuration, url, {
-      pkceCodeVerifier: flow.verifier,
-      expectedState: flow.state,
-      expectedNonce: flow.nonce,
+      ...grantChecks(this.#provider, flow),
+      ...(this.#provider.skipNonce ? {} : { expectedNonce: flow.nonce }),
       idTokenExpected: true,
     });
     const claims = tokens.claims()!;
-    const asksUserInfo =
-      claims['email'] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
-    const more = asksUserInfo
-      ? await this.#client.fetchUserInfo(configuration, tokens.access_token, claims.sub)
-      : undefined;
-    return profileOf(claims.sub, { ...more, ...claims });
+    this.#requireTenant(claims);
+    const more = await this.#userInfo(configuration, tokens.access_token, claims);
+    const name = claims['name'] ?? more?.['name'] ?? (this.#provider.kind === 'apple' ? appleName(url) : undefined);
+    return {
+      subject: claims.sub,
+      // An address and what is said of it come from the same place.
+      verifiedEmail: verifiedEmail(this.#provider, more ?? claims),
+      name: typeof name === 'string' ? name : undefined,
+    };
   }
 
-  async #configuration(): Promise<Client.Configuration> {
-    return configurationOf(this.#client, await this.#discovered(), this.#provider);
+  /** Asks for the user, if the ID token has no address. */
+  async #userInfo(
+    configuration: Client.Configuration,
+    token: string,
+    claims: Client.IDToken,
+  ): Promise<Claims | undefined> {
+    // Microsoft's has no `xms_edov`, so that its address proves nothing.
+    if (claims['email'] !== undefined || this.#provider.kind === 'microsoft') return undefined;
+    if (configuration.serverMetadata().userinfo_endpoint === undefined) return undefined;
+    return this.#client.fetchUserInfo(configuration, token, claims.sub);
   }
 
-  /** A discovery that failed is tried again by the next login. */
-  async #discovered(): Promise<Client.ServerMetadata> {
-    const now = Date.now();
-    if (this.#metadata === undefined || this.#metadata.until <= now) {
-      this.#metadata = { found: this.#discover(), until: now + METADATA_LIFETIME_MS };
-    }
-    try {
-      return await this.#metadata.found;
-    } catch (error) {
-      this.#metadata = undefined;
-      throw error;
-    }
-  }
-
-  async #discover(): Promise<Client.ServerMetadata> {
-    const { issuer, clientId } = this.#provider;
-    const execute = isInsecure(issuer) ? [insecurely(this.#client)] : [];
-    const options = { timeout: TIMEOUT_SECONDS, execute };
-    const found = await this.#client.discovery(new URL(issuer), clientId, undefined, undefined, options);
-    return found.serverMetadata();
+  #requireTenant({ tid }: Claims): void {
+    const { tenants } = this.#provider;
+    if (tenants === undefined || (typeof tid === 'string' && tenants.includes(tid.toLowerCase()))) return;
+    throw new TypeError(`option "tenants" does not have the tenant ${JSON.stringify(tid)}`);
   }
 }
 
-/** An address is verified only if the claim is exactly true. */
-function profileOf(subject: string, claims: Readonly<Record<string, unknown>>): OAuthProfile {
-  const { email, email_verified, name } = claims;
-  return {
-    subject,
-    verifiedEmail: email_verified === true && typeof email === 'string' ? email : undefined,
-    name: typeof name === 'string' ? name : undefined,
-  };
+/** Apple sends the name only with the first callback of a user, and nothing signs it. */
+function appleName(url: URL): string | undefined {
+  try {
+    const user: unknown = JSON.parse(url.searchParams.get('user') ?? 'null');
+    const { firstName, lastName } = (user as { name?: Readonly<Record<string, unknown>> } | null)?.name ?? {};
+    return [firstName, lastName].filter((part) => typeof part === 'string' && part !== '').join(' ') || undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -33,6 +33,8 @@ export interface AuthRoute {
   readonly takesApiKeys?: true;
   /** True: the log of requests has no query string of the route. */
   readonly hidesQuery?: true;
+  /** True: the body is a form, which the handler gets as `URLSearchParams`. JSON gives 415. */
+  readonly readsForm?: true;
   readonly handler: RouteHandlerMethod;
 }
 

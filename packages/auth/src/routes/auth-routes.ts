@@ -118,6 +118,7 @@ function mount(scope: FastifyInstance, urlPrefix: string, route: AuthRoute): voi
     access,
     takesApiKeys,
     hidesQuery,
+    readsForm,
     handler,
     ...documented
   } = route;
@@ -132,7 +133,19 @@ function mount(scope: FastifyInstance, urlPrefix: string, route: AuthRoute): voi
   const onRequest = needsLogin && takesApiKeys !== true ? [refuseApiKeys] : [];
   const logSerializers = hidesQuery === true ? withoutQuery(scope.log) : undefined;
   const logging = logSerializers && { logSerializers };
-  scope.route({ method, url, schema, config, bodyLimit: BODY_LIMIT, onRequest, ...logging, handler });
+  const declared = { method, url, schema, config, bodyLimit: BODY_LIMIT, onRequest, ...logging, handler };
+  if (readsForm === true) void scope.register(async (forms) => readForm(forms).route(declared));
+  else scope.route(declared);
+}
+
+/** Makes a scope read forms instead of JSON. */
+function readForm(scope: FastifyInstance): FastifyInstance {
+  scope.removeAllContentTypeParsers();
+  const options = { parseAs: 'string' } as const;
+  scope.addContentTypeParser('application/x-www-form-urlencoded', options, (_request, body, done) =>
+    done(null, new URLSearchParams(body as string)),
+  );
+  return scope;
 }
 
 /** A key that leaked must not be able to make others, or to lock its owner out. */

@@ -1,4 +1,12 @@
-import { InvalidUsage, NotFound, reportError, securityEvent, ServiceUnavailable, Unauthorized } from '@viewset/core';
+import {
+  ImproperlyConfigured,
+  InvalidUsage,
+  NotFound,
+  reportError,
+  securityEvent,
+  ServiceUnavailable,
+  Unauthorized,
+} from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Accounts } from '../accounts/accounts.ts';
@@ -10,6 +18,7 @@ import type { Identities } from '../oauth/identities.ts';
 import { MAX_PROVIDER_LENGTH } from '../oauth/identity-contract.ts';
 import type { OAuthFlow, OAuthProfile, OAuthProtocol } from '../oauth/oauth-profile.ts';
 import type { OAuthFlows } from '../oauth/oauth-flows.ts';
+import { isUnreachable } from '../oauth/service-errors.ts';
 import { accountOf, type AuthRoute, LOGIN_COOKIES, NOTHING } from './auth-route.ts';
 import { optionalBodyReader, PROOF, PROOF_BODY, readProof } from './request-body.ts';
 import type { SessionParts } from './sessions.ts';
@@ -64,25 +73,44 @@ export function oauthRoutes(parts: OAuthRouteParts, loginAnswer: AuthRoute['answ
       access: 'anybody',
       handler: beginHandler(parts),
     },
-    {
-      ...shared,
-      method: 'GET',
-      path: 'oauth/:provider/callback',
-      operationId: 'oauthCallback',
-      summary: 'End a login by another service',
-      description:
-        'Responds like a login, or sends the browser to `return_to` with the cookie of its session. A failure goes there too, as `#error=<code>`. Only the browser that began the login can complete it, and only once. A link responds with 204.',
-      status: 200,
-      answer: loginAnswer,
-      others: { 204: NOTHING, 302: NOTHING },
-      cookies: LOGIN_COOKIES,
-      errors: [401, 404, 409, 503],
-      access: 'anybody',
-      hidesQuery: true,
-      handler: callbackHandler(parts),
-    },
+    ...callbackRoutes(parts, shared, loginAnswer),
     ...linkRoutes(parts, shared),
   ];
+}
+
+/** The callback, which is a POST with a form for some services. */
+function callbackRoutes(
+  parts: OAuthRouteParts,
+  shared: Pick<AuthRoute, 'name' | 'params'>,
+  loginAnswer: AuthRoute['answer'],
+): readonly AuthRoute[] {
+  const callback = {
+    ...shared,
+    path: 'oauth/:provider/callback',
+    summary: 'End a login by another service',
+    description:
+      'Responds like a login, or sends the browser to `return_to` with the cookie of its session. A failure goes there too, as `#error=<code>`. Only the browser that began the login can complete it, and only once. A link responds with 204.',
+    status: 200,
+    answer: loginAnswer,
+    cookies: LOGIN_COOKIES,
+    errors: [401, 404, 409, 503],
+    access: 'anybody',
+    handler: callbackHandler(parts),
+  } as const;
+  const others = { 204: NOTHING, 302: NOTHING };
+  const get: AuthRoute = { ...callback, method: 'GET', operationId: 'oauthCallback', others, hidesQuery: true };
+  const posting = [...parts.protocols].filter(([, { postsForm }]) => postsForm).map(([name]) => name);
+  if (posting.length === 0) return [get];
+  const post: AuthRoute = {
+    ...callback,
+    method: 'POST',
+    params: Type.Object({ provider: Type.Enum(posting) }),
+    operationId: 'oauthFormCallback',
+    description: `For services that send a form, in \`application/x-www-form-urlencoded\`. ${callback.description}`,
+    others: { 204: NOTHING, 303: NOTHING },
+    readsForm: true,
+  };
+  return [get, post];
 }
 
 const LINK_BODY = Type.Object({ return_to: ReturnTo, ...PROOF });
@@ -192,7 +220,8 @@ async function begin(
   { name, protocol, returnTo, link }: Begun,
 ): Promise<string> {
   const redirectUri = `${originOf(parts, request)}${publicPath(request, parts.path)}/${name}/callback`;
-  const flow = await parts.flows.begin(request, reply, { provider: name, redirectUri, returnTo, link });
+  const { postsForm } = protocol;
+  const flow = await parts.flows.begin(request, reply, { provider: name, redirectUri, postsForm, returnTo, link });
   return (await reach(() => protocol.authorizationUrl(flow))).href;
 }
 
@@ -200,10 +229,13 @@ function callbackHandler(parts: OAuthRouteParts) {
   const { flows, protocols } = parts;
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { name, protocol } = providerOf(request, protocols);
-    const found = flows.find(request, name);
+    const isPost = request.method === 'POST';
+    if (protocol.postsForm !== isPost) throw new NotFound(`The callback of this service is a ${isPost ? 'GET' : 'POST'}`);
+    const parameters = isPost ? formOf(request) : new URL(request.url, 'http://localhost').searchParams;
+    const found = flows.find(request, name, parameters);
     return orReturn(request, reply, found?.returnTo, async () => {
       const flow = await flows.end(request, reply, found);
-      const profile = await profileOf(request, protocol, flow);
+      const profile = await profileOf(request, protocol, flow, parameters);
       return flow.link === undefined
         ? endLogin(parts, request, reply, flow, profile)
         : endLink(parts, request, reply, { ...flow, link: flow.link }, profile);
@@ -237,7 +269,7 @@ async function endLogin(
   if (returnTo === undefined) return answer;
   // The page gets an access token with its cookie, so that no address contains one.
   const half = 'two_factor_token' in answer ? `#two_factor_token=${answer.two_factor_token}` : '';
-  return reply.redirect(returnTo + half);
+  return goTo(request, reply, returnTo + half);
 }
 
 /** Links the service, unless the account was disabled or logged out meanwhile. */
@@ -258,7 +290,7 @@ async function endLink(
   await identities.link(request, account.id, provider, profile);
   const event = { ...securityEvent(request, 'auth.oauth_linked'), account: account.id, provider };
   request.log.info(event, 'an account was linked to a login by another service');
-  return returnTo === undefined ? reply.code(204).send() : reply.redirect(returnTo);
+  return returnTo === undefined ? reply.code(204).send() : goTo(request, reply, returnTo);
 }
 
 /** Sends a browser that has a page to return to there, with the code of the error. Other errors are thrown. */
@@ -272,8 +304,17 @@ async function orReturn<Result>(
     return await work();
   } catch (error) {
     if (returnTo === undefined) throw error;
-    return reply.redirect(`${returnTo}#error=${reportError(error, request).code}`);
+    return goTo(request, reply, `${returnTo}#error=${reportError(error, request).code}`);
   }
+}
+
+/** Sends the browser to a page, with a GET. */
+function goTo(request: FastifyRequest, reply: FastifyReply, page: string): FastifyReply {
+  return reply.redirect(page, request.method === 'POST' ? 303 : 302);
+}
+
+function formOf({ body }: FastifyRequest): URLSearchParams {
+  return body instanceof URLSearchParams ? body : new URLSearchParams();
 }
 
 /** Returns the origin that browsers see. */
@@ -291,9 +332,14 @@ function readReturnTo(given: unknown, origin: string, part: 'query' | 'body'): s
   throw new InvalidUsage(`Invalid ${part}: return_to must be a path of this server`, { details });
 }
 
-async function profileOf(request: FastifyRequest, protocol: OAuthProtocol, flow: OAuthFlow): Promise<OAuthProfile> {
+async function profileOf(
+  request: FastifyRequest,
+  protocol: OAuthProtocol,
+  flow: OAuthFlow,
+  parameters: URLSearchParams,
+): Promise<OAuthProfile> {
   const url = new URL(flow.redirectUri);
-  url.search = new URL(request.url, flow.redirectUri).search;
+  url.search = parameters.toString();
   try {
     return await reach(() => protocol.profile(flow, url));
   } catch (error) {
@@ -304,22 +350,17 @@ async function profileOf(request: FastifyRequest, protocol: OAuthProtocol, flow:
   }
 }
 
-/** Throws ServiceUnavailable if the service cannot be reached. */
+/** Throws ServiceUnavailable if the service cannot be reached, or is not the one that the options name. */
 async function reach<Result>(step: () => Promise<Result>): Promise<Result> {
   try {
     return await step();
   } catch (error) {
+    if (error instanceof ImproperlyConfigured) {
+      throw new ServiceUnavailable('The login by this service is not set up correctly', { cause: error });
+    }
     if (!isUnreachable(error)) throw error;
     throw new ServiceUnavailable('The service does not answer; try again later', { cause: error });
   }
-}
-
-const UNREACHABLE = new Set(['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON']);
-
-/** `fetch` throws a TypeError with a cause if it cannot connect. */
-function isUnreachable(error: unknown): boolean {
-  const { code, cause } = error as { readonly code?: unknown; readonly cause?: { readonly code?: unknown } };
-  return UNREACHABLE.has(String(code)) || (error instanceof TypeError && typeof cause?.code === 'string');
 }
 
 function providerOf(request: FastifyRequest, protocols: OAuthParts['protocols']) {
