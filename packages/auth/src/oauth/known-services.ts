@@ -46,7 +46,8 @@ export function checkIssuer(name: string, issuer: string, kind: KnownService['ki
   const service = serviceOf(issuer);
   if (service === undefined) return;
   const owner = 'auth: option "oauth"';
-  if (kind !== service.kind) throw wrongOption(owner, `providers.${name}.kind`, `${service.kind} for this issuer`, kind);
+  if (kind !== service.kind)
+    throw wrongOption(owner, `providers.${name}.kind`, `${service.kind} for this issuer`, kind);
   if (service.path.test(new URL(issuer).pathname)) return;
   throw wrongOption(owner, `providers.${name}.issuer`, `of the form ${service.example}`, issuer);
 }

@@ -50,7 +50,7 @@ export interface OAuth2Api {
    * Sends a GET with the access token, and returns the JSON of the response. Throws after five seconds, and for every
    * status but 2xx. The login then fails.
    */
-  get(url: string, headers?: Readonly<Record<string, string>>): Promise<unknown>;
+  readonly get: (url: string, headers?: Readonly<Record<string, string>>) => Promise<unknown>;
 }
 
 /** A service that speaks OAuth 2.0 without OpenID Connect, such as Discord, Facebook and X. */
@@ -212,7 +212,11 @@ function resolveTrust(name: string, provider: OAuthProvider, kind: OpenidKind): 
   }
   const [, tenant] = new URL(issuer).pathname.split('/');
   // Anybody can make a tenant, and write any address into it.
-  if (kind === 'microsoft' && ['common', 'organizations', 'consumers'].includes(tenant ?? '') && tenants === undefined) {
+  if (
+    kind === 'microsoft' &&
+    ['common', 'organizations', 'consumers'].includes(tenant ?? '') &&
+    tenants === undefined
+  ) {
     const expected = `left out with the tenant "${tenant}", unless the option "tenants" names those to trust`;
     throw wrong(name, 'trustUnverifiedEmails', expected, trust);
   }

@@ -230,7 +230,8 @@ function callbackHandler(parts: OAuthRouteParts) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { name, protocol } = providerOf(request, protocols);
     const isPost = request.method === 'POST';
-    if (protocol.postsForm !== isPost) throw new NotFound(`The callback of this service is a ${isPost ? 'GET' : 'POST'}`);
+    if (protocol.postsForm !== isPost)
+      throw new NotFound(`The callback of this service is a ${isPost ? 'GET' : 'POST'}`);
     const parameters = isPost ? formOf(request) : new URL(request.url, 'http://localhost').searchParams;
     const found = flows.find(request, name, parameters);
     return orReturn(request, reply, found?.returnTo, async () => {

@@ -133,6 +133,8 @@ export class TestGithub {
 /** A browser: it keeps cookies by host and follows redirects by itself no further than it is told. */
 export class Navigator {
   readonly #jars = new Map<string, Map<string, string>>();
+  /** The cookies that are also sent with forms of other sites. */
+  readonly #crossSite = new Set<string>();
 
   /** Sends one GET. */
   async get(url: string): Promise<Response> {
@@ -141,6 +143,29 @@ export class Navigator {
     this.#jars.set(host, jar);
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
     const answer = await fetch(url, { redirect: 'manual', headers: cookie === '' ? {} : { cookie } });
+    for (const each of answer.headers.getSetCookie()) {
+      const [name = '', value = ''] = (each.split(';')[0] ?? '').split(/=(.*)/s);
+      if (value === '' || /max-age=0/i.test(each)) jar.delete(name);
+      else jar.set(name, value);
+      if (/; SameSite=None; Secure$/.test(each)) this.#crossSite.add(name);
+    }
+    return answer;
+  }
+
+  /** Sends the form of another site's page, as its script does. */
+  async submit(page: string): Promise<Response> {
+    const action = /action="([^"]+)"/.exec(page)?.[1] ?? '';
+    const inputs = page.matchAll(/name="([^"]+)" value="([^"]*)"/g);
+    const fields = new URLSearchParams();
+    for (const [, name = '', value = ''] of inputs) fields.append(name, decodeURIComponent(value));
+    const jar = this.cookies(new URL(action).host);
+    const sent = [...jar].filter(([name]) => this.#crossSite.has(name)).map(([name, value]) => `${name}=${value}`);
+    const answer = await fetch(action, {
+      method: 'POST',
+      redirect: 'manual',
+      body: fields,
+      headers: { cookie: sent.join('; '), origin: 'https://appleid.apple.com', 'sec-fetch-site': 'cross-site' },
+    });
     for (const each of answer.headers.getSetCookie()) {
       const [name = '', value = ''] = (each.split(';')[0] ?? '').split(/=(.*)/s);
       if (value === '' || /max-age=0/i.test(each)) jar.delete(name);
