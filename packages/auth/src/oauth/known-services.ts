@@ -45,11 +45,10 @@ export function kindOf(issuer: string): KnownService['kind'] | undefined {
 export function checkIssuer(name: string, issuer: string, kind: KnownService['kind']): void {
   const service = serviceOf(issuer);
   if (service === undefined) return;
-  const owner = 'auth: option "oauth"';
-  if (kind !== service.kind)
-    throw wrongOption(owner, `providers.${name}.kind`, `${service.kind} for this issuer`, kind);
-  if (service.path.test(new URL(issuer).pathname)) return;
-  throw wrongOption(owner, `providers.${name}.issuer`, `of the form ${service.example}`, issuer);
+  const wrong = (option: string, expected: string, came: unknown): Error =>
+    wrongOption('auth: option "oauth"', `providers.${name}.${option}`, expected, came);
+  if (kind !== service.kind) throw wrong('kind', `${service.kind} for this issuer`, kind);
+  if (!service.path.test(new URL(issuer).pathname)) throw wrong('issuer', `of the form ${service.example}`, issuer);
 }
 
 /** True for plain HTTP on this machine, for tests and development. */

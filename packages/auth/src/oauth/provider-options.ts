@@ -115,7 +115,7 @@ const DOMAIN = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/;
 const TEXTS = ['issuer', 'clientId', 'scope'] as const;
 const FLAGS = ['skipPkce', 'skipNonce'] as const;
 const SCOPES: Readonly<Partial<Record<OpenidKind, string>>> = { apple: 'name email' };
-const KINDS: readonly unknown[] = ['openid', 'microsoft', 'linkedin', 'apple', 'github'];
+const KINDS: ReadonlySet<unknown> = new Set(['openid', 'microsoft', 'linkedin', 'apple', 'github']);
 
 /** Throws ImproperlyConfigured with the option, the expected value and the given one. */
 export function resolveProvider(name: string, provider: OAuthProvider | OAuth2Provider): ResolvedProvider {
@@ -134,7 +134,7 @@ function resolveKnown(name: string, provider: OAuthProvider): ResolvedProvider {
   requireTexts(name, { issuer, clientId, scope: provider.scope ?? 'openid' });
   if (!isEndpoint(issuer)) throw wrong(name, 'issuer', ADDRESS, issuer);
   const kind = provider.kind ?? kindOf(issuer) ?? 'openid';
-  if (!KINDS.includes(kind)) {
+  if (!KINDS.has(kind)) {
     throw wrong(name, 'kind', 'openid, microsoft, linkedin, apple, github or oauth2', kind);
   }
   checkIssuer(name, issuer, kind);

@@ -229,10 +229,7 @@ function callbackHandler(parts: OAuthRouteParts) {
   const { flows, protocols } = parts;
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { name, protocol } = providerOf(request, protocols);
-    const isPost = request.method === 'POST';
-    if (protocol.postsForm !== isPost)
-      throw new NotFound(`The callback of this service is a ${isPost ? 'GET' : 'POST'}`);
-    const parameters = isPost ? formOf(request) : new URL(request.url, 'http://localhost').searchParams;
+    const parameters = parametersOf(request, protocol);
     const found = flows.find(request, name, parameters);
     return orReturn(request, reply, found?.returnTo, async () => {
       const flow = await flows.end(request, reply, found);
@@ -314,7 +311,12 @@ function goTo(request: FastifyRequest, reply: FastifyReply, page: string): Fasti
   return reply.redirect(page, request.method === 'POST' ? 303 : 302);
 }
 
-function formOf({ body }: FastifyRequest): URLSearchParams {
+/** Returns what the service sends back. Throws NotFound if the service sends it by the other method. */
+function parametersOf({ method, url, body }: FastifyRequest, { postsForm }: OAuthProtocol): URLSearchParams {
+  if (postsForm !== (method === 'POST')) {
+    throw new NotFound(`The callback of this service is a ${postsForm ? 'POST' : 'GET'}`);
+  }
+  if (!postsForm) return new URL(url, 'http://localhost').searchParams;
   return body instanceof URLSearchParams ? body : new URLSearchParams();
 }
 

@@ -147,7 +147,7 @@ export class Navigator {
       const [name = '', value = ''] = (each.split(';')[0] ?? '').split(/=(.*)/s);
       if (value === '' || /max-age=0/i.test(each)) jar.delete(name);
       else jar.set(name, value);
-      if (/; SameSite=None; Secure$/.test(each)) this.#crossSite.add(name);
+      if (each.endsWith('; SameSite=None; Secure')) this.#crossSite.add(name);
     }
     return answer;
   }

@@ -246,7 +246,8 @@ export class TestApple extends Service {
       case '/auth/token': {
         if (!this.#isSecret(received.form['client_secret'] ?? '')) return refusal('invalid_client');
         const begun = this.take(received);
-        if (begun === undefined) return refusal('invalid_grant');
+        // Not documented: Apple checks PKCE if the login began with it.
+        if (begun === undefined || !provesPkce(begun, received.form)) return refusal('invalid_grant');
         const nonce = begun['nonce'];
         return tokens({ iss: this.url, aud: CLIENT.clientId, nonce, nonce_supported: true, ...this.person });
       }
