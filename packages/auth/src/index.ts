@@ -23,7 +23,8 @@ export type { AppleKey } from './oauth/apple-secret.ts';
 export type { OpenidKind } from './oauth/known-services.ts';
 export type { OAuthOptions } from './oauth/oauth-options.ts';
 export type { OAuthProfile } from './oauth/oauth-profile.ts';
-export type { OAuth2Api, OAuth2Provider, OAuthProvider } from './oauth/provider-options.ts';
+export type { OAuth2Api, OAuth2Provider } from './oauth/oauth2-provider.ts';
+export type { OAuthProvider } from './oauth/provider-options.ts';
 export type { TwoFactorFields, TwoFactorSchema } from './two-factors/two-factor-contract.ts';
 export { HasPermission } from './accounts/has-permission.ts';
 export {

@@ -1,4 +1,4 @@
-import type { OAuth2Api, OAuth2Provider } from './provider-options.ts';
+import type { OAuth2Api, OAuth2Provider } from './oauth2-provider.ts';
 import type { OAuthProfile } from './oauth-profile.ts';
 
 interface GithubUser {

@@ -1,7 +1,8 @@
 import { checkOptionNames, wrongOption } from '@viewset/core';
 import { isOrigin } from '../browsers/own-origin.ts';
 import type { IdentitySchema } from './identity-contract.ts';
-import { type OAuth2Provider, type OAuthProvider, type ResolvedProvider, resolveProvider } from './provider-options.ts';
+import type { OAuth2Provider } from './oauth2-provider.ts';
+import { type OAuthProvider, type ResolvedProvider, resolveProvider } from './provider-options.ts';
 
 /** The option `oauth`: logins with other services. */
 export interface OAuthOptions {

@@ -2,7 +2,8 @@ import type * as Client from 'openid-client';
 import { authorizationParameters, grantChecks, prepare, type OpenidClient } from './client-requests.ts';
 import { MAX_SUBJECT_LENGTH } from './identity-contract.ts';
 import type { OAuthFlow, OAuthProfile, OAuthProtocol } from './oauth-profile.ts';
-import type { OAuth2Api, ResolvedOAuth2Provider } from './provider-options.ts';
+import type { OAuth2Api } from './oauth2-provider.ts';
+import type { ResolvedOAuth2Provider } from './provider-options.ts';
 import { ServiceResponseError } from './service-errors.ts';
 
 /** OAuth 2.0 without OpenID Connect: a function reads the user from the service's API. */
