@@ -24,7 +24,7 @@ export interface OAuthProvider {
   readonly scope?: string;
   /**
    * Trusts addresses about which the service says nothing (no `email_verified`; for Microsoft, no `xms_edov`): true for
-   * all, or the domains to trust. Whoever manages the service can then log in to any account with these addresses. An
+   * all, or the domains to trust. The administrators of the service can then log in to any account with these addresses. An
    * address that the service calls unverified is never trusted. Default: none.
    */
   readonly trustUnverifiedEmails?: true | readonly string[];
