@@ -39,6 +39,11 @@ export function observeFlushes(orm: MikroORM): void {
   events.registerSubscriber(new FlushObserver());
 }
 
+/** Tells the listener of the current work that statements outside of a flush are about to write entities. */
+export async function announceWrite(entities: readonly object[], em: EntityManager): Promise<void> {
+  await current.getStore()?.(entities, em);
+}
+
 /**
  * Runs work whose flushes call a listener. Work inside with a listener of its own calls only that one.
  *

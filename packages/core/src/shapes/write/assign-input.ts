@@ -57,9 +57,39 @@ function makeChild(em: EntityManager, { target, owner, shape }: BoundChildren, i
   else makeRecord(em, target.class, { ...item, [owner]: parent }, shape.fields);
 }
 
+/** Deletes the children that the data of an update does not list. The relations to replace must be loaded. */
+export async function deleteLeftOut(
+  em: EntityManager,
+  entity: object,
+  data: object,
+  fields: readonly BoundField[],
+): Promise<void> {
+  if (removeLeftOut(em, entity as Values, data as Values, fields)) await em.flush();
+}
+
+/** An entity, and the values that an update gives it. */
+export interface EntityChange {
+  readonly entity: object;
+  readonly data: Readonly<Values>;
+}
+
+/** Lists the entities that the data of an update changes: the record, and its children at every level. */
+export function changesIn(entity: object, data: object, fields: readonly BoundField[]): EntityChange[] {
+  const inner = fields.flatMap(({ name, children }) => {
+    const items = (data as Values)[name];
+    if (children === undefined || !Array.isArray(items)) return [];
+    const known = childrenOf(entity, name, children);
+    return (items as Values[]).flatMap(({ [children.key]: pk, ...item }) => {
+      const child = known.get(keyText(pk));
+      return child === undefined ? [] : changesIn(child, item, children.shape.fields);
+    });
+  });
+  return [{ entity, data: data as Values }, ...inner];
+}
+
 /**
- * Stores the data of an update in an entity. The relations to replace must be loaded. A unique value may move between
- * children. So this first deletes the children that are not listed, then changes others, then creates new ones.
+ * Stores the data of an update in an entity. The relations to replace must be loaded, and `deleteLeftOut` comes first. A
+ * unique value may move between children. So this first changes children, then creates new ones.
  */
 export async function assignInput(
   em: EntityManager,
@@ -67,7 +97,6 @@ export async function assignInput(
   data: object,
   fields: readonly BoundField[],
 ): Promise<void> {
-  if (removeLeftOut(em, entity as Values, data as Values, fields)) await em.flush();
   const creations: (() => void)[] = [];
   assign(em, entity as Values, data as Values, fields, creations);
   await em.flush();

@@ -110,13 +110,16 @@ export class BulkOperations<Entity extends object, Output extends object> {
     const { fields } = this.#definition.input!.of(request, 'update').shape;
     const writesChildren = fields.some(({ children }) => children !== undefined);
     const isHooked = this.#definition.customized.performs.update || writesChildren;
-    for (const [index, { path, data, extra }] of resolved.entries()) {
-      const entity = entities[index]!;
-      const update = (): Promise<Entity> => this.#view.performUpdate(request, entity, data, extra);
-      if (isHooked) await this.#writes.writeAlone(request, path, update);
-      else assignValues(request.em, entity, data);
-    }
-    await this.#writes.flush(request);
+    const changes = resolved.map(({ data }, index) => ({ entity: entities[index]!, data: { ...data } }));
+    await this.#writes.exchanging(request, changes, async () => {
+      for (const [index, { path, data, extra }] of resolved.entries()) {
+        const entity = entities[index]!;
+        const update = (): Promise<Entity> => this.#view.performUpdate(request, entity, data, extra);
+        if (isHooked) await this.#writes.writeAlone(request, path, update);
+        else assignValues(request.em, entity, data);
+      }
+      await this.#writes.flush(request);
+    });
     return entities;
   }
 

@@ -1,6 +1,8 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { namesColumn } from '../../backends/database-errors.ts';
-import { isInlineEmbeddable } from '../../fields/property.ts';
+import type { FieldPath } from '../../fields/field-path.ts';
+import { keyOfEntity } from '../../fields/primary-key.ts';
+import { isInlineEmbeddable, isToOne } from '../../fields/property.ts';
 import { isRecord } from '../../json.ts';
 
 /** A property whose column a constraint names. */
@@ -18,7 +20,11 @@ export function constrainedFields(meta: EntityMetadata, columns: string): readon
       const isColumn = property.persist !== false && !isInlineEmbeddable(property);
       return isColumn && (property.fieldNames as string[] | undefined)?.some((column) => isNamed(columns, column));
     })
-    .map((property) => ({ property, names: namesOf(meta, property) }));
+    .map((property) => constrainedField(meta, property));
+}
+
+export function constrainedField(meta: EntityMetadata, property: EntityProperty): ConstrainedField {
+  return { property, names: namesOf(meta, property) };
 }
 
 /** MongoDB names a part of an embeddable by its path, `home.city`. */
@@ -41,4 +47,12 @@ export function valueOf(data: Readonly<Record<string, unknown>>, { names }: Cons
     value = value[name];
   }
   return value;
+}
+
+/** Returns a value in a form that `keyText` compares: the key of a relation, and a decimal without further zeros. */
+export function comparable(path: FieldPath, value: unknown): unknown {
+  if (value === null || value === undefined || typeof value === 'symbol') return value;
+  const key = isToOne(path.property) ? keyOfEntity({ [path.property.name]: value }, path) : value;
+  if (key === undefined) return value;
+  return path.type.kind === 'decimal' ? String(Number(key)) : key;
 }

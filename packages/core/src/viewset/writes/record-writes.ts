@@ -11,11 +11,18 @@ import { type Keyed, type Projection, withKey } from '../../language/projection.
 import { removeEntity } from '../../mikro/remove-entity.ts';
 import { backendOf } from '../../query/backend-of.ts';
 import { invalidInput } from '../../schema/error-details.ts';
-import { assignInput, makeRecord } from '../../shapes/write/assign-input.ts';
+import {
+  assignInput,
+  changesIn,
+  deleteLeftOut,
+  type EntityChange,
+  makeRecord,
+} from '../../shapes/write/assign-input.ts';
 import type { BoundField } from '../../shapes/write/bound-input.ts';
 import { keyOfEntity, keyText } from '../../fields/primary-key.ts';
 import { type Answer, type AnswerOf, byAuthor, recordOf } from '../request/answer.ts';
 import type { ConditionalWrites } from './conditional-writes.ts';
+import { makeRoom } from './exchanged-values.ts';
 import { noteRefusal, type Written } from './conflicts.ts';
 import { OPERATION, type TakingOperation, type WriteOperation } from '../request/operation.ts';
 import type { ReadBody } from '../request/read-input.ts';
@@ -180,7 +187,11 @@ export class RecordWrites<Entity extends object, Output extends object> {
     const fields = this.#fieldsOf(request, 'update');
     this.#checkKey(data);
     // An action may update a record by POST.
-    await this.#guard(request, () => assignInput(request.em, entity, data, fields), false);
+    const { em } = request;
+    await this.#guard(request, () => deleteLeftOut(em, entity, data, fields), false);
+    await this.exchanging(request, changesIn(entity, data, fields), async () => {
+      await this.#guard(request, () => assignInput(em, entity, data, fields), false);
+    });
   }
 
   /** Writes one of several bodies. A conflict in the meantime is about this body. */
@@ -192,6 +203,17 @@ export class RecordWrites<Entity extends object, Output extends object> {
     } finally {
       state.writing = undefined;
     }
+  }
+
+  /** Runs a write of several records. Their unique values may pass from one to another. */
+  async exchanging(
+    request: FastifyRequest,
+    changes: readonly EntityChange[],
+    write: () => Promise<void>,
+  ): Promise<void> {
+    const correct = await this.#guard(request, () => makeRoom(request, changes), false);
+    await write();
+    await this.#guard(request, correct, false);
   }
 
   /** Flushes the changes of the view's own records. */

@@ -1,16 +1,17 @@
-import { type EntityManager, type EntityMetadata, Utils } from '@mikro-orm/core';
+import { type EntityManager, type EntityMetadata, type Platform, Utils } from '@mikro-orm/core';
 import { fieldPath, type FieldPath, findFieldPath } from '../../fields/field-path.ts';
 import { FieldValueError } from '../../fields/field-value-error.ts';
-import { keyOfEntity, keyText } from '../../fields/primary-key.ts';
-import { isToOne } from '../../fields/property.ts';
+import { keyText } from '../../fields/primary-key.ts';
+import { valueReader } from '../../fields/value-reader.ts';
 import { compare } from '../../language/compare.ts';
 import { and, type Condition, or } from '../../language/condition.ts';
 import { foldCase } from '../../language/fold-case.ts';
 import { lookupsFor } from '../../language/lookup.ts';
-import { orderValues } from '../../language/projection.ts';
+import type { Projection } from '../../language/projection.ts';
+import { entityReader, populateFor } from '../../mikro/entity-reader.ts';
 import { QuerySet } from '../../query/queryset.ts';
 import type { WrittenRecord } from '../request/written-records.ts';
-import { type ConstrainedField, valueOf } from './constrained-fields.ts';
+import { comparable, type ConstrainedField, valueOf } from './constrained-fields.ts';
 
 /** How values are compared. The first way that finds a record at fault decides. */
 interface Way {
@@ -171,11 +172,23 @@ async function findHolders(
   const rows = await QuerySet.of(em, meta.class)
     .withFilters(false)
     .where(condition)
-    .rows(orderValues(read.map((path) => ({ path, descending: false }))));
+    .rows(valuesOf(read, em.getPlatform()));
   return rows.map((row) => ({
     keys: new Map(keys.map(({ key }, index) => [key, keyText(row[index])])),
     values: paths.map((path, index) => comparable(path, row[keys.length + index])),
   }));
+}
+
+/** Reads columns as the values that an entity has. */
+function valuesOf(paths: readonly FieldPath[], platform: Platform): Projection<readonly unknown[]> {
+  const readers = paths.map((path) => valueReader(path, platform));
+  const ofEntity = paths.map(entityReader);
+  return {
+    paths,
+    readRow: (row) => row.map((raw, index) => (raw === null ? null : (readers[index]?.(raw) ?? raw))),
+    readEntity: (entity) => ofEntity.map((read) => read(entity)),
+    populate: paths.flatMap(populateFor),
+  };
 }
 
 function keysOf(meta: EntityMetadata, candidates: readonly Candidate[]): FieldPath[] {
@@ -220,12 +233,4 @@ function defaultOf({ property, names }: ConstrainedField): unknown {
   if (onCreate !== undefined) return undefined;
   if (value === undefined && defaultRaw === undefined) return nullable ? null : undefined;
   return ['string', 'number', 'boolean'].includes(typeof value) ? value : undefined;
-}
-
-/** Returns a value in a form that `keyText` compares: the key of a relation, and a decimal without further zeros. */
-function comparable(path: FieldPath, value: unknown): unknown {
-  if (value === null || value === undefined || typeof value === 'symbol') return value;
-  const key = isToOne(path.property) ? keyOfEntity({ [path.property.name]: value }, path) : value;
-  if (key === undefined) return value;
-  return path.type.kind === 'decimal' ? String(Number(key)) : key;
 }

@@ -1,0 +1,110 @@
+import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import { randomInt, randomUUID } from 'node:crypto';
+import type { FieldPath } from '../../fields/field-path.ts';
+import { customTypeOf } from '../../fields/field-type.ts';
+import { isReference } from '../../fields/property.ts';
+import { compare } from '../../language/compare.ts';
+import { orderValues } from '../../language/projection.ts';
+import { QuerySet } from '../../query/queryset.ts';
+
+/** The days from which a random date is taken: those of the 18th century. */
+const FIRST_DAY = Date.UTC(1700, 0, 1);
+const DAYS = 36_500;
+const DAY_MS = 86_400_000;
+
+/**
+ * Lists values that a column can have for a moment, the best first, and that no record is likely to have. The database
+ * may refuse each of them by a rule of its own. Empty for a column with few or fixed values.
+ *
+ * @param current the present value of the record, whose form texts keep
+ */
+export async function freeValues(
+  em: EntityManager,
+  meta: EntityMetadata,
+  path: FieldPath,
+  current: unknown,
+): Promise<readonly unknown[]> {
+  const nothing = path.nullable ? [null] : [];
+  if (isReference(path.property) || customTypeOf(path.property) !== undefined) return nothing;
+  switch (path.type.kind) {
+    case 'integer':
+    case 'bigint':
+    case 'number':
+    case 'decimal':
+      return [...nothing, ...(await freeNumbers(em, meta, path, current))];
+    case 'string':
+      return [...nothing, ...freeTexts(path, String(current))];
+    case 'uuid':
+      return [...nothing, randomUUID()];
+    case 'date':
+      return [...nothing, randomDay().toISOString().slice(0, 10)];
+    case 'datetime':
+      return [...nothing, randomDay()];
+    case 'boolean':
+    case 'time':
+    case 'enum':
+    case 'json':
+    case 'binary':
+    case 'objectId':
+      return nothing;
+  }
+}
+
+/** Returns the number above the greatest of all records, and the one below the least. */
+async function freeNumbers(
+  em: EntityManager,
+  meta: EntityMetadata,
+  path: FieldPath,
+  current: unknown,
+): Promise<unknown[]> {
+  const { minimum, maximum } = path.type;
+  const [least, greatest] = [await extremeOf(em, meta, path, false), await extremeOf(em, meta, path, true)];
+  const found: unknown[] = [];
+  if (greatest !== undefined && (maximum === undefined || greatest < maximum)) found.push(stepFrom(greatest, 1));
+  if (least !== undefined && (minimum === undefined || least > minimum)) found.push(stepFrom(least, -1));
+  // The entity declares in which form it holds such numbers.
+  return found.map((value) => (typeof current === 'string' ? String(value) : value));
+}
+
+function stepFrom(value: number | bigint, step: 1 | -1): number | bigint {
+  return typeof value === 'bigint' ? value + BigInt(step) : Math.round(value) + step;
+}
+
+async function extremeOf(
+  em: EntityManager,
+  meta: EntityMetadata,
+  path: FieldPath,
+  descending: boolean,
+): Promise<number | bigint | undefined> {
+  const [row] = await QuerySet.of(em, meta.class)
+    .withFilters(false)
+    .where(compare(path, 'isnull', false))
+    .orderByPaths([{ path, descending }])
+    .slice(0, 1)
+    .rows(orderValues([{ path, descending }]));
+  if (row === undefined) return undefined;
+  const [value] = row;
+  return path.type.kind === 'bigint' ? BigInt(value as string) : Number(value);
+}
+
+/** The letters that take the place of a letter of the same class. */
+const CLASSES = ['abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', '0123456789'] as const;
+/** The number of letters of a text that is not made after the present one. */
+const LENGTH = 12;
+const ATTEMPTS = 3;
+
+/** Returns texts of the form of the present one, because a rule may ask for it: a slug, a code of digits. */
+function freeTexts({ type: { maxLength = LENGTH } }: FieldPath, current: string): string[] {
+  const alike = Array.from({ length: ATTEMPTS }, () => [...current].map(another).join(''));
+  const letters = Array.from({ length: Math.min(maxLength, LENGTH) }, () => another('a')).join('');
+  return [...new Set([...alike, letters])].filter((text) => text !== current);
+}
+
+function another(letter: string): string {
+  const all = CLASSES.find((each) => each.includes(letter));
+  return all === undefined ? letter : all[randomInt(all.length)]!;
+}
+
+function randomDay(): Date {
+  return new Date(FIRST_DAY + randomInt(DAYS) * DAY_MS + randomInt(DAY_MS));
+}
