@@ -85,6 +85,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'how-to-like-button',
     'how-to-join-entity',
     'how-to-tree',
+    'how-to-sort-by-hand',
     'how-to-enums',
     'how-to-money',
     'how-to-time-zones',

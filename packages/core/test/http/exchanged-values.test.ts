@@ -93,8 +93,8 @@ class HookedViewSet extends ModelViewSet(Item, {
   bulk: 100,
 }) {
   override async performUpdate(request: FastifyRequest, item: ItemRecord, data: { name?: string; position?: number }) {
-    if (data.name === 'stay') return super.performUpdate(request, item, { name: 'stay' } as never);
-    return super.performUpdate(request, item, data as never);
+    if (data.name === 'stay') return super.performUpdate(request, item, { name: 'stay' });
+    return super.performUpdate(request, item, data);
   }
 }
 class TightViewSet extends ModelViewSet(Tight, {
@@ -465,8 +465,10 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
       const values = chosen.map((id) => before.get(id)![field]);
       const mixed = values
         .map((value) => ({ value, order: Math.random() }))
-        .sort((one, other) => one.order - other.order);
-      const sent = chosen.map((id, index) => ({ id, [field]: mixed[index]!.value })).sort(() => Math.random() - 0.5);
+        .toSorted((one, other) => one.order - other.order);
+      const sent = chosen
+        .map((id, index) => ({ id, [field]: mixed[index]!.value }))
+        .toSorted(() => Math.random() - 0.5);
       if (sent.length === 0) continue;
       await changes(t, 'PATCH', turn % 2 === 0 ? '/items' : '/hooked', sent, sent);
       const all = ids.map((id) => sent.find((each) => each.id === id) ?? { id });

@@ -45,6 +45,9 @@ class HookedViewSet extends ModelViewSet(Song, {
   write: writeShape(Song, ['title', 'place', 'owner'], { verses: nested(writeShape(Verse, ['place'])) }),
 }) {
   override performCreate(request: FastifyRequest, data: WriteData<never, never>) {
+    if ((data as { title?: string }).title === 'along') {
+      request.em.create(Song, { title: 'other', place: 'songs'.length });
+    }
     return super.performCreate(request, data);
   }
 }
@@ -112,20 +115,34 @@ forEachDatabase(t, { entities, only: ['postgresql'] }, async (t, orm) => {
       const refused = await send('POST', `/${path}`, { ...body, ...(path === 'hooked' && { verses: [{ place: 2 }] }) });
       t.equal(refused.statusCode, 409, refused.body);
       t.equal(refused.json().code, 'conflict');
+      t.match(refused.json().details, [{ in: 'body', path: '/place', message: 'is taken' }]);
       t.equal(await orm.em.fork().count(Song), before);
       t.equal((await app.inject(`/${path}`)).statusCode, 200, 'the connection goes on');
     }
-    t.equal(
-      (
-        await send('POST', '/songs', [
-          { title: 'a', place: 70 },
-          { title: 'b', place: 70 },
-        ])
-      ).statusCode,
-      409,
-    );
+    const several = await send('POST', '/songs', [
+      { title: 'a', place: 70 },
+      { title: 'b', place: 70 },
+    ]);
+    t.equal(several.statusCode, 409);
+    t.strictSame(several.json().details, [{ in: 'body', path: '/1/place', message: 'is taken' }]);
     const child = await send('POST', '/hooked', { title: 'c', place: 80, verses: [{ place: 1 }] });
     t.equal(child.statusCode, 409, 'of a child');
+    t.strictSame(child.json().details, [{ in: 'body', path: '/verses/0/place', message: 'is taken' }]);
+    const hook = await send('POST', '/hooked', { title: 'along', place: 81 });
+    t.equal(hook.statusCode, 409, 'of a record that a hook has made');
+    t.equal(hook.json().details, undefined);
+    const [first, second] = (await app.inject('/songs')).json<{ results: { id: number; place: number }[] }>().results;
+    const swapped = await send('PATCH', '/songs', [
+      { id: first!.id, place: second!.place },
+      { id: second!.id, place: first!.place },
+    ]);
+    t.equal(swapped.statusCode, 200, swapped.body);
+    const back = await send(
+      'PATCH',
+      '/songs',
+      [first!, second!].map(({ id, place }) => ({ id, place })),
+    );
+    t.equal(back.statusCode, 200, back.body);
     t.equal((await send('PATCH', '/songs/1', { place: 'hooked'.length })).statusCode, 409);
   });
 

@@ -9,7 +9,6 @@ import type { ResolvedBody } from './input-resolution.ts';
 import type { RecordWrites, WriteHooks } from './record-writes.ts';
 import { inputOf } from '../request/request-state.ts';
 import { lookUpBy } from '../visible/refused-values.ts';
-import { inTransaction } from './transaction.ts';
 import type { VisibleRecords } from '../visible/visible-records.ts';
 
 /** The hooks of a view that are called for each record. */
@@ -44,7 +43,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
     const { nesting, resolution } = this.#definition;
     const { bodies } = inputOf(request);
     const answer = this.#answer(request, 'create');
-    const records = await inTransaction(request, async () => {
+    const records = await this.#writes.inTransaction(request, async () => {
       const parent = nesting && (await this.#writes.faultsFirst(request, 'create', nesting.parentOf(request)));
       const written = bodies.map((body) => ({ body, data: { ...body.data, ...parent } }));
       const resolved = await resolution.resolve(request, 'create', written);
@@ -66,7 +65,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
     const { bodies } = inputOf(request);
     const sent = bodies.map(({ data }) => data as Readonly<Record<string, unknown>>);
     const keys = sent.map((data) => data[key.property.name]);
-    return inTransaction(request, async () => {
+    return this.#writes.inTransaction(request, async () => {
       const entities = await this.#writes.faultsFirst(request, 'update', this.#findToWrite(request, keys, 'body'));
       const written = bodies.map((body, index) => {
         const { [pk.property.name]: _pk, [key.property.name]: _key, ...data } = sent[index]!;
@@ -81,7 +80,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
   /** `DELETE …?pk=1,2,3` on the collection. */
   async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { pk: keys } = request.query as { readonly pk: readonly unknown[] };
-    await inTransaction(request, async () => {
+    await this.#writes.inTransaction(request, async () => {
       const entities = await this.#findToWrite(request, keys, 'query');
       await this.#writes.tell(request, 'destroy', entities, () => this.#destroyEach(request, entities));
     });

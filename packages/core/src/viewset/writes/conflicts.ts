@@ -30,12 +30,13 @@ export interface Written {
  * came from the client, so the request can be answered with a client error.
  *
  * @param written lists the records that the body writes, the view's own first
+ * @param isTheirs false if the statement may have written other records too. Then details need a query
  */
-export function noteRefusal(request: FastifyRequest, error: unknown, written: () => Written): void {
+export function noteRefusal(request: FastifyRequest, error: unknown, written: () => Written, isTheirs = true): void {
   const violation = violationOf(error);
   if (violation === undefined) return;
   const all = written();
-  stateOf(request).refusal = { error, answer: () => answerToConflict(request, error, violation, all) };
+  stateOf(request).refusal = { error, answer: () => answerToConflict(request, error, violation, all, isTheirs) };
 }
 
 /**
@@ -48,6 +49,7 @@ async function answerToConflict(
   error: unknown,
   violation: Violation,
   { records, parent }: Written,
+  isTheirs: boolean,
 ): Promise<unknown> {
   const em = managerAfter(request.em);
   const placed = await placeOfViolation(em, violation, [...new Set(records.map(({ meta }) => meta))]);
@@ -58,7 +60,8 @@ async function answerToConflict(
   const suspects = written
     .map((record) => ({ record, fields: constrainedFields(record.meta, placed.columns) }))
     .filter((suspect) => maySuspect(suspect, violation));
-  const atFault = suspects.length > 1 ? await suspectsAtFault(em, suspects, violation) : suspects;
+  const isKnown = suspects.length < 2 && isTheirs;
+  const atFault = isKnown ? suspects : await suspectsAtFault(em, suspects, violation);
   const details = atFault.flatMap((suspect) => detailsOf(suspect, violation.kind, parent));
   // All records of a list have the parent of the path.
   const distinct = new Map(details.map((detail) => [`${detail.in} ${detail.path}`, detail]));

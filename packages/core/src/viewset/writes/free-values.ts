@@ -95,7 +95,7 @@ const ATTEMPTS = 3;
 
 /** Returns texts of the form of the present one, because a rule may ask for it: a slug, a code of digits. */
 function freeTexts({ type: { maxLength = LENGTH } }: FieldPath, current: string): string[] {
-  const alike = Array.from({ length: ATTEMPTS }, () => [...current].map(another).join(''));
+  const alike = Array.from({ length: ATTEMPTS }, () => Array.from(current, another).join(''));
   const letters = Array.from({ length: Math.min(maxLength, LENGTH) }, () => another('a')).join('');
   return [...new Set([...alike, letters])].filter((text) => text !== current);
 }

@@ -28,7 +28,7 @@ import { OPERATION, type TakingOperation, type WriteOperation } from '../request
 import type { ReadBody } from '../request/read-input.ts';
 import { inputOf, stateOf } from '../request/request-state.ts';
 import type { WritingDefinition } from './writing-definition.ts';
-import { inTransaction } from './transaction.ts';
+import { inTransaction, isCommitError } from './transaction.ts';
 import type { VisibleRecords } from '../visible/visible-records.ts';
 import type { Write } from './write-reasons.ts';
 import { type WrittenRecord, writtenRecords } from '../request/written-records.ts';
@@ -102,7 +102,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
       const { keyed: projection } = answer;
       return this.#guard(request, () => backendOf(em).insert({ em, meta, request, projection, data }));
     }
-    return inTransaction(request, async () => {
+    return this.inTransaction(request, async () => {
       const parent = nesting && (await this.faultsFirst(request, 'create', nesting.parentOf(request)));
       const placed = parent === undefined ? data : { ...data, ...parent };
       const [resolved] = await this.#definition.resolution.resolve(request, 'create', [{ body, data: placed }]);
@@ -192,6 +192,17 @@ export class RecordWrites<Entity extends object, Output extends object> {
     await this.exchanging(request, changesIn(entity, data, fields), async () => {
       await this.#guard(request, () => assignInput(em, entity, data, fields), false);
     });
+  }
+
+  /** Runs a write in a transaction. A deferred constraint, which is checked at its end, is a conflict of the body too. */
+  async inTransaction<Result>(request: FastifyRequest, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await inTransaction(request, work);
+    } catch (error) {
+      const isNew = request.method === 'POST';
+      if (isCommitError(error)) noteRefusal(request, error, () => this.#written(request, isNew), false);
+      throw error;
+    }
   }
 
   /** Writes one of several bodies. A conflict in the meantime is about this body. */
@@ -382,7 +393,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     { operation, work }: Ways<Entity, Result>,
     isConditional: boolean,
   ): Promise<Result> {
-    return inTransaction(request, async () => {
+    return this.inTransaction(request, async () => {
       const found = this.#findToWrite(request, reply, isConditional);
       return work(await this.faultsFirst(request, operation, found));
     });

@@ -192,7 +192,16 @@ async function oneTransaction<Result>(
 /** COMMIT checks deferred constraints. MikroORM returns its errors in the driver's form. */
 function throwKnownError(em: EntityManager, error: unknown): never {
   const backend = backendOf(em);
-  throw readError(backend.errors, em.getPlatform(), error);
+  const known = readError(backend.errors, em.getPlatform(), error);
+  if (known instanceof Error) commitErrors.add(known);
+  throw known;
+}
+
+const commitErrors = new WeakSet<Error>();
+
+/** Reports whether COMMIT failed with an error, which is about any statement of its transaction. */
+export function isCommitError(error: unknown): boolean {
+  return error instanceof Error && commitErrors.has(error);
 }
 
 /** PostgreSQL stores nothing after an error outside of a savepoint, but reports no error on COMMIT. */

@@ -20,7 +20,7 @@ export function uniqueKeys(meta: EntityMetadata): readonly UniqueKey[] {
 function findUniqueKeys(meta: EntityMetadata): UniqueKey[] {
   const alone = meta.props.filter(({ unique, primary }) => unique !== undefined && unique !== false && !primary);
   const together = [meta, meta.root].flatMap(({ uniques }) =>
-    uniques.flatMap(({ properties }) => (properties === undefined ? [] : [[properties].flat() as string[]])),
+    uniques.flatMap(({ properties }) => (properties === undefined ? [] : [[properties].flat().map(String)])),
   );
   const keys = new Map<string, UniqueKey>();
   for (const names of [...alone.map(({ name }) => [name]), ...together]) {
