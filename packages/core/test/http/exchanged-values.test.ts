@@ -275,6 +275,34 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
     });
   }
 
+  await t.test('records exchange values of several keys at once', async (t) => {
+    const both = [
+      { id: 11, position: 2, slug: 's12', grade: 'b' },
+      { id: 12, position: 3, slug: 's11', grade: 'a' },
+      { id: 13, position: 1, slug: 'free' },
+    ];
+    await changes(t, 'PATCH', '/items', both, both);
+    const back = [
+      { id: 11, position: 1, slug: 's11', grade: 'a' },
+      { id: 12, position: 2, slug: 's12', grade: 'b' },
+      { id: 13, position: 3, slug: 's13' },
+    ];
+    await changes(t, 'PATCH', '/hooked', back, back);
+  });
+
+  await t.test('records exchange their parents', async (t) => {
+    for (const path of ['/items', '/hooked']) {
+      const [one, two] = path === '/items' ? [2, 1] : [1, 2];
+      const moved = [
+        { id: 11, list: one },
+        { id: 21, list: two },
+        { id: 12, list: one },
+        { id: 22, list: two },
+      ];
+      await changes(t, 'PATCH', path, moved, moved);
+    }
+  });
+
   await t.test('children exchange positions, beside new and deleted ones', async (t) => {
     const before = await rows();
     const { status, body } = await send('PATCH', '/lists/1', {

@@ -32,10 +32,10 @@ interface Advance {
  * exchange. A database checks each row at once, so it would refuse the first of them.
  *
  * A record whose value another one gets is written first: with its new value if that is free by then, else with a
- * temporary one. Only values that the request changes are written, and only in its own records. Nothing happens outside
- * of a transaction, and for keys that the entity does not declare.
+ * temporary one. Only records of the request are written. Nothing happens outside of a transaction, and for keys that
+ * the entity does not declare.
  *
- * @returns a function to call after the write. It corrects values that a hook has decided otherwise
+ * @returns a function to call after the write. It corrects temporary values that the write has left
  */
 export async function makeRoom(
   request: FastifyRequest,
@@ -45,22 +45,35 @@ export async function makeRoom(
   if (changes.length < 2 || !em.isInTransaction()) return async () => {};
   const advances: Advance[] = [];
   for (const [meta, some] of Map.groupBy(changes, ({ entity }) => metadataOf(em, entity))) {
-    for (const key of uniqueKeys(meta)) {
-      const moves = movesOf(some, key);
-      const plan = planOf(moves);
-      if (plan.length === 0) continue;
-      await announceWrite(
-        plan.map(({ move }) => move.change.entity),
-        em,
-      );
-      for (const { move, isParked } of plan) {
-        advances.push(...(isParked ? await park(request, meta, key, move) : await advance(em, meta, key, move)));
-      }
-    }
+    advances.push(...(await vacate(request, meta, some)));
   }
   return async () => {
     for (const each of advances) await correct(em, each);
   };
+}
+
+/** Writes the records of one entity that are in the way of others. */
+async function vacate(
+  request: FastifyRequest,
+  meta: EntityMetadata,
+  changes: readonly EntityChange[],
+): Promise<Advance[]> {
+  const { em } = request;
+  const plans = uniqueKeys(meta).map((key) => ({ key, steps: stepsOf(movesOf(changes, key)) }));
+  const needed = plans.filter(({ steps }) => steps.length > 0);
+  const advances: Advance[] = [];
+  for (const { key, steps } of needed) {
+    await announceWrite(
+      steps.map(({ move }) => move.change.entity),
+      em,
+    );
+    for (const { move, isParked } of steps) {
+      // A new value may be free for one key, but not yet for another one.
+      const parked = isParked || needed.length > 1 ? await park(request, meta, key, move) : [];
+      advances.push(...(parked.length > 0 || isParked ? parked : await advance(em, meta, key, move)));
+    }
+  }
+  return advances;
 }
 
 function movesOf(changes: readonly EntityChange[], key: UniqueKey): Move[] {
@@ -76,7 +89,7 @@ function movesOf(changes: readonly EntityChange[], key: UniqueKey): Move[] {
 }
 
 /** Lists the records to write ahead, in their order. In a circle of records, one of them gets a temporary value. */
-function planOf(moves: readonly Move[]): { readonly move: Move; readonly isParked: boolean }[] {
+function stepsOf(moves: readonly Move[]): { readonly move: Move; readonly isParked: boolean }[] {
   const holders = new Map(moves.filter(({ before }) => isWhole(before)).map((move) => [textOf(move.before), move]));
   const wantedBy = (move: Move): Move | undefined =>
     isWhole(move.after) ? holders.get(textOf(move.after)) : undefined;
@@ -119,13 +132,14 @@ async function advance(em: EntityManager, meta: EntityMetadata, key: UniqueKey, 
 }
 
 /**
- * Stores a temporary value in one of the columns that change. Does nothing if the database refuses each: then it also
- * refuses the write.
+ * Stores a temporary value in one of the columns of a key, best in one that changes. Does nothing if the database
+ * refuses each: then it also refuses the write.
  */
 async function park(request: FastifyRequest, meta: EntityMetadata, key: UniqueKey, move: Move): Promise<Advance[]> {
   const { em } = request;
   const { entity } = move.change;
-  for (const path of changedPaths(key, move)) {
+  const changed = changedPaths(key, move);
+  for (const path of [...changed, ...key.filter((each) => !changed.includes(each))]) {
     const current = move.before[key.indexOf(path)];
     for (const value of await freeValues(em, meta.root, path, current)) {
       const advances = [{ entity, path, value }];
