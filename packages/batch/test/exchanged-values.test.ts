@@ -1,7 +1,8 @@
 /** Unique values that pass between records of one operation of a batch, whose transaction is that of the batch. */
 import { defineEntity, p } from '@mikro-orm/core';
 import t from 'tap';
-import { ModelViewSet, nested, readShape, Router, writeShape } from '@viewset/core';
+import { action, ModelViewSet, nested, readShape, Router, writeShape } from '@viewset/core';
+import { Type } from 'typebox';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { testApp } from '../../core/test/support/library.ts';
 import { BatchViewSet } from '../src/index.ts';
@@ -25,7 +26,15 @@ class ListViewSet extends ModelViewSet(List, {
   read: readShape(List, ['id']),
   write: writeShape(List, [], { items: nested(write, { update: true }) }),
 }) {}
-class ItemViewSet extends ModelViewSet(Item, { read: readShape(Item, ['id', 'position']), write, bulk: 10 }) {}
+class ItemViewSet extends ModelViewSet(Item, { read: readShape(Item, ['id', 'position']), write, bulk: 10 }) {
+  several = action(
+    { methods: ['post'], batchable: true, body: Type.Array(Type.Object({ position: Type.Integer() })) },
+    async (request) => {
+      for (const { position } of request.body) await this.performCreate(request, { position, list: 1 } as never);
+      return {};
+    },
+  );
+}
 class Batch extends BatchViewSet({ maxOperations: 10 }) {}
 
 forEachDatabase(t, { entities: [List, Item] }, async (t, orm) => {
@@ -70,4 +79,15 @@ forEachDatabase(t, { entities: [List, Item] }, async (t, orm) => {
     t.match(body.details, [{ in: 'body', path: '/operations/1/body/0/position', message: 'is taken' }]);
     t.strictSame(await positions(), [3, 1, 2]);
   });
+
+  await t.test(
+    'a conflict in an action of the batch is one, whatever can still be asked of the database',
+    async (t) => {
+      const several = { method: 'POST', path: '/lists/1/items/several', body: [{ position: 8 }, { position: 1 }] };
+      const { status, body } = await send([several]);
+      t.equal(status, 422, JSON.stringify(body));
+      t.match(body, { operations: [{ status: 409, body: { code: 'conflict' } }] });
+      t.strictSame(await positions(), [3, 1, 2]);
+    },
+  );
 });
