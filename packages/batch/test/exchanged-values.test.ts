@@ -30,7 +30,7 @@ class ItemViewSet extends ModelViewSet(Item, { read: readShape(Item, ['id', 'pos
   several = action(
     { methods: ['post'], batchable: true, body: Type.Array(Type.Object({ position: Type.Integer() })) },
     async (request) => {
-      for (const { position } of request.body) await this.performCreate(request, { position, list: 1 } as never);
+      for (const { position } of request.body) await this.performCreate(request, { position, list: 1 });
       return {};
     },
   );
