@@ -198,6 +198,9 @@ export { IsOwner } from './permissions/is-owner.ts';
 export { scoped } from './permissions/scoped.ts';
 export { AllowAny, IsAuthenticated, IsRoleAdminUser, IsSafeMethodOnly } from './permissions/built-in-permissions.ts';
 
+export { tenant, type TenantOptions, type Tenants } from './tenants/tenant.ts';
+export { ALL_TENANTS, type TenantKey } from './tenants/tenant-scope.ts';
+
 export { clientNetwork } from './throttle/client-address.ts';
 export { RateLimitRule, type RateLimitPhase, type RateLimitRuleOptions } from './throttle/rate-limit-rule.ts';
 export {

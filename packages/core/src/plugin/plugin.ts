@@ -33,6 +33,7 @@ import { answerNotFound } from './not-found.ts';
 import { decorateRequests } from './request-decorators.ts';
 import { resolveOptions, type ViewsetOptions } from './options.ts';
 import { Throttles } from './throttles.ts';
+import { requireTenants } from '../tenants/tenant.ts';
 import { refuseUnflushed } from './unflushed-requests.ts';
 
 /** The API of the plugin for an application, as `app.viewset`. */
@@ -230,6 +231,10 @@ function errorResponsesIn(format: ErrorFormat): ViewsetInstance['errorResponses'
 
 /** If no backend supports an ORM, only the views reject it. */
 async function startDatabase(app: FastifyInstance, orm: MikroORM): Promise<void> {
+  requireTenants(
+    app,
+    app.viewset.operations.flatMap(({ view }) => view.entity ?? []),
+  );
   const warn = (message: string, details: object): void => app.log.warn(details, message);
   const warnings = (await findBackend(orm.em)?.start(orm, warn)) ?? [];
   for (const { message, details } of warnings) warn(message, details);

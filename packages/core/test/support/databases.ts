@@ -91,7 +91,7 @@ export async function openMongo(t: Test, options: DatabaseOptions): Promise<Mikr
   const clientUrl = mongoDatabase();
   const { MikroORM: MongoORM } = await import('@mikro-orm/mongodb');
   const { MongoExtension } = await import('../../../mongodb/src/index.ts');
-  const extensions = [MongoExtension];
+  const extensions = [MongoExtension, ...(options.orm?.extensions ?? [])];
   const orm = await MongoORM.init({ ...options.orm, clientUrl, extensions, entities: [...options.entities] } as object);
   t.teardown(async () => {
     await orm.em.getConnection().getDb().dropDatabase();
