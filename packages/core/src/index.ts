@@ -199,6 +199,7 @@ export { scoped } from './permissions/scoped.ts';
 export { AllowAny, IsAuthenticated, IsRoleAdminUser, IsSafeMethodOnly } from './permissions/built-in-permissions.ts';
 
 export { tenant, type TenantOptions, type Tenants } from './tenants/tenant.ts';
+export { forkForTenant, keepTenant, keptKey } from './tenants/kept-tenant.ts';
 export { ALL_TENANTS, type TenantKey } from './tenants/tenant-scope.ts';
 
 export { clientNetwork } from './throttle/client-address.ts';

@@ -10,6 +10,7 @@ import {
   ImproperlyConfigured,
   inTransaction,
   InvalidUsage,
+  keepTenant,
   type KeyedRequest,
   requireTransactions,
   type SentAnswer,
@@ -95,7 +96,7 @@ export class IdempotencyKeys implements Idempotency {
   async answer(keyed: KeyedRequest, run: () => Promise<SentAnswer>): Promise<SentAnswer> {
     const { request, key } = keyed;
     const { method, path } = request.routeOptions.config.viewset!;
-    const id = recordId(this.#accountOf(request)!, `${method} ${path}`, key);
+    const id = recordId(inTenant(request, this.#accountOf(request)!), `${method} ${path}`, key);
     if (this.#running.has(id)) throw isRunning();
     this.#running.add(id);
     let isKept = true;
@@ -167,6 +168,12 @@ export class IdempotencyKeys implements Idempotency {
     this.#prunedAtMs = now;
     await afterCommit(request, () => this.prune(request.em));
   }
+}
+
+/** Two tenants may have accounts of one id. */
+function inTenant({ em }: FastifyRequest, account: string): string {
+  const tenant = keepTenant(em);
+  return tenant === null ? account : `${tenant} ${account}`;
 }
 
 function userOf(request: FastifyRequest): string | undefined {

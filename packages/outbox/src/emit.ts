@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
-import { afterCommit, checkOptionNames, requireEntities, wrongOption } from '@viewset/core';
+import { afterCommit, checkOptionNames, keepTenant, requireEntities, wrongOption } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
 import { newEventId } from './event-id.ts';
@@ -20,6 +20,8 @@ export interface NewEvent {
   readonly shareOwner?: string | null | undefined;
   /** Default: now. */
   readonly dueAt?: Date | undefined;
+  /** The tenant, as `keepTenant` writes it. Default: that of the entity manager. */
+  readonly tenant?: string | null | undefined;
 }
 
 const TYPE = /^(?=.{1,255}$)\w+(\.\w+)*$/;
@@ -82,7 +84,8 @@ export async function storeEvents(
 ): Promise<readonly string[]> {
   const { em } = request;
   const now = new Date();
-  const rows = events.map(({ id = newEventId(), type, payload, subject, share, shareOwner, dueAt = now }) => ({
+  const own = keepTenant(em);
+  const rows = events.map(({ id = newEventId(), type, payload, subject, share, shareOwner, dueAt = now, tenant = own }) => ({
     id,
     type,
     subject: subject === undefined ? null : bounded(subject),
@@ -94,6 +97,7 @@ export async function storeEvents(
     share_owner: shareOwner ?? null,
     status: 'waiting' as const,
     attempts: 0,
+    tenant_key: tenant,
   }));
   await em.insertMany(OutboxEvent, rows);
   // `afterCommit` only uses the request's entity manager, because `wakeWorkers` cannot fail.

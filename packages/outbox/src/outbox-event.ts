@@ -21,6 +21,8 @@ const OutboxEventSchema = defineEntity({
     leased_until: p.datetime().length(3).nullable(),
     delivered_at: p.datetime().length(3).nullable(),
     last_error: p.string().length(1000).nullable(),
+    /** The tenant of the event's record, as `keepTenant` writes it. Handlers get an entity manager for it. */
+    tenant_key: p.string().length(255).nullable(),
   },
   // No index contains a column of the lease, so that PostgreSQL takes events by updates that touch no index (HOT).
   // Delivered events are only in the index that deletes them.

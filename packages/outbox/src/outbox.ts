@@ -1,4 +1,4 @@
-import { checkOptionNames, ImproperlyConfigured, type RecordWrite } from '@viewset/core';
+import { checkOptionNames, ImproperlyConfigured, keepTenant, type RecordWrite } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import { checkOrm } from './check-orm.ts';
@@ -59,10 +59,11 @@ function checkStoringOnly(options: OutboxOptions): void {
 }
 
 async function storeWrites(writes: readonly RecordWrite[]): Promise<void> {
-  const events = writes.map(({ kind, meta, key, record }) => ({
+  const events = writes.map(({ kind, meta, key, record, entity, request }) => ({
     type: `${snakeCase(meta.className)}.${kind}`,
     payload: record,
     subject: `${meta.className}/${String(key)}`,
+    tenant: keepTenant(request.em, entity),
   }));
   if (events.length > 0) await storeEvents(writes[0]!.request, events);
 }

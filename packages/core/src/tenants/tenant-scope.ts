@@ -10,7 +10,10 @@ export const TENANT_FILTER = 'tenant';
 /** Stands for the records of every tenant. Only code can name it, so no text of a client means it. */
 export const ALL_TENANTS: unique symbol = Symbol('viewset.allTenants');
 
-/** The key of a tenant: a number, a text, or an `ObjectId`. */
+/** The longest text that is a tenant, in UTF-16 code units. */
+const MAX_LENGTH = 200;
+
+/** The key of a tenant: a whole number, a text of at most 200 characters, or an `ObjectId`. */
 export type TenantKey = string | number | bigint | { toHexString(): string };
 
 /** Decides which tenant an entity manager works for. Forks of the entity manager inherit it. */
@@ -87,12 +90,12 @@ export function innerScope(current: TenantScope, inner: TenantScope): TenantScop
 export function checkTenant(owner: string, tenant: unknown): asserts tenant is TenantKey | typeof ALL_TENANTS {
   if (tenant === ALL_TENANTS || isKey(tenant)) return;
   throw new ImproperlyConfigured(
-    `${owner}: a tenant must be a non-empty text, a whole number, an ObjectId or ALL_TENANTS, but got ${describe(tenant)}`,
+    `${owner}: a tenant must be a text of 1 to 200 characters, a whole number, an ObjectId or ALL_TENANTS, but got ${describe(tenant)}`,
   );
 }
 
 function isKey(value: unknown): value is TenantKey {
-  if (typeof value === 'string') return value !== '';
+  if (typeof value === 'string') return value !== '' && value.length <= MAX_LENGTH;
   if (typeof value === 'number') return Number.isSafeInteger(value);
   return typeof value === 'bigint' || typeof (value as { toHexString?: unknown } | null)?.toHexString === 'function';
 }

@@ -13,12 +13,14 @@ export interface HandledEvent {
   readonly created_at: Date;
   /** 1 for the first attempt. */
   readonly attempt: number;
+  /** The tenant of `tenant()` that the record belongs to. Null without one, and for work for all tenants. */
+  readonly tenant: string | number | null;
 }
 
 /** What a handler can use. */
 export interface HandlerContext {
   /**
-   * A fresh entity manager, outside any transaction. Flush it before the handler ends: a change that is not stored fails
+   * A fresh entity manager, outside any transaction. With `tenant()` it works for the tenant of the event. Flush it before the handler ends: a change that is not stored fails
    * the attempt.
    */
   readonly em: EntityManager;

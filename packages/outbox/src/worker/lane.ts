@@ -1,5 +1,5 @@
 import type { MikroORM } from '@mikro-orm/core';
-import { checkFlushed } from '@viewset/core';
+import { checkFlushed, forkForTenant, keptKey } from '@viewset/core';
 import type { LaneName, LanePlaces } from '../lanes.ts';
 import type { OutboxEvent } from '../outbox-event.ts';
 import { type Finisher, warnOfLostLease } from './finisher.ts';
@@ -325,15 +325,15 @@ export class Lane {
 
   async #handle(event: OutboxEvent, delivery: Delivery): Promise<void> {
     const { orm, options, leases } = this.#context;
-    const { id, type, subject = null, payload, created_at, attempts } = event;
-    const handled = { id, type, subject, payload, created_at, attempt: attempts + 1 };
+    const { id, type, subject = null, payload, created_at, attempts, tenant_key: kept = null } = event;
+    const handled = { id, type, subject, payload, created_at, attempt: attempts + 1, tenant: keptKey(kept) };
     delivery.abort = new AbortController();
     const { signal } = delivery.abort;
     const limitMs = this.#places.timeoutMs ?? options.handlerTimeoutMs;
     for (const [pattern, handler] of options.handlers) {
       if (!matches(pattern, type)) continue;
       if (leases.isClosed) throw new WorkerStopped();
-      const em = orm.em.fork();
+      const em = forkForTenant(orm.em, kept);
       await within(limitMs, delivery.abort, () => handler(handled, { em, signal }));
       checkFlushed(em, `The handler of "${pattern}"`);
     }
