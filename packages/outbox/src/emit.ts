@@ -85,20 +85,22 @@ export async function storeEvents(
   const { em } = request;
   const now = new Date();
   const own = keepTenant(em);
-  const rows = events.map(({ id = newEventId(), type, payload, subject, share, shareOwner, dueAt = now, tenant = own }) => ({
-    id,
-    type,
-    subject: subject === undefined ? null : bounded(subject),
-    payload: plainJson(payload),
-    created_at: now,
-    due_at: dueAt,
-    lane,
-    share: share ?? null,
-    share_owner: shareOwner ?? null,
-    status: 'waiting' as const,
-    attempts: 0,
-    tenant_key: tenant,
-  }));
+  const rows = events.map(
+    ({ id = newEventId(), type, payload, subject, share, shareOwner, dueAt = now, tenant = own }) => ({
+      id,
+      type,
+      subject: subject === undefined ? null : bounded(subject),
+      payload: plainJson(payload),
+      created_at: now,
+      due_at: dueAt,
+      lane,
+      share: share ?? null,
+      share_owner: shareOwner ?? null,
+      status: 'waiting' as const,
+      attempts: 0,
+      tenant_key: tenant,
+    }),
+  );
   await em.insertMany(OutboxEvent, rows);
   // `afterCommit` only uses the request's entity manager, because `wakeWorkers` cannot fail.
   await afterCommit(request as FastifyRequest, () => wakeWorkers(em.config, lane));

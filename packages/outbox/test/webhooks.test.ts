@@ -306,7 +306,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     const handlers = webhooks({ mayReceive: () => true });
     const handle = async (name: string, type: string) => {
       const { id, payload, created_at, subject = null, ...event } = await em().findOneOrFail(OutboxEvent, { type });
-      const handled = { id, type: event.type, payload, created_at, subject, attempt: 1 };
+      const handled = { id, type: event.type, payload, created_at, subject, attempt: 1, tenant: null };
       await handlers[name]!(handled, { em: em(), signal: new AbortController().signal });
     };
     for (let each = 0; each < 2; each++) await handle('*', 'a');

@@ -10,6 +10,7 @@ import {
   TransactionContext,
   Utils,
 } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../errors.ts';
 import { isEmpty } from '../json.ts';
 
 /** The method of `em.find` that applies filters (internal in MikroORM). */
@@ -24,6 +25,24 @@ const NO_OPTIONS: string[] = [];
 
 function applyFilters(em: EntityManager, meta: EntityMetadata, options: unknown): Promise<unknown> {
   return (em as unknown as FilteringManager).applyFilters(meta.class, NOTHING, options, 'read', {});
+}
+
+const NO_PARAMETERS = /^No arguments provided for filter '(.+)'$/;
+
+/**
+ * Explains MikroORM's error for a filter whose parameters nobody has set. Undefined for other errors.
+ *
+ * @param entity the filtered entity, if it is known
+ */
+export function missingParameters(error: unknown, entity?: string): ImproperlyConfigured | undefined {
+  const name = error instanceof Error ? NO_PARAMETERS.exec(error.message)?.[1] : undefined;
+  if (name === undefined) return undefined;
+  return new ImproperlyConfigured(
+    `the filter "${name}"${entity === undefined ? '' : ` of ${entity}`} has no parameters: for each request, call ` +
+      `request.em.setFilterParams("${name}", …) in a hook before the view reads, also if nobody is logged in; in a job or a ` +
+      'handler of events, call it on the entity manager that reads; for tenants, use tenant(), which does both',
+    { cause: error },
+  );
 }
 
 /** MikroORM's function that finds the active filters. */
@@ -121,7 +140,9 @@ export async function activeFilter(
   meta: EntityMetadata,
   options: unknown,
 ): Promise<ActiveFilter | undefined> {
-  const where = await applyFilters(em, meta, options);
+  const where = await applyFilters(em, meta, options).catch((error: unknown) => {
+    throw missingParameters(error, meta.className) ?? error;
+  });
   if (where === NOTHING || where === undefined || asksNothing(where as object)) return undefined;
   return { where: where as FilterQuery<object>, isStrict: isStrict(where) };
 }

@@ -25,6 +25,7 @@ import { NotStored } from '../backends/backend.ts';
 import { isConflict } from '../backends/database-errors.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { UnfitValue } from '../schema/unfit-value.ts';
+import { missingParameters } from '../mikro/filters.ts';
 import { isDatabaseUnavailable, isTransactionLost, violationOf } from '../query/known-errors.ts';
 import { partOf } from '../viewset/writes/request-part.ts';
 import { logRefusal } from './security-event.ts';
@@ -83,7 +84,12 @@ export function toHttpError(error: unknown): HttpError {
   try {
     if (error instanceof FieldValueError) return new InternalError({ cause: error });
     if (error instanceof HttpError) return error;
-    return fromDatabaseError(error) ?? fromFastifyError(error as FastifyError) ?? new InternalError({ cause: error });
+    return (
+      missingParameters(error) ??
+      fromDatabaseError(error) ??
+      fromFastifyError(error as FastifyError) ??
+      new InternalError({ cause: error })
+    );
   } catch (cause) {
     // A getter of the error may throw too.
     return new InternalError({ cause });

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { fieldPath } from '../fields/field-path.ts';
-import { keyOfEntity } from '../fields/primary-key.ts';
+import { keyOfEntity, keyText } from '../fields/primary-key.ts';
 import { metadataOf } from '../mikro/entities.ts';
 import { forkWith, tenantsOf } from './tenant.ts';
 import { ALL_TENANTS, fixedScope, scopeOf, type TenantKey } from './tenant-scope.ts';
@@ -28,7 +28,7 @@ export function keepTenant(em: EntityManager, record?: object): string | null {
  * const em = forkForTenant(orm.em, job.data.tenant);
  */
 export function forkForTenant<Manager extends EntityManager>(em: Manager, kept: string | null): Manager {
-  if (kept === null || tenantsOf(em) === undefined) return em.fork() as Manager;
+  if (kept === null || tenantsOf(em) === undefined) return em.fork();
   return forkWith(em, fixedScope(decode(kept)));
 }
 
@@ -36,7 +36,7 @@ export function forkForTenant<Manager extends EntityManager>(em: Manager, kept: 
 export function keptKey(kept: string | null): string | number | null {
   const tenant = kept === null ? ALL_TENANTS : decode(kept);
   if (tenant === ALL_TENANTS) return null;
-  return typeof tenant === 'number' ? tenant : String(tenant);
+  return typeof tenant === 'number' ? tenant : keyText(tenant);
 }
 
 function tenantOfRecord(em: EntityManager, record: object): TenantKey | undefined {

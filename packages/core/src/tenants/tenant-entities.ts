@@ -1,4 +1,11 @@
-import { type EntityClass, type EntityMetadata, type EntityName, type EntityProperty, Utils } from '@mikro-orm/core';
+import {
+  type EntityClass,
+  type EntityMetadata,
+  type EntityName,
+  type EntityProperty,
+  ReferenceKind,
+  Utils,
+} from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { isToMany, isToOne, ownsColumn } from '../fields/property.ts';
 import { nearest } from '../nearest.ts';
@@ -37,11 +44,11 @@ export class TenantEntities {
     return this.#all.flatMap((meta) => {
       const tenant = this.propertyOf(meta);
       if (tenant === undefined || meta.properties[tenant as never] === undefined) return [];
-      if ((meta.primaryKeys as string[]).includes(tenant)) return [];
+      if (meta.primaryKeys.some((each) => each === tenant)) return [];
       const alone = meta.props.filter(({ unique = false, name }) => unique !== false && name !== tenant);
       const together = (meta.uniques ?? []).map(({ properties = [] }) => [properties].flat().map(String));
       const lacking = together.filter((names) => names.length > 0 && !names.includes(tenant));
-      const named = [...alone.map(({ name }) => [name as string]), ...lacking];
+      const named = [...alone.map(({ name }) => [String(name)]), ...lacking];
       return [...new Set(named.map((names) => `${meta.className}.${names.join('+')}`))];
     });
   }
@@ -85,7 +92,7 @@ export class TenantEntities {
 
   /** @throws ImproperlyConfigured for an entity that should probably be listed */
   #checkShared(meta: EntityMetadata): void {
-    if (meta.pivotTable === true || meta.embeddable === true || meta.abstract === true) return;
+    if (meta.pivotTable === true || meta.embeddable || meta.abstract) return;
     const names = new Set(this.#properties.values());
     const column = meta.props.find(({ name, primary }) => primary !== true && names.has(name));
     const relation = meta.relations.find((property) => this.#leadsToTenants(property));
@@ -109,5 +116,5 @@ export class TenantEntities {
 function isTenantColumn(property: EntityProperty): boolean {
   const { kind, persist, formula, embedded } = property;
   if (persist === false || formula !== undefined || embedded !== undefined) return false;
-  return isToOne(property) ? ownsColumn(property) : kind === 'scalar';
+  return isToOne(property) ? ownsColumn(property) : kind === ReferenceKind.SCALAR;
 }

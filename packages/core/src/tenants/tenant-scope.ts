@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { permissionDenied } from '../current-user.ts';
 import { ImproperlyConfigured } from '../errors.ts';
+import { keyText } from '../fields/primary-key.ts';
 import { describe } from '../options.ts';
 
 /** The name of the MikroORM filter of `tenant()`. */
@@ -103,7 +104,7 @@ function isKey(value: unknown): value is TenantKey {
 /** Reports whether two values name the same tenant. Databases and tokens may have a number as a text. */
 export function isSameTenant(one: unknown, other: unknown): boolean {
   if (typeof one === 'symbol' || typeof other === 'symbol') return one === other;
-  return one !== undefined && other !== undefined ? String(one) === String(other) : one === other;
+  return one !== undefined && other !== undefined ? keyText(one) === keyText(other) : one === other;
 }
 
 /** Makes the error of an entity manager without a scope. */

@@ -15,7 +15,7 @@ import {
 } from '@mikro-orm/core';
 import { Forbidden, ImproperlyConfigured } from '../errors.ts';
 import { fieldPath } from '../fields/field-path.ts';
-import { keyOfEntity } from '../fields/primary-key.ts';
+import { keyOfEntity, keyText } from '../fields/primary-key.ts';
 import { isToMany, isToOne, ownsColumn } from '../fields/property.ts';
 import { metadataOf } from '../mikro/entities.ts';
 import type { TenantEntities } from './tenant-entities.ts';
@@ -134,7 +134,7 @@ class FlushCheck {
     for (const relation of meta.relations) {
       const { name } = relation;
       if (!(name in payload) || name === this.#entities.propertyOf(meta)) continue;
-      const value = entity[name as never] as unknown;
+      const value: unknown = entity[name as never];
       if (isToMany(relation)) {
         if (relation.owner && Utils.isCollection(value)) this.members(value as Collection<object>);
       } else if (isToOne(relation) && ownsColumn(relation)) {
@@ -157,7 +157,7 @@ class FlushCheck {
     if (unwrapped === null || unwrapped === undefined) return;
     const target = Utils.isEntity(unwrapped)
       ? (unwrapped as object)
-      : (this.#em.getReference(relation.targetMeta!.class as EntityName<object>, unwrapped as never) as object);
+      : this.#em.getReference<object>(relation.targetMeta!.class, unwrapped as never);
     if (this.#entities.propertyOf(metadataOf(this.#em, target)) === undefined) return;
     const tenant = this.#expected(entity, meta);
     if (tenant === undefined) return;
@@ -195,28 +195,26 @@ class FlushCheck {
 
   /** Asks the database for the tenants of records that were not loaded: one query for each entity. */
   async unknown(): Promise<void> {
-    const groups = Object.values(
-      Object.groupBy(this.#unknown, ({ meta, tenant }) => `${meta.className} ${String(tenant)}`),
-    );
-    for (const group of groups as Unknown[][]) {
-      const byKey = [
-        ...new Map(group.map((each) => [JSON.stringify(Object.values(each.key).map(String)), each])).values(),
-      ];
-      for (let start = 0; start < byKey.length; start += MAX_KEYS)
-        await this.#ask(byKey.slice(start, start + MAX_KEYS));
+    const groups = Map.groupBy(this.#unknown, ({ meta, tenant }) => `${meta.className} ${keyText(tenant)}`);
+    for (const group of groups.values()) {
+      const byKey = new Map(group.map((each) => [JSON.stringify(Object.values(each.key).map(keyText)), each]));
+      const records = [...byKey.values()];
+      for (let start = 0; start < records.length; start += MAX_KEYS) {
+        await this.#ask(records.slice(start, start + MAX_KEYS));
+      }
     }
   }
 
   async #ask(records: readonly Unknown[]): Promise<void> {
     const [{ meta, tenant, refusal }] = records as readonly [Unknown, ...Unknown[]];
-    const [key, ...more] = meta.primaryKeys as string[];
+    const [key, ...more]: readonly string[] = meta.primaryKeys;
     const named =
       more.length === 0
         ? { [key!]: { $in: records.map((each) => each.key[key!]) } }
         : { $or: records.map((each) => each.key) };
     const where = { $and: [named, { [this.#entities.propertyOf(meta)!]: tenant }] };
     const em = this.#em.fork({ keepTransactionContext: true, flushMode: FlushMode.COMMIT });
-    const count = await em.count(meta.class as EntityName<object>, where as never, {
+    const count = await em.count(meta.class, where as never, {
       filters: false,
       connectionType: 'write',
     });

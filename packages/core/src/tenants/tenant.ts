@@ -123,7 +123,7 @@ export function tenant(options: TenantOptions): Tenants {
 
 /** Forks an entity manager with a scope. */
 export function forkWith<Manager extends EntityManager>(em: Manager, scope: TenantScope): Manager {
-  const fork = em.fork() as Manager;
+  const fork = em.fork();
   setScope(fork, scope);
   return fork;
 }
@@ -172,7 +172,7 @@ function tenantFilter(entities: TenantEntities): FilterDef {
       const property = properties.get(name)!;
       const found = scope.tenant();
       if (typeof found === 'symbol') return {};
-      return { [property]: found === undefined ? { $in: [] } : found };
+      return { [property]: found ?? { $in: [] } };
     },
   } as FilterDef;
 }

@@ -28,7 +28,12 @@ import { live, ListChange, ListVersion } from '../../../live/src/index.ts';
 import { outbox, OutboxEvent } from '../../../outbox/src/index.ts';
 import { Bucket } from '../support/bucket.ts';
 
-const key = () => p.string().length(36).primary().onCreate(() => randomUUID());
+const key = () =>
+  p
+    .string()
+    .length(36)
+    .primary()
+    .onCreate(() => randomUUID());
 
 export const Company = defineEntity({
   name: 'Company',
@@ -99,13 +104,20 @@ export const companies = tenant({
 
 export const bucket = new Bucket();
 const member = readShape(Member, ['id', 'name']);
-const task = readShape(Task, ['id', 'text', 'points'], { project: readShape(Project, ['id', 'name']), parent: 'parent.text' });
+const task = readShape(Task, ['id', 'text', 'points'], {
+  project: readShape(Project, ['id', 'name']),
+  parent: 'parent.text',
+});
 
 class CompanyViewSet extends ModelViewSet(Company, {
   read: readShape(Company, ['id', 'name']),
   write: writeShape(Company, ['id', 'name']),
 }) {}
-class MemberViewSet extends ModelViewSet(Member, { read: member, write: writeShape(Member, ['name']), searchFields: ['name'] }) {}
+class MemberViewSet extends ModelViewSet(Member, {
+  read: member,
+  write: writeShape(Member, ['name']),
+  searchFields: ['name'],
+}) {}
 class LabelViewSet extends ModelViewSet(Label, {
   read: readShape(Label, ['id', 'name']),
   write: writeShape(Label, ['name']),
@@ -129,7 +141,12 @@ class ProjectViewSet extends ModelViewSet(Project, {
   }),
   expand: { leader: readShape(Member, ['name', 'id']) },
   searchFields: ['name', 'tasks__text', 'leader__name'],
-  filterFields: { leader: 'leader', leader_name: 'leader__name__icontains', task: 'tasks__text__icontains', label: 'labels' },
+  filterFields: {
+    leader: 'leader',
+    leader_name: 'leader__name__icontains',
+    task: 'tasks__text__icontains',
+    label: 'labels',
+  },
   jsonLogicFields: ['id', 'name', 'budget', 'leader.name'],
   orderingFields: { name: 'name', budget: 'budget', leader: 'leader__name' },
   summary: { group: ['name', 'leader.name'], values: { budget: ['sum', 'max'] } },
@@ -145,11 +162,14 @@ class ProjectViewSet extends ModelViewSet(Project, {
     return { names: projects.map(({ name, leader }) => [name, leader?.name ?? null]) };
   });
 
-  adopt = action({ methods: ['post'], batchable: true, body: Type.Object({ task: Type.String(), project: Type.String() }) }, async ({ em, body }) => {
-    const found = em.getReference(Task, body.task);
-    found.project = em.getReference(Project, body.project);
-    return {};
-  });
+  adopt = action(
+    { methods: ['post'], batchable: true, body: Type.Object({ task: Type.String(), project: Type.String() }) },
+    async ({ em, body }) => {
+      const found = em.getReference(Task, body.task);
+      found.project = em.getReference(Project, body.project);
+      return {};
+    },
+  );
 }
 class TaskViewSet extends ModelViewSet(Task, {
   read: task,
@@ -190,7 +210,11 @@ export async function storedOf(orm: MikroORM, company: number): Promise<Map<stri
   const rows = new Map<string, string>();
   for (const entity of TENANT_ENTITIES) {
     const populate = entity === Project ? ['labels'] : [];
-    const found = await em.find(entity as typeof Project, { company }, { populate: populate as never, orderBy: { id: 'asc' } });
+    const found = await em.find(
+      entity as typeof Project,
+      { company },
+      { populate: populate as never, orderBy: { id: 'asc' } },
+    );
     for (const record of found) rows.set(record.id, JSON.stringify(record));
   }
   return rows;

@@ -15,11 +15,22 @@ import { Dice } from '../query/random-conditions.ts';
 import { PNG } from '../support/bucket.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
-import { bucket, companies, companiesApp, Company, entities, Label, Member, Project, router, storedOf, Task } from './companies.ts';
+import {
+  bucket,
+  companies,
+  companiesApp,
+  Company,
+  entities,
+  Label,
+  Member,
+  Project,
+  router,
+  storedOf,
+  Task,
+} from './companies.ts';
 
 const SEED = Number(process.env['TEST_SEED'] ?? 44);
 const COUNT = Number(process.env['TEST_COUNT'] ?? 120);
-const SHOWS = process.env['TEST_SHOWS'] !== undefined;
 const NAMES = ['members', 'labels', 'projects', 'tasks'] as const;
 type Name = (typeof NAMES)[number];
 
@@ -81,16 +92,34 @@ class Requests {
     const method = this.#dice.oneOf(['GET', 'GET', 'GET', 'HEAD', 'OPTIONS'] as const);
     const paths = [`/${name}`, `/${name}/${key}`];
     if (name === 'projects') {
-      paths.push(`/projects/${key}/history`, '/projects/deleted', '/projects.csv', '/projects.ndjson', '/projects/totals');
-      paths.push(`/projects/${key}/cover`, `/projects/${key}/tasks`, `/projects/${key}/tasks/${this.#key('tasks', company)}`);
+      paths.push(
+        `/projects/${key}/history`,
+        '/projects/deleted',
+        '/projects.csv',
+        '/projects.ndjson',
+        '/projects/totals',
+      );
+      paths.push(
+        `/projects/${key}/cover`,
+        `/projects/${key}/tasks`,
+        `/projects/${key}/tasks/${this.#key('tasks', company)}`,
+      );
       paths.push('/projects/summary?group=name&sum=budget', '/projects/summary?group=leader.name&max=budget');
       paths.push(...this.#filters(company).map((query) => `/projects?${query}`));
       paths.push('/projects?expand=leader', '/projects?fields=id,tasks', `/projects/${key}?expand=leader`);
     }
     if (name === 'tasks') {
       paths.push('/tasks.ndjson', '/tasks/summary?group=project.name&sum=points', `/tasks/${key}/history`);
-      paths.push(`/tasks?project=${this.#key('projects', company)}`, '/tasks?project_name=of-first-1', '/tasks?sort=-project,text');
-      paths.push(`/tasks?cursor=${encodeURIComponent(this.#dice.oneOf(this.seen))}`, '/tasks?search=of-second', '/tasks?points=1');
+      paths.push(
+        `/tasks?project=${this.#key('projects', company)}`,
+        '/tasks?project_name=of-first-1',
+        '/tasks?sort=-project,text',
+      );
+      paths.push(
+        `/tasks?cursor=${encodeURIComponent(this.#dice.oneOf(this.seen))}`,
+        '/tasks?search=of-second',
+        '/tasks?points=1',
+      );
     }
     const headers = this.#dice.below(4) === 0 ? { 'if-none-match': this.#dice.oneOf(this.seen) } : {};
     return { method, url: this.#dice.oneOf(paths), headers };
@@ -148,15 +177,28 @@ class Requests {
     if ((name === 'labels' || name === 'tasks') && this.#dice.below(3) === 0) {
       const keys = [...new Set([key, this.#key(name, company)])];
       if (method === 'DELETE') return { method, url: `/${name}?pk=${keys.join(',')}` };
-      if (method === 'POST') return { method, url: `/${name}`, payload: keys.map(() => this.#body(name, company, false)) };
-      return { method: 'PATCH', url: `/${name}`, payload: keys.map((id) => ({ id, ...this.#body(name, company, true) })) };
+      if (method === 'POST')
+        return { method, url: `/${name}`, payload: keys.map(() => this.#body(name, company, false)) };
+      return {
+        method: 'PATCH',
+        url: `/${name}`,
+        payload: keys.map((id) => ({ id, ...this.#body(name, company, true) })),
+      };
     }
     const under = name === 'tasks' && this.#dice.below(3) === 0 ? `/projects/${this.#key('projects', company)}` : '';
     if (method === 'DELETE') return { method, url: `${under}/${name}/${key}` };
     const body = this.#body(name, company, method === 'PATCH');
     if (under !== '') delete body['project'];
-    const tag = method !== 'POST' && name === 'projects' && this.#dice.below(3) === 0 ? { 'if-match': this.#dice.oneOf(this.seen) } : {};
-    return { method, url: `${under}/${name}${method === 'POST' ? '' : `/${key}`}`, payload: body, headers: { ...tag, ...(method === 'POST' ? headers : {}) } };
+    const tag =
+      method !== 'POST' && name === 'projects' && this.#dice.below(3) === 0
+        ? { 'if-match': this.#dice.oneOf(this.seen) }
+        : {};
+    return {
+      method,
+      url: `${under}/${name}${method === 'POST' ? '' : `/${key}`}`,
+      payload: body,
+      headers: { ...tag, ...(method === 'POST' ? headers : {}) },
+    };
   }
 
   #special(company: number): Sent {
@@ -164,12 +206,20 @@ class Requests {
     return this.#dice.oneOf<() => Sent>([
       () => ({ method: 'POST', url: '/projects/adopt', payload: { task: this.#key('tasks', company), project } }),
       () => ({ method: 'POST', url: `/projects/${project}/restore` }),
-      () => ({ method: 'POST', url: `/projects/${project}/revert`, payload: { entry: this.#dice.oneOf(this.entries) } }),
+      () => ({
+        method: 'POST',
+        url: `/projects/${project}/revert`,
+        payload: { entry: this.#dice.oneOf(this.entries) },
+      }),
       () => upload(`/projects/${project}`),
       () => ({ method: 'GET', url: '/companies' }),
       () => ({ method: 'PATCH', url: `/companies/${3 - company}`, payload: { name: this.#text(company) } }),
       () => ({ method: 'DELETE', url: `/companies/${3 - company}` }),
-      () => ({ method: 'POST', url: '/companies', payload: { id: 3 + this.#dice.below(9), name: this.#text(company) } }),
+      () => ({
+        method: 'POST',
+        url: '/companies',
+        payload: { id: 3 + this.#dice.below(9), name: this.#text(company) },
+      }),
     ])();
   }
 
@@ -184,7 +234,8 @@ class Requests {
 }
 
 function upload(url: string): Sent {
-  const start = '--part\r\ncontent-disposition: form-data; name="cover"; filename="a.png"\r\ncontent-type: image/png\r\n\r\n';
+  const start =
+    '--part\r\ncontent-disposition: form-data; name="cover"; filename="a.png"\r\ncontent-type: image/png\r\n\r\n';
   const payload = Buffer.concat([Buffer.from(start), PNG, Buffer.from('\r\n--part--\r\n')]);
   return { method: 'PATCH', url, payload, headers: { 'content-type': 'multipart/form-data; boundary=part' } };
 }
@@ -195,14 +246,24 @@ async function send(app: FastifyInstance, company: number | undefined, { headers
   // Both companies have an account of this id.
   const response = await app.inject({ ...sent, headers: { 'x-user': 'seven77', ...own, ...headers } } as never);
   const { statusCode: status, body } = response as unknown as { statusCode: number; body: string };
-  return { status, text: `${JSON.stringify((response as { headers: object }).headers)} ${body}`, body, headers: (response as { headers: Record<string, string> }).headers };
+  return {
+    status,
+    text: `${JSON.stringify((response as { headers: object }).headers)} ${body}`,
+    body,
+    headers: (response as { headers: Record<string, string> }).headers,
+  };
 }
 
 /** All keys with their companies, read by the tests themselves. */
 async function keysOf(orm: MikroORM): Promise<Requests['keys']> {
   const em = companies.fork(orm.em, ALL_TENANTS);
   const keys: Requests['keys'] = [];
-  for (const [name, entity] of [['members', Member], ['labels', Label], ['projects', Project], ['tasks', Task]] as const) {
+  for (const [name, entity] of [
+    ['members', Member],
+    ['labels', Label],
+    ['projects', Project],
+    ['tasks', Task],
+  ] as const) {
     for (const record of await em.find(entity as typeof Task, {}, { orderBy: { id: 'asc' } })) {
       keys.push({ name, key: record.id, company: record.company.id });
     }
@@ -231,7 +292,10 @@ forEachDatabase(t, { entities, orm: { extensions: [companies] } }, async (t, orm
     em.create(Company, { id: 1, name: 'of-first' });
     em.create(Company, { id: 2, name: 'of-second' });
     await em.flush();
-    const app = await testApp(t, orm, [router()], { options: { idempotency: new IdempotencyKeys(), secret: 's'.repeat(32) }, before: companiesApp });
+    const app = await testApp(t, orm, [router()], {
+      options: { idempotency: new IdempotencyKeys(), secret: 's'.repeat(32) },
+      before: companiesApp,
+    });
     const url = await app.listen({ port: 0, host: '127.0.0.1' });
     const open = (company: string) => EventStream.open(t, `${url}/projects`, { headers: { 'x-company': company } });
     const streams = [await open('1'), await open('2')];
@@ -262,23 +326,25 @@ forEachDatabase(t, { entities, orm: { extensions: [companies] } }, async (t, orm
       if (known && isComparable(known.status, answer.status, sent)) {
         const given = answer.body.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'key');
         const expected = known.body.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'key');
-        if (known.status !== answer.status || given !== expected) t.fail(`a foreign key is told from none: ${where} ${known.status} ${known.body}`);
+        if (known.status !== answer.status || given !== expected)
+          t.fail(`a foreign key is told from none: ${where} ${known.status} ${known.body}`);
       }
       const kind = `${sent.method} ${answer.status}`;
       statuses.set(kind, (statuses.get(kind) ?? 0) + 1);
       requests.keys = await keysOf(orm);
       for (const [, cursor] of answer.body.matchAll(/"next_cursor":"([^"]+)"/g)) requests.seen.push(cursor!);
       if (answer.headers['etag'] !== undefined) requests.seen.push(answer.headers['etag']);
-      if (sent.url.endsWith('/history')) requests.entries.push(...[...answer.body.matchAll(/"id":"([^"]{36})"/g)].map(([, id]) => id!));
+      if (sent.url.endsWith('/history'))
+        requests.entries.push(...[...answer.body.matchAll(/"id":"([^"]{36})"/g)].map(([, id]) => id!));
     }
     t.strictSame(await mixed(orm), [], 'no record refers to one of the other company');
-    for (const kind of ['GET 200', 'POST 201', 'PATCH 200', 'DELETE 204']) t.ok((statuses.get(kind) ?? 0) > 1, `${kind} ${statuses.get(kind)}`);
+    for (const kind of ['GET 200', 'POST 201', 'PATCH 200', 'DELETE 204'])
+      t.ok((statuses.get(kind) ?? 0) > 1, `${kind} ${statuses.get(kind)}`);
     for (const [index, stream] of streams.entries()) {
       t.notMatch(JSON.stringify(stream.events), TEXTS[(2 - index) as 1], 'a live list has its own records');
       await stream.until(({ events }) => JSON.stringify(events).includes(TEXTS[(1 + index) as 1]));
       stream.close();
     }
-    if (SHOWS) console.log(database, Object.fromEntries(statuses), await keysOf(orm));
     await checkKept(t, orm);
   });
 });
