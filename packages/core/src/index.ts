@@ -198,7 +198,8 @@ export { IsOwner } from './permissions/is-owner.ts';
 export { scoped } from './permissions/scoped.ts';
 export { AllowAny, IsAuthenticated, IsRoleAdminUser, IsSafeMethodOnly } from './permissions/built-in-permissions.ts';
 
-export { tenant, type TenantOptions, type Tenants } from './tenants/tenant.ts';
+export { tenant, type Tenants } from './tenants/tenant.ts';
+export type { TenantOptions } from './tenants/tenant-options.ts';
 export { forkForTenant, keepTenant, keptKey } from './tenants/kept-tenant.ts';
 export { ALL_TENANTS, type TenantKey } from './tenants/tenant-scope.ts';
 

@@ -11,7 +11,7 @@ import { ALL_TENANTS, fixedScope, scopeOf, type TenantKey } from './tenant-scope
  *
  * @param record an entity that the work is about. Its tenant is returned, also if the entity manager works for all
  * @example
- * await queue.add('report', { tenant: keepTenant(request.em) });
+ * app.get('/report', async (request) => ({ tenant: keepTenant(request.em) }));   // {"tenant":"7"}
  */
 export function keepTenant(em: EntityManager, record?: object): string | null {
   const registered = tenantsOf(em);
@@ -25,7 +25,7 @@ export function keepTenant(em: EntityManager, record?: object): string | null {
  * queries of the entities of `tenant()` throw ImproperlyConfigured. In an ORM without `tenant()` it is a plain fork.
  *
  * @example
- * const em = forkForTenant(orm.em, job.data.tenant);
+ * const count = await forkForTenant(orm.em, '7').count(Product);   // the products of tenant 7
  */
 export function forkForTenant<Manager extends EntityManager>(em: Manager, kept: string | null): Manager {
   if (kept === null || tenantsOf(em) === undefined) return em.fork();

@@ -9,7 +9,7 @@ import {
 import { ImproperlyConfigured } from '../errors.ts';
 import { isToMany, isToOne, ownsColumn } from '../fields/property.ts';
 import { nearest } from '../nearest.ts';
-import type { TenantOptions } from './tenant.ts';
+import type { TenantOptions } from './tenant-options.ts';
 
 type Class = EntityMetadata['class'];
 

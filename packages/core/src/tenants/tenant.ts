@@ -1,9 +1,10 @@
-import type { EntityManager, EntityName, FilterDef, MikroORM } from '@mikro-orm/core';
-import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify';
+import type { EntityManager, FilterDef, MikroORM } from '@mikro-orm/core';
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
 import { ImproperlyConfigured } from '../errors.ts';
 import { checkOptions, FUNCTION, isListOf, LIST, NAMES, wrongOption } from '../options.ts';
 import { TenantEntities } from './tenant-entities.ts';
+import type { TenantOptions } from './tenant-options.ts';
 import {
   type ALL_TENANTS,
   checkTenant,
@@ -18,25 +19,6 @@ import {
   type TenantScope,
 } from './tenant-scope.ts';
 import { TenantWrites } from './tenant-writes.ts';
-
-/** The options of `tenant()`. */
-export interface TenantOptions {
-  /**
-   * The entities whose records belong to tenants, by the property that has the tenant: a column, or a relation to the
-   * entity of tenants. `id: [Company]` lists that entity itself.
-   */
-  readonly entities: Readonly<Record<string, readonly EntityName[]>>;
-  /**
-   * Returns the tenant of a request. Undefined or null: the request reads no records and writes none. `ALL_TENANTS`:
-   * the records of every tenant, for administrators. It is called whenever a query needs it, so it must be fast.
-   */
-  readonly of: (request: FastifyRequest) => TenantKey | typeof ALL_TENANTS | null | undefined;
-  /**
-   * Entities without a tenant that refer to entities of tenants, or have a property of the same name. Every request may
-   * see their records. Default: none.
-   */
-  readonly shared?: readonly EntityName[];
-}
 
 /** Keeps the records of tenants apart; see `tenant()`. */
 export interface Tenants {
@@ -83,11 +65,11 @@ const entered = new WeakSet<object>();
  * @throws ImproperlyConfigured for a wrong option. When the ORM starts, for an entity without the property, and for an
  * entity that is not listed although it refers to a listed one
  * @example
- * const tenants = tenant({ entities: { company: [Project, Task] }, of: (request) => getCurrentUser(request)?.company });
- * const orm = await MikroORM.init({ dbName: 'projects.sqlite', entities: [Project, Task], extensions: [tenants] });
- * await app.register(viewset, { orm });
+ * const tenants = tenant({ entities: { tenant: [Product] }, of: (request) => getCurrentUser(request)?.id });
+ * const own = await MikroORM.init({ dbName: 'shop.sqlite', entities: [Product], extensions: [tenants] });
+ * await app.register(viewset, { orm: own });
  * await app.register(tenants.plugin);
- * // GET /projects: select … from "project" where "company" = 7
+ * // GET /products: select … from "product" where "tenant" = 7
  */
 export function tenant(options: TenantOptions): Tenants {
   checkOptions('tenant()', options, { entities: NAMES, of: FUNCTION, shared: LIST });
@@ -145,10 +127,10 @@ function extend(orm: MikroORM, tenants: Tenants, options: TenantOptions): void {
   const { afterDiscovered, ...others } = config.get('discovery');
   config.set('discovery', {
     ...others,
-    afterDiscovered: (storage, platform) => {
-      resolved = new TenantEntities(storage, options);
+    afterDiscovered: (metadata, platform) => {
+      resolved = new TenantEntities(metadata, options);
       config.set('filters', { ...config.get('filters'), [TENANT_FILTER]: tenantFilter(resolved) });
-      return afterDiscovered?.(storage, platform);
+      return afterDiscovered?.(metadata, platform);
     },
   });
   config.set('subscribers', [...config.get('subscribers'), new TenantWrites(entities)]);

@@ -72,10 +72,22 @@ t.test('options that do not fit', async (t) => {
 t.test('entities that do not fit', async (t) => {
   const refused = async (entities: readonly EntityName[], options: Omit<TenantOptions, 'of'>, message: RegExp) =>
     t.rejects(open(t, entities, tenant({ ...options, of })), { name: 'ImproperlyConfigured', message });
-  await refused([Project], { entities: { tennant: [Project] } }, /Project has no property "tennant"; did you mean "tenant"\?/);
+  await refused(
+    [Project],
+    { entities: { tennant: [Project] } },
+    /Project has no property "tennant"; did you mean "tenant"\?/,
+  );
   await refused([Project], { entities: { tenant: [Project, Account] } }, /Account is not among the entities/);
-  await refused([Project, Task], { entities: { tenant: [Project] } }, /Task refers to Project by "project", but is not listed/);
-  await refused([Project, Account], { entities: { tenant: [Project] } }, /Account has the property "tenant", but is not listed/);
+  await refused(
+    [Project, Task],
+    { entities: { tenant: [Project] } },
+    /Task refers to Project by "project", but is not listed/,
+  );
+  await refused(
+    [Project, Account],
+    { entities: { tenant: [Project] } },
+    /Account has the property "tenant", but is not listed/,
+  );
   await refused([Project], { entities: { tenant: [Project], id: [Project] } }, /Project is listed twice/);
   await refused([Animal, Cat], { entities: { tenant: [Cat] } }, /Cat shares a table with Animal; list Animal/);
   await open(t, [Project, Task, Account], tenant({ entities: { tenant: [Project] }, shared: [Task, Account], of }));
@@ -133,7 +145,9 @@ forEachDatabase(t, { entities: [Project] }, async (t, orm) => {
     });
     const answer = await app.inject('/projects');
     t.match(answer.json(), { code: 'improperly_configured' });
-    t.match(logged, [/the filter "mine" of Project has no parameters: for each request, call request\.em\.setFilterParams/]);
+    t.match(logged, [
+      /the filter "mine" of Project has no parameters: for each request, call request\.em\.setFilterParams/,
+    ]);
     t.match((await app.inject('/projects/count')).json(), { code: 'improperly_configured' });
   });
 });
