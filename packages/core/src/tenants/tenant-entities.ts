@@ -48,7 +48,7 @@ export class TenantEntities {
       const alone = meta.props.filter(({ unique = false, name }) => unique !== false && name !== tenant);
       const together = (meta.uniques ?? []).map(({ properties = [] }) => [properties].flat().map(String));
       const lacking = together.filter((names) => names.length > 0 && !names.includes(tenant));
-      const named = [...alone.map(({ name }) => [String(name)]), ...lacking];
+      const named = [...alone.map(({ name }) => [name]), ...lacking];
       return [...new Set(named.map((names) => `${meta.className}.${names.join('+')}`))];
     });
   }

@@ -136,7 +136,7 @@ class FlushCheck {
       if (!(name in payload) || name === this.#entities.propertyOf(meta)) continue;
       const value: unknown = entity[name as never];
       if (isToMany(relation)) {
-        if (relation.owner && Utils.isCollection(value)) this.members(value as Collection<object>);
+        if (relation.owner && Utils.isCollection(value)) this.members(value);
       } else if (isToOne(relation) && ownsColumn(relation)) {
         this.#refers(entity, meta, relation, value);
       }
@@ -155,8 +155,8 @@ class FlushCheck {
   #refers(entity: object, meta: EntityMetadata, relation: EntityProperty, value: unknown): void {
     const unwrapped: unknown = Reference.unwrapReference(value as object);
     if (unwrapped === null || unwrapped === undefined) return;
-    const target = Utils.isEntity(unwrapped)
-      ? (unwrapped as object)
+    const target = Utils.isEntity<object>(unwrapped)
+      ? unwrapped
       : this.#em.getReference<object>(relation.targetMeta!.class, unwrapped as never);
     if (this.#entities.propertyOf(metadataOf(this.#em, target)) === undefined) return;
     const tenant = this.#expected(entity, meta);
@@ -214,7 +214,7 @@ class FlushCheck {
         : { $or: records.map((each) => each.key) };
     const where = { $and: [named, { [this.#entities.propertyOf(meta)!]: tenant }] };
     const em = this.#em.fork({ keepTransactionContext: true, flushMode: FlushMode.COMMIT });
-    const count = await em.count(meta.class, where as never, {
+    const count = await em.count<object>(meta.class, where, {
       filters: false,
       connectionType: 'write',
     });

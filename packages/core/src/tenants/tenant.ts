@@ -156,7 +156,7 @@ function tenantFilter(entities: TenantEntities): FilterDef {
       if (typeof found === 'symbol') return {};
       return { [property]: found ?? { $in: [] } };
     },
-  } as FilterDef;
+  };
 }
 
 /** Gives each request of an application its tenant. */

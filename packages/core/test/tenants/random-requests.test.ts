@@ -177,8 +177,9 @@ class Requests {
     if ((name === 'labels' || name === 'tasks') && this.#dice.below(3) === 0) {
       const keys = [...new Set([key, this.#key(name, company)])];
       if (method === 'DELETE') return { method, url: `/${name}?pk=${keys.join(',')}` };
-      if (method === 'POST')
+      if (method === 'POST') {
         return { method, url: `/${name}`, payload: keys.map(() => this.#body(name, company, false)) };
+      }
       return {
         method: 'PATCH',
         url: `/${name}`,
@@ -326,20 +327,23 @@ forEachDatabase(t, { entities, orm: { extensions: [companies] } }, async (t, orm
       if (known && isComparable(known.status, answer.status, sent)) {
         const given = answer.body.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'key');
         const expected = known.body.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'key');
-        if (known.status !== answer.status || given !== expected)
+        if (known.status !== answer.status || given !== expected) {
           t.fail(`a foreign key is told from none: ${where} ${known.status} ${known.body}`);
+        }
       }
       const kind = `${sent.method} ${answer.status}`;
       statuses.set(kind, (statuses.get(kind) ?? 0) + 1);
       requests.keys = await keysOf(orm);
       for (const [, cursor] of answer.body.matchAll(/"next_cursor":"([^"]+)"/g)) requests.seen.push(cursor!);
       if (answer.headers['etag'] !== undefined) requests.seen.push(answer.headers['etag']);
-      if (sent.url.endsWith('/history'))
+      if (sent.url.endsWith('/history')) {
         requests.entries.push(...[...answer.body.matchAll(/"id":"([^"]{36})"/g)].map(([, id]) => id!));
+      }
     }
     t.strictSame(await mixed(orm), [], 'no record refers to one of the other company');
-    for (const kind of ['GET 200', 'POST 201', 'PATCH 200', 'DELETE 204'])
+    for (const kind of ['GET 200', 'POST 201', 'PATCH 200', 'DELETE 204']) {
       t.ok((statuses.get(kind) ?? 0) > 1, `${kind} ${statuses.get(kind)}`);
+    }
     for (const [index, stream] of streams.entries()) {
       t.notMatch(JSON.stringify(stream.events), TEXTS[(2 - index) as 1], 'a live list has its own records');
       await stream.until(({ events }) => JSON.stringify(events).includes(TEXTS[(1 + index) as 1]));

@@ -164,7 +164,7 @@ t.test('of() is checked', async (t) => {
   });
   for (const wrong of [Number.NaN, '', Promise.resolve(1), {}, 1.5]) {
     found = wrong;
-    t.equal((await app.inject('/projects')).statusCode, 500, String(wrong));
+    t.equal((await app.inject('/projects')).statusCode, 500, typeof wrong);
   }
   found = '7';
   t.equal((await app.inject('/projects')).json().count, 1, 'a token may have the number as a text');
