@@ -157,7 +157,9 @@ export class Navigator {
     const action = /action="([^"]+)"/.exec(page)?.[1] ?? '';
     const inputs = page.matchAll(/name="([^"]+)" value="([^"]*)"/g);
     const fields = new URLSearchParams();
-    for (const [, name = '', value = ''] of inputs) fields.append(name, decodeURIComponent(value));
+    for (const [, name = '', value = ''] of inputs) {
+      fields.append(name, value.replaceAll('&quot;', '"').replaceAll('&amp;', '&'));
+    }
     const jar = this.cookies(new URL(action).host);
     const sent = [...jar].filter(([name]) => this.#crossSite.has(name)).map(([name, value]) => `${name}=${value}`);
     const answer = await fetch(action, {

@@ -239,9 +239,10 @@ export class TestApple extends Service {
         if (query['scope'] !== '' && query['response_mode'] !== 'form_post') return refusal('invalid_request');
         const parameters = { ...this.decide(query, 'user_cancelled_authorize'), ...(this.user && { user: this.user }) };
         const inputs = Object.entries(parameters).map(
-          ([name, value]) => `<input name="${name}" value="${encodeURIComponent(value)}">`,
+          ([name, value]) => `<input type="hidden" name="${name}" value="${escapeAttribute(value)}">`,
         );
-        return { html: `<form method="post" action="${query['redirect_uri']}">${inputs.join('')}</form>` };
+        const form = `<form method="post" action="${query['redirect_uri']}">${inputs.join('')}</form>`;
+        return { html: `<!doctype html><title>Apple</title>${form}<script>document.forms[0].submit()</script>` };
       }
       case '/auth/token': {
         if (!this.#isSecret(received.form['client_secret'] ?? '')) return refusal('invalid_client');
@@ -352,6 +353,10 @@ function pem(key: KeyObject): string {
 
 function p256() {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' });
+}
+
+function escapeAttribute(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
 }
 
 /** RFC 6749, section 2.3.1: both parts are form-encoded first. */
