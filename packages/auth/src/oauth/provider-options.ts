@@ -91,6 +91,8 @@ function resolveKnown(name: string, provider: OAuthProvider): ResolvedProvider {
   const { issuer, clientId, clientSecret } = provider;
   requireTexts(name, { issuer, clientId, scope: provider.scope ?? 'openid' });
   if (!isEndpoint(issuer)) throw wrong(name, 'issuer', ADDRESS, issuer);
+  // The library would not compare the issuer of the metadata with this address.
+  if (issuer.includes('/.well-known/')) throw wrong(name, 'issuer', 'the issuer alone, without /.well-known/', issuer);
   const kind = provider.kind ?? kindOf(issuer) ?? 'openid';
   if (!KINDS.has(kind)) {
     throw wrong(name, 'kind', 'openid, microsoft, linkedin, apple, github or oauth2', kind);

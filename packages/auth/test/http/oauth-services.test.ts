@@ -302,6 +302,19 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     await refusal(await appleLogin(new Navigator(), pathOf('stranger')));
   });
 
+  t.test('Apple: a logged-in user links it', async (t) => {
+    const { id } = await app.addAccount('apple-link@example.com');
+    apple.person = { sub: '001.link', email: 'else@example.com', email_verified: 'false' };
+    await refusal(await appleLogin());
+    const browser = new Navigator();
+    const by = { authorization: `Bearer ${await app.login('apple-link@example.com')}` };
+    const begun = await browser.post(`${pathOf('apple')}/link`, { return_to: '/settings' }, by);
+    const { url } = (await begun.json()) as { url: string };
+    const done = await browser.submit(await (await browser.get(url)).text());
+    t.strictSame([done.status, done.headers.get('location')], [303, '/settings']);
+    t.match(await userOf(await appleLogin()), { id });
+  });
+
   t.test('Discord: by its verified address', async (t) => {
     const user = { id: '80351110224678912', username: 'nelly', global_name: 'Nelly', email: 'nelly@example.com' };
     for (const more of [{ verified: false }, {}, { verified: true, email: null }]) {
@@ -411,6 +424,10 @@ t.test('wrong options of services stop the start', async (t) => {
   const wrong: [object, RegExp][] = [
     [{ ...open, issuer: `${MICROSOFT}/common` }, /"providers.a.issuer" must be of the form .*<tenant>\/v2\.0, but "/],
     [{ ...open, issuer: 'https://www.linkedin.com' }, /must be of the form https:\/\/www\.linkedin\.com\/oauth/],
+    [
+      { ...open, issuer: `${open.issuer}/.well-known/openid-configuration` },
+      /the issuer alone, without \/\.well-known\//,
+    ],
     [{ ...common, kind: 'openid' }, /"providers.a.kind" must be microsoft for this issuer, but "openid" came/],
     [{ ...common, trustUnverifiedEmails: true }, /left out with the tenant "common", unless the option "tenants"/],
     [{ ...common, trustUnverifiedEmails: ['contoso.com'] }, /left out with the tenant "common"/],

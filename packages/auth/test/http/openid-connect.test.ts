@@ -29,6 +29,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     other: { issuer: other.issuer, ...CLIENT },
     github: { issuer: github.issuer, ...CLIENT, kind: 'github' as const },
     down: { issuer: down.issuer, ...CLIENT },
+    company: { issuer: other.issuer, ...CLIENT, trustUnverifiedEmails: true as const },
   };
   const options = {
     oauth: { identity: Identity, providers },
@@ -44,6 +45,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   const pathOf = (name: string): string => `${root}/auth/oauth/${name}`;
   provider.serve(`${pathOf('main')}/callback`);
   other.serve(`${pathOf('other')}/callback`);
+  other.serve(`${pathOf('company')}/callback`);
 
   /** Goes to the service and back, up to the callback. */
   const callbackOf = (browser: Navigator, name = 'main'): Promise<string> =>
@@ -115,6 +117,21 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     provider.person = { sub: 'ann', email: ' ANN@example.com', email_verified: true };
     const done = await login();
     t.match(await userOf(done), { id });
+  });
+
+  t.test('a trusted issuer need not say that an address is verified, but may say that it is not', async (t) => {
+    const { id } = await app.addAccount('company@example.com');
+    for (const email_verified of [false, 'true', 'false', 0, '']) {
+      other.person = { sub: 'company', email: 'company@example.com', email_verified } as never;
+      await refusal(await login('company'));
+    }
+    other.person = { sub: 'company', email: 'company@example.com' };
+    await refusal(await login('other'));
+    t.match(await userOf(await login('company')), { id });
+    other.person = { sub: 'company-two', email: 'COMPANY\u212A@example.com' };
+    await refusal(await login('company'));
+    other.person = { sub: 'company-three' };
+    await refusal(await login('company'));
   });
 
   t.test('an account that a service has made gets a password by its address, and can then be deleted', async (t) => {

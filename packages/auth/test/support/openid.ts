@@ -186,6 +186,7 @@ export class Navigator {
     for (const each of answer.headers.getSetCookie()) {
       const [name = '', value = ''] = (each.split(';')[0] ?? '').split(/=(.*)/s);
       jar.set(name, value);
+      if (each.endsWith('; SameSite=None; Secure')) this.#crossSite.add(name);
     }
     return answer;
   }
