@@ -37,7 +37,8 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
       const { access_token: token } = (await (await fetch('/auth/refresh', { method: 'POST' })).json()) as {
         access_token: string;
       };
-      return (await fetch('/me', { headers: { authorization: `Bearer ${token}` } })).json() as Promise<unknown>;
+      const answer = await fetch('/me', { headers: { authorization: `Bearer ${token}` } });
+      return (await answer.json()) as unknown;
     });
     t.match(user, { user: { email: 'browser@example.com', name: 'Ann B & "C"' } });
   });
