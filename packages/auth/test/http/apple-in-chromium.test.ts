@@ -33,12 +33,12 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     const cookies = await page.context().cookies(`${root}/auth/oauth/apple/callback`);
     const states = cookies.filter(({ name }) => name.startsWith('oauth_state_'));
     t.match(states, [{ sameSite: 'None', secure: true, httpOnly: true }]);
-    const user = await page.evaluate(async () => {
+    const user = await page.evaluate<unknown>(async () => {
       const { access_token: token } = (await (await fetch('/auth/refresh', { method: 'POST' })).json()) as {
         access_token: string;
       };
       const answer = await fetch('/me', { headers: { authorization: `Bearer ${token}` } });
-      return (await answer.json()) as unknown;
+      return answer.json();
     });
     t.match(user, { user: { email: 'browser@example.com', name: 'Ann B & "C"' } });
   });
