@@ -156,7 +156,6 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['tree', ['/how-to-tree']],
   ['self reference', ['/how-to-tree']],
   ['drag and drop', ['/how-to-sort-by-hand']],
-  ['reorder a list', ['/how-to-sort-by-hand']],
   ['unique position', ['/how-to-sort-by-hand']],
   ['many-to-many with extra columns', ['/how-to-join-entity']],
   ['kubernetes', ['/how-to-kubernetes']],
