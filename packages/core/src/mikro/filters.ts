@@ -120,6 +120,25 @@ function optionsByName(filters: Exclude<FilterOptions, boolean>): Dictionary<boo
   return Array.isArray(filters) ? Object.fromEntries(filters.map((name) => [name, true])) : filters;
 }
 
+/** Marks a filter that no query set can turn off, neither by its name nor with all others. */
+export const ALWAYS_ON: unique symbol = Symbol('viewset.alwaysOn');
+
+/** Returns the options of a query without those that would turn off a filter that is always on. */
+export function keepAlwaysOn(em: EntityManager, meta: EntityMetadata, options: FilterOptions): FilterOptions {
+  if (options === true || Array.isArray(options)) return options;
+  const ofConfig = em.config.get('filters');
+  const isAlwaysOn = (name: string): boolean => ALWAYS_ON in (ofConfig[name] ?? {});
+  if (!Object.keys(ofConfig).some(isAlwaysOn)) return options;
+  const entries = Object.entries(options === false ? everyFilterOff(em, meta) : options);
+  return Object.fromEntries(entries.filter(([name, option]) => option !== false || !isAlwaysOn(name)));
+}
+
+function everyFilterOff(em: EntityManager, meta: EntityMetadata): Dictionary<false> {
+  const ofEntities = [...em.getMetadata()].map(({ filters }) => filters);
+  const all = [em.config.get('filters'), addedFilters(inContext(em), meta) ?? {}, ...ofEntities];
+  return Object.fromEntries(all.flatMap((filters) => Object.keys(filters)).map((name) => [name, false]));
+}
+
 /** Returns the filters that a query activates or gives parameters, without those that it turns off. */
 export function filtersPutOn(filters: FilterOptions | undefined): FilterOptions {
   if (filters === undefined || filters === false) return {};

@@ -17,6 +17,7 @@ import type { FieldPath } from '../fields/field-path.ts';
 import type { Group, Grouping } from '../language/grouping.ts';
 import type { Lookups, OrderName } from '../language/lookup-name.ts';
 import { primaryKey } from '../fields/primary-key.ts';
+import { keepAlwaysOn } from '../mikro/filters.ts';
 import { noOrder, Order, orderKey, type OrderKey } from '../language/order.ts';
 import type { Projection } from '../language/projection.ts';
 import {
@@ -152,12 +153,21 @@ export class QuerySet<Entity extends object> {
   /**
    * Returns the same records with other MikroORM filters, as in the option `filters` of `em.find`. `false` turns a filter off, `true` or
    * its parameters turn it on, and `false` instead of names turns all off. Unnamed filters stay as they are. It replaces an earlier call.
+   * The filter of `tenant()` stays on in any case.
    *
    * @example
    * const trash = products.withFilters({ alive: false }).filter({ stock: 0 });
    */
   withFilters(filters: FilterOptions): QuerySet<Entity> {
-    return this.#with({ filters });
+    return this.#with({ filters: keepAlwaysOn(this.reader, this.meta, filters) });
+  }
+
+  /**
+   * Returns the same records with no filter at all, also those of other tenants. Their values must not reach clients.
+   * @internal
+   */
+  unfiltered(): QuerySet<Entity> {
+    return this.#with({ filters: false });
   }
 
   /** Returns no records. It runs no statement. */

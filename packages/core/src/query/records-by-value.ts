@@ -20,6 +20,6 @@ export async function recordsByValue<Entity extends object>(
   const stored =
     records.length === 0 || others.length === 0
       ? new Map<unknown, unknown>()
-      : await QuerySet.of(em, meta.class).withFilters(false).storedValues(column, others);
+      : await QuerySet.of(em, meta.class).unfiltered().storedValues(column, others);
   return (value) => byText.get(keyText(stored.get(value) ?? value));
 }

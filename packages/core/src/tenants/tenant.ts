@@ -2,6 +2,7 @@ import type { EntityManager, FilterDef, MikroORM } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
 import { ImproperlyConfigured } from '../errors.ts';
+import { ALWAYS_ON } from '../mikro/filters.ts';
 import { checkOptions, FUNCTION, isListOf, LIST, NAMES, wrongOption } from '../options.ts';
 import { TenantEntities } from './tenant-entities.ts';
 import type { TenantOptions } from './tenant-options.ts';
@@ -60,7 +61,7 @@ const entered = new WeakSet<object>();
  *   entity manager that nobody gave a tenant throws ImproperlyConfigured.
  *
  * MikroORM applies filters and flushes to neither raw SQL nor `em.insert`, `em.upsert`, `em.createQueryBuilder` and
- * queries with `filters: false`. Name the tenant yourself there.
+ * queries of MikroORM with `filters: false`. Name the tenant yourself there.
  *
  * @throws ImproperlyConfigured for a wrong option. When the ORM starts, for an entity without the property, and for an
  * entity that is not listed although it refers to a listed one
@@ -138,7 +139,7 @@ function extend(orm: MikroORM, tenants: Tenants, options: TenantOptions): void {
 }
 
 /** Makes the filter of the entities of tenants. It throws for an entity manager without a scope. */
-function tenantFilter(entities: TenantEntities): FilterDef {
+function tenantFilter(entities: TenantEntities): FilterDef & { readonly [ALWAYS_ON]: true } {
   const properties = new Map(
     entities.classes.map((entity) => [entity.name, entities.propertyOf({ class: entity } as never)!]),
   );
@@ -146,6 +147,7 @@ function tenantFilter(entities: TenantEntities): FilterDef {
     name: TENANT_FILTER,
     entity: entities.classes,
     default: true,
+    [ALWAYS_ON]: true,
     // Without parameters, MikroORM throws an error that names no cure.
     args: false,
     cond: (_args: unknown, _type: unknown, em: EntityManager, _options: unknown, name = '') => {

@@ -96,8 +96,19 @@ class AnyTaskViewSet extends ModelViewSet(Task, {
   write: writeShape(Task, ['text', 'company']),
 }) {}
 
+/** Its author wants to see the deleted ones. */
+class UnfilteredViewSet extends ModelViewSet(Project, {
+  read: readShape(Project, ['id', 'name'], { tasks: many('tasks.text') }),
+}) {
+  override getQueryset(request: FastifyRequest) {
+    const all = super.getQueryset(request);
+    return request.headers['x-by'] === 'name' ? all.withFilters({ tenant: false }) : all.withFilters(false);
+  }
+}
+
 const router = (): Router =>
   new Router()
+    .register('unfiltered', UnfilteredViewSet)
     .register('projects', ProjectViewSet)
     .register('tasks', TaskViewSet)
     .register('any-tasks', AnyTaskViewSet);
@@ -120,15 +131,16 @@ async function fill(orm: MikroORM): Promise<void> {
 async function start(t: Test, orm: MikroORM) {
   await fill(orm);
   const app = await open(t, orm, [router()], { before: (app) => void app.register(tenants.plugin) });
-  return async (user: string, method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
+  const send = async (user: string, method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
     const headers = user === '' ? {} : { 'x-user': user };
     const { statusCode: status, body } = await app.inject({ method, url, headers, ...(payload && { payload }) });
     return { status, body: body === '' ? undefined : JSON.parse(body) };
   };
+  return { app, send };
 }
 
 forEachDatabase(t, { entities, orm: { extensions: [tenants] } }, async (t, orm) => {
-  const send = await start(t, orm);
+  const { app, send } = await start(t, orm);
 
   t.test('requests see the records of their tenant', async (t) => {
     t.match((await send('one', 'GET', '/projects')).body, {
@@ -139,6 +151,13 @@ forEachDatabase(t, { entities, orm: { extensions: [tenants] } }, async (t, orm) 
     t.equal((await send('two', 'GET', '/projects/2')).status, 200);
     t.strictSame((await send('two', 'GET', '/projects/count')).body, { count: 1 });
     t.match((await send('admin', 'GET', '/projects')).body, { count: 2 });
+  });
+
+  t.test('a query set that turns filters off stays within the tenant', async (t) => {
+    for (const by of ['name', 'all']) {
+      const answer = await app.inject({ url: '/unfiltered', headers: { 'x-user': 'two', 'x-by': by } });
+      t.match(answer.json(), { count: 1, results: [{ name: 'of two', tasks: ['of two'] }] }, by);
+    }
   });
 
   t.test('requests without a tenant see and write nothing', async (t) => {

@@ -29,7 +29,7 @@ export async function createUnknown(
 async function unstored(em: EntityManager, { target, key }: Reference, values: readonly unknown[]): Promise<unknown[]> {
   const path = fieldPath(target, key, '.');
   const rows = await QuerySet.of(em, target.class)
-    .withFilters(false)
+    .unfiltered()
     .where(compare(path, 'in', values))
     .rows(orderValues([{ path, descending: false }]));
   const unknown = new Map(values.map((value) => [keyText(value), value]));

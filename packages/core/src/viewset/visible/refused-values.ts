@@ -92,7 +92,7 @@ async function refuses(em: EntityManager, { meta, column }: NamingColumn, named:
   const values = named.map(({ value }) => value);
   try {
     await QuerySet.of(em, meta.class)
-      .withFilters(false)
+      .unfiltered()
       .where(compare(column, 'in', values))
       .exists();
     return false;

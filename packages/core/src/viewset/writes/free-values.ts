@@ -77,7 +77,7 @@ async function extremeOf(
   descending: boolean,
 ): Promise<number | bigint | undefined> {
   const [row] = await QuerySet.of(em, meta.class)
-    .withFilters(false)
+    .unfiltered()
     .where(compare(path, 'isnull', false))
     .orderByPaths([{ path, descending }])
     .slice(0, 1)

@@ -188,7 +188,7 @@ export class HistoryRecorder {
   async #read(keys: readonly unknown[], em: EntityManager): Promise<ReadonlyMap<string, KeptValues>> {
     const { meta, pk, projection } = this.#records;
     const stored = QuerySet.of({ em, readsPrimary: true }, meta.class as new () => object)
-      .withFilters(false)
+      .unfiltered()
       .where(compare(pk, 'in', keys));
     const rows = await stored.rows(withKey(projection, pk));
     return new Map(rows.map(({ key, record }) => [keyText(key), jsonOf(record)]));

@@ -169,10 +169,7 @@ async function findHolders(
   const keys = keysOf(meta, candidates);
   const read = [...keys, ...paths];
   // A record that a filter hides still occupies its values.
-  const rows = await QuerySet.of(em, meta.class)
-    .withFilters(false)
-    .where(condition)
-    .rows(valuesOf(read, em.getPlatform()));
+  const rows = await QuerySet.of(em, meta.class).unfiltered().where(condition).rows(valuesOf(read, em.getPlatform()));
   return rows.map((row) => ({
     keys: new Map(keys.map(({ key }, index) => [key, keyText(row[index])])),
     values: paths.map((path, index) => comparable(path, row[keys.length + index])),
