@@ -281,6 +281,12 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
       { id: 12, position: 3, slug: 's11', grade: 'a' },
       { id: 13, position: 1, slug: 'free' },
     ];
+    const columns = [
+      { id: 11, seat: 12, rank: 13, code: '12' },
+      { id: 12, seat: 13, rank: 11, code: '11' },
+      { id: 13, seat: 11, rank: 12, code: '14' },
+    ];
+    await changes(t, 'PATCH', '/items', columns, columns);
     await changes(t, 'PATCH', '/items', both, both);
     const back = [
       { id: 11, position: 1, slug: 's11', grade: 'a' },
@@ -501,6 +507,49 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
       await changes(t, 'PATCH', turn % 2 === 0 ? '/items' : '/hooked', sent, sent);
       const all = ids.map((id) => sent.find((each) => each.id === id) ?? { id });
       await changes(t, 'PATCH', '/lists/1', { items: all }, []);
+    }
+  });
+});
+
+/** Its relation refers to another column than the primary key, whose values look like primary keys. */
+const Door = defineEntity({
+  name: 'Door',
+  properties: { id: p.integer().primary(), number: p.integer().unique() },
+});
+const Key = defineEntity({
+  name: 'Key',
+  properties: {
+    id: p.integer().primary(),
+    door: () => p.manyToOne(Door).targetKey('number').nullable().unique(),
+  },
+});
+class KeyViewSet extends ModelViewSet(Key, {
+  read: readShape(Key, ['id'], { door: 'door.number' }),
+  write: writeShape(Key, [], { door: 'door.number' }),
+  bulk: 10,
+}) {}
+
+forEachDatabase(t, { entities: [Door, Key], only: ['sqlite', 'postgresql'] }, async (t, orm) => {
+  const app = await testApp(t, orm, [new Router().register('keys', KeyViewSet)]);
+  const em = orm.em.fork();
+  // The doors 1 and 2 have the numbers 2 and 3, and so on.
+  for (const id of [1, 2, 3]) await em.insert(Door, { id, number: id + 1 });
+  for (const id of [1, 2, 3]) await em.insert(Key, { id, door: id + 1 } as never);
+  const list = async () => (await app.inject('/keys')).json<{ results: object[] }>().results;
+
+  await t.test('a relation by another column than the primary key is refused, and stays as it is', async (t) => {
+    const before = await list();
+    for (const [first, second] of [
+      [3, 2],
+      [4, 3],
+    ]) {
+      const payload = [
+        { id: 1, door: first },
+        { id: 2, door: second },
+      ];
+      const answer = await app.inject({ method: 'PATCH', url: '/keys', payload });
+      t.equal(answer.statusCode, 409, answer.body);
+      t.strictSame(await list(), before);
     }
   });
 });

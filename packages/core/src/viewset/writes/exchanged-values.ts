@@ -1,9 +1,8 @@
-import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import { type EntityManager, type EntityMetadata, Utils } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { keyOfEntity, keyText, primaryKey } from '../../fields/primary-key.ts';
 import { metadataOf } from '../../mikro/entities.ts';
-import { entityReader } from '../../mikro/entity-reader.ts';
 import { announceWrite } from '../../mikro/flushed-entities.ts';
 import { backendOf } from '../../query/backend-of.ts';
 import { violationOf } from '../../query/known-errors.ts';
@@ -77,15 +76,24 @@ async function vacate(
 }
 
 function movesOf(changes: readonly EntityChange[], key: UniqueKey): Move[] {
-  const readers = key.map(entityReader);
   return changes.flatMap((change) => {
-    const before = key.map((path, index) => comparable(path, readers[index]!(change.entity)));
+    const before = key.map((path) => valueIn(change.entity, path));
     const after = key.map((path, index) => {
       const value = valueOf(change.data, { property: path.property, names: path.key.split('.') });
       return value === undefined ? before[index] : comparable(path, value);
     });
-    return textOf(before) === textOf(after) ? [] : [{ change, before, after }];
+    // The key of a related record may be unknown, because it is new or not loaded.
+    const isKnown = [...before, ...after].every((value) => value !== undefined && !Utils.isEntity(value));
+    return !isKnown || textOf(before) === textOf(after) ? [] : [{ change, before, after }];
   });
+}
+
+/** Returns the value of an entity as its column holds it. A related record whose key is unknown is returned itself. */
+function valueIn(entity: object, path: FieldPath): unknown {
+  let value: unknown = entity;
+  for (const name of path.key.split('.')) value = (value as Record<string, unknown> | null | undefined)?.[name];
+  // An absent embeddable is NULL in all its columns.
+  return comparable(path, value ?? null);
 }
 
 /** Lists the records to write ahead, in their order. In a circle of records, one of them gets a temporary value. */
@@ -182,8 +190,8 @@ async function store(
 
 /** Stores the value that an entity has after the write, if the record still has another one that was stored ahead. */
 async function correct(em: EntityManager, { entity, path, value }: Advance): Promise<void> {
-  const now = comparable(path, entityReader(path)(entity));
-  if (textOf([now]) === textOf([value])) return;
+  const now = valueIn(entity, path);
+  if (textOf([now]) === textOf([value]) || Utils.isEntity(now)) return;
   const still = { [path.property.name]: value };
   await store(em, metadataOf(em, entity), entity, [{ entity, path, value: now }], still);
 }

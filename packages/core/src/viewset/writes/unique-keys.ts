@@ -1,5 +1,6 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { type FieldPath, findFieldPath } from '../../fields/field-path.ts';
+import { isToOne } from '../../fields/property.ts';
 import { constrainedField } from './constrained-fields.ts';
 
 /** The columns of a unique constraint. */
@@ -37,6 +38,7 @@ function pathOf(meta: EntityMetadata, name: string): FieldPath | undefined {
     property === undefined ? name : constrainedField(meta, property).names.join('.'),
     '.',
   );
-  if (typeof path === 'string' || path.property.lazy === true || path.steps.length > 0) return undefined;
-  return path;
+  if (typeof path === 'string' || path.steps.length > 0) return undefined;
+  const { lazy = false, ref = false } = path.property;
+  return lazy || (ref && !isToOne(path.property)) ? undefined : path;
 }
