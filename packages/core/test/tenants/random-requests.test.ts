@@ -350,6 +350,7 @@ forEachDatabase(t, { entities, orm: { extensions: [companies] } }, async (t, orm
       stream.close();
     }
     await checkKept(t, orm);
+    await checkIdempotencyKeys(t, app);
   });
 });
 
@@ -364,6 +365,15 @@ async function checkKept(t: Test, orm: MikroORM): Promise<void> {
   for (const { values } of await em.find(HistoryEntry, {})) {
     t.notMatch(JSON.stringify(values), TEXTS[(3 - Number(values['company'])) as 1]);
   }
+}
+
+/** Two accounts of one id in two companies never share an answer. */
+async function checkIdempotencyKeys(t: Test, app: FastifyInstance): Promise<void> {
+  const headers = { 'idempotency-key': '"shared"' };
+  const sent: Sent = { method: 'POST', url: '/members', payload: { name: 'the same' }, headers };
+  const [first, again, other] = [await send(app, 1, sent), await send(app, 1, sent), await send(app, 2, sent)];
+  t.strictSame([first.status, again.body, other.status], [201, first.body, 201]);
+  t.not(other.body, first.body);
 }
 
 /** The same request with unknown keys for those of the other company. Undefined if it has none. */

@@ -152,6 +152,29 @@ forEachDatabase(t, { entities: [Project] }, async (t, orm) => {
   });
 });
 
+t.test('a request keeps its tenant', async (t) => {
+  let found = 7;
+  const tenants = tenant({ entities: { tenant: [Project] }, of: () => found });
+  const orm = await open(t, [Project], tenants);
+  class View extends ModelViewSet(Project, { read: readShape(Project, ['id']) }) {
+    change = action({}, async ({ em }) => {
+      await em.count(Project);
+      found = 8;
+      return { count: await em.count(Project) };
+    });
+  }
+  const app = await testApp(t, orm, [new Router().register('projects', View)], {
+    before: (app) => void app.register(tenants.plugin),
+  });
+  t.equal((await app.inject('/projects/change')).statusCode, 500);
+  t.equal((await app.inject('/projects')).statusCode, 200);
+  const within = async (key: number) => {
+    const em = tenants.fork(orm.em, key);
+    return em.transactional(async () => (await app.inject('/projects')).statusCode);
+  };
+  t.strictSame([await within(8), await within(9)], [200, 500], 'also in the transaction of another');
+});
+
 t.test('of() is checked', async (t) => {
   let found: unknown = Number.NaN;
   const tenants = tenant({ entities: { tenant: [Project] }, of: () => found as number });
