@@ -24,7 +24,8 @@ export { isNativePath, nativeForm, type NativePath } from './language/native-ter
 export { countedRecords, isRelatedPath, type RelatedPath } from './language/related-path.ts';
 
 export { PreciseDate } from './fields/calendar.ts';
-export { customTypeOf, fieldType, storedElement } from './fields/field-type.ts';
+export { customTypeOf, fieldType } from './fields/field-type.ts';
+export { storedElement } from './mikro/exact-lists.ts';
 export { primaryKey } from './fields/primary-key.ts';
 export { holdsKeys, isPolymorphic, isToMany, valueProperty } from './fields/property.ts';
 

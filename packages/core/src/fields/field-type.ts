@@ -51,17 +51,6 @@ export function elementType(property: EntityProperty): FieldType | undefined {
   return kind === 'string' ? elementReadBy(given) : ofColumn(ofElement);
 }
 
-/** Converts an element of a list to the form in which MikroORM stores it. */
-export function storedElement(property: EntityProperty, element: unknown): unknown {
-  const type: unknown = valueProperty(property).customType;
-  return type instanceof ArrayType ? (type as unknown as StoringType).toDbValue(element) : element;
-}
-
-/** The part of MikroORM's type of lists that converts elements. */
-interface StoringType {
-  readonly toDbValue: (element: unknown) => unknown;
-}
-
 /** Returns the type of what the function of a list, `p.array((text) => +text)`, makes of a text. */
 function elementReadBy(type: Type<unknown> | undefined): FieldType | undefined {
   if (type === undefined) return { kind: 'string' };

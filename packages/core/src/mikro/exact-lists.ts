@@ -2,6 +2,7 @@ import { ArrayType, type EntityManager, type EntityProperty, type Platform } fro
 import type { FieldKind, FieldType } from '../fields/field-kind.ts';
 import { rememberSchemas } from '../fields/declared-metadata.ts';
 import { elementType } from '../fields/field-type.ts';
+import { valueProperty } from '../fields/property.ts';
 import { dateReader, readNumber } from '../fields/value-reader.ts';
 
 /** Replaces how a platform writes the elements of a list, `p.array()`, as one text. */
@@ -45,3 +46,9 @@ const READERS: Readonly<Partial<Record<FieldKind, (type: FieldType, platform: Pl
   boolean: () => (raw) => raw === true || raw === 'true',
   datetime: (_type, platform) => dateReader(platform),
 };
+
+/** Converts an element of a list to the form in which MikroORM stores it. */
+export function storedElement(property: EntityProperty, element: unknown): unknown {
+  const type: unknown = valueProperty(property).customType;
+  return type instanceof ArrayType ? (type as unknown as { toDbValue: Convert }).toDbValue(element) : element;
+}

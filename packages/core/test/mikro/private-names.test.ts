@@ -15,7 +15,7 @@ import {
 } from '../../src/mikro/entities.ts';
 import { activeFilter, hasNoFilter } from '../../src/mikro/filters.ts';
 import { keepEndedTransaction } from '../../src/mikro/ended-transaction.ts';
-import { readElements, storeLists } from '../../src/mikro/exact-lists.ts';
+import { readElements, storedElement, storeLists } from '../../src/mikro/exact-lists.ts';
 import { holdTransaction, transactionMethods } from '../../src/mikro/held-transaction.ts';
 import { releaseLostConnections } from '../../src/mikro/lost-connections.ts';
 import { formattedDate } from '../../src/mikro/platform.ts';
@@ -112,13 +112,14 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
   );
 
   t.test(
-    'Platform.marshallArray and ArrayType.toJsValue: lists keep their texts and the types of their elements',
+    'Platform.marshallArray, ArrayType.toJsValue and ArrayType.toDbValue: lists keep their texts and the types of their elements',
     async (t) => {
       storeLists(orm.em.getPlatform(), (elements) => JSON.stringify(elements));
       const list = meta.properties.words.customType;
       t.equal(list?.convertToDatabaseValue(['null', ' '], orm.em.getPlatform()), '["null"," "]');
       readElements(orm.em);
       t.strictSame(meta.properties.counts.customType?.convertToJSValue(['1', null], orm.em.getPlatform()), [1, null]);
+      t.equal(storedElement(meta.properties.counts, 1), 1);
     },
   );
 

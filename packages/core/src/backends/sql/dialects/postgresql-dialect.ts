@@ -3,7 +3,7 @@ import type { Awaitable } from '../../../awaitable.ts';
 import { withMicroseconds } from '../../../fields/calendar.ts';
 import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
-import { storedElement } from '../../../fields/field-type.ts';
+import { storedElement } from '../../../mikro/exact-lists.ts';
 import { valueProperty } from '../../../fields/property.ts';
 import type { Period } from '../../../language/grouping.ts';
 import type { Lookup } from '../../../language/lookup.ts';

@@ -4,7 +4,7 @@ import { comparableMilliseconds } from '../../../fields/calendar.ts';
 import { decimalOf } from '../../../fields/decimal-text.ts';
 import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
-import { storedElement } from '../../../fields/field-type.ts';
+import { storedElement } from '../../../mikro/exact-lists.ts';
 import type { Period } from '../../../language/grouping.ts';
 import type { Lookup } from '../../../language/lookup.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
