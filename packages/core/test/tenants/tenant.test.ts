@@ -1,5 +1,5 @@
 /** Tenants that share a database: what requests, actions and jobs of one see and write of another, over HTTP. */
-import { defineEntity, type MikroORM, p } from '@mikro-orm/core';
+import { defineEntity, type MikroORM, p, wrap } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import t, { type Test } from 'tap';
 import { Type } from 'typebox';
@@ -215,6 +215,44 @@ forEachDatabase(t, { entities, orm: { extensions: [tenants] } }, async (t, orm) 
     t.equal((await send('one', 'POST', '/projects/label', { id: 1, label: 2 })).status, 403);
     t.equal((await send('one', 'POST', '/projects/label', { id: 1, label: 1 })).status, 200);
     t.match((await send('two', 'GET', '/projects/2')).body, { name: 'of two' });
+  });
+
+  t.test('what MikroORM loads later stays within the tenant', async (t) => {
+    const em = tenants.fork(orm.em, 1);
+    const foreign = em.getReference(Project, 2);
+    t.equal(await wrap(foreign).init(), null);
+    t.equal(await em.refresh(em.getReference(Project, 2)), null);
+    t.equal(await em.findOne(Project, 2), null);
+    t.equal(await em.findOne(Task, { project: { name: 'of two' } }), null);
+    t.strictSame(await em.find(Task, { $or: [{ id: 2 }, { project: 2 }] }), []);
+    t.strictSame(
+      await tenants
+        .fork(orm.em, 2)
+        .find(Project, {}, { cache: 10_000 })
+        .then((all) => all.length),
+      1,
+    );
+    t.equal((await tenants.fork(orm.em, 1).find(Project, {}, { cache: 10_000 }))[0]?.name, 'of one');
+  });
+
+  t.test('an entity of one tenant cannot be written by the entity manager of another', async (t) => {
+    const [one, two] = [tenants.fork(orm.em, 1), tenants.fork(orm.em, 2)];
+    const foreign = await two.findOneOrFail(Project, 2, { populate: ['tasks'] });
+    const own = await one.findOneOrFail(Task, 1);
+    own.project = foreign;
+    await t.rejects(one.flush(), /belongs to another tenant/);
+    const other = tenants.fork(orm.em, 1);
+    other.remove(await tenants.fork(orm.em, 2).findOneOrFail(Project, 2));
+    await t.rejects(other.flush(), /belongs to another tenant/);
+    const children = tenants.fork(orm.em, 1);
+    const project = await children.findOneOrFail(Project, 1, { populate: ['tasks'] });
+    project.tasks.add(children.getReference(Task, 2));
+    await t.rejects(children.flush(), /belongs to another tenant/);
+    const em = tenants.fork(orm.em, ALL_TENANTS);
+    t.match(await em.find(Task, {}, { orderBy: { id: 1 } }), [
+      { project: { id: 1 }, company: { id: 1 } },
+      { project: { id: 2 }, company: { id: 2 } },
+    ]);
   });
 
   t.test('jobs fork an entity manager for one tenant', async (t) => {
