@@ -3,6 +3,8 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 /** How long a connection may take to come about, and the longest pause between two attempts. */
 const CONNECT_TIMEOUT_MS = 2000;
 const LONGEST_PAUSE_MS = 500;
+/** After this time without a reply, a client of Sentinels asks them for the master again. */
+const SILENCE_MS = 2000;
 /** How soon a client notices that another node of a Cluster has taken over slots. */
 const SLOTS_REFRESH_MS = 1000;
 const SENTINEL_PORT = 26_379;
@@ -40,8 +42,8 @@ export function redisClient(url: string): Redis | Cluster {
       name: decodeURIComponent(name),
       db: Number(db ?? 0),
       sentinelRetryStrategy: pause,
-      // A master that hangs keeps its connections: only the Sentinels tell that another one has taken over.
-      failoverDetector: true,
+      // A master that hangs keeps its connections. `failoverDetector` may end the client for ever, see docs/stores.md.
+      socketTimeout: SILENCE_MS,
     });
   }
   if (!hosts.includes(',')) return new Redis(url, OPTIONS);

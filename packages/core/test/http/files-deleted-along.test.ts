@@ -2,7 +2,7 @@
 import { defineEntity, type EventSubscriber, p } from '@mikro-orm/core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { file, FileType, ModelViewSet, readShape, Router, writeShape } from '../../src/index.ts';
+import { file, FileType, isTransactionLost, ModelViewSet, readShape, Router, writeShape } from '../../src/index.ts';
 import { Bucket, PNG } from '../support/bucket.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
@@ -56,7 +56,13 @@ forEachDatabase(t, { entities: [Album, Photo] }, async (t, orm, database) => {
       },
     };
     orm.em.getEventManager().registerSubscriber(adding);
-    await em.remove(album).flush();
+    await em
+      .remove(album)
+      .flush()
+      .catch((error: unknown) => {
+        // MongoDB may end the transaction for the sake of the other one, whose photo then stays.
+        if (database !== 'mongodb' || !isTransactionLost(error)) throw error;
+      });
     const answer = await added!;
     const photos = await orm.em.fork().find(Photo, {});
     t.strictSame(

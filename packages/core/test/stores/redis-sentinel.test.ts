@@ -15,7 +15,7 @@ for (const how of ['hangs', 'is dead'] as const) {
     const client = new Redis({
       sentinels: sentinels.map((port) => ({ host: '127.0.0.1', port })),
       name: 'shop',
-      failoverDetector: true,
+      socketTimeout: 2000,
       connectTimeout: 2000,
       retryStrategy: (attempt) => Math.min(attempt * 50, 500),
       sentinelRetryStrategy: (attempt) => Math.min(attempt * 50, 500),
