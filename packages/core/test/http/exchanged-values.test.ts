@@ -537,19 +537,26 @@ forEachDatabase(t, { entities: [Door, Key], only: ['sqlite', 'postgresql'] }, as
   for (const id of [1, 2, 3]) await em.insert(Key, { id, door: id + 1 });
   const list = async () => (await app.inject('/keys')).json<{ results: object[] }>().results;
 
-  await t.test('a relation by another column than the primary key is refused, and stays as it is', async (t) => {
-    const before = await list();
-    for (const [first, second] of [
-      [3, 2],
-      [4, 3],
-    ]) {
-      const payload = [
-        { id: 1, door: first },
-        { id: 2, door: second },
-      ];
-      const answer = await app.inject({ method: 'PATCH', url: '/keys', payload });
-      t.equal(answer.statusCode, 409, answer.body);
-      t.strictSame(await list(), before);
-    }
-  });
+  // MikroORM 7.2 writes such a relation wrongly. Newer versions exchange it.
+  await t.test(
+    'a relation by another column than the primary key is exchanged, or refused and left as it is',
+    async (t) => {
+      let before = await list();
+      for (const [first, second] of [
+        [3, 2],
+        [4, 3],
+      ]) {
+        const payload = [
+          { id: 1, door: first },
+          { id: 2, door: second },
+        ];
+        const answer = await app.inject({ method: 'PATCH', url: '/keys', payload });
+        t.ok([200, 409].includes(answer.statusCode), answer.body);
+        const stored = await list();
+        if (answer.statusCode === 409) t.strictSame(stored, before);
+        else t.strictSame(stored.slice(0, 2), payload);
+        before = stored;
+      }
+    },
+  );
 });
