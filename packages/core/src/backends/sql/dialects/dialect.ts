@@ -11,7 +11,7 @@ import type { Period } from '../../../language/grouping.ts';
 import type { ComparedLookup, Lookup } from '../../../language/lookup.ts';
 import type { Warn } from '../../../mikro/replicas.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
-import { storeLists } from '../../../mikro/exact-lists.ts';
+import { storedElement, storeLists } from '../../../mikro/exact-lists.ts';
 import { COLUMN, type Comparison, VALUE } from './comparison.ts';
 import type { Violation } from '../../database-errors.ts';
 import type { Reader } from './reader.ts';
@@ -98,8 +98,9 @@ export abstract class Dialect {
       case 'contains':
       case 'overlaps': {
         const element = elementPath(path);
-        if (element !== undefined) return this.compareElements(element, lookup, value as unknown[]);
-        return this.compareText(path, lookup, value as string);
+        if (element === undefined) return this.compareText(path, lookup, value as string);
+        const elements = (value as unknown[]).map((each) => storedElement(element.property, each));
+        return this.compareElements(lookup, elements);
       }
       case 'startswith':
       case 'endswith':
@@ -136,16 +137,11 @@ export abstract class Dialect {
   /** Compares a column with a list of values. */
   protected abstract compareList(path: FieldPath, values: readonly unknown[]): Comparison;
   /**
-   * Compares the elements of a list with values. NULL matches nothing.
+   * Compares a column that holds a list with elements, as they are stored. NULL matches nothing.
    *
-   * @param path the column, with the type of its elements
-   * @param lookup `contains`: all values are elements; `overlaps`: some are
+   * @param lookup `contains`: the list has all elements; `overlaps`: it has some
    */
-  protected abstract compareElements(
-    path: FieldPath,
-    lookup: 'contains' | 'overlaps',
-    values: readonly unknown[],
-  ): Comparison;
+  protected abstract compareElements(lookup: 'contains' | 'overlaps', elements: readonly unknown[]): Comparison;
   /** Returns a JSON list of the positions, from 1, of the values that equal a column. */
   abstract placesOf(path: FieldPath, values: readonly unknown[]): Comparison;
   /** Converts a value, to compare it with a column or store it, to the driver's form. */

@@ -3,7 +3,6 @@ import type { Awaitable } from '../../../awaitable.ts';
 import { withMicroseconds } from '../../../fields/calendar.ts';
 import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
-import { storedElement } from '../../../mikro/exact-lists.ts';
 import { valueProperty } from '../../../fields/property.ts';
 import type { Period } from '../../../language/grouping.ts';
 import type { Lookup } from '../../../language/lookup.ts';
@@ -111,12 +110,7 @@ export class PostgreSqlDialect extends Dialect {
   }
 
   /** The parameter has the type of the column, so an index (gin) supports both. */
-  protected compareElements(
-    { property }: FieldPath,
-    lookup: 'contains' | 'overlaps',
-    values: readonly unknown[],
-  ): Comparison {
-    const elements = values.map((value) => storedElement(property, value));
+  protected compareElements(lookup: 'contains' | 'overlaps', elements: readonly unknown[]): Comparison {
     return { template: `${COLUMN} ${lookup === 'contains' ? '@>' : '&&'} ${VALUE}`, values: [this.listText(elements)] };
   }
 

@@ -4,7 +4,6 @@ import { comparableMilliseconds } from '../../../fields/calendar.ts';
 import { decimalOf } from '../../../fields/decimal-text.ts';
 import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
-import { storedElement } from '../../../mikro/exact-lists.ts';
 import type { Period } from '../../../language/grouping.ts';
 import type { Lookup } from '../../../language/lookup.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
@@ -114,12 +113,7 @@ export class SqliteDialect extends Dialect {
   }
 
   /** Every text of an element occurs between commas, and nowhere else: within an element, a comma is escaped. */
-  protected compareElements(
-    { property }: FieldPath,
-    lookup: 'contains' | 'overlaps',
-    values: readonly unknown[],
-  ): Comparison {
-    const elements = values.map((value) => storedElement(property, value));
+  protected compareElements(lookup: 'contains' | 'overlaps', elements: readonly unknown[]): Comparison {
     const texts = elements.map((value) => [`,${quotedElement(value)},`, `,${JSON.stringify(elementText(value))},`]);
     const places = ['$[0]', '$[1]'].map((place) => `instr(',' || ${COLUMN} || ',', json_extract(value, '${place}'))`);
     const list = `select 1 from json_each(${VALUE}) where`;
