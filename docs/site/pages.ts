@@ -43,6 +43,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
   Access: [
     'authentication',
     'accounts',
+    'login-links',
     'two-factors',
     'passkeys',
     'openid-connect',

@@ -33,6 +33,11 @@ import {
   ROUTE_OPTIONS,
 } from './routes/route-names.ts';
 import type { AccountDeletion } from './routes/me.ts';
+import {
+  type LoginLinkOptions,
+  resolveLoginLink,
+  type ResolvedLoginLinkOptions,
+} from './login-link/login-link-options.ts';
 import { resolveSessionOptions, type ResolvedSessionOptions, type SessionOptions } from './sessions/session-options.ts';
 import {
   checkKeys,
@@ -151,6 +156,8 @@ interface CommonOptions {
   readonly twoFactor?: TwoFactorSchema | TwoFactorOptions;
   /** Logins with other services through OpenID Connect; needs the package `openid-client`. Default: off. */
   readonly oauth?: OAuthOptions;
+  /** Logins by a link in a mail (see LoginLinkOptions). Default: off. */
+  readonly loginLink?: LoginLinkOptions;
   /** Writes the mail with a verification code. Default: English, plain text. */
   readonly verificationEmail?: VerificationEmail;
   /** Writes the notice to the old address when a user requests another one. Default: English, plain text. */
@@ -230,6 +237,8 @@ export interface ResolvedAuthOptions {
   readonly apiKeys: Required<ApiKeyOptions> | undefined;
   readonly twoFactor: TwoFactorOptions | undefined;
   readonly oauth: ResolvedOAuthOptions | undefined;
+  /** Undefined: no link logs in. */
+  readonly loginLink: ResolvedLoginLinkOptions | undefined;
   readonly verificationEmail: VerificationEmail;
   readonly emailChangeNotice: EmailChangeNotice;
   readonly passwordChangeNotice: PasswordChangeNotice;
@@ -265,6 +274,7 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'apiKeys',
   'twoFactor',
   'oauth',
+  'loginLink',
   'verificationEmail',
   'emailChangeNotice',
   'passwordChangeNotice',
@@ -329,6 +339,7 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     apiKeys: resolveApiKeys(options),
     twoFactor: resolveTwoFactor(options),
     oauth: options.oauth && resolveOAuthOptions(options.oauth, registrationFields === undefined),
+    loginLink: options.loginLink && resolveLoginLink(options.loginLink),
     verificationEmail: options.verificationEmail ?? verificationEmail,
     emailChangeNotice: options.emailChangeNotice ?? emailChangeNotice,
     passwordChangeNotice: options.passwordChangeNotice ?? passwordChangeNotice,

@@ -34,6 +34,7 @@ import { Mails } from './codes/mails.ts';
 import { Notices } from './codes/notices.ts';
 import type { KnownRoute, NonAuthEndpoints } from './tokens/non-auth-endpoints.ts';
 import type { PasswordHasher } from './passwords/password-hasher.ts';
+import { LoginTokens } from './login-link/login-tokens.ts';
 import { PasswordRules } from './passwords/password-rules.ts';
 import { RefreshCookie } from './sessions/refresh-cookie.ts';
 import { RefreshTokens } from './sessions/refresh-tokens.ts';
@@ -41,7 +42,9 @@ import { passkeysOf } from './passkeys/passkeys.ts';
 import { oauthParts } from './oauth/oauth.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
 import { type CompleteLogin, loginCompletion } from './login/complete-login.ts';
+import type { LoginLinkParts } from './routes/login-link.ts';
 import type { MeParts } from './routes/me.ts';
+import type { RefreshParts } from './routes/refresh.ts';
 import type { SessionParts } from './routes/sessions.ts';
 import { askingSecondFactor, twoFactorParts } from './two-factors/second-factor.ts';
 import { checkSession } from './sessions/session-contract.ts';
@@ -123,7 +126,6 @@ export const auth = fp(
     const passwordRules = new PasswordRules(options.passwords, hasher.maxBytes);
     const parts = codeParts(app, options, codes, store);
     await app.register(async (scope) => {
-      const refreshes = sessions && { ...sessions, tokens, origins: options.sessions!.origins };
       addAuthRoutes(scope, options.urlPrefix, options.routes, {
         accounts,
         hasher,
@@ -141,7 +143,7 @@ export const auth = fp(
         passwordRules,
         registrationInput: registrationInputOf(options, model, passwordRules),
         me,
-        sessions: refreshes,
+        sessions: refreshParts(options, sessions, { tokens, voidLink: linkVoider(accounts, parts.loginLink) }),
         passkeys: await passkeysOf(wiring),
         devices,
         ...parts,
@@ -211,6 +213,45 @@ function codeParts(app: FastifyInstance, options: ResolvedAuthOptions, codes: Ve
     passwordChangeNotice: options.passwordChangeNotice,
     notices: options.mailer && new Notices(mails, store, options.keyFor('notices')),
     mails,
+    loginLink: loginLinkParts(options, codes, mails),
+  };
+}
+
+/** Returns the parts of logins by a link; undefined if they are off. */
+function loginLinkParts(
+  { loginLink, keyFor }: ResolvedAuthOptions,
+  codes: VerificationCodes,
+  mails: Mails,
+): LoginLinkParts | undefined {
+  if (loginLink === undefined) return undefined;
+  const loginCodes = codes.for('login-link');
+  const { linkOf, email: write } = loginLink;
+  const tokens = new LoginTokens(keyFor('login links'));
+  const loginMails = new CodeMails(loginCodes, mails, (code, minutes, _purpose, email) =>
+    write(linkOf(tokens.seal({ email, code })), minutes),
+  );
+  return { loginCodes, loginMails, tokens, keys: keyFor('accounts of login links') };
+}
+
+/** Returns the parts of refreshes; undefined if sessions are off. */
+function refreshParts(
+  options: ResolvedAuthOptions,
+  sessions: SessionParts | undefined,
+  more: Pick<RefreshParts, 'tokens' | 'voidLink'>,
+): RefreshParts | undefined {
+  return sessions && { ...sessions, ...more, origins: options.sessions!.origins };
+}
+
+/** Makes the function that voids an account's link when it logs out everywhere. Its sessions have ended by then. */
+function linkVoider(accounts: Accounts, loginLink: LoginLinkParts | undefined): RefreshParts['voidLink'] {
+  if (loginLink === undefined) return async () => {};
+  return async (request, id) => {
+    try {
+      const account = await accounts.byId(request.em, id);
+      if (account !== undefined) await loginLink.loginCodes.cancel(account.email);
+    } catch (error) {
+      request.log.warn({ err: error, account: id }, 'a link to log in could not be voided');
+    }
   };
 }
 
@@ -290,6 +331,7 @@ function loginWaysOf(
   return new LoginWays({
     accounts,
     hasPasswordLogin: routes.has('login'),
+    hasLinkLogin: routes.has('login-link'),
     ways: [
       ...(passkeys !== undefined && routes.has('login-passkey') ? [{ entity: passkeys }] : []),
       ...(services !== undefined && routes.has('oauth') ? [{ entity: services, where: { provider__in } }] : []),

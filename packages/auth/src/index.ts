@@ -1,5 +1,13 @@
 export { auth, type AuthInstance } from './auth.ts';
-export type { ApiKeysApi, AuthApi, MeApi, SecondFactorApi, SessionsApi, TwoFactorApi } from './routes/auth-api.ts';
+export type {
+  ApiKeysApi,
+  AuthApi,
+  LoginLinkApi,
+  MeApi,
+  SecondFactorApi,
+  SessionsApi,
+  TwoFactorApi,
+} from './routes/auth-api.ts';
 export type { AuthRouteName } from './routes/route-names.ts';
 export type { CompleteLogin, LoginAnswer, LoginChoices } from './login/complete-login.ts';
 export type { VerifyLogin } from './login/verify-login.ts';
@@ -21,6 +29,7 @@ export { ApiKeyUser, type UsedApiKey } from './api-keys/api-keys.ts';
 export type { IdentityFields, IdentitySchema } from './oauth/identity-contract.ts';
 export type { AppleKey } from './oauth/apple-secret.ts';
 export type { OpenidKind } from './oauth/known-services.ts';
+export type { LoginLinkEmail, LoginLinkOptions } from './login-link/login-link-options.ts';
 export type { OAuthOptions } from './oauth/oauth-options.ts';
 export type { OAuthProfile } from './oauth/oauth-profile.ts';
 export type { OAuth2Api, OAuth2Provider } from './oauth/oauth2-provider.ts';

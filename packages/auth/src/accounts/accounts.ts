@@ -238,6 +238,12 @@ export class Accounts {
     return account;
   }
 
+  /** Finds an account without its role, by one query also if there is none. */
+  async withoutRole(em: EntityManager, email: string): Promise<Omit<AccountEntity, 'role'> | undefined> {
+    const account = await this.#all(em).filter(this.#named({ email })).entity();
+    return account && knownAccount(this.#model, account);
+  }
+
   /** Throws InvalidUsage if the address has an account. */
   async requireUnregistered(em: EntityManager, email: string): Promise<void> {
     if (await this.#all(em).filter(this.#named({ email })).exists()) throw taken('email');

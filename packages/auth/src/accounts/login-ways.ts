@@ -15,10 +15,12 @@ export interface LoginWaysParts {
   readonly accounts: Accounts;
   /** True if the route of logins by a password is on. */
   readonly hasPasswordLogin: boolean;
+  /** True if a link in a mail logs in every account. */
+  readonly hasLinkLogin: boolean;
   readonly ways: readonly Way[];
 }
 
-/** The ways in which an account can log in: the password, passkeys, and logins by other services. */
+/** The ways in which an account can log in: the password, passkeys, logins by other services, and links. */
 export class LoginWays {
   readonly #parts: LoginWaysParts;
 
@@ -38,6 +40,7 @@ export class LoginWays {
       const { em } = request;
       const { id, password } = await this.#parts.accounts.lock(request);
       if (!(await remove(em, id))) return false;
+      if (this.#parts.hasLinkLogin) return true;
       const hasPassword = this.#parts.hasPasswordLogin && isPasswordHash(password);
       if (!hasPassword && !(await this.#hasAny(em, id))) throw isLast();
       return true;

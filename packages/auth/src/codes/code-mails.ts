@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { VerificationEmail } from './email-sender.ts';
+import type { EmailText } from './email-sender.ts';
 import type { Mails } from './mails.ts';
 import { CODE_LIFETIME_SECONDS, type VerificationCodes } from './verification-codes.ts';
 
@@ -13,13 +13,21 @@ export interface CodeSubject {
   readonly note?: string;
 }
 
+/** Makes the text of the mail with a code. */
+export type CodeText = (
+  code: string,
+  validMinutes: number,
+  purpose: string,
+  email: string,
+) => EmailText | Promise<EmailText>;
+
 /** Codes of one purpose that go out by mail. */
 export class CodeMails {
   readonly #codes: VerificationCodes;
   readonly #mails: Mails;
-  readonly #words: VerificationEmail;
+  readonly #words: CodeText;
 
-  constructor(codes: VerificationCodes, mails: Mails, words: VerificationEmail) {
+  constructor(codes: VerificationCodes, mails: Mails, words: CodeText) {
     this.#codes = codes;
     this.#mails = mails;
     this.#words = words;
@@ -53,7 +61,7 @@ export class CodeMails {
     const made = await unlessItFails(async () => (code = await codes.issue(key, note)));
     return () =>
       unlessItFails(async () => {
-        await this.#mails.send(email, await this.#words(made, CODE_LIFETIME_SECONDS / 60, codes.purpose));
+        await this.#mails.send(email, await this.#words(made, CODE_LIFETIME_SECONDS / 60, codes.purpose, email));
       });
   }
 }

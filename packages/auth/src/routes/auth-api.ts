@@ -12,6 +12,7 @@ import type {
 } from './request-body.ts';
 import type { API_KEY_BODY, API_KEYS, NEW_API_KEY } from './api-keys.ts';
 import type { MESSAGE } from './auth-route.ts';
+import type { LoginLinkBody } from './login-link.ts';
 import type { LoggedIn } from '../login/complete-login.ts';
 import type { REGISTERED } from './register.ts';
 import type { SESSIONS } from './sessions.ts';
@@ -60,6 +61,7 @@ export interface AuthApi<Answer = LoggedIn> {
   readonly resetPassword: Post<Static<ReturnType<typeof resetPasswordBody>>, undefined>;
   readonly changeEmail: Post<Static<typeof CHANGE_EMAIL_BODY>, Static<typeof MESSAGE>>;
   readonly confirmEmail: Post<Static<typeof CONFIRM_BODY>, Static<typeof MESSAGE>>;
+  readonly loginLink: Post<Static<typeof SEND_BODY>, Static<typeof MESSAGE>>;
   readonly twoFactor: Post<{ readonly password?: string } | undefined, Static<typeof TWO_FACTOR>> & {
     readonly delete: Route<false, Static<typeof NO_TWO_FACTOR_BODY>, undefined>;
   };
@@ -90,6 +92,19 @@ export interface MeApi<Me extends object, Changes extends object = Partial<Me>> 
  */
 export interface SecondFactorApi {
   readonly twoFactor: Post<Static<typeof SECOND_FACTOR_BODY>, LoggedIn>;
+}
+
+/**
+ * The second step of a login by a link for `createClient`, below `login-link` of the routes of authentication. With
+ * `twoFactor`, write `LoginLinkApi<LoginAnswer>`.
+ *
+ * @example
+ * const api = createClient<{ auth: AuthApi; 'auth/login-link': LoginLinkApi }>({ url });
+ * await api.auth.loginLink.post({ email: 'ann@example.com' });
+ * const { access_token } = await api['auth/login-link'].confirm.post({ token }); // of the link in the mail
+ */
+export interface LoginLinkApi<Answer = LoggedIn> {
+  readonly confirm: Post<LoginLinkBody, Answer>;
 }
 
 /**

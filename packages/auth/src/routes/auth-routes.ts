@@ -11,6 +11,7 @@ import { type ChangePasswordParts, changePasswordRoute } from './change-password
 import { type ConfirmEmailParts, confirmEmailRoute } from './confirm-email.ts';
 import { type ForgotPasswordParts, forgotPasswordRoute } from './forgot-password.ts';
 import { jwksRoute } from './jwks.ts';
+import { type LoginLinkParts, loginLinkRoutes } from './login-link.ts';
 import { loginAnswer, type LoginRouteParts, loginRoute } from './login.ts';
 import { logoutAllRoute, logoutRoute } from './logout.ts';
 import { passkeyLoginRoutes } from './passkey-login.ts';
@@ -41,6 +42,8 @@ export type AuthRouteParts = Omit<LoginRouteParts, 'sessions'> &
     readonly apiKeys: ApiKeys | undefined;
     readonly twoFactor: TwoFactorParts | undefined;
     readonly oauth: OAuthParts | undefined;
+    /** Undefined: no link logs in. */
+    readonly loginLink: LoginLinkParts | undefined;
     /** The public keys of access tokens; none for HS256. */
     readonly publicKeys: readonly PublicJwk[];
     /** Ends a login without asking for a second factor. */
@@ -56,7 +59,7 @@ const BODY_LIMIT = 16_384;
 
 /** The table of routes. */
 function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
-  const { me, sessions, apiKeys, twoFactor, oauth, passkeys } = parts;
+  const { me, sessions, apiKeys, twoFactor, oauth, passkeys, loginLink } = parts;
   return [
     loginRoute(parts),
     registerRoute(parts),
@@ -80,6 +83,9 @@ function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
     ...(apiKeys === undefined ? [] : apiKeyRoutes({ ...parts, apiKeys })),
     ...(twoFactor === undefined ? [] : twoFactorRoutes({ ...parts, ...twoFactor })),
     ...(oauth === undefined ? [] : oauthRoutes({ ...parts, ...oauth }, loginAnswer(parts))),
+    ...(loginLink === undefined
+      ? []
+      : loginLinkRoutes({ ...parts, ...loginLink, hasSessions: sessions !== undefined, answer: loginAnswer(parts) })),
     ...(passkeys === undefined
       ? []
       : [...passkeyRoutes({ ...parts, passkeys }), ...passkeyLoginRoutes({ ...parts, passkeys })]),

@@ -41,7 +41,7 @@ export function logoutRoute(parts: RefreshParts): AuthRoute {
 }
 
 export function logoutAllRoute(parts: RefreshParts): AuthRoute {
-  const { sessions, cookie } = parts;
+  const { sessions, cookie, voidLink } = parts;
   return {
     ...COMMON,
     name: 'logout-all',
@@ -53,6 +53,7 @@ export function logoutAllRoute(parts: RefreshParts): AuthRoute {
       const token = refreshTokenOf(parts, request);
       const account = request.user === null ? await sessions.accountOf(request, token!) : accountOf(request);
       await sessions.endAll(request.em, account);
+      await voidLink(request, account);
       const event = { ...securityEvent(request, 'auth.logout_all'), account };
       request.log.info(event, 'somebody logged out everywhere');
       cookie.clear(request, reply);

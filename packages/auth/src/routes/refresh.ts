@@ -11,6 +11,8 @@ export interface RefreshParts extends SessionParts {
   readonly tokens: AccessTokens;
   /** Additional origins whose pages may refresh with the cookie. */
   readonly origins: ReadonlySet<string>;
+  /** Voids a link to log in that was sent to the account. */
+  readonly voidLink: (request: FastifyRequest, account: number) => Promise<void>;
 }
 
 export function refreshRoute({ sessions, cookie, tokens, origins }: RefreshParts): AuthRoute {

@@ -18,6 +18,7 @@ export const ROUTE_OPTIONS = {
   sessions: 'sessions',
   passkeys: 'passkeys',
   'login-passkey': 'passkeys',
+  'login-link': 'loginLink',
   jwks: 'keys',
 } as const;
 
@@ -31,6 +32,7 @@ export const MAILING_ROUTES = [
   'send-verification-email',
   'forgot-password',
   'change-email',
+  'login-link',
 ] as const satisfies readonly AuthRouteName[];
 export type MailingRoute = (typeof MAILING_ROUTES)[number];
 

@@ -1,3 +1,4 @@
+import type { HttpError } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { wrongCode } from './request-body.ts';
 import type { TakenCode, VerificationCodes } from '../codes/verification-codes.ts';
@@ -13,6 +14,8 @@ export interface SentCode {
   readonly isNoted?: boolean;
   /** The security event of a wrong code. */
   readonly event: string;
+  /** Makes the error of a wrong code. Default: InvalidUsage that names `code`. */
+  readonly refused?: () => HttpError;
 }
 
 /**
@@ -20,16 +23,16 @@ export interface SentCode {
  * continues, and without the code nothing is revealed. If the work fails, the code is restored.
  *
  * @param work gets the code's note
- * @throws InvalidUsage for a wrong code, and TooManyRequests while the key is blocked because of wrong codes
+ * @throws InvalidUsage, or the error of `refused`, for a wrong code, and TooManyRequests while the key is blocked because of wrong codes
  */
 export async function useCode<Result>(
   request: FastifyRequest,
   codes: VerificationCodes,
-  { key, code, device, isNoted = false, event }: SentCode,
+  { key, code, device, isNoted = false, event, refused }: SentCode,
   work: (note: string) => Promise<Result>,
 ): Promise<Result> {
   const taken = isNoted ? await codes.takeNoted(key, code, device) : await codes.take(key, code, device);
-  if (taken === undefined) throw wrongCode('is wrong or has expired', event);
+  if (taken === undefined) throw refused?.() ?? wrongCode('is wrong or has expired', event);
   try {
     return await work(taken.note);
   } catch (error) {

@@ -13,6 +13,7 @@ const KINDS = {
   passkeys: 'passkeys',
   'second factor': 'two_factor',
   'linked services': 'services',
+  'a link to log in': 'login_link',
 } as const;
 type Kind = (typeof KINDS)[keyof typeof KINDS];
 const COLUMNS = ['change-password', 'reset-password', 'logout-all'] as const;
@@ -38,6 +39,7 @@ forEachDatabase(t, { entities: [Account, Role, Session, ApiKey, TwoFactor, Passk
     passkeys: { entity: Passkey, rpId: 'example.com' },
     oauth: { identity: Identity, providers },
     passwords: {},
+    loginLink: { url: 'https://shop.example.com/#{token}' },
     me: {},
     store,
   });
@@ -59,6 +61,11 @@ forEachDatabase(t, { entities: [Account, Role, Session, ApiKey, TwoFactor, Passk
     const credential = { credential_id: email, public_key: 'x', counter: 0, created_at: now };
     em.create(Passkey, { id: crypto.randomUUID(), account, name: 'Phone', ...credential });
     await em.flush();
+    const from = app.mailer.mails.length;
+    await app.post('/auth/login-link', { email });
+    const link = /#(\S+)/.exec((await app.mail(from)).content)?.[1];
+    // A link works once, so trying it would end it.
+    let isTried = false;
     const left = async (): Promise<Record<Kind, boolean>> => {
       const count = async (kind: keyof typeof entities): Promise<boolean> =>
         (await orm.em.fork().count(entities[kind] as typeof ApiKey, { account })) > 0;
@@ -69,11 +76,13 @@ forEachDatabase(t, { entities: [Account, Role, Session, ApiKey, TwoFactor, Passk
         passkeys: await count('passkeys'),
         two_factor: await count('two_factor'),
         services: await count('services'),
+        login_link: !isTried || (await app.post('/auth/login-link/confirm', { token: link })).status === 200,
       };
     };
     const call = async (route: (typeof COLUMNS)[number], revoke?: readonly string[]): Promise<void> => {
       const more = revoke === undefined ? {} : { revoke };
       const from = app.mailer.mails.length;
+      isTried = true;
       if (route === 'change-password') {
         const body = { current_password: PASSWORD, new_password: 'battery staple', ...more };
         t.equal((await app.post('/auth/change-password', body, by)).status, 204);
@@ -93,9 +102,9 @@ forEachDatabase(t, { entities: [Account, Role, Session, ApiKey, TwoFactor, Passk
   for (const route of COLUMNS) {
     t.test(`${route}, cell by cell`, async (t) => {
       const cells = table.filter((each) => each.route === route);
-      t.equal(cells.length, 6);
+      t.equal(cells.length, 7);
       const { left, call } = await setUp();
-      t.strictSame(Object.values(await left()), Array(6).fill(true), 'all is there before');
+      t.strictSame(Object.values(await left()), Array(7).fill(true), 'all is there before');
       await call(route);
       const after = await left();
       for (const { kind, cell } of cells) {
