@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { MikroORM } from '@mikro-orm/postgresql';
-import { tellLists } from '@viewset/live';
+import { notifyLists } from '@viewset/live';
 import { Follower } from './follower.ts';
 import { Message, openMessages } from './message.ts';
 
@@ -110,7 +110,7 @@ async function write(orm: MikroORM): Promise<number> {
       written += 1;
       await orm.em.fork().transactional(async (em) => {
         await em.insert(Message, { room: written % rooms, at: Date.now() });
-        await tellLists({ em }, Message);
+        await notifyLists({ em }, Message);
       });
     }
   };

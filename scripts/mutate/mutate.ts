@@ -62,15 +62,16 @@ async function judge(example: Example): Promise<boolean> {
   sources.write(join(scratch, 'original'), example.entry);
   const isProgram = example.entry === 'program.ts';
   const runner = new ShopRunner();
-  const fateOf = (folder: string) => {
+  const abortStateOf = (folder: string) => {
     const entry = join(scratch, folder, example.entry);
-    return isProgram ? fateOfProgram(entry) : runner.fateOf(entry);
+    return isProgram ? fateOfProgram(entry) : runner.abortStateOf(entry);
   };
-  const original = JSON.stringify(await fateOf('original'));
-  if (original !== JSON.stringify(await fateOf('original'))) throw new Error(`${example.name} never answers alike`);
+  const original = JSON.stringify(await abortStateOf('original'));
+  if (original !== JSON.stringify(await abortStateOf('original')))
+    throw new Error(`${example.name} never answers alike`);
   for (const [mutant, folder] of folders) {
     if (stages.has(mutant)) continue;
-    const fate = await fateOf(folder);
+    const fate = await abortStateOf(folder);
     if (values.verbose && 'refused' in fate) console.log(place(mutant), fate.refused.slice(0, 200));
     const noticed = 'refused' in fate ? 'start' : 'first request';
     stages.set(mutant, JSON.stringify(fate) === original ? 'nobody' : noticed);

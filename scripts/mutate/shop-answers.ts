@@ -11,7 +11,7 @@ type Shop = Awaited<ReturnType<typeof buildApp>>;
 type Answer = Awaited<ReturnType<Shop['inject']>>;
 
 /** The fate of a copy: its answers, or the message with which its start ended. */
-export type Fate = { readonly answers: readonly string[] } | { readonly refused: string };
+export type AbortState = { readonly answers: readonly string[] } | { readonly refused: string };
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
 type Probe = readonly [method: Method, url: string, body?: object];
@@ -79,10 +79,10 @@ const HEADERS = [
 ];
 
 process.on('message', (entry: string) => {
-  void fateOf(entry).then((fate) => process.send?.(fate));
+  void abortStateOf(entry).then((fate) => process.send?.(fate));
 });
 
-async function fateOf(entry: string): Promise<Fate> {
+async function abortStateOf(entry: string): Promise<AbortState> {
   let app: Shop | undefined;
   try {
     const copy = (await import(pathToFileURL(entry).href)) as { readonly buildApp: typeof buildApp };

@@ -1,6 +1,6 @@
 import helmet from '@fastify/helmet';
 import { auth, keepAdministrator, LogEmailSender, SmtpEmailSender, type AccountUser } from '@viewset/auth';
-import { tellRoutes } from '@viewset/cli';
+import { printRoutes } from '@viewset/cli';
 import {
   addVary,
   HealthRegistry,
@@ -65,7 +65,7 @@ export async function buildApp(
   const app = fastify(serverOptions({ ...logging, trustProxy: settings.trustProxy }));
   if (settings.terminal) {
     logRequests(app);
-    tellRoutes(app, write);
+    printRoutes(app, write);
   }
   if (settings.secretKeyIsRandom) app.log.warn('SECRET_KEY is not set: tokens and codes end with this process');
 

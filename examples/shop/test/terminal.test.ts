@@ -53,7 +53,7 @@ t.test('the routes are told at start, with who may call them', async (t) => {
   t.equal(who('POST', '/api/products'), 'logged-in users');
   t.equal(who('GET', '/api/roles/:pk'), 'logged-in users');
   t.equal(who('DELETE', '/api/roles/:pk'), 'IsRoleAdminUser');
-  t.equal(who('GET', '/api/accounts'), '(IsRoleAdminUser or IsOwnAccount)');
+  t.equal(who('GET', '/api/accounts'), '(IsRoleAdminUser or IsSelf)');
   t.equal(who('POST', '/api/auth/login'), 'anybody');
   t.notMatch(written, /explorer|HEAD/);
 });

@@ -1,6 +1,6 @@
 import type { MikroORM } from '@mikro-orm/core';
 import { type AccountUser, auth, LogEmailSender } from '@viewset/auth';
-import { tellRoutes } from '@viewset/cli';
+import { printRoutes } from '@viewset/cli';
 import { flydriveStore, serverOptions, viewset } from '@viewset/core';
 import { explorer } from '@viewset/explorer';
 import { live } from '@viewset/live';
@@ -53,7 +53,7 @@ export async function buildApp({
   const app = fastify(serverOptions({ ...(log === undefined ? {} : logOptions(log === 'terminal')) }));
   if (log === 'terminal') {
     logRequests(app);
-    tellRoutes(app, write);
+    printRoutes(app, write);
   }
   await app.register(openapi, { info: INFO });
   await app.register(viewset, { orm });

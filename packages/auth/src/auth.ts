@@ -46,7 +46,7 @@ import type { LoginLinkParts } from './routes/login-link.ts';
 import type { MeParts } from './routes/me.ts';
 import type { RefreshParts } from './routes/refresh.ts';
 import type { SessionParts } from './routes/sessions.ts';
-import { askingSecondFactor, twoFactorParts } from './two-factors/second-factor.ts';
+import { requiringSecondFactor, twoFactorParts } from './two-factors/second-factor.ts';
 import { checkSession } from './sessions/session-contract.ts';
 import { SessionRecords } from './sessions/session-records.ts';
 import { Sessions } from './sessions/sessions.ts';
@@ -115,7 +115,7 @@ export const auth = fp(
     const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords, devices });
     const twoFactor = twoFactorParts(wiring);
     const finishLogin = loginCompletion({ accounts, tokens, devices, sessions });
-    const completeLogin = twoFactor === undefined ? finishLogin : askingSecondFactor(finishLogin, twoFactor);
+    const completeLogin = twoFactor === undefined ? finishLogin : requiringSecondFactor(finishLogin, twoFactor);
     const oauth = await oauthParts(wiring, app.prefix);
     const header = new AuthorizationHeader(options.tokenScheme);
     const instance = makeInstance(options, { users, tokens, header, apiKeys }, { verifyLogin, completeLogin, codes });

@@ -1,3 +1,3 @@
 export { prepareCheck } from './check/check-app.ts';
 export type { Finding, FindingCode } from './check/finding.ts';
-export { tellRoutes } from './route-table.ts';
+export { printRoutes } from './route-table.ts';

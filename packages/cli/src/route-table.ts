@@ -7,9 +7,9 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
  *
  * @example
  * const app = fastify();
- * tellRoutes(app, (text) => process.stdout.write(text));
+ * printRoutes(app, (text) => process.stdout.write(text));
  */
-export function tellRoutes(app: FastifyInstance, write: (text: string) => unknown): void {
+export function printRoutes(app: FastifyInstance, write: (text: string) => unknown): void {
   const routes = collectRoutes(app);
   app.addHook('onListen', async () => void write(routeTable(routes)));
 }

@@ -267,7 +267,7 @@ interface SummaryOf<D extends Declarations> {
   readonly body: undefined;
   readonly data: unknown;
   readonly errors: None;
-  readonly tells: D['summary'];
+  readonly summary: D['summary'];
 }
 
 type OperationName<D extends Declarations> =

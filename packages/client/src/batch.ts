@@ -67,7 +67,7 @@ export interface BatchCallOptions<View> extends CallOptions {
 }
 
 /** Call options that only make sense for the whole request. */
-const OF_WHOLE = ['signal', 'timeoutMs', 'retries', 'token', 'fetch'] as const;
+const BATCH_OPTIONS = ['signal', 'timeoutMs', 'retries', 'token', 'fetch'] as const;
 
 /** The part of a client that sends a batch. */
 interface BatchResource {
@@ -185,8 +185,8 @@ class Recording {
   /** Adds an operation. The returned promise never resolves. */
   async #record({ method, url, isStreamed, body, options }: ApiRequest): Promise<never> {
     const { ifMatch, headers } = options;
-    const ofWhole = OF_WHOLE.find((name) => options[name] !== undefined);
-    if (ofWhole !== undefined) throw new TypeError(`${ofWhole} is an option of the whole batch`);
+    const batchOption = BATCH_OPTIONS.find((name) => options[name] !== undefined);
+    if (batchOption !== undefined) throw new TypeError(`${batchOption} is an option of the whole batch`);
     if (isStreamed) throw new TypeError('A batch has no exports');
     if (ifMatch === true) throw new TypeError('ifMatch: a batch needs the ETag itself');
     // Inside a query parameter's JSON, the reference would only be part of a string.

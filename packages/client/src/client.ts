@@ -86,13 +86,15 @@ export type Resource<Routes> = {
 /** A route that returns summaries of groups of records. */
 interface SummaryRoute extends Route {
   /** The values of groups and of each aggregate, by name. */
-  readonly tells: Readonly<Record<'group' | 'sum' | 'avg' | 'min' | 'max', object>>;
+  readonly summary: Readonly<Record<'group' | 'sum' | 'avg' | 'min' | 'max', object>>;
 }
 
-type ToldBy<R extends SummaryRoute, Parameter extends keyof SummaryRoute['tells']> = Names<keyof R['tells'][Parameter]>;
+type SummaryNames<R extends SummaryRoute, Parameter extends keyof SummaryRoute['summary']> = Names<
+  keyof R['summary'][Parameter]
+>;
 
 /** The names that a call requests. */
-interface Asked<Group, Sum, Avg, Min, Max> {
+interface SummaryQuery<Group, Sum, Avg, Min, Max> {
   /** The fields to group records by. Default: one group with all records. */
   readonly group?: Group | undefined;
   /** The fields to add up. */
@@ -102,73 +104,73 @@ interface Asked<Group, Sum, Avg, Min, Max> {
   readonly max?: Max | undefined;
 }
 
-type AnyAsked<R extends SummaryRoute> = Asked<
-  ToldBy<R, 'group'>,
-  ToldBy<R, 'sum'>,
-  ToldBy<R, 'avg'>,
-  ToldBy<R, 'min'>,
-  ToldBy<R, 'max'>
+type AnySummaryQuery<R extends SummaryRoute> = SummaryQuery<
+  SummaryNames<R, 'group'>,
+  SummaryNames<R, 'sum'>,
+  SummaryNames<R, 'avg'>,
+  SummaryNames<R, 'min'>,
+  SummaryNames<R, 'max'>
 >;
 
 /** A call for a summary. Its type contains exactly the requested values. */
-interface Summing<R extends SummaryRoute> extends Answering<SummaryData<R, AnyAsked<R>>> {
+interface Summing<R extends SummaryRoute> extends Answering<SummaryData<R, AnySummaryQuery<R>>> {
   <
-    const Group extends ToldBy<R, 'group'> = never,
-    const Sum extends ToldBy<R, 'sum'> = never,
-    const Avg extends ToldBy<R, 'avg'> = never,
-    const Min extends ToldBy<R, 'min'> = never,
-    const Max extends ToldBy<R, 'max'> = never,
+    const Group extends SummaryNames<R, 'group'> = never,
+    const Sum extends SummaryNames<R, 'sum'> = never,
+    const Avg extends SummaryNames<R, 'avg'> = never,
+    const Min extends SummaryNames<R, 'min'> = never,
+    const Max extends SummaryNames<R, 'max'> = never,
   >(
-    query?: R['query'] & Asked<Group, Sum, Avg, Min, Max>,
+    query?: R['query'] & SummaryQuery<Group, Sum, Avg, Min, Max>,
     options?: CallOptions,
-  ): Promise<SummaryData<R, Asked<Group, Sum, Avg, Min, Max>>>;
+  ): Promise<SummaryData<R, SummaryQuery<Group, Sum, Avg, Min, Max>>>;
   /**
    * Makes the same call without throwing ApiError. Returns a union of the response and the errors that the route can
    * have.
    */
   safe<
-    const Group extends ToldBy<R, 'group'> = never,
-    const Sum extends ToldBy<R, 'sum'> = never,
-    const Avg extends ToldBy<R, 'avg'> = never,
-    const Min extends ToldBy<R, 'min'> = never,
-    const Max extends ToldBy<R, 'max'> = never,
+    const Group extends SummaryNames<R, 'group'> = never,
+    const Sum extends SummaryNames<R, 'sum'> = never,
+    const Avg extends SummaryNames<R, 'avg'> = never,
+    const Min extends SummaryNames<R, 'min'> = never,
+    const Max extends SummaryNames<R, 'max'> = never,
   >(
-    query?: R['query'] & Asked<Group, Sum, Avg, Min, Max>,
+    query?: R['query'] & SummaryQuery<Group, Sum, Avg, Min, Max>,
     options?: CallOptions,
-  ): Promise<Answer<ToldRoute<R, SummaryData<R, Asked<Group, Sum, Avg, Min, Max>>>, 'read'>>;
+  ): Promise<Answer<SummaryRouteOf<R, SummaryData<R, SummaryQuery<Group, Sum, Avg, Min, Max>>>, 'read'>>;
   /**
    * Returns a cache key for the response, for example for TanStack Query. Equal requests have equal keys, made of JSON
    * values only.
    */
-  key(query?: R['query'] & AnyAsked<R>): QueryKey;
+  key(query?: R['query'] & AnySummaryQuery<R>): QueryKey;
 }
 
-interface ToldRoute<R extends SummaryRoute, Data> extends Route {
+interface SummaryRouteOf<R extends SummaryRoute, Data> extends Route {
   readonly detail: false;
   readonly data: Data;
   readonly errors: R['errors'];
 }
 
 interface SummaryData<R extends SummaryRoute, Ask> {
-  readonly results: (GroupRow<R, Ask> & ToldOf<R, Ask>)[];
+  readonly results: (GroupRow<R, Ask> & SummaryTotals<R, Ask>)[];
 }
 
 interface GroupRow<R extends SummaryRoute, Ask> {
-  readonly group: ToldValues<R['tells']['group'], AskedIn<Ask, 'group'>>;
+  readonly group: SummaryValues<R['summary']['group'], ChosenIn<Ask, 'group'>>;
   /** The number of records in the group. */
   readonly count: number;
 }
 
-type ToldOf<R extends SummaryRoute, Ask> = {
+type SummaryTotals<R extends SummaryRoute, Ask> = {
   readonly [
-    Name in Exclude<keyof R['tells'], 'group'> as [AskedIn<Ask, Name>] extends [never] ? never : Name
-  ]: ToldValues<R['tells'][Name], AskedIn<Ask, Name>>;
+    Name in Exclude<keyof R['summary'], 'group'> as [ChosenIn<Ask, Name>] extends [never] ? never : Name
+  ]: SummaryValues<R['summary'][Name], ChosenIn<Ask, Name>>;
 };
 
-type AskedIn<Ask, Name> = Exclude<Ask[Name & keyof Ask], undefined>;
+type ChosenIn<Ask, Name> = Exclude<Ask[Name & keyof Ask], undefined>;
 
 /** The values of the requested names. If the names are not literal types, each value is optional. */
-type ToldValues<All, Name> = [Name] extends [never]
+type SummaryValues<All, Name> = [Name] extends [never]
   ? Record<never, never>
   : [Name] extends [readonly (infer One)[]]
     ? number extends Name['length']

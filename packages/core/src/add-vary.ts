@@ -9,7 +9,7 @@ import type { FastifyReply } from 'fastify';
  * const isPage = acceptedType(request.headers.accept, ['application/json', 'text/html']) === 'text/html';
  */
 export function addVary(reply: FastifyReply, name: string): void {
-  const told = [reply.getHeader('vary') ?? []].flat().join(', ');
-  const isTold = told.split(',').some((each) => ['*', name.toLowerCase()].includes(each.trim().toLowerCase()));
-  if (!isTold) void reply.header('vary', told === '' ? name : `${told}, ${name}`);
+  const present = [reply.getHeader('vary') ?? []].flat().join(', ');
+  const isListed = present.split(',').some((each) => ['*', name.toLowerCase()].includes(each.trim().toLowerCase()));
+  if (!isListed) void reply.header('vary', present === '' ? name : `${present}, ${name}`);
 }

@@ -14,7 +14,7 @@ export { inverseSide, type Tie, tieOf } from './backends/tie.ts';
 export { type KeysetTerms, keysetTerm, type Place, placesOf } from './backends/keyset.ts';
 
 export { inLookups } from './language/across-relations.ts';
-export { asksForOne, isAlways } from './language/condition.ts';
+export { comparesOneKey, isAlways } from './language/condition.ts';
 export { DOT, DOTTED_I, foldCase, foldedLetters, variantsOf } from './language/fold-case.ts';
 
 export type { Group, Grouping, GroupKey, GroupTotal } from './language/grouping.ts';
@@ -31,9 +31,9 @@ export { holdsKeys, isPolymorphic, isToMany, valueProperty } from './fields/prop
 
 export { connectionFor, type Purpose } from './mikro/connection-for.ts';
 export { guardTransaction } from './mikro/endable-transaction.ts';
-export { tellQueryLog } from './mikro/query-log.ts';
+export { writeQueryLog } from './mikro/query-log.ts';
 export { hasTransactions } from './mikro/transactions.ts';
 
-export { checkNotGivenUp, onGivenUp } from './given-up.ts';
+export { checkNotAborted, onAbort } from './abort-state.ts';
 export { isPlainRecord, isRecord } from './json.ts';
 export { repeated } from './repeated.ts';

@@ -24,7 +24,7 @@ export type {
 } from './viewset/setup/model-viewset-options.ts';
 export type { EnvelopeOption } from './viewset/answers/envelope.ts';
 export type { ReadShapes, WriteShapes } from './viewset/request/named-shapes.ts';
-export type { AnsweringOperation, Operation, UpdateMethod, WriteKind } from './viewset/request/operation.ts';
+export type { OutputOperation, Operation, UpdateMethod, WriteKind } from './viewset/request/operation.ts';
 export {
   action,
   type Action,

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChangeLog, Versions } from './change-log.ts';
 import { Connection } from './connection.ts';
 import type { ResolvedLiveOptions } from './live-options.ts';
-import { inTime, MAX_ASKING_MS, ReadSlots, settledOrLate, SharedReads, tellAll } from './round.ts';
+import { inTime, MAX_READ_MS, ReadSlots, settledOrLate, SharedReads, tellAll } from './round.ts';
 
 /** How often notes are removed while there are no connections, so that they do not accumulate, in milliseconds. */
 const IDLE_MS = 10_000;
@@ -135,7 +135,7 @@ export class LiveLists {
     await opening.begun;
     const read = inTime(
       list.ask().then((question) => opening.reads.of(question)),
-      MAX_ASKING_MS,
+      MAX_READ_MS,
     );
     opening.pending.push(read);
     return (await read).page;

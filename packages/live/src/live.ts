@@ -13,7 +13,7 @@ import type { WakeUps } from './wake-ups.ts';
 const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
 
 /** Within this time, writes wake other processes only once, in milliseconds. */
-const TELL_EVERY_MS = 10;
+const NOTIFY_EVERY_MS = 10;
 /** How long the last wake-up may take when the application closes, in milliseconds. */
 const LAST_HINT_MS = 1000;
 
@@ -67,16 +67,16 @@ export const live = fp(
  * @example
  * await em.transactional(async (em) => {
  *   await em.nativeUpdate(Product, { stock: 0 }, { deleted_at: new Date() });
- *   await tellLists({ em }, Product);
+ *   await notifyLists({ em }, Product);
  * });
  */
-export async function tellLists<Entities extends readonly object[]>(
+export async function notifyLists<Entities extends readonly object[]>(
   request: { readonly em: EntityManager },
   ...entities: { readonly [Place in keyof Entities]: EntityName<Entities[Place]> }
 ): Promise<void> {
   const { em } = request;
-  if (em === undefined) throw new TypeError('tellLists(): the first argument must be a request, or { em } of a job');
-  requireEntities(em, 'tellLists()', '@viewset/live', [ListChange]);
+  if (em === undefined) throw new TypeError('notifyLists(): the first argument must be a request, or { em } of a job');
+  requireEntities(em, 'notifyLists()', '@viewset/live', [ListChange]);
   await note(
     request,
     entities.map((entity) => em.getMetadata().get(entity).root.className),
@@ -131,7 +131,7 @@ class Waking {
   readonly written = (): void => {
     this.#wake();
     if (this.#wakeUps?.tell === undefined || this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => this.#tellNow(), TELL_EVERY_MS);
+    this.#timer = setTimeout(() => this.#notifyNow(), NOTIFY_EVERY_MS);
   };
 
   async start(): Promise<void> {
@@ -139,12 +139,12 @@ class Waking {
   }
 
   async stop(): Promise<void> {
-    if (this.#timer !== undefined) this.#tellNow();
+    if (this.#timer !== undefined) this.#notifyNow();
     await settledOrLate(this.#told, LAST_HINT_MS);
     await this.#end?.();
   }
 
-  #tellNow(): void {
+  #notifyNow(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#told = this.#tell();

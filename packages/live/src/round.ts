@@ -5,9 +5,9 @@ import { eventsBetween } from './list-events.ts';
 import { ListState } from './list-state.ts';
 
 /** The most connections whose lists are requested at the same time. */
-const ASKED_AT_ONCE = 64;
+const READ_AT_ONCE = 64;
 /** How long one list may take, in milliseconds. */
-export const MAX_ASKING_MS = 30_000;
+export const MAX_READ_MS = 30_000;
 
 /** A list that several connections asked for in this round. */
 interface Read {
@@ -51,9 +51,9 @@ export async function tellAll(
     for (let next = queue.next(); !next.done; next = queue.next()) await tell(next.value, reads, listener);
     allBegun.resolve();
   };
-  const allTold = Promise.all(Array.from({ length: ASKED_AT_ONCE }, work));
+  const allNotified = Promise.all(Array.from({ length: READ_AT_ONCE }, work));
   await allBegun.promise;
-  await settledOrLate(allTold, patienceMs);
+  await settledOrLate(allNotified, patienceMs);
 }
 
 async function tell(connection: Connection, reads: SharedReads, listener: RoundListener): Promise<void> {
@@ -64,7 +64,7 @@ async function tell(connection: Connection, reads: SharedReads, listener: RoundL
   try {
     const { page, state, events } = await inTime(
       connection.list.ask().then((question) => reads.of(question)),
-      MAX_ASKING_MS,
+      MAX_READ_MS,
     );
     connection.tell(state, (known) => {
       let text = events.get(known);
@@ -87,7 +87,7 @@ export class ReadSlots {
   #free: number;
 
   /** @param limitMs after this time a read that gets no answer releases its slot, in milliseconds */
-  constructor(count: number, limitMs = MAX_ASKING_MS) {
+  constructor(count: number, limitMs = MAX_READ_MS) {
     this.#free = count;
     this.#limitMs = limitMs;
   }

@@ -18,7 +18,7 @@ import fastify, { type FastifyRequest } from 'fastify';
 import t, { type Test } from 'tap';
 import { Account, ApiKey, Role, Session } from '../../auth/test/support/entities.ts';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
-import { live, ListChange, ListVersion, tellLists } from '../src/index.ts';
+import { live, ListChange, ListVersion, notifyLists } from '../src/index.ts';
 import { EventStream } from './support/event-stream.ts';
 import { until } from './support/until.ts';
 
@@ -161,7 +161,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
       const [one, two] = [await open(anns), await open(bobs)];
       await orm.em.fork().transactional(async (em) => {
         await em.nativeUpdate(Task, { id: Number(task['id']) }, { owner: bob.id, title: 'of Bob' });
-        await tellLists({ em }, Task);
+        await notifyLists({ em }, Task);
       });
       await two.until(({ keys }) => keys.length === 1);
       await one.until(({ keys }) => keys.length === 0);

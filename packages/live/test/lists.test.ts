@@ -23,7 +23,7 @@ import {
   writeShape,
 } from '@viewset/core';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
-import { live, type LiveOptions, ListChange, ListVersion, tellLists } from '../src/index.ts';
+import { live, type LiveOptions, ListChange, ListVersion, notifyLists } from '../src/index.ts';
 import { EventStream } from './support/event-stream.ts';
 import { until } from './support/until.ts';
 
@@ -203,7 +203,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     t.notMatch(JSON.stringify(stream.events), /lost/);
   });
 
-  t.test('a job tells by tellLists, and only once it has committed', async (t) => {
+  t.test('a job tells by notifyLists, and only once it has committed', async (t) => {
     const { url, store } = await start(t, Tasks);
     const [id] = await store({ title: 'A' });
     const stream = await EventStream.open(t, url);
@@ -211,7 +211,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     const em = orm.em.fork();
     await em.transactional(async (within) => {
       await within.nativeUpdate(Task, { id: Number(id) }, { title: 'by a job' });
-      await tellLists({ em: within }, Task);
+      await notifyLists({ em: within }, Task);
     });
     await stream.until(({ told }) => told.length === 2);
     t.match(stream.events[1], { event: 'change', data: { record: { title: 'by a job' } } });
@@ -634,7 +634,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     const goOn = Promise.withResolvers<void>();
     const isAlone = orm.em.getPlatform().getDefaultSchemaName() !== 'public' && database === 'sqlite';
     const early = orm.em.fork().transactional(async (em) => {
-      await tellLists({ em }, Task);
+      await notifyLists({ em }, Task);
       await em.nativeUpdate(Task, { id: Number(a) }, { title: 'begun first' });
       begun.resolve();
       if (!isAlone) await goOn.promise;

@@ -8,7 +8,15 @@ import t, { type Test } from 'tap';
 import { viewset } from '@viewset/core';
 import { mongoDatabase, openSqlite, skipMongo } from '../../core/test/support/databases.ts';
 import { withOwnRedis } from '../../core/test/support/redis.ts';
-import { ListChange, ListVersion, live, mongoWakeUps, postgresWakeUps, redisWakeUps, tellLists } from '../src/index.ts';
+import {
+  ListChange,
+  ListVersion,
+  live,
+  mongoWakeUps,
+  postgresWakeUps,
+  redisWakeUps,
+  notifyLists,
+} from '../src/index.ts';
 import { openTasks, Task } from './support/task-server.ts';
 import { until } from './support/until.ts';
 
@@ -183,7 +191,7 @@ t.test('a write of a request that ends while the application closes wakes other 
   app.post('/write', async (request) => {
     begun.resolve();
     await closing.promise;
-    await tellLists(request, Task);
+    await notifyLists(request, Task);
     return {};
   });
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
@@ -202,7 +210,7 @@ t.test('a hint that never ends holds up no application that closes', async (t) =
   const listen = () => () => (isEnded = true);
   await app.register(live, { wakeUps: { listen, tell: () => new Promise(() => {}) } });
   await app.ready();
-  await tellLists({ em: orm.em.fork() }, Task);
+  await notifyLists({ em: orm.em.fork() }, Task);
   await app.close();
   t.ok(isEnded);
 });
@@ -214,12 +222,12 @@ t.test('a URL is no connection to Redis', async (t) => {
   );
 });
 
-t.test('tellLists names what it lacks', async (t) => {
+t.test('notifyLists names what it lacks', async (t) => {
   const orm = await openSqlite(t, { entities: [Task] });
   const em = orm.em.fork();
   await t.rejects(
-    tellLists(em as never, Task),
-    /tellLists\(\): the first argument must be a request, or \{ em \} of a job/,
+    notifyLists(em as never, Task),
+    /notifyLists\(\): the first argument must be a request, or \{ em \} of a job/,
   );
-  await t.rejects(tellLists({ em }, Task), /tellLists\(\): the ORM needs the entity ListChange of @viewset\/live/);
+  await t.rejects(notifyLists({ em }, Task), /notifyLists\(\): the ORM needs the entity ListChange of @viewset\/live/);
 });

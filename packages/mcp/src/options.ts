@@ -78,7 +78,7 @@ const OPTION_NAMES: readonly (keyof McpOptions)[] = [
 ];
 
 /** Headers about the message itself. A tool's request has its own, or none. */
-const OWN_HEADERS: ReadonlySet<string> = new Set([
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'accept',
   'connection',
   'content-length',
@@ -127,7 +127,7 @@ export function resolveOptions(options: McpOptions): ResolvedOptions {
   check('headers', 'a list of names of headers', isListOf(headers, isHeader), headers);
   const names = headers.map((header) => header.toLowerCase());
   check('headers', 'names without "cookie", which browsers send for any page', !names.includes('cookie'), 'cookie');
-  const own = names.find((each) => OWN_HEADERS.has(each));
+  const own = names.find((each) => RESERVED_HEADERS.has(each));
   check('headers', 'names without those that the plugin or a connection sets', own === undefined, own);
   const isSize = Number.isSafeInteger(maxResultBytes) && maxResultBytes >= LEAST_RESULT_BYTES;
   check('maxResultBytes', `a whole number from ${LEAST_RESULT_BYTES}`, isSize, maxResultBytes);

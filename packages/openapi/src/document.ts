@@ -83,7 +83,7 @@ function assemble(
     servers: base['servers'] ?? options.servers,
     tags: tagsOf(shared.paths, plans, (base['tags'] ?? []) as readonly JsonObject[], options.tags),
     paths: shared.paths,
-    components: asksForScheme(base, shared.paths) ? withScheme(components, options.securityScheme) : components,
+    components: usesScheme(base, shared.paths) ? withScheme(components, options.securityScheme) : components,
   });
 }
 
@@ -122,7 +122,7 @@ function mergeComponents(taken: JsonObject, components: JsonObject): JsonObject 
 }
 
 /** Tells if the document or one of its operations refers to the security scheme. */
-function asksForScheme(base: JsonObject, paths: JsonObject): boolean {
+function usesScheme(base: JsonObject, paths: JsonObject): boolean {
   return [base, ...operationsOf(paths)].some(
     ({ security }) => Array.isArray(security) && security.some((each: object) => Object.hasOwn(each, SECURITY_SCHEME)),
   );

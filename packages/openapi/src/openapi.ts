@@ -39,12 +39,12 @@ export const openapi = fp(
     const routes = rememberRoutes(app);
     warnOfEarlierViews(app, routes);
     if (isOwn) await app.register(swagger, swaggerOptions(options));
-    const describeOwn = app.swagger;
-    if (!isOwn) app.addHook('onReady', async () => void asOpenapi31(describeOwn() as unknown as JsonObject));
+    const describeApplication = app.swagger;
+    if (!isOwn) app.addHook('onReady', async () => void asOpenapi31(describeApplication() as unknown as JsonObject));
     let document: JsonObject | undefined;
     const complete = (): JsonObject =>
       (document ??= completeDocument(
-        asOpenapi31(describeOwn() as unknown as JsonObject),
+        asOpenapi31(describeApplication() as unknown as JsonObject),
         documentedRoutes(routes),
         options,
       ));

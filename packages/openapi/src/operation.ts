@@ -62,7 +62,7 @@ function mapResponses(plan: OperationPlan, plans: PlansByPath): JsonObject {
     const example = jsonValue(documentation.examples.responses?.[Number(status)]);
     const worded = changeInside(schema, envelope, (inside) => withWords(inside, view.fieldWords));
     const answer = describeResponse(response, worded, example);
-    const streamed = plan.isLive && status === '200' ? tellingOfStream(answer) : answer;
+    const streamed = plan.isLive && status === '200' ? describingStream(answer) : answer;
     return [status, { ...streamed, ...(links === undefined ? {} : { links }) }];
   });
   return Object.fromEntries(described) as JsonObject;
@@ -72,7 +72,7 @@ function mapResponses(plan: OperationPlan, plans: PlansByPath): JsonObject {
  * Mentions the event stream of a live list in its description. As a separate media type, it would change the list's
  * response type in generated clients to a string or a list, although they all request JSON.
  */
-function tellingOfStream(answer: JsonObject): JsonObject {
+function describingStream(answer: JsonObject): JsonObject {
   const description = `${String(answer['description'])}. With "Accept: text/event-stream", the list and its changes as Server-Sent Events`;
   return { ...answer, description };
 }

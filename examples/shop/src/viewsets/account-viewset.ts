@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { Account } from '../entities/account.ts';
 
 /** Whoever is logged in may read their own account. */
-class IsOwnAccount extends Permission {
+class IsSelf extends Permission {
   override hasPermission(request: FastifyRequest, view: PermissionView): boolean {
     return getCurrentUser(request) !== null && view.getAction(request) === 'retrieve';
   }
@@ -16,5 +16,5 @@ class IsOwnAccount extends Permission {
 
 /** Accounts come from registration; administrators may list, change and delete them, but for the last administrator. */
 export class AccountViewSet extends AccountViews(Account, {
-  permissionClasses: [IsRoleAdminUser.or(IsOwnAccount)],
+  permissionClasses: [IsRoleAdminUser.or(IsSelf)],
 }) {}

@@ -413,14 +413,14 @@ export class Accounts {
 function userProjection(account: Projection<AccountRow>, shown?: Projection<object>): Projection<AccountUser> {
   const width = account.paths.length;
   const related = [...(account.related ?? []), ...(shown?.related ?? [])];
-  const ownRelated = account.related?.length ?? 0;
+  const relatedCount = account.related?.length ?? 0;
   return {
     paths: [...account.paths, ...(shown?.paths ?? [])],
     ...(related.length > 0 && { related }),
     readRow: (row, children = []) =>
       userOf(
-        account.readRow(row, children.slice(0, ownRelated)),
-        shown?.readRow(row.slice(width), children.slice(ownRelated)),
+        account.readRow(row, children.slice(0, relatedCount)),
+        shown?.readRow(row.slice(width), children.slice(relatedCount)),
       ),
     readEntity: (entity) => userOf(account.readEntity(entity), shown?.readEntity(entity)),
     populate: [...account.populate, ...(shown?.populate ?? [])],

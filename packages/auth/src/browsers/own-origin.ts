@@ -8,16 +8,16 @@ import type { FastifyRequest } from 'fastify';
  *
  * @param others additional origins that count as our own
  */
-export function requireOwnOrigin(request: FastifyRequest, others: ReadonlySet<string>): void {
-  if (isOwnRequest(request, others)) return;
+export function requireSameOrigin(request: FastifyRequest, others: ReadonlySet<string>): void {
+  if (isSameOriginRequest(request, others)) return;
   throw new Forbidden('The request does not come from a page of this server', { event: 'auth.origin_refused' });
 }
 
 /** True if one of our own pages sent the request. */
-export function isOwnRequest(request: FastifyRequest, others: ReadonlySet<string>): boolean {
+export function isSameOriginRequest(request: FastifyRequest, others: ReadonlySet<string>): boolean {
   const { origin, 'sec-fetch-site': site } = request.headers;
   if (origin !== undefined && others.has(origin)) return true;
-  return site === undefined ? isOwnOrigin(request, origin) : site === 'same-origin';
+  return site === undefined ? isSameOrigin(request, origin) : site === 'same-origin';
 }
 
 /** True for a scheme, a host and perhaps a port, as a browser writes them. */
@@ -25,7 +25,7 @@ export function isOrigin(text: unknown): text is string {
   return typeof text === 'string' && URL.canParse(text) && new URL(text).origin === text;
 }
 
-function isOwnOrigin({ protocol, host }: FastifyRequest, origin: string | undefined): boolean {
+function isSameOrigin({ protocol, host }: FastifyRequest, origin: string | undefined): boolean {
   if (origin === undefined || !isOrigin(origin)) return false;
   const { protocol: scheme, host: from } = new URL(origin);
   // A proxy that is not trusted may have taken the TLS off.

@@ -23,12 +23,12 @@ export interface RelyingParty extends PasskeySite {
 /** Returns the application as WebAuthn's relying party, as the request's browser knows it. */
 export function relyingPartyOf(request: FastifyRequest, { name, site }: RelyingPartyOptions): RelyingParty {
   // Both come from the host. A forged host only allows passkeys of that host, and there are none.
-  const { id, origins } = site ?? { id: request.hostname, origins: ownOrigins(request) };
+  const { id, origins } = site ?? { id: request.hostname, origins: requestOrigins(request) };
   return { id, origins, name: name ?? id };
 }
 
 /** Browsers have passkeys on pages of HTTPS, and on this machine by HTTP too. */
-function ownOrigins({ host, hostname }: FastifyRequest): string[] {
+function requestOrigins({ host, hostname }: FastifyRequest): string[] {
   const schemes = isLoopback(hostname) ? ['https', 'http'] : ['https'];
   const addresses = schemes.map((scheme) => `${scheme}://${host}`);
   return addresses.filter((address) => URL.canParse(address)).map((address) => new URL(address).origin);

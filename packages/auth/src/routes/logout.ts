@@ -1,6 +1,6 @@
 import { securityEvent, Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isOwnRequest, requireOwnOrigin } from '../browsers/own-origin.ts';
+import { isSameOriginRequest, requireSameOrigin } from '../browsers/own-origin.ts';
 import { accountOf, type AuthRoute, ENDED_SESSION_COOKIE, NOTHING } from './auth-route.ts';
 import type { RefreshParts } from './refresh.ts';
 import { readRefresh, REFRESH_BODY } from './request-body.ts';
@@ -70,9 +70,9 @@ function refreshTokenOf({ cookie, origins }: RefreshParts, request: FastifyReque
   const given = readRefresh(request.body).refresh_token;
   if (given !== undefined) return given;
   const token = cookie.read(request);
-  if (request.user !== null) return token !== undefined && isOwnRequest(request, origins) ? token : undefined;
+  if (request.user !== null) return token !== undefined && isSameOriginRequest(request, origins) ? token : undefined;
   if (token === undefined) throw new Unauthorized();
-  requireOwnOrigin(request, origins);
+  requireSameOrigin(request, origins);
   return token;
 }
 

@@ -1,7 +1,7 @@
 import { securityEvent, Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type AccessTokens, claimsOf } from '../tokens/access-tokens.ts';
-import { requireOwnOrigin } from '../browsers/own-origin.ts';
+import { requireSameOrigin } from '../browsers/own-origin.ts';
 import { readRefresh, REFRESH_BODY } from './request-body.ts';
 import type { AuthRoute } from './auth-route.ts';
 import { LOGGED_IN, type LoggedIn } from '../login/complete-login.ts';
@@ -35,7 +35,7 @@ export function refreshRoute({ sessions, cookie, tokens, origins }: RefreshParts
       const given = readRefresh(request.body).refresh_token;
       const token = given ?? cookie.read(request);
       if (token === undefined) throw new Unauthorized('A refresh token is required');
-      if (given === undefined) requireOwnOrigin(request, origins);
+      if (given === undefined) requireSameOrigin(request, origins);
       const session = await sessions.refresh(request, token);
       const { account } = session;
       request.log.info({ ...securityEvent(request, 'auth.refreshed'), account: account.id }, 'a session was refreshed');

@@ -10,7 +10,7 @@ import type { Wiring } from '../wiring.ts';
 import { codeGuesses, GuessLimit } from '../secrets/guess-limit.ts';
 
 /** Ends a login unless the account has two factors: it then answers the token by which the second one is sent. */
-export function askingSecondFactor(
+export function requiringSecondFactor(
   completeLogin: CompleteLogin,
   { twoFactors, attempts }: TwoFactorParts,
 ): CompleteLogin {

@@ -65,7 +65,7 @@ export type DeclaredSummary<Entity, Summary> = [Summary] extends [never]
       readonly group: {
         readonly [Name in Extract<ItemOf<Member<Summary, 'group'>>, string>]: GroupValue<Entity, Name>;
       };
-    } & { readonly [Told in Aggregate]: ToldValues<Entity, Member<Summary, 'values'>, Told> };
+    } & { readonly [Name in Aggregate]: SummaryValues<Entity, Member<Summary, 'values'>, Name> };
 
 type Member<Of, Name> = Of[Name & keyof Of];
 type ItemOf<List> = List extends readonly (infer Item)[] ? Item : never;
@@ -74,8 +74,8 @@ type GroupValue<Entity, Name extends string> = Name extends `${infer Path}:${Per
   ? string | Extract<WireValue<Entity, Path>, null>
   : WireValue<Entity, Name>;
 
-type ToldValues<Entity, Values, Told> = {
-  readonly [Path in keyof Values as Told extends ItemOf<Values[Path]> ? Path : never]: WireValue<
+type SummaryValues<Entity, Values, Name> = {
+  readonly [Path in keyof Values as Name extends ItemOf<Values[Path]> ? Path : never]: WireValue<
     Entity,
     Path & string
   > | null;

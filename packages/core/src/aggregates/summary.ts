@@ -61,13 +61,13 @@ export class Summary {
     this.#view = view;
     this.#maxGroups = maxGroups;
     this.#groups = byName(group, (field) => this.#resolve('group', field, () => groupField(meta, platform, field)));
-    const told = AGGREGATES.map((aggregate) => {
+    const parameters = AGGREGATES.map((aggregate) => {
       const fields = Object.keys(values).filter((field) => values[field]!.includes(aggregate));
       const make = (field: string): SummaryField =>
         this.#resolve('values', field, () => valueField(meta, platform, field, aggregate));
       return [aggregate, byName(fields, make)] as const;
     });
-    this.#values = new Map(told.filter(([, fields]) => fields.size > 0));
+    this.#values = new Map(parameters.filter(([, fields]) => fields.size > 0));
     for (const parameter of this.#parameters.keys()) {
       if (!view.narrowing.some((declared) => declared.name === parameter)) continue;
       throw new ImproperlyConfigured(
@@ -86,11 +86,11 @@ export class Summary {
   }
 
   get response(): TSchema {
-    const told = [...this.#values].map(([aggregate, fields]) => [aggregate, Type.Optional(schemaOf(fields))]);
+    const parameters = [...this.#values].map(([aggregate, fields]) => [aggregate, Type.Optional(schemaOf(fields))]);
     const row = {
       group: schemaOf(this.#groups),
       count: Type.Integer({ minimum: 0, description: 'The number of records in the group' }),
-      ...(Object.fromEntries(told) as Record<string, TSchema>),
+      ...(Object.fromEntries(parameters) as Record<string, TSchema>),
     };
     return Type.Object({ results: Type.Array(Type.Object(row), { maxItems: this.#maxGroups }) });
   }
@@ -118,7 +118,7 @@ export class Summary {
     if (found.length > this.#maxGroups) {
       throw invalidParameter('group', `makes more than ${this.#maxGroups} groups; narrow the records by filters`);
     }
-    const none = { keys: [], count: 0, totals: totals.map(({ told }) => (told === 'count' ? 0 : null)) };
+    const none = { keys: [], count: 0, totals: totals.map(({ kind }) => (kind === 'count' ? 0 : null)) };
     const groups = found.length === 0 && query.group.length === 0 ? [none] : found;
     const written = groups.map((group) => ({
       ...group,
@@ -194,7 +194,7 @@ function namedFields(parameters: QueryParameters, parameter: string, allowed: Fi
 /**
  * The database aggregates that an aggregate needs. An average needs a sum and a count. The sum of no values is null.
  */
-const ASKED: Readonly<Record<Aggregate, readonly GroupTotal['told'][]>> = {
+const TOTALS_OF: Readonly<Record<Aggregate, readonly GroupTotal['kind'][]>> = {
   sum: ['count', 'sum'],
   avg: ['count', 'sum'],
   min: ['min'],
@@ -204,16 +204,16 @@ const ASKED: Readonly<Record<Aggregate, readonly GroupTotal['told'][]>> = {
 /** Lists the database aggregates to query, without duplicates, and the position of each result. */
 function totalsOf({ values }: SummaryQuery): {
   readonly totals: readonly GroupTotal[];
-  readonly placeOf: (path: FieldPath, told: GroupTotal['told']) => number;
+  readonly placeOf: (path: FieldPath, kind: GroupTotal['kind']) => number;
 } {
   const totals: GroupTotal[] = [];
-  const placeOf = (path: FieldPath, told: GroupTotal['told']): number =>
-    totals.findIndex((total) => total.path === path && total.told === told);
+  const placeOf = (path: FieldPath, kind: GroupTotal['kind']): number =>
+    totals.findIndex((total) => total.path === path && total.kind === kind);
   const wanted = values.flatMap(({ aggregate, fields }) =>
-    fields.flatMap(({ path }) => ASKED[aggregate].map((told) => ({ path, told }))),
+    fields.flatMap(({ path }) => TOTALS_OF[aggregate].map((kind) => ({ path, kind }))),
   );
   for (const total of wanted) {
-    if (placeOf(total.path, total.told) === -1) totals.push(total);
+    if (placeOf(total.path, total.kind) === -1) totals.push(total);
   }
   return { totals, placeOf };
 }
@@ -224,17 +224,17 @@ function rowOf(
   placeOf: ReturnType<typeof totalsOf>['placeOf'],
 ): Row {
   const valueOf = (aggregate: Aggregate, { path, write }: SummaryField): unknown => {
-    const raw = (told: GroupTotal['told']): unknown => totals[placeOf(path, told)];
+    const raw = (kind: GroupTotal['kind']): unknown => totals[placeOf(path, kind)];
     if (aggregate === 'min' || aggregate === 'max') return raw(aggregate) === null ? null : write(raw(aggregate));
     const number = raw('count') as number;
     if (number === 0) return null;
     return aggregate === 'sum' ? write(raw('sum')) : averageOf(path.type, raw('sum'), number);
   };
-  const told = values.map(({ aggregate, fields }): [string, Row] => {
+  const aggregated = values.map(({ aggregate, fields }): [string, Row] => {
     return [aggregate, Object.fromEntries(fields.map((field) => [field.name, valueOf(aggregate, field)]))];
   });
   const named = Object.fromEntries(group.map(({ name }, index) => [name, keys[index]]));
-  return { group: named, count, ...Object.fromEntries(told) };
+  return { group: named, count, ...Object.fromEntries(aggregated) };
 }
 
 /** The order of groups: by their key values, ascending, NULL last. Texts compare by UTF-16 units, on every database. */

@@ -4,7 +4,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { isPolymorphic, isReference, ownsColumn } from '../fields/property.ts';
 import { acrossRelations } from '../language/across-relations.ts';
-import { always, and, apart, type Condition, isAlways, type PlaceApart } from '../language/condition.ts';
+import { always, and, inFilterScope, type Condition, isAlways, type FilterScope } from '../language/condition.ts';
 import type { Query } from '../language/query.ts';
 import { countedRecords, isRelatedPath } from '../language/related-path.ts';
 import { relationCondition, whereCondition } from '../language/where-condition.ts';
@@ -25,7 +25,7 @@ export interface RelatedFilter {
 export type RelatedFilters = ReadonlyMap<string, RelatedFilter>;
 
 /** Returns the prefix for relations in a separate place. */
-export function placeApart(prefix: string, place: PlaceApart): string {
+export function filterScopePrefix(prefix: string, place: FilterScope): string {
   return `${prefix}${place}:`;
 }
 
@@ -100,14 +100,14 @@ function areUnfiltered(em: EntityManager, meta: EntityMetadata, others: Walk['en
 interface Relation {
   readonly step: EntityProperty;
   /** True for a relation of the read records. False for relations of related records, and for relations in filters. */
-  readonly isOwn: boolean;
+  readonly isDirect: boolean;
   /** False if the query does not use the relation. It may still hide the record. */
   readonly isTouched: boolean;
   /**
    * The entities whose filters use the relation, from the outermost to the innermost. The entity that the query itself
    * uses is not among them. Undefined if the query itself uses the relation.
    */
-  readonly askedBy: readonly Entity[] | undefined;
+  readonly filterChain: readonly Entity[] | undefined;
 }
 
 /** The class of an entity. Its metadata may exist several times, because relations have copies. */
@@ -129,25 +129,26 @@ const walks = new QueryMemo<Walk>();
 
 async function addFilters(em: EntityManager, purpose: Purpose, query: Query, walked: Relations): Promise<Visible> {
   const { meta, condition, filters, isLoaded = false } = query;
-  const own = filters === false || isLoaded ? undefined : await activeFilter(em, meta, filters ?? {});
+  const filter = filters === false || isLoaded ? undefined : await activeFilter(em, meta, filters ?? {});
   // Copied, because the walk is cached for later queries.
   const relations: Relations = new Map(walked);
-  const ownCondition = own === undefined ? always : asked(relations, whereCondition(meta, own.where), '', []);
+  const entityCondition =
+    filter === undefined ? always : convertFilter(relations, whereCondition(meta, filter.where), '', []);
   const related = new Map<string, RelatedFilter>();
   const known = new Map<EntityProperty, RelatedFilter | undefined>();
-  for (const [path, { step, isOwn, isTouched, askedBy }] of relations) {
-    if (isOwn && isPolymorphic(step)) await checkTargets(em, meta, step, filters);
+  for (const [path, { step, isDirect, isTouched, filterChain }] of relations) {
+    if (isDirect && isPolymorphic(step)) await checkTargets(em, meta, step, filters);
     if (!known.has(step)) known.set(step, await relatedFilter(em, step, filters));
     const filter = known.get(step);
-    const required = isOwn && !isLoaded && filter?.required === true;
+    const required = isDirect && !isLoaded && filter?.required === true;
     if (filter === undefined || !(isTouched || required)) continue;
-    const asking = askedBy === undefined ? [] : [...askedBy, entityOf(step)];
-    related.set(path, { required, condition: asked(relations, filter.condition, `${path}.`, asking) });
+    const chain = filterChain === undefined ? [] : [...filterChain, entityOf(step)];
+    related.set(path, { required, condition: convertFilter(relations, filter.condition, `${path}.`, chain) });
   }
   return {
     em,
     purpose,
-    condition: and(ownCondition, condition),
+    condition: and(entityCondition, condition),
     related: related.size === 0 ? undefined : related,
   };
 }
@@ -155,23 +156,28 @@ async function addFilters(em: EntityManager, purpose: Purpose, query: Query, wal
 /**
  * Converts a filter's conditions on relations to lookups in a separate place, and adds these relations. The filters of
  * their entities apply there too, as in `em.find`. To avoid endless recursion, a filter that leads back to an entity in
- * `askedBy` reads all records.
+ * `filterChain` reads all records.
  *
  * @param prefix the path to the filtered records
- * @param askedBy the entities whose filters use the relation, see `Relation`
+ * @param filterChain the entities whose filters use the relation, see `Relation`
  */
-function asked(relations: Relations, condition: Condition, prefix: string, askedBy: readonly Entity[]): Condition {
+function convertFilter(
+  relations: Relations,
+  condition: Condition,
+  prefix: string,
+  filterChain: readonly Entity[],
+): Condition {
   if (condition.kind === 'and') {
-    return and(...condition.conditions.map((one) => asked(relations, one, prefix, askedBy)));
+    return and(...condition.conditions.map((one) => convertFilter(relations, one, prefix, filterChain)));
   }
-  const said = condition.kind === 'matching' ? acrossRelations(condition) : undefined;
-  if (said === undefined) return condition;
+  const lookups = condition.kind === 'matching' ? acrossRelations(condition) : undefined;
+  if (lookups === undefined) return condition;
   const through: Relations = new Map();
-  addCondition(through, said, placeApart(prefix, 'filter'));
-  const leadsBack = [...through.values()].some(({ step }) => askedBy.includes(entityOf(step)));
-  if (leadsBack) return apart('unfiltered', said);
-  for (const [path, relation] of through) relations.set(path, { ...relation, askedBy });
-  return apart('filter', said);
+  addCondition(through, lookups, filterScopePrefix(prefix, 'filter'));
+  const leadsBack = [...through.values()].some(({ step }) => filterChain.includes(entityOf(step)));
+  if (leadsBack) return inFilterScope('unfiltered', lookups);
+  for (const [path, relation] of through) relations.set(path, { ...relation, filterChain });
+  return inFilterScope('filter', lookups);
 }
 
 function entityOf({ targetMeta }: EntityProperty): Entity {
@@ -258,14 +264,14 @@ function addSteps(walked: Relations, steps: readonly EntityProperty[], prefix: s
 
 function addRelation(walked: Relations, step: EntityProperty, prefix: string, isTouched: boolean): string {
   const path = prefix + step.name;
-  if (!walked.has(path)) walked.set(path, { step, isOwn: prefix === '', isTouched, askedBy: undefined });
+  if (!walked.has(path)) walked.set(path, { step, isDirect: prefix === '', isTouched, filterChain: undefined });
   return path;
 }
 
 function addMatching(walked: Relations, condition: Extract<Condition, { kind: 'matching' }>, prefix: string): void {
   addSteps(walked, condition.steps, prefix);
-  const said = condition.converted ? undefined : acrossRelations(condition);
-  if (said !== undefined) addCondition(walked, said, prefix);
+  const lookups = condition.converted ? undefined : acrossRelations(condition);
+  if (lookups !== undefined) addCondition(walked, lookups, prefix);
 }
 
 function addCondition(walked: Relations, condition: Condition, prefix = ''): void {
@@ -288,6 +294,6 @@ function addCondition(walked: Relations, condition: Condition, prefix = ''): voi
       return addMatching(walked, condition, prefix);
     case 'constant':
     case 'native':
-    case 'apart':
+    case 'filterScope':
   }
 }

@@ -3,7 +3,7 @@ import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { compare } from '../language/compare.ts';
-import { asksForOne, type Condition } from '../language/condition.ts';
+import { comparesOneKey, type Condition } from '../language/condition.ts';
 import { primaryKey } from '../fields/primary-key.ts';
 import { type Group, type Grouping, pathsOf } from '../language/grouping.ts';
 import { noOrder } from '../language/order.ts';
@@ -25,7 +25,7 @@ import {
   type ReadChildren,
   type Reading,
   readingOf,
-  type ReadTold,
+  type ReadAggregates,
   type RelatedReaders,
 } from './reading.ts';
 import { managedSource, managerOf, type Source } from './source.ts';
@@ -238,20 +238,24 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   }
 
   #relatedReaders(em: EntityManager, source: Source, filters: Query['filters']): RelatedReaders {
-    return { em, readChildren: this.#childrenReader(source, filters), readTold: this.#toldReader(source, filters) };
+    return {
+      em,
+      readChildren: this.#childrenReader(source, filters),
+      readAggregates: this.#aggregatesReader(source, filters),
+    };
   }
 
   /**
    * Makes the function that reads values from related records for entities. Filters have already been applied to the
    * entities.
    */
-  #toldReader(source: Source, filters: Query['filters']): ReadTold {
-    return (told, keys) => {
-      const { root: meta } = told[0]!.related;
+  #aggregatesReader(source: Source, filters: Query['filters']): ReadAggregates {
+    return (aggregates, keys) => {
+      const { root: meta } = aggregates[0]!.related;
       const key = primaryKey(meta);
       const condition = compare(key, 'in', keys);
       const query: Query = { meta, condition, order: noOrder(meta), author: 'code', filters, isLoaded: true };
-      const columns = [...told, key];
+      const columns = [...aggregates, key];
       return whenReady(this.#ask(source, query, columns), (question) =>
         this.readRows(question, { columns, entityColumns: 0 }),
       );
@@ -294,6 +298,6 @@ function selectRows(
   { columns, entityColumns }: Pick<Select, 'columns' | 'entityColumns'>,
 ): Select {
   const one = slice?.limit === 1;
-  if (one && slice.offset === 0 && asksForOne(condition, primaryKey(meta))) return { columns, entityColumns, one };
+  if (one && slice.offset === 0 && comparesOneKey(condition, primaryKey(meta))) return { columns, entityColumns, one };
   return { columns, entityColumns, slice, ordered: true, one };
 }

@@ -22,13 +22,16 @@ export type ReadChildren = (related: RelatedProjection, keys: readonly unknown[]
  * Reads values from related records for several records: rows with the record's key after the values. `keys` are the
  * keys of the records.
  */
-export type ReadTold = (told: readonly RelatedPath[], keys: readonly unknown[]) => Awaitable<readonly unknown[][]>;
+export type ReadAggregates = (
+  aggregates: readonly RelatedPath[],
+  keys: readonly unknown[],
+) => Awaitable<readonly unknown[][]>;
 
 /** The functions that read values from related records for rows. */
 export interface RelatedReaders {
   readonly em: EntityManager;
   readonly readChildren: ReadChildren;
-  readonly readTold: ReadTold;
+  readonly readAggregates: ReadAggregates;
 }
 
 /** Makes records from rows for a projection: from their columns, or from entities. */
@@ -105,26 +108,27 @@ function entityReading<Record>(meta: EntityMetadata, projection: Projection<Reco
  */
 export async function loadRelated(
   read: RelatedReaders,
-  { related = [], told = [] }: Projection<unknown>,
+  { related = [], aggregates = [] }: Projection<unknown>,
   entities: readonly object[],
 ): Promise<void> {
   await loadChildren(read.readChildren, related, entities);
-  if (told.length > 0 && entities.length > 0) await loadTold(read, told, entities);
+  if (aggregates.length > 0 && entities.length > 0) await loadAggregates(read, aggregates, entities);
 }
 
-async function loadTold(
-  { em, readTold }: RelatedReaders,
-  told: readonly RelatedPath[],
+async function loadAggregates(
+  { em, readAggregates }: RelatedReaders,
+  aggregates: readonly RelatedPath[],
   entities: readonly object[],
 ): Promise<void> {
-  const { property } = primaryKey(told[0]!.related.root);
+  const { property } = primaryKey(aggregates[0]!.related.root);
   const keys = entities.map((entity) => keyOf(entity[property.name as never]));
-  const rows = new Map((await readTold(told, keys)).map((row) => [keyText(row.at(-1)), row]));
-  const readers = told.map((path) => valueReader(path, em.getPlatform()));
+  const rows = new Map((await readAggregates(aggregates, keys)).map((row) => [keyText(row.at(-1)), row]));
+  const readers = aggregates.map((path) => valueReader(path, em.getPlatform()));
   for (const [index, entity] of entities.entries()) {
     const row = rows.get(keyText(keys[index]));
     if (row === undefined) continue;
-    for (const [place, path] of told.entries()) keepShown(path, entity, readers[place]?.(row[place]) ?? row[place]);
+    for (const [place, path] of aggregates.entries())
+      keepShown(path, entity, readers[place]?.(row[place]) ?? row[place]);
   }
 }
 

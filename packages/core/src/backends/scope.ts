@@ -1,35 +1,40 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { holdsKeys, isReference, ownsColumn, referredKey } from '../fields/property.ts';
-import type { PlaceApart } from '../language/condition.ts';
-import { placeApart, type RelatedFilter, type RelatedFilters } from './entity-filters.ts';
+import type { FilterScope } from '../language/condition.ts';
+import { filterScopePrefix, type RelatedFilter, type RelatedFilters } from './entity-filters.ts';
 
 /**
  * The records of one part of a command, with joins to their to-one relations. All users of a relation share one join.
  * This class decides which join has a column; each kind of database writes the joins and columns.
  */
-export abstract class Scope<Own extends Scope<Own, Joined>, Joined> {
+export abstract class Scope<Self extends Scope<Self, Joined>, Joined> {
   readonly meta: EntityMetadata;
   readonly #related: RelatedFilters | undefined;
   readonly #prefix: string;
-  readonly #whole: Own | undefined;
+  readonly #sharedScope: Self | undefined;
   #joined: Map<string, Joined> | undefined;
-  #apart: Partial<Record<PlaceApart, Own>> | undefined;
+  #filterScope: Partial<Record<FilterScope, Self>> | undefined;
 
   /**
    * @param prefix the path from the root of the command to here, with a dot at its end; empty at the root
    * @param whole the scope whose records this separate scope shares
    */
-  constructor(meta: EntityMetadata, related: RelatedFilters | undefined, prefix: string, whole: Own | undefined) {
+  constructor(
+    meta: EntityMetadata,
+    related: RelatedFilters | undefined,
+    prefix: string,
+    sharedScope: Self | undefined,
+  ) {
     this.meta = meta;
     this.#related = related;
     this.#prefix = prefix;
-    this.#whole = whole;
+    this.#sharedScope = sharedScope;
   }
 
   /** The join for an empty path: the records themselves. */
   protected abstract readonly root: Joined;
   /** Makes a scope for the same records with another prefix. */
-  protected abstract makeApart(prefix: string): Own;
+  protected abstract makeFilterScope(prefix: string): Self;
   /** Adds the join for a path of to-one relations. */
   protected abstract addJoin(steps: readonly EntityProperty[]): Joined;
   /** Returns the column of a property in a join. */
@@ -39,9 +44,9 @@ export abstract class Scope<Own extends Scope<Own, Joined>, Joined> {
    * Returns a scope for the same records, with its own joins to related records, because other related records are
    * hidden there.
    */
-  apart(place: PlaceApart): Own {
-    if (this.#related === undefined) return this as unknown as Own;
-    return ((this.#apart ??= {})[place] ??= this.makeApart(placeApart(this.#prefix, place)));
+  filterScope(place: FilterScope): Self {
+    if (this.#related === undefined) return this as unknown as Self;
+    return ((this.#filterScope ??= {})[place] ??= this.makeFilterScope(filterScopePrefix(this.#prefix, place)));
   }
 
   /** Returns the path of relations from the root of the command. */
@@ -89,7 +94,8 @@ export abstract class Scope<Own extends Scope<Own, Joined>, Joined> {
   /** Returns the join for a path of to-one relations. */
   join(steps: readonly EntityProperty[]): Joined {
     if (steps.length === 0) return this.root;
-    if (this.#whole !== undefined && this.#hidesAs(this.#whole, steps)) return this.#whole.join(steps);
+    if (this.#sharedScope !== undefined && this.#hidesAs(this.#sharedScope, steps))
+      return this.#sharedScope.join(steps);
     const key = namesOf(steps);
     let joined = this.#joined?.get(key);
     if (joined === undefined) (this.#joined ??= new Map<string, Joined>()).set(key, (joined = this.addJoin(steps)));
@@ -110,7 +116,7 @@ export abstract class Scope<Own extends Scope<Own, Joined>, Joined> {
   }
 
   /** True if both scopes hide the same records at every step of a path. */
-  #hidesAs(other: Own, steps: readonly EntityProperty[]): boolean {
+  #hidesAs(other: Self, steps: readonly EntityProperty[]): boolean {
     return steps.every((_, index) => {
       const path = steps.slice(0, index + 1);
       return this.filterOf(path)?.condition === other.filterOf(path)?.condition;

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { takeExportSlot } from './export-slots.ts';
 import { ImproperlyConfigured } from '../errors.ts';
-import { checkNotGivenUp } from '../given-up.ts';
+import { checkNotAborted } from '../abort-state.ts';
 import { after } from '../language/condition.ts';
 import { type Projection, withPosition } from '../language/projection.ts';
 import { type QuerySet, slicedError } from '../query/queryset.ts';
@@ -133,7 +133,7 @@ async function* textsOf<Entity extends object>(
   let rest = queryset;
   let size = FIRST_BATCH_SIZE;
   for (let isFirst = true; ; isFirst = false) {
-    checkNotGivenUp(request);
+    checkNotAborted(request);
     const { text, last } = await read(rest, size, isFirst);
     yield text;
     if (last === undefined) return undefined;

@@ -14,7 +14,7 @@ import { ImproperlyConfigured } from '../errors.ts';
  * @throws ImproperlyConfigured for an entity that was declared without `defineEntity`, an `EntitySchema` or decorators
  */
 export function declaredMetadata(entity: EntityName): EntityMetadata {
-  const declared = ownDeclaration(entity);
+  const declared = declarationOf(entity);
   if (declared === undefined) {
     const came = typeof entity === 'function' ? entity.name : typeof entity;
     throw new ImproperlyConfigured(
@@ -34,7 +34,7 @@ export function rememberSchemas(entities: readonly unknown[]): void {
 }
 
 /** Returns what an entity itself was declared with, without inherited properties. Undefined for an unknown entity. */
-export function ownDeclaration(entity: EntityName): EntityMetadata | undefined {
+export function declarationOf(entity: EntityName): EntityMetadata | undefined {
   const schema = EntitySchema.is(entity)
     ? entity
     : (EntitySchema.REGISTRY.get(entity as never) ?? schemas.get(entity as object));
@@ -45,18 +45,18 @@ export function ownDeclaration(entity: EntityName): EntityMetadata | undefined {
 }
 
 /** Adds inherited metadata, like MikroORM's discovery. */
-function withInherited(entity: EntityName, own: EntityMetadata): EntityMetadata {
-  for (const base of basesOf(entity, own)) {
-    const declared = ownDeclaration(base);
+function withInherited(entity: EntityName, metadata: EntityMetadata): EntityMetadata {
+  for (const base of basesOf(entity, metadata)) {
+    const declared = declarationOf(base);
     // The class that `defineEntity` makes, and the class that extends it, share one declaration.
-    if (declared === undefined || declared === own) continue;
+    if (declared === undefined || declared === metadata) continue;
     const { properties, uniques } = withInherited(base, declared);
-    return Object.create(own, {
-      properties: { value: { ...properties, ...own.properties } },
-      uniques: { value: [...uniques, ...own.uniques] },
+    return Object.create(metadata, {
+      properties: { value: { ...properties, ...metadata.properties } },
+      uniques: { value: [...uniques, ...metadata.uniques] },
     }) as EntityMetadata;
   }
-  return own;
+  return metadata;
 }
 
 /** Lists the entities that an entity may extend, the nearest first. */
@@ -79,7 +79,7 @@ interface DecoratedClass {
 function decorated({ prototype, [MetadataStorage.META_SYMBOL]: meta }: DecoratedClass): EntityMetadata {
   const properties: Record<string, object> = {};
   for (const [name, property] of Object.entries<DecoratedProperty>(meta.properties)) {
-    const type = property.type ?? (property.entity === undefined ? typeToldOf(prototype, name) : undefined);
+    const type = property.type ?? (property.entity === undefined ? reflectedType(prototype, name) : undefined);
     properties[name] = { ...property, ...(type !== undefined && { type }), ...nameOfInverse(property) };
   }
   return Object.create(meta, { properties: { value: properties } }) as EntityMetadata;
@@ -92,7 +92,7 @@ type DecoratedProperty = Omit<EntityProperty, 'mappedBy' | 'type' | 'entity'> & 
 };
 
 /** The TypeScript types from `emitDecoratorMetadata` that determine a column. */
-const TOLD: ReadonlyMap<unknown, string> = new Map<unknown, string>([
+const TYPE_NAMES: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [String, 'string'],
   [Number, 'number'],
   [Boolean, 'boolean'],
@@ -100,9 +100,9 @@ const TOLD: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [Date, 'Date'],
 ]);
 
-function typeToldOf(prototype: object, name: string): string | undefined {
+function reflectedType(prototype: object, name: string): string | undefined {
   const { getMetadata } = Reflect as { getMetadata?: (key: string, target: object, name: string) => unknown };
-  return TOLD.get(getMetadata?.('design:type', prototype, name));
+  return TYPE_NAMES.get(getMetadata?.('design:type', prototype, name));
 }
 
 /** `mappedBy: (book) => book.author` names the property `author`. */

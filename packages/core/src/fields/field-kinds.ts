@@ -23,7 +23,7 @@ interface KindOfField {
   readonly columns: readonly string[];
   readonly comparability: Comparability;
   /** Converts a whole number to the JavaScript type of the kind. Undefined for a kind without whole numbers. */
-  readonly toWhole: ((value: number | bigint) => number | bigint) | undefined;
+  readonly toInteger: ((value: number | bigint) => number | bigint) | undefined;
   /** True if a path may identify a record by a field of this kind, other than the primary key. */
   readonly namesRecords: boolean;
   /**
@@ -74,7 +74,7 @@ function kind(
     entry;
   return {
     columns: [],
-    toWhole: undefined,
+    toInteger: undefined,
     namesRecords: false,
     keysMadeBy: undefined,
     isPlain: true,
@@ -111,7 +111,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindOfField>> = {
   integer: kind({
     columns: ['smallint', 'int2', 'tinyint', 'smallserial', 'int', 'int4', 'integer', 'mediumint', 'serial'],
     comparability: 'by order',
-    toWhole: Number,
+    toInteger: Number,
     namesRecords: true,
     keysMadeBy: 'database',
     areNumbersExact: true,
@@ -125,7 +125,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindOfField>> = {
   bigint: kind({
     columns: ['bigint', 'int8', 'bigserial'],
     comparability: 'by order',
-    toWhole: BigInt,
+    toInteger: BigInt,
     namesRecords: true,
     keysMadeBy: 'database',
     wireType: ({ mode }) => ({ type: mode === 'number' ? 'integer' : 'string' }),

@@ -18,7 +18,7 @@ import {
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldKind, FieldType } from './field-kind.ts';
 import { FIELD_KINDS } from './field-kinds.ts';
-import { ownDeclaration } from './declared-metadata.ts';
+import { declarationOf } from './declared-metadata.ts';
 import { isInlineEmbeddable, targetOf, valueProperty } from './property.ts';
 
 /** Returns the custom type that the application wrote for a property. Undefined for a built-in type, or none. */
@@ -75,7 +75,7 @@ function listDeclaration(property: EntityProperty): EntityProperty {
   const owner: EntityMetadata | undefined = customType?.meta;
   if (owner === undefined || property.array !== true) return property;
   const whole: EntityProperty | undefined = embedded && owner.properties[embedded[0] as never];
-  const meta = whole === undefined ? ownDeclaration(owner.class) : targetOf(whole);
+  const meta = whole === undefined ? declarationOf(owner.class) : targetOf(whole);
   const declared: EntityProperty | undefined = meta?.properties[(embedded?.[1] ?? property.name) as never];
   if (declared === undefined) return property;
   return whole === undefined ? { ...declared, name: property.name } : listDeclaration(declared);

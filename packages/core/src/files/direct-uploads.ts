@@ -20,7 +20,7 @@ const UPLOAD_SECONDS = 86_400;
 const UPLOAD_KEY = /^(\d+)-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** The description of a file that a client wants to upload. */
-export interface AskedUpload {
+export interface UploadRequest {
   readonly name: string;
   /** Bytes. */
   readonly size: number;
@@ -52,7 +52,7 @@ export interface UploadPlace {
   readonly account: string | null;
 }
 
-interface Ticket extends AskedUpload {
+interface Ticket extends UploadRequest {
   readonly key: string;
 }
 
@@ -87,7 +87,7 @@ export class DirectUploads {
    *
    * @throws PayloadTooLarge, UnsupportedMediaType for a file that the field does not accept
    */
-  async begin(field: FileField, place: UploadPlace, asked: AskedUpload): Promise<BegunUpload> {
+  async begin(field: FileField, place: UploadPlace, asked: UploadRequest): Promise<BegunUpload> {
     const { size } = asked;
     const type = asked.type.split(';')[0]!.trim().toLowerCase() || ANY_BYTES;
     field.checkSize(size);

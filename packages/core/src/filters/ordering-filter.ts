@@ -66,7 +66,7 @@ export class OrderingFilter extends Filter {
 }
 
 /** The name distinguishes values of one relation with different conditions, for cursors. */
-function toldPath({ meta }: FilterTarget, name: string, value: RelatedValue<never, unknown>): FieldPath {
+function relatedValuePath({ meta }: FilterTarget, name: string, value: RelatedValue<never, unknown>): FieldPath {
   const path = value.pathFrom(meta);
   return Object.freeze({ ...path, key: `${path.key} as ${name}` });
 }
@@ -76,7 +76,8 @@ function resolveOrder(target: FilterTarget, name: string, field: string | Relate
     if (name === '' || name.startsWith('-') || name.includes(',')) {
       throw new ImproperlyConfigured('a sort name must not be empty, start with "-" or contain a comma');
     }
-    const path = typeof field === 'string' ? fieldPath(target.meta, field, '__') : toldPath(target, name, field);
+    const path =
+      typeof field === 'string' ? fieldPath(target.meta, field, '__') : relatedValuePath(target, name, field);
     return checkOrderKey(target.meta, { path, descending: false }).path;
   });
 }

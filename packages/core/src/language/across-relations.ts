@@ -4,9 +4,20 @@ import { fieldPath } from '../fields/field-path.ts';
 import { primaryKey } from '../fields/primary-key.ts';
 import { isPolymorphic, isReference, isToMany, ownsColumn } from '../fields/property.ts';
 import { compare } from './compare.ts';
-import { always, and, apart, type Condition, isAlways, matchingColumn, never, not, or, some } from './condition.ts';
+import {
+  always,
+  and,
+  inFilterScope,
+  type Condition,
+  isAlways,
+  matchingColumn,
+  never,
+  not,
+  or,
+  some,
+} from './condition.ts';
 import { entryCondition } from './where-condition.ts';
-import { type Asked, conditionOf, groupOf, own } from './joined-rows.ts';
+import { type RowCondition, conditionOf, groupOf, onRow } from './joined-rows.ts';
 import { getOrMake } from '../get-or-make.ts';
 
 type Matching = Extract<Condition, { kind: 'matching' }>;
@@ -23,7 +34,7 @@ const known = new WeakMap<Matching, Condition>();
  */
 export function acrossRelations(condition: Matching): Condition | undefined {
   const { isOfColumn, meta, where } = condition;
-  return !isOfColumn && (crossesRelation(meta, where) || asksLists(where)) ? inLookups(condition) : undefined;
+  return !isOfColumn && (crossesRelation(meta, where) || comparesLists(where)) ? inLookups(condition) : undefined;
 }
 
 /**
@@ -51,9 +62,11 @@ function crossesRelation(meta: EntityMetadata, where: unknown): boolean {
 /** The operators on columns that hold lists. */
 const OF_LISTS = new Set(['$contains', '$overlap']);
 
-function asksLists(where: unknown): boolean {
-  if (Array.isArray(where)) return where.some(asksLists);
-  return isPlainObject(where) && Object.entries(where).some(([name, value]) => OF_LISTS.has(name) || asksLists(value));
+function comparesLists(where: unknown): boolean {
+  if (Array.isArray(where)) return where.some(comparesLists);
+  return (
+    isPlainObject(where) && Object.entries(where).some(([name, value]) => OF_LISTS.has(name) || comparesLists(value))
+  );
 }
 
 const LOGICAL = new Set(['$and', '$or', '$not']);
@@ -62,10 +75,10 @@ const LOGICAL = new Set(['$and', '$or', '$not']);
 function relationAt(meta: EntityMetadata, name: string, value: unknown): EntityMetadata | undefined {
   const property = propertyOf(meta, name);
   if (property === undefined || !isReference(property) || isPolymorphic(property)) return undefined;
-  return !ownsColumn(property) || asksFields(value) ? property.targetMeta : undefined;
+  return !ownsColumn(property) || comparesFields(value) ? property.targetMeta : undefined;
 }
 
-function asksFields(value: unknown): boolean {
+function comparesFields(value: unknown): boolean {
   if (!isPlainObject(value)) return false;
   // The keys of fragments of SQL are symbols.
   return Reflect.ownKeys(value).some((key) => typeof key === 'symbol' || !key.startsWith('$') || LOGICAL.has(key));
@@ -85,7 +98,7 @@ interface Place {
 /**
  * @param isNegated negates the condition down to the columns: `not (a and b)` becomes `not a or not b`, also for NULL
  */
-function rowCondition(place: Place, where: unknown, isNegated: boolean): Asked {
+function rowCondition(place: Place, where: unknown, isNegated: boolean): RowCondition {
   if (Array.isArray(where)) return groupOf('or', isNegated, where, (one) => rowCondition(place, one, isNegated));
   if (!isPlainObject(where)) throw unsayable(place);
   return groupOf('and', isNegated, Reflect.ownKeys(where), (name) =>
@@ -95,7 +108,7 @@ function rowCondition(place: Place, where: unknown, isNegated: boolean): Asked {
   );
 }
 
-function entry(place: Place, name: string, value: unknown, isNegated: boolean): Asked {
+function entry(place: Place, name: string, value: unknown, isNegated: boolean): RowCondition {
   if (name === '$not') return rowCondition({ ...place, branch: '' }, value, !isNegated);
   if (name === '$and' || name === '$or') {
     const parts = [value].flat();
@@ -121,7 +134,7 @@ function isOfKey(name: string): boolean {
   return Object.hasOwn(QueryOperator, name) && name !== '$fulltext';
 }
 
-function ofColumn(place: Place, name: string | symbol, value: unknown, isNegated: boolean): Asked {
+function ofColumn(place: Place, name: string | symbol, value: unknown, isNegated: boolean): RowCondition {
   if (isPlainObject(value) && '$not' in value) {
     const parts = Object.entries(value);
     return groupOf('and', isNegated, parts, ([operator, operand]) =>
@@ -130,29 +143,29 @@ function ofColumn(place: Place, name: string | symbol, value: unknown, isNegated
         : ofColumn(place, name, { [operator]: operand }, isNegated),
     );
   }
-  if (!isNegated) return asksColumn(place, name, value);
-  const ofList = typeof name === 'symbol' || !asksLists(value) ? undefined : inOneLookup(place, name, value);
+  if (!isNegated) return columnCondition(place, name, value);
+  const ofList = typeof name === 'symbol' || !comparesLists(value) ? undefined : inOneLookup(place, name, value);
   // Of NULL, neither the condition nor its opposite is true.
-  if (ofList !== undefined) return own(and(hasValue(place, name as string), not(ofList)));
+  if (ofList !== undefined) return onRow(and(hasValue(place, name as string), not(ofList)));
   const opposites = typeof name === 'symbol' || isEmbedded(place, name) ? undefined : oppositesOf(value);
-  if (opposites === undefined) return own(leaf(place, { $not: { [name]: value } }));
-  return groupOf('or', false, opposites, (opposite) => asksColumn(place, name, opposite));
+  if (opposites === undefined) return onRow(leaf(place, { $not: { [name]: value } }));
+  return groupOf('or', false, opposites, (opposite) => columnCondition(place, name, opposite));
 }
 
-function asksColumn(place: Place, name: string | symbol, value: unknown): Asked {
+function columnCondition(place: Place, name: string | symbol, value: unknown): RowCondition {
   const condition = typeof name === 'symbol' ? undefined : inOneLookup(place, name, value);
-  const isTrueOfNull = asksForNull(value);
-  if (condition !== undefined) return own(condition, isTrueOfNull || isAlways(condition));
-  const asked = leaf(place, { [name]: value });
+  const isTrueOfNull = isNullTest(value);
+  if (condition !== undefined) return onRow(condition, isTrueOfNull || isAlways(condition));
+  const comparison = leaf(place, { [name]: value });
   // In MikroORM, a column of a missing record is NULL.
-  return own(isTrueOfNull && place.steps.length > 0 ? or(asked, not(isThere(place))) : asked, isTrueOfNull);
+  return onRow(isTrueOfNull && place.steps.length > 0 ? or(comparison, not(isThere(place))) : comparison, isTrueOfNull);
 }
 
 function inOneLookup({ root, entity, steps }: Place, name: string, value: unknown): Condition | undefined {
   const property = propertyOf(entity, name);
   // In MikroORM, a related record without a key means that the foreign key is NULL.
   const isForeignKey = steps.length > 0 && property?.primary === true && ownsColumn(steps.at(-1) as EntityProperty);
-  if (isForeignKey && asksForNull(value)) return entryCondition(root, pathOf(steps), value, steps.at(-1));
+  if (isForeignKey && isNullTest(value)) return entryCondition(root, pathOf(steps), value, steps.at(-1));
   return entryCondition(root, pathOf(steps, name), value, property);
 }
 
@@ -195,7 +208,7 @@ function oppositesOf(value: unknown): readonly unknown[] | undefined {
 }
 
 /** Reports whether a condition matches NULL. In SQL no other condition does, not even a list with NULL in it. */
-function asksForNull(value: unknown): boolean {
+function isNullTest(value: unknown): boolean {
   if (!isPlainObject(value)) return value === null;
   const operators = Object.entries(value);
   return (
@@ -206,30 +219,31 @@ function asksForNull(value: unknown): boolean {
   );
 }
 
-function ofMany(place: Place, step: EntityProperty, value: unknown, isNegated: boolean): Asked {
+function ofMany(place: Place, step: EntityProperty, value: unknown, isNegated: boolean): RowCondition {
   const target = step.targetMeta as EntityMetadata;
   const steps = [...place.steps, step];
   const row: Place = { ...place, root: target, entity: target, steps: [], branch: '' };
-  const ofRow = (where: unknown, isOpposite: boolean): Asked => rowCondition(row, ofRecord(target, where), isOpposite);
-  const joined = (where: unknown): Asked => {
+  const ofRow = (where: unknown, isOpposite: boolean): RowCondition =>
+    rowCondition(row, ofRecord(target, where), isOpposite);
+  const joined = (where: unknown): RowCondition => {
     const join = { path: pathOf(steps) + place.branch, steps };
-    return { kind: 'joined', join, asked: ofRow(where, isNegated) };
+    return { kind: 'joined', join, inner: ofRow(where, isNegated) };
   };
   if (!isPlainObject(value)) return joined(value);
   /** Makes a condition on the related records. It is not true if the record itself is missing. */
-  const related = (where: unknown, isOpposite: boolean, isWanted: boolean): Asked => {
+  const related = (where: unknown, isOpposite: boolean, isWanted: boolean): RowCondition => {
     const found = some(steps, conditionOf(ofRow(where, isOpposite)));
     // As in MikroORM, hidden records count too if they may exclude the record.
-    return own(isWanted === isNegated ? and(isThere(place), not(apart('unfiltered', found))) : found);
+    return onRow(isWanted === isNegated ? and(isThere(place), not(inFilterScope('unfiltered', found))) : found);
   };
   const { $some, $none, $every, $all, ...others } = value;
   if ('$size' in others) throw unsayable(place, step.name);
-  const parts: Asked[] = [];
+  const parts: RowCondition[] = [];
   if ($some !== undefined) parts.push(related($some, false, true));
   if ($none !== undefined) parts.push(related($none, false, false));
   if ($every !== undefined) parts.push(related($every, true, false));
   if ($all !== undefined) parts.push(...[$all].flat().map((one) => related(one, false, true)));
-  if (Array.isArray($all) && $all.length === 0) parts.push(own(isNegated ? always : never));
+  if (Array.isArray($all) && $all.length === 0) parts.push(onRow(isNegated ? always : never));
   if (parts.length === 0 || Reflect.ownKeys(others).length > 0) parts.push(joined(others));
   return groupOf('and', isNegated, parts, (part) => part);
 }

@@ -172,9 +172,9 @@ function fit(path: FieldPath, lookup: ComparedLookup, value: unknown): Condition
     return node(path, isBelow ? 'lte' : 'gte', roundToMicroseconds(value as Date, isBelow ? Math.floor : Math.ceil));
   }
   const { minimum, maximum, kind } = path.type;
-  const { toWhole } = FIELD_KINDS[kind];
+  const { toInteger } = FIELD_KINDS[kind];
   if (
-    toWhole === undefined ||
+    toInteger === undefined ||
     minimum === undefined ||
     maximum === undefined ||
     customTypeOf(path.property) !== undefined
@@ -187,9 +187,9 @@ function fit(path: FieldPath, lookup: ComparedLookup, value: unknown): Condition
   if (number < minimum) return lookup === 'gt' || lookup === 'gte' ? isNull(path, false) : never;
   if (typeof number === 'number' && !Number.isInteger(number)) {
     if (lookup === 'exact') return never;
-    return node(path, isBelow ? 'lte' : 'gte', toWhole(isBelow ? Math.floor(number) : Math.ceil(number)));
+    return node(path, isBelow ? 'lte' : 'gte', toInteger(isBelow ? Math.floor(number) : Math.ceil(number)));
   }
-  return node(path, lookup, toWhole(number));
+  return node(path, lookup, toInteger(number));
 }
 
 /** Validates a value. A related record is replaced by its key. */

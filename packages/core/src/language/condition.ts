@@ -18,7 +18,7 @@ export type Condition =
   | { readonly kind: 'and' | 'or'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'not'; readonly condition: Condition }
   | { readonly kind: 'some'; readonly steps: readonly EntityProperty[]; readonly condition: Condition }
-  | { readonly kind: 'apart'; readonly place: PlaceApart; readonly condition: Condition }
+  | { readonly kind: 'filterScope'; readonly place: FilterScope; readonly condition: Condition }
   | { readonly kind: 'after'; readonly keys: readonly OrderKey[]; readonly values: readonly unknown[] }
   | { readonly kind: 'unchanged'; readonly path: FieldPath; readonly raw: unknown }
   | {
@@ -47,7 +47,7 @@ export type Condition =
  * The related records for a part of a condition, independent of the rest of the query. `filter`: the records for a
  * condition of a MikroORM filter. `unfiltered`: all records, including those that filters hide.
  */
-export type PlaceApart = 'filter' | 'unfiltered';
+export type FilterScope = 'filter' | 'unfiltered';
 
 /** The condition that is true for every record. */
 export const always: Condition = Object.freeze({ kind: 'constant', value: true });
@@ -84,9 +84,9 @@ export function not(condition: Condition): Condition {
  * Reports whether a condition includes all parts of another condition, as the same objects. Then adding that condition
  * has no effect.
  */
-export function asksAll(condition: Condition, part: Condition): boolean {
+export function includesAll(condition: Condition, part: Condition): boolean {
   if (condition === part || isAlways(part) || isNever(condition)) return true;
-  if (part.kind === 'and') return part.conditions.every((each) => asksAll(condition, each));
+  if (part.kind === 'and') return part.conditions.every((each) => includesAll(condition, each));
   return condition.kind === 'and' && condition.conditions.includes(part);
 }
 
@@ -100,8 +100,8 @@ export function some(steps: readonly EntityProperty[], condition: Condition): Co
 }
 
 /** Makes the same condition for another choice of related records. */
-export function apart(place: PlaceApart, condition: Condition): Condition {
-  return condition.kind === 'constant' ? condition : { kind: 'apart', place, condition };
+export function inFilterScope(place: FilterScope, condition: Condition): Condition {
+  return condition.kind === 'constant' ? condition : { kind: 'filterScope', place, condition };
 }
 
 /**
@@ -204,8 +204,8 @@ export function unchanged(columns: readonly FieldPath[], row: readonly unknown[]
 }
 
 /** True if a condition allows only one value of a column, such as the primary key of a record. */
-export function asksForOne(condition: Condition, path: FieldPath): boolean {
-  if (condition.kind === 'and') return condition.conditions.some((part) => asksForOne(part, path));
+export function comparesOneKey(condition: Condition, path: FieldPath): boolean {
+  if (condition.kind === 'and') return condition.conditions.some((part) => comparesOneKey(part, path));
   return condition.kind === 'compare' && condition.path === path && condition.lookup === 'exact';
 }
 
@@ -213,21 +213,21 @@ export function asksForOne(condition: Condition, path: FieldPath): boolean {
  * Reports whether a condition reads only columns in the record's row that pass a test. After waiting for a locked row,
  * a database evaluates such a condition again. But a sub-select still reads an old version.
  */
-export function readsOwnColumns(condition: Condition, test: (column: FieldPath) => boolean = () => true): boolean {
+export function readsOnlyColumns(condition: Condition, test: (column: FieldPath) => boolean = () => true): boolean {
   switch (condition.kind) {
     case 'constant':
       return true;
     case 'compare':
     case 'unchanged':
-      return isOwnColumn(condition.path) && test(condition.path);
+      return isRecordColumn(condition.path) && test(condition.path);
     case 'and':
     case 'or':
-      return condition.conditions.every((part) => readsOwnColumns(part, test));
+      return condition.conditions.every((part) => readsOnlyColumns(part, test));
     case 'not':
-    case 'apart':
-      return readsOwnColumns(condition.condition, test);
+    case 'filterScope':
+      return readsOnlyColumns(condition.condition, test);
     case 'after':
-      return condition.keys.every(({ path }) => isOwnColumn(path) && test(path));
+      return condition.keys.every(({ path }) => isRecordColumn(path) && test(path));
     case 'some':
     case 'native':
     case 'matching':
@@ -235,7 +235,7 @@ export function readsOwnColumns(condition: Condition, test: (column: FieldPath) 
   }
 }
 
-function isOwnColumn({ steps, property }: FieldPath): boolean {
+function isRecordColumn({ steps, property }: FieldPath): boolean {
   return steps.length === 0 && property.formula === undefined;
 }
 
@@ -249,15 +249,15 @@ export function isSameCondition(one: Condition, other: Condition): boolean {
     case 'constant':
       return other.kind === one.kind && other.value === one.value;
     case 'compare': {
-      const asksAlike = other.kind === one.kind && other.path === one.path && other.lookup === one.lookup;
-      return asksAlike && isSameValue(other.value, one.value);
+      const isSameComparison = other.kind === one.kind && other.path === one.path && other.lookup === one.lookup;
+      return isSameComparison && isSameValue(other.value, one.value);
     }
     case 'and':
     case 'or':
       return other.kind === one.kind && areAlike(one.conditions, other.conditions, isSameCondition);
     case 'not':
       return other.kind === one.kind && isSameCondition(one.condition, other.condition);
-    case 'apart':
+    case 'filterScope':
       return other.kind === one.kind && other.place === one.place && isSameCondition(one.condition, other.condition);
     case 'some':
       return (
@@ -321,7 +321,7 @@ export function hintOf(condition: Condition): string {
     case 'or':
       return `${condition.kind}(${condition.conditions.map(hintOf).join()})`;
     case 'not':
-    case 'apart':
+    case 'filterScope':
     case 'some':
       return `${condition.kind}(${hintOf(condition.condition)})`;
     case 'native':

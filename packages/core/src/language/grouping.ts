@@ -18,7 +18,7 @@ export interface GroupKey {
 /** A total over the values of a column in a group, except NULLs. */
 export interface GroupTotal {
   readonly path: FieldPath;
-  readonly told: 'count' | 'sum' | 'min' | 'max';
+  readonly kind: 'count' | 'sum' | 'min' | 'max';
 }
 
 /** Groups of records. Without keys, all records are one group, which may be empty. */

@@ -5,13 +5,13 @@ import { always, and, type Condition, never, not, or, some } from './condition.t
  * A condition on a row of MikroORM's statement, in which each to-many relation is a left join. All conditions through
  * one join are about the same record, or about NULLs if there is none.
  */
-export type Asked =
-  | { readonly kind: 'and' | 'or'; readonly parts: readonly Asked[] }
-  | { readonly kind: 'own'; readonly condition: Condition; readonly isTrueOfNull: boolean }
-  | { readonly kind: 'joined'; readonly join: Join; readonly asked: Asked };
+export type RowCondition =
+  | { readonly kind: 'and' | 'or'; readonly parts: readonly RowCondition[] }
+  | { readonly kind: 'row'; readonly condition: Condition; readonly isTrueOfNull: boolean }
+  | { readonly kind: 'joined'; readonly join: Join; readonly inner: RowCondition };
 
-type Group = Extract<Asked, { kind: 'and' | 'or' }>;
-type Joined = Extract<Asked, { kind: 'joined' }>;
+type Group = Extract<RowCondition, { kind: 'and' | 'or' }>;
+type Joined = Extract<RowCondition, { kind: 'joined' }>;
 
 interface Join {
   /** Joins with the same path are the same join. */
@@ -25,8 +25,8 @@ interface Join {
  *
  * @param ofNull true if it holds for a missing record, whose columns are all NULL
  */
-export function own(condition: Condition, ofNull = false): Asked {
-  return { kind: 'own', condition, isTrueOfNull: ofNull };
+export function onRow(condition: Condition, ofNull = false): RowCondition {
+  return { kind: 'row', condition, isTrueOfNull: ofNull };
 }
 
 /**
@@ -36,49 +36,49 @@ export function groupOf<T>(
   kind: 'and' | 'or',
   isNegated: boolean,
   parts: readonly T[],
-  make: (part: T, index: number) => Asked,
-): Asked {
+  make: (part: T, index: number) => RowCondition,
+): RowCondition {
   const opposite = kind === 'and' ? 'or' : 'and';
   return { kind: isNegated ? opposite : kind, parts: parts.map((part, index) => make(part, index)) };
 }
 
 /** Makes the condition that a matching row exists. */
-export function conditionOf(asked: Asked): Condition {
-  switch (asked.kind) {
-    case 'own':
-      return asked.condition;
+export function conditionOf(row: RowCondition): Condition {
+  switch (row.kind) {
+    case 'row':
+      return row.condition;
     case 'joined':
-      return joinCondition(asked.join, asked.asked);
+      return joinCondition(row.join, row.inner);
     case 'or':
-      return or(...asked.parts.map(conditionOf));
+      return or(...row.parts.map(conditionOf));
     case 'and':
-      return and(...groupByJoin(flatten(asked.parts)).map(sharedJoinCondition));
+      return and(...groupByJoin(flatten(row.parts)).map(sharedJoinCondition));
   }
 }
 
-function joinCondition({ steps }: Join, asked: Asked): Condition {
-  return or(some(steps, conditionOf(asked)), isTrueOfNull(asked) ? not(some(steps, always)) : never);
+function joinCondition({ steps }: Join, row: RowCondition): Condition {
+  return or(some(steps, conditionOf(row)), isTrueOfNull(row) ? not(some(steps, always)) : never);
 }
 
-function isTrueOfNull(asked: Asked): boolean {
-  switch (asked.kind) {
-    case 'own':
-      return asked.isTrueOfNull;
+function isTrueOfNull(row: RowCondition): boolean {
+  switch (row.kind) {
+    case 'row':
+      return row.isTrueOfNull;
     case 'joined':
-      return isTrueOfNull(asked.asked);
+      return isTrueOfNull(row.inner);
     case 'or':
-      return asked.parts.some(isTrueOfNull);
+      return row.parts.some(isTrueOfNull);
     case 'and':
-      return asked.parts.every(isTrueOfNull);
+      return row.parts.every(isTrueOfNull);
   }
 }
 
-function flatten(parts: readonly Asked[]): Asked[] {
+function flatten(parts: readonly RowCondition[]): RowCondition[] {
   return parts.flatMap((part) => (part.kind === 'and' ? flatten(part.parts) : [part]));
 }
 
 /** Combines parts with common joins. An "or" over several joins is split into one condition for each of its parts. */
-function sharedJoinCondition(parts: readonly Asked[]): Condition {
+function sharedJoinCondition(parts: readonly RowCondition[]): Condition {
   const [first, ...more] = parts;
   if (first !== undefined && more.length === 0) return conditionOf(first);
   const join = onlyJoin(parts);
@@ -89,8 +89,8 @@ function sharedJoinCondition(parts: readonly Asked[]): Condition {
 }
 
 /** Groups parts that are connected by common joins, directly or through other parts. */
-function groupByJoin(parts: readonly Asked[]): Asked[][] {
-  let groups: Asked[][] = [];
+function groupByJoin(parts: readonly RowCondition[]): RowCondition[][] {
+  let groups: RowCondition[][] = [];
   for (const part of parts) {
     const shared = groups.filter((group) => haveJoinInCommon(group, [part]));
     groups = [...groups.filter((group) => !shared.includes(group)), [...shared.flat(), part]];
@@ -98,30 +98,30 @@ function groupByJoin(parts: readonly Asked[]): Asked[][] {
   return groups;
 }
 
-function haveJoinInCommon(parts: readonly Asked[], others: readonly Asked[]): boolean {
+function haveJoinInCommon(parts: readonly RowCondition[], others: readonly RowCondition[]): boolean {
   const paths = new Set(parts.flatMap(joinedBy).map(({ join }) => join.path));
   return others.flatMap(joinedBy).some(({ join }) => paths.has(join.path));
 }
 
-function joinedBy(asked: Asked): Joined[] {
-  if (asked.kind === 'own') return [];
-  return asked.kind === 'joined' ? [asked] : asked.parts.flatMap(joinedBy);
+function joinedBy(row: RowCondition): Joined[] {
+  if (row.kind === 'row') return [];
+  return row.kind === 'joined' ? [row] : row.parts.flatMap(joinedBy);
 }
 
 /** Finds the single join that all parts use. Undefined if there is another join, or a part without one. */
-function onlyJoin(parts: readonly Asked[]): Join | undefined {
+function onlyJoin(parts: readonly RowCondition[]): Join | undefined {
   const [first, ...others] = parts.flatMap(joinedBy);
-  const isOnly = others.every(({ join }) => join.path === first?.join.path) && parts.every(asksNothingElse);
+  const isOnly = others.every(({ join }) => join.path === first?.join.path) && parts.every(isOnlyJoined);
   return isOnly ? first?.join : undefined;
 }
 
-function asksNothingElse(asked: Asked): boolean {
-  if (asked.kind === 'own') return false;
-  return asked.kind === 'joined' || asked.parts.every(asksNothingElse);
+function isOnlyJoined(row: RowCondition): boolean {
+  if (row.kind === 'row') return false;
+  return row.kind === 'joined' || row.parts.every(isOnlyJoined);
 }
 
 /** Moves a condition on a joined record to that record. */
-function ofRecord(asked: Asked): Asked {
-  if (asked.kind === 'joined') return asked.asked;
-  return asked.kind === 'own' ? asked : { kind: asked.kind, parts: asked.parts.map(ofRecord) };
+function ofRecord(row: RowCondition): RowCondition {
+  if (row.kind === 'joined') return row.inner;
+  return row.kind === 'row' ? row : { kind: row.kind, parts: row.parts.map(ofRecord) };
 }

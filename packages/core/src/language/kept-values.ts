@@ -23,10 +23,13 @@ export function keepShown(shown: Shown, entity: object, value: unknown): void {
 
 /** Reports whether all values from related records that a projection shows are stored for an entity. */
 export function isAllKept(
-  { related = [], told = [] }: { readonly related?: readonly ShownChildren[]; readonly told?: readonly RelatedPath[] },
+  {
+    related = [],
+    aggregates = [],
+  }: { readonly related?: readonly ShownChildren[]; readonly aggregates?: readonly RelatedPath[] },
   entity: object,
 ): boolean {
-  return [...related, ...told].every((shown) => kept.get(shown)?.has(entity));
+  return [...related, ...aggregates].every((shown) => kept.get(shown)?.has(entity));
 }
 
 /**

@@ -8,7 +8,7 @@ import type {
   RelationName,
   ToManyName,
 } from '../fields/field-name.ts';
-import type { Lookup, LookupTaking, Operands } from './lookup.ts';
+import type { Lookup, LookupWith, Operands } from './lookup.ts';
 
 type OrderLookup = 'gt' | 'gte' | 'lt' | 'lte' | 'range';
 type EqualityLookup = 'exact' | 'ne' | 'in' | 'isnull';
@@ -47,17 +47,17 @@ export type Lookups<E> = { readonly [N in LookupName<E>]?: LookupValue<E, N> };
  * The value of a lookup: a value of its field, a list for `in`, two values for `range`, a boolean for `isnull` and
  * `isempty`, a day such as `2026-01-31` for `date`, a list for `contains` and `overlaps` of a list. `exact` and `ne` also accept null if the field may be NULL.
  */
-export type LookupValue<E, Name extends string> = Name extends `${infer Path}__${LookupTaking<'list'>}`
+export type LookupValue<E, Name extends string> = Name extends `${infer Path}__${LookupWith<'list'>}`
   ? Operands<PathValue<E, Path, '__'> | PathNull<E, Path>>['list']
-  : Name extends `${infer Path}__${LookupTaking<'bounds'>}`
+  : Name extends `${infer Path}__${LookupWith<'bounds'>}`
     ? Operands<PathValue<E, Path, '__'>>['bounds']
-    : Name extends `${string}__${LookupTaking<'boolean'>}`
+    : Name extends `${string}__${LookupWith<'boolean'>}`
       ? boolean
-      : Name extends `${string}__${LookupTaking<'day'>}`
+      : Name extends `${string}__${LookupWith<'day'>}`
         ? string
         : Name extends `${infer Path}__${'exact' | 'ne'}`
           ? PathValue<E, Path, '__'> | PathNull<E, Path>
-          : Name extends `${infer Path}__${Exclude<LookupTaking<'value'>, 'exact' | 'ne'>}`
+          : Name extends `${infer Path}__${Exclude<LookupWith<'value'>, 'exact' | 'ne'>}`
             ? Compared<PathValue<E, Path, '__'>>
             : PathValue<E, Name, '__'> | PathNull<E, Name>;
 

@@ -53,7 +53,7 @@ const OPERANDS = {
 export type OperandOf<L extends Lookup> = L extends keyof typeof OPERANDS ? (typeof OPERANDS)[L] : 'value';
 
 /** The lookups with this operand. */
-export type LookupTaking<Operand extends keyof Operands<unknown>> = {
+export type LookupWith<Operand extends keyof Operands<unknown>> = {
   [L in Lookup]: OperandOf<L> extends Operand ? L : never;
 }[Lookup];
 

@@ -14,7 +14,7 @@ export interface Projection<Record> {
   /** The to-many relations that each record shows. Omitted if there are none. */
   readonly related?: readonly RelatedProjection[];
   /** The `paths` with values from related records, which no entity holds. Omitted if there are none. */
-  readonly told?: readonly RelatedPath[];
+  readonly aggregates?: readonly RelatedPath[];
   /**
    * Makes a record from a row with the driver's value for each path (see `valueReader`). `children` has a list for each
    * entry of `related`.

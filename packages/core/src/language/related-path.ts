@@ -10,7 +10,7 @@ import { always, type Condition, never } from './condition.ts';
 import { lookupCondition } from './resolve-lookup.ts';
 
 /** The value that related records give to a record: whether there are any, or how many. */
-export type Telling = 'exists' | 'count';
+export type RelatedAggregate = 'exists' | 'count';
 
 /**
  * The related records to count, as lookups. A function returns the lookups for a request. If it returns nothing, no
@@ -23,7 +23,7 @@ export type AnyRelatedConditions =
 
 /** The related records that determine a value of a record. */
 export interface RelatedRecords {
-  readonly tells: Telling;
+  readonly aggregate: RelatedAggregate;
   /** The entity of the record. */
   readonly root: EntityMetadata;
   /** The relations to the counted records; only the last one is to-many. */
@@ -53,18 +53,18 @@ export function isRelatedPath(path: FieldPath): path is RelatedPath {
 export function relatedPath(
   root: EntityMetadata,
   way: string,
-  tells: Telling,
+  aggregate: RelatedAggregate,
   conditions: AnyRelatedConditions,
 ): RelatedPath {
-  const steps = stepsOf(root, way, tells);
+  const steps = stepsOf(root, way, aggregate);
   const target = targetOf(steps.at(-1)!) as EntityMetadata;
-  const key = `${way}.${tells}`;
-  const who = `${root.className}: ${tells}("${way}")`;
+  const key = `${way}.${aggregate}`;
+  const who = `${root.className}: ${aggregate}("${way}")`;
   const isFixed = typeof conditions !== 'function';
   return Object.freeze({
-    ...computedPath(key, key, tells === 'count' ? 'integer' : 'boolean', 'related records'),
+    ...computedPath(key, key, aggregate === 'count' ? 'integer' : 'boolean', 'related records'),
     related: {
-      tells,
+      aggregate,
       root,
       steps,
       condition: isFixed ? requestedCondition(who, target, conditions ?? {}) : undefined,
@@ -80,7 +80,7 @@ export function relatedPath(
  * unchanged.
  */
 export function pathFor(path: FieldPath, request: object | undefined): FieldPath {
-  if (request === undefined || !asksRequest(path)) return path;
+  if (request === undefined || !dependsOnRequest(path)) return path;
   const { related } = path;
   return Object.freeze({
     ...path,
@@ -89,7 +89,7 @@ export function pathFor(path: FieldPath, request: object | undefined): FieldPath
 }
 
 /** Reports whether the request decides which related records count. */
-export function asksRequest(path: FieldPath): path is RelatedPath {
+export function dependsOnRequest(path: FieldPath): path is RelatedPath {
   return isRelatedPath(path) && path.related.conditionFor !== undefined;
 }
 
@@ -103,12 +103,12 @@ export function countedRecords({ key, related: { root, condition } }: RelatedPat
   throw new TypeError(`${root.className}: "${key}" needs the request, but the call did not pass it`);
 }
 
-function stepsOf(root: EntityMetadata, way: string, tells: Telling): readonly EntityProperty[] {
+function stepsOf(root: EntityMetadata, way: string, aggregate: RelatedAggregate): readonly EntityProperty[] {
   const place = findPlace(root, way, '.');
   if (typeof place === 'string') throw new ImproperlyConfigured(place);
   const { steps, property } = place;
   const problem = problemOf(steps, property);
-  if (problem !== undefined) throw new ImproperlyConfigured(`${root.className}: ${tells}("${way}"): ${problem}`);
+  if (problem !== undefined) throw new ImproperlyConfigured(`${root.className}: ${aggregate}("${way}"): ${problem}`);
   return [...steps, property];
 }
 

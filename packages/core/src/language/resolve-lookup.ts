@@ -32,14 +32,14 @@ export function resolveLookup(meta: EntityMetadata, name: string): ResolvedLooku
 
 function resolve(meta: EntityMetadata, name: string): ResolvedLookup {
   // A field may have the name "range". Fields take precedence.
-  const whole = findFieldPath(meta, name, '__');
-  if (typeof whole !== 'string') return fitting(meta, name, whole, 'exact');
+  const exactPath = findFieldPath(meta, name, '__');
+  if (typeof exactPath !== 'string') return fitting(meta, name, exactPath, 'exact');
   const cut = name.lastIndexOf('__');
-  if (cut <= 0) throw new ImproperlyConfigured(whole);
+  if (cut <= 0) throw new ImproperlyConfigured(exactPath);
   const last = name.slice(cut + 2);
   const path = fieldPath(meta, name.slice(0, cut), '__');
   if (isLookup(last)) return fitting(meta, name, path, last);
-  throw unknownLookup(meta, name, path, last, whole);
+  throw unknownLookup(meta, name, path, last, exactPath);
 }
 
 /** @throws ImproperlyConfigured for a lookup that does not fit the type of the field */
@@ -90,11 +90,11 @@ export function lookupCondition(meta: EntityMetadata, lookups: Readonly<Record<s
   return allOf(Object.entries(lookups).map(([name, value]) => ({ ...resolveLookup(meta, name), value })));
 }
 
-interface Asked extends ResolvedLookup {
+interface RequestedLookup extends ResolvedLookup {
   readonly value: unknown;
 }
 
-function allOf(lookups: readonly Asked[]): Condition {
+function allOf(lookups: readonly RequestedLookup[]): Condition {
   const groups = Map.groupBy(lookups, ({ path }) =>
     splitAtMany(path)
       ?.steps.map(({ name }) => name)
@@ -104,7 +104,7 @@ function allOf(lookups: readonly Asked[]): Condition {
 }
 
 /** Combines lookups through the same to-many relation, or through none. */
-function ofGroup(lookups: readonly Asked[]): Condition {
+function ofGroup(lookups: readonly RequestedLookup[]): Condition {
   const each = lookups.map(({ path, lookup, value }) => compare(path, lookup, value));
   const steps = splitAtMany(lookups[0]!.path)?.steps;
   // A condition that is not a comparison says that no related record matches, so it needs no common record.

@@ -33,8 +33,8 @@ const foreignKeys = new WeakMap<FieldPath, FieldPath>();
 /** In MikroORM, a related record without a key means that the foreign key is NULL. */
 function storedKey({ path, lookup, value }: Compare): FieldPath {
   const last = path.steps.at(-1);
-  const asksForNone = lookup === 'isnull' && value === true && path.property.primary === true;
-  if (!asksForNone || last === undefined || !ownsColumn(last)) return storedPath(path);
+  const isAlwaysFalse = lookup === 'isnull' && value === true && path.property.primary === true;
+  if (!isAlwaysFalse || last === undefined || !ownsColumn(last)) return storedPath(path);
   return getOrMake(foreignKeys, path, () =>
     Object.freeze({ ...path, steps: path.steps.slice(0, -1), property: last, isStored: true }),
   );

@@ -23,7 +23,7 @@ export interface ListForm {
   /** Makes the schema of the list from the schema of a record. */
   readonly schemaOf: (record: TSchema) => TSchema;
   /** Puts the records of a list without pages into its envelope. */
-  readonly wrapWhole: (records: readonly unknown[]) => object;
+  readonly wrapList: (records: readonly unknown[]) => object;
 }
 
 interface Asked {
@@ -90,7 +90,7 @@ export class ListQuestion implements LiveQuestion {
     const { request, records, answer, form } = this.#asked;
     const found = byAuthor(records, answer);
     const { paginator } = form;
-    if (paginator === null) return this.#sent(form.wrapWhole(await found.rows(answer.keyed)));
+    if (paginator === null) return this.#sent(form.wrapList(await found.rows(answer.keyed)));
     const page = await paginator.paginate(found, answer.keyed, parametersOf(request));
     return this.#sent(paginator.pageNames.apply(page));
   }

@@ -6,7 +6,7 @@ import type { EntityMetadata } from '@mikro-orm/core';
  *
  * It makes an empty entity and inspects it, as MikroORM does to find defaults.
  */
-export function hasOwnCode({ class: Entity, prototype, properties }: EntityMetadata): boolean {
+export function hasCustomCode({ class: Entity, prototype, properties }: EntityMetadata): boolean {
   for (let level = prototype as object; level !== Object.prototype; level = Object.getPrototypeOf(level) as object) {
     for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
       // MikroORM adds members to the prototype: setters of properties, and `toJSON`.

@@ -15,7 +15,7 @@ const observed = new WeakSet<EventManager>();
 
 /** Passes the flushes of some work on to its listener. Costs a look at the current listener for each other flush. */
 class FlushObserver implements EventSubscriber {
-  /** It only observes, so writes without the unit of work stay possible (`isHeard`). */
+  /** It only observes, so writes without the unit of work stay possible (`hasSubscriber`). */
   readonly flushesOfOthers = false;
 
   /** Not an entity: every subscriber receives the events of flushes. */

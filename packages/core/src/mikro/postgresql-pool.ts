@@ -1,5 +1,5 @@
 import type { Connection, EntityManager, SessionContext } from '@mikro-orm/core';
-import { checkNotGivenUp, onGivenUp } from '../given-up.ts';
+import { checkNotAborted, onAbort } from '../abort-state.ts';
 import { cancelStatement, type CancellableClient } from './cancel-statement.ts';
 import { survives } from './ends-connection.ts';
 
@@ -64,7 +64,7 @@ export function queryPool(pool: PgPool, query: PgQuery, request: object | undefi
   pool.connect((problem, client, release) => {
     if (problem instanceof Error) return settle(problem);
     try {
-      if (request !== undefined) checkNotGivenUp(request);
+      if (request !== undefined) checkNotAborted(request);
     } catch (error) {
       release();
       return settle(error as Error);
@@ -72,7 +72,7 @@ export function queryPool(pool: PgPool, query: PgQuery, request: object | undefi
     let whenCancelled: ((then: () => void) => void) | undefined;
     const stopListening =
       request &&
-      onGivenUp(request, () => {
+      onAbort(request, () => {
         whenCancelled = cancelStatement(client);
       });
     client.query(query, (error, result) => {

@@ -31,7 +31,7 @@ const TRANSACTION_EVENTS = [
  * Reports whether a subscriber currently receives the writes of an entity. Subscribers may be added at any time, and
  * are never removed.
  */
-export function isHeard(events: EventManager, meta: EntityMetadata, written: Written): boolean {
+export function hasSubscriber(events: EventManager, meta: EntityMetadata, written: Written): boolean {
   const named = [...EVENTS_OF[written], ...FLUSH_EVENTS, ...TRANSACTION_EVENTS];
   if (named.some((event) => events.hasListeners(event, meta))) return true;
   return [...events.getSubscribers()].some((subscriber) => listensToFlushes(subscriber, meta));

@@ -73,13 +73,13 @@ export class TransactionEnd {
  */
 const ends = new WeakMap<object, TransactionEnd>();
 /** A subscriber cannot be removed, and an ORM may outlive many applications. */
-const heard = new WeakSet<EventManager>();
+const subscribed = new WeakSet<EventManager>();
 
 /** Subscribes to the transactions of an ORM. Transactions that began earlier are not observed. */
 export function hearTransactions(orm: MikroORM): void {
   const events = orm.em.getEventManager();
-  if (heard.has(events)) return;
-  heard.add(events);
+  if (subscribed.has(events)) return;
+  subscribed.add(events);
   events.registerSubscriber(makeSubscriber());
 }
 

@@ -9,7 +9,7 @@ import { checkSpelling } from '../schema/compile-schema.ts';
 import { compileValidator } from '../schema/validator.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
-import { type Action, type ActionOptions, OWN_PATH, URL_PATH_RULE } from '../viewset/setup/action.ts';
+import { type Action, type ActionOptions, ROOT_PATH, URL_PATH_RULE } from '../viewset/setup/action.ts';
 import { kebabCase } from '../kebab-case.ts';
 import type { Preconditions } from '../viewset/writes/writing-definition.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
@@ -17,8 +17,8 @@ import { permissionsForDeleted } from '../viewset/setup/deleted-records.ts';
 import { readingRecords } from '../viewset/request/unread-records.ts';
 import { inTransaction } from '../viewset/writes/transaction.ts';
 import {
-  type AnsweringOperation,
-  isAnswering,
+  type OutputOperation,
+  isOutputOperation,
   isWrite,
   OPERATION,
   type Operation,
@@ -64,7 +64,7 @@ export interface DeclaredRoute extends Omit<BulkSchemas, 'body' | 'response' | '
   readonly urlName: string;
   readonly options: { readonly [Option in keyof ActionOptions]?: ActionOptions[Option] | undefined };
   /** The operation whose records the route returns; undefined if it returns no records of the view. */
-  readonly answersAs?: AnsweringOperation | undefined;
+  readonly answersAs?: OutputOperation | undefined;
   /** See `OperationPlan`. */
   readonly envelope?: string | undefined;
   readonly pageMembers?: OperationPlan['pageMembers'] | undefined;
@@ -157,7 +157,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
         description: descriptions?.[operation],
         examples: examples?.[operation],
       },
-      answersAs: isAnswering(operation) ? operation : undefined,
+      answersAs: isOutputOperation(operation) ? operation : undefined,
       envelope: returns === 'record' ? definition.envelope?.one : undefined,
       pageMembers: returns === 'list' ? definition.lists?.pageMembers : undefined,
       ...further,
@@ -177,7 +177,7 @@ function answerParametersOf(
   { answers, history }: ViewDefinition,
   operation: Operation,
 ): readonly ParameterDeclaration[] | undefined {
-  if (answers === undefined || !isAnswering(operation)) return undefined;
+  if (answers === undefined || !isOutputOperation(operation)) return undefined;
   const ofHistory = operation === 'retrieve' ? (history?.parameters ?? []) : [];
   return [...answers.parametersOf(operation), ...ofHistory];
 }
@@ -280,10 +280,10 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       variant,
       urlName: variant ?? 'list',
       options: { body, responses: response, querystring },
-      answersAs: isAnswering(operation) ? operation : undefined,
+      answersAs: isOutputOperation(operation) ? operation : undefined,
       envelope: returns === 'record' ? definition.envelope?.many : undefined,
       ...further,
-      answerParameters: isAnswering(operation) ? definition.answers?.parametersOf(operation) : undefined,
+      answerParameters: isOutputOperation(operation) ? definition.answers?.parametersOf(operation) : undefined,
       isCommaSeparated: true,
       namesRecords: detail,
       preconditions: definition.preconditions,
@@ -301,8 +301,8 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
   return [...actions, ...(definition.actions ?? [])].flatMap(([name, { options, methods, detail, handler }]) => {
     const path = options.urlPath ?? actionPath(name);
     const [expected, fits] = URL_PATH_RULE;
-    const isOwnPath = path === OWN_PATH && !detail && view.meta === undefined;
-    if (!isOwnPath && !fits(path)) throw wrongOption(`${view.name}.${name}`, 'urlPath', expected, path);
+    const isRootPath = path === ROOT_PATH && !detail && view.meta === undefined;
+    if (!isRootPath && !fits(path)) throw wrongOption(`${view.name}.${name}`, 'urlPath', expected, path);
     const { body, querystring } = options;
     const compiled = (schema: TSchema | undefined, place: 'body' | 'query') =>
       schema && naming(`${view.name}.${name}`, () => compileValidator(schema, place));
@@ -320,7 +320,7 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
         action: name,
         method: method.toUpperCase() as OperationMethod,
         detail,
-        suffix: isOwnPath ? '' : `/${path}`,
+        suffix: isRootPath ? '' : `/${path}`,
         urlName: options.urlName ?? kebabCase(name),
         ...records,
         options: {

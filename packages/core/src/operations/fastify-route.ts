@@ -28,7 +28,7 @@ import { documentedResponses, serializedResponses } from './operation-responses.
 import { placedInBody, queryStringCheck } from './query-body.ts';
 import { compileQueryCheck } from './query-check.ts';
 
-type OwnHooks = { [Name in keyof ActionHooks]: ActionHooks[Name] | undefined };
+type RouteHooks = { [Name in keyof ActionHooks]: ActionHooks[Name] | undefined };
 
 /** The Fastify scope of a router's routes. */
 export interface RouteScope {
@@ -46,7 +46,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
   const { plan, hooks } = route;
   const { refuseBody } = route.declared;
   const beforeSerialization = afterHandler(route);
-  const own: OwnHooks = {
+  const own: RouteHooks = {
     onRequest: compileGate(route),
     preParsing: scope.readsOtherTypes && mayHaveBody(plan.method) ? mediaTypeCheck(plan) : undefined,
     preValidation: [readForm(route) ?? [], rememberBody(route) ?? [], beforeValidation(route) ?? []].flat(),
@@ -91,7 +91,7 @@ function placedInEnvelope<Arguments extends readonly [FastifyRequest, ...unknown
 function envelop(envelope: Envelope, isList: boolean, hasRecords: (status: number) => boolean): AnswerHook {
   return (_request, { statusCode }, payload, done) => {
     if (!hasRecords(statusCode)) return done(null, payload);
-    if (Array.isArray(payload)) return done(null, isList ? envelope.wrapWhole(payload) : envelope.wrapMany(payload));
+    if (Array.isArray(payload)) return done(null, isList ? envelope.wrapList(payload) : envelope.wrapMany(payload));
     done(null, isList || !isRecord(payload) ? payload : envelope.wrapOne(payload));
   };
 }
@@ -130,7 +130,7 @@ function serializeBy(
 }
 
 /** Runs the library's hooks before the action's hooks. */
-function chainHooks(own: OwnHooks, hooks: ActionHooks): ActionHooks {
+function chainHooks(own: RouteHooks, hooks: ActionHooks): ActionHooks {
   const names = Object.keys({ ...own, ...hooks }) as (keyof ActionHooks)[];
   const chains = names.map((name) => [name, [own[name] ?? [], hooks[name] ?? []].flat()] as const);
   return Object.fromEntries(chains.filter(([, chain]) => chain.length > 0)) as ActionHooks;

@@ -78,11 +78,14 @@ function withArticle(words: readonly string[]): string {
 function parentsOf({ basename, parent }: Pick<NamedOperation, 'basename' | 'parent'>): string[][] {
   if (parent === undefined || !basename.startsWith(`${parent.basename}-`)) return [];
   const { outer, entity } = parent;
-  return [...parentsOf({ basename: parent.basename, parent: outer }), oneOf(ownWords(parent.basename, outer), entity)];
+  return [
+    ...parentsOf({ basename: parent.basename, parent: outer }),
+    oneOf(basenameWords(parent.basename, outer), entity),
+  ];
 }
 
 /** The words of a basename without the words of its parent's basename. */
-function ownWords(basename: string, parent: NamedParent | undefined): string[] {
+function basenameWords(basename: string, parent: NamedParent | undefined): string[] {
   const isBelow = parent !== undefined && basename.startsWith(`${parent.basename}-`);
   return wordsOf(isBelow ? basename.slice(parent.basename.length) : basename);
 }
@@ -99,7 +102,7 @@ function verbOf({ action, variant, method }: NamedOperation): string {
 
 /** The words for the subject of an operation: one record, or all. */
 function subjectOf(operation: NamedOperation): string[] {
-  const words = ownWords(operation.basename, operation.parent);
+  const words = basenameWords(operation.basename, operation.parent);
   return isOne(operation) && !operation.isSingleton ? oneOf(words, operation.entity) : words;
 }
 

@@ -57,7 +57,7 @@ export interface RouteFacts {
   readonly checksInput: boolean;
   /** True if the authentication rejects requests without a token. */
   readonly needsToken: boolean;
-  readonly asksPermissions?: boolean;
+  readonly checksPermissions?: boolean;
   /** True if responses with a record have an `ETag`. */
   readonly sendsTag?: boolean;
   /** True if the response is the file of a record, with its own tag and date. */
@@ -135,8 +135,8 @@ function errorStatuses(facts: RouteFacts): number[] {
   const takesKey = headerParameters.some(({ name }) => name === 'idempotency-key');
   const statuses: readonly (readonly [status: number, isPossible: boolean | undefined])[] = [
     [400, facts.checksInput || takesBody],
-    [401, facts.needsToken || facts.asksPermissions],
-    [403, facts.asksPermissions],
+    [401, facts.needsToken || facts.checksPermissions],
+    [403, facts.checksPermissions],
     [404, facts.namesRecords],
     [405, true],
     [408, takesBody],

@@ -6,7 +6,7 @@ import { getOrMake } from '../get-or-make.ts';
 import { templateParameters, unnamed } from '../path-template.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { Parent } from '../viewset/visible/parent.ts';
-import { requestFor } from '../viewset/request/request-for.ts';
+import { simulateRequest } from '../viewset/request/request-for.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
 import { askForSender } from '../viewset/request/sender-question.ts';
 import { SharedLookUps } from '../viewset/request/shared-look-ups.ts';
@@ -18,7 +18,7 @@ import { askView, compileAdmission, type Step } from './gate.ts';
 import { isShowing, type OperationPlan } from './operation-plan.ts';
 import type { PlannedRoute } from './plan-view.ts';
 import { pathKeys } from './refusals.ts';
-import type { TakingOperation } from '../viewset/request/operation.ts';
+import type { InputOperation } from '../viewset/request/operation.ts';
 
 /** The operations that a user may request at a URL and directly below it. */
 export interface Permitted {
@@ -36,7 +36,7 @@ export interface Permitted {
  */
 export type PermittedAt = (request: FastifyRequest, reply: FastifyReply, url: string) => Promise<Permitted>;
 
-interface Asked {
+interface ListedRoute {
   readonly route: PlannedRoute;
   readonly isHere: boolean;
   /** The path below the URL, `/recount`. */
@@ -78,7 +78,7 @@ export function permittedOperations(path: string, routes: readonly PlannedRoute[
   const hasKey = names.length > 0;
   const counting = RuleList.combine(here.map(({ plan }) => plan.rules)).except(common);
   const hooked = [...new Set(here.map(({ view }) => view).filter(hasThrottleRate))];
-  const asked = [...here, ...below].map((route): Asked => ({
+  const listed = [...here, ...below].map((route): ListedRoute => ({
     route,
     isHere: route.plan.path === path,
     rest: unnamed(route.plan.path).slice(unnamed(path).length),
@@ -99,7 +99,7 @@ export function permittedOperations(path: string, routes: readonly PlannedRoute[
     const parents = new Map<Parent, Promise<void>>();
     const permitted: { readonly isHere: boolean; readonly plan: OperationPlan; readonly shape: string | undefined }[] =
       [];
-    for (const each of asked) {
+    for (const each of listed) {
       // The operations at the URL come first.
       if (each.isUncounted && !permitted.some(({ isHere }) => isHere)) continue;
       const permission = await permissionFor(each, request, { url, values }, parents);
@@ -118,24 +118,24 @@ export function permittedOperations(path: string, routes: readonly PlannedRoute[
  * permitted.
  */
 async function permissionFor(
-  { route, rest, admit }: Asked,
-  asking: FastifyRequest,
+  { route, rest, admit }: ListedRoute,
+  sender: FastifyRequest,
   { url, values }: { readonly url: string; readonly values: readonly string[] },
   parents: Map<Parent, Promise<void>>,
 ): Promise<{ readonly shape: string | undefined } | undefined> {
   const { plan, parent, view, definition } = route;
-  if (getCurrentUser(asking) === null && route.needsTokenAt(url.replace(/\/$/, '') + rest)) return undefined;
+  if (getCurrentUser(sender) === null && route.needsTokenAt(url.replace(/\/$/, '') + rest)) return undefined;
   const params = Object.fromEntries(plan.pathParameters.map(({ name }, index) => [name, values[index]!]));
   let dependsOnInput = false;
   const onInputRead = (): void => void (dependsOnInput = true);
-  const request = requestFor(asking, { plan, method: plan.method, params, onInputRead });
+  const request = simulateRequest(sender, { plan, method: plan.method, params, onInputRead });
   try {
     await admit(request);
     // Checked once for all operations below a parent: its view is always asked by GET.
     if (parent !== undefined) await getOrMake(parents, parent, () => parent.check(request));
     if (view instanceof ModelViewSetBase) await view[SHOWS].permit(request, plan);
     const isOneOfSeveral = plan.writeShapes.length > 1;
-    return { shape: isOneOfSeveral ? definition.input?.of(request, plan.action as TakingOperation).name : undefined };
+    return { shape: isOneOfSeveral ? definition.input?.of(request, plan.action as InputOperation).name : undefined };
   } catch (error) {
     // A value of the program that fits no field gives 500 everywhere.
     if (refusalStatus(error) !== undefined && !(error instanceof FieldValueError)) return undefined;
@@ -143,7 +143,7 @@ async function permissionFor(
     if (await refusesKey(request, error, keysOf)) return undefined;
     // A check that has read the missing body cannot decide for another body.
     if (!dependsOnInput) throw error;
-    asking.log.debug({ err: error, operation: plan.operationId }, 'OPTIONS leaves out what depends on the body');
+    sender.log.debug({ err: error, operation: plan.operationId }, 'OPTIONS leaves out what depends on the body');
     return undefined;
   }
 }
@@ -154,10 +154,10 @@ async function permissionFor(
  */
 export async function writeShapeOf(
   { plan, definition: { input } }: PlannedRoute,
-  asking: FastifyRequest,
+  sender: FastifyRequest,
 ): Promise<string | undefined> {
   if (input === undefined || plan.writeShapes.length < 2) return undefined;
-  return nameForSender(plan, asking, (request) => input.of(request, plan.action as TakingOperation).name);
+  return nameForSender(plan, sender, (request) => input.of(request, plan.action as InputOperation).name);
 }
 
 /**
@@ -166,10 +166,10 @@ export async function writeShapeOf(
  */
 export async function readShapeOf(
   { plan, declared: { answersAs }, definition: { answers } }: PlannedRoute,
-  asking: FastifyRequest,
+  sender: FastifyRequest,
 ): Promise<string | undefined> {
   if (answers === undefined || answersAs === undefined || plan.readShapes.length < 2) return undefined;
-  return nameForSender(plan, asking, (request) => answers.of(request, answersAs).name);
+  return nameForSender(plan, sender, (request) => answers.of(request, answersAs).name);
 }
 
 async function nameForSender(

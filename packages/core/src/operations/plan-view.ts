@@ -9,7 +9,7 @@ import { HIDES_RECORDS, makePermissions, type Permission, REFUSES_ANONYMOUS } fr
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { ActionHooks, Words } from '../viewset/setup/action.ts';
 import type { Parent } from '../viewset/visible/parent.ts';
-import { isAnswering, OPERATIONS } from '../viewset/request/operation.ts';
+import { isOutputOperation, OPERATIONS } from '../viewset/request/operation.ts';
 import type { Idempotency } from '../viewset/setup/idempotency.ts';
 import type { ViewDefinition } from '../viewset/setup/view-definition.ts';
 import { hasThrottleRate, type ViewSet } from '../viewset/viewset.ts';
@@ -25,7 +25,7 @@ import type {
 } from './operation-plan.ts';
 import { type DeclaredResponses, operationResponses } from './operation-responses.ts';
 import { querySchema } from './query-body.ts';
-import { answeringRefusals } from './refusals.ts';
+import { withRejections } from './refusals.ts';
 import type { QueryDeclaration } from './query-check.ts';
 
 /** A plan, with the parts of its route that only requests need. */
@@ -110,7 +110,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
       namesRecords: declared.namesRecords === true || plan.detail || plan.pathParameters.length > 0,
       checksInput: plan.queryParameters.length > 0 || ignoredParameters !== true,
       needsToken: route.needsToken,
-      asksPermissions: permissions.some((permission) => !(permission instanceof AllowAny)),
+      checksPermissions: permissions.some((permission) => !(permission instanceof AllowAny)),
       sendsTag: tagsAnswers,
       sendsFile: sendsFile(declared, definition),
       refusesTags: lacksTags(declared, definition),
@@ -204,7 +204,7 @@ function operationPlan(
     view: operationView(view, basename, key.column?.key),
     list: action === 'list' ? lists?.declared : undefined,
     isLive: action === 'list' && variant === undefined && lists?.live === true,
-    handler: customized === undefined ? guarded : answeringRefusals(guarded, { meta, key, parent }),
+    handler: customized === undefined ? guarded : withRejections(guarded, { meta, key, parent }),
   });
 }
 
@@ -259,7 +259,7 @@ function selectionOf(
   definition: ViewDefinition,
   { action, answerParameters = [] }: DeclaredRoute,
 ): ((request: FastifyRequest) => void) | undefined {
-  if (!isAnswering(action) || answerParameters.length === 0) return undefined;
+  if (!isOutputOperation(action) || answerParameters.length === 0) return undefined;
   return (request) => definition.answers?.select(request, action);
 }
 

@@ -26,7 +26,7 @@ export function pathKeys({ meta, key: { column }, parent }: NamingRoute, request
  * ended. A malformed key of the path gives 404. For other values, the failed statement has prepared the response. Other
  * errors are unchanged.
  */
-export function answeringRefusals(handler: OperationHandler, route: NamingRoute): OperationHandler {
+export function withRejections(handler: OperationHandler, route: NamingRoute): OperationHandler {
   return (request, reply) => {
     const answer = handler(request, reply);
     // A synchronous result had no rejected values: write operations return promises, and SQLite, which is synchronous,

@@ -63,9 +63,9 @@ class Result<Item, Count extends number | null> implements PageEnvelope<Item, Co
 
   constructor(options: PaginatedResultOptions<Item, object | undefined, Count>) {
     const { results, count, page = 1, pageSize, extra = {} } = options;
-    if (count !== null) checkWhole('count', count, 0);
-    checkWhole('page', page, 1);
-    checkWhole('pageSize', pageSize, 1);
+    if (count !== null) checkInteger('count', count, 0);
+    checkInteger('page', page, 1);
+    checkInteger('pageSize', pageSize, 1);
     const next = options.next ?? (count === null ? undefined : page * pageSize < count);
     if (typeof next !== 'boolean') {
       throw wrongOption('PaginatedResult', 'next', 'a boolean where there is no count', next);
@@ -124,7 +124,7 @@ export const PaginatedResult: {
   ): PaginatedResult<Item, Extra, Count>;
 } = Result;
 
-function checkWhole(name: string, value: number, minimum: number): void {
+function checkInteger(name: string, value: number, minimum: number): void {
   if (Number.isSafeInteger(value) && value >= minimum) return;
   throw wrongOption('PaginatedResult', name, `an integer from ${minimum}`, value);
 }

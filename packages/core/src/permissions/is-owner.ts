@@ -50,7 +50,7 @@ export function IsOwner(field: string, options?: { readonly scope?: boolean }): 
 export function IsOwner(field: string, options: { readonly scope?: boolean } = {}): PermissionClass {
   if (!TEXT[1](field)) throw wrongOption('IsOwner()', 'field', 'the name of a field, first', field);
   checkOptions(`IsOwner('${field}')`, options, { scope: BOOLEAN });
-  const Class = options.scope === true ? ownScopeClass(field) : ownerClass(field);
+  const Class = options.scope === true ? ownerScopeClass(field) : ownerClass(field);
   Object.defineProperty(Class, 'name', { value: `IsOwner(${field})` });
   return Class;
 }
@@ -63,7 +63,7 @@ function ownerClass(field: string) {
 
     override hasObjectPermission(request: FastifyRequest, view: PermissionView, object: object): boolean {
       if (SAFE_METHODS.has(request.method)) return true;
-      const key = ownKey(request, pathOf(view.meta, field));
+      const key = userKey(request, pathOf(view.meta, field));
       const held: unknown = keyOf(object[field as never]);
       return key !== undefined && held !== null && keyText(held) === keyText(key);
     }
@@ -80,7 +80,7 @@ function ownerClass(field: string) {
       const path = pathOf(meta, field);
       return {
         [field]: (request) => {
-          const key = ownKey(request, path);
+          const key = userKey(request, path);
           if (key === undefined) throw permissionDenied(request);
           return key;
         },
@@ -89,14 +89,14 @@ function ownerClass(field: string) {
   };
 }
 
-function ownScopeClass(field: string) {
+function ownerScopeClass(field: string) {
   return class OwnerAlone extends ownerClass(field) {
     override hasPermission(request: FastifyRequest): request is AuthenticatedRequest {
       return getCurrentUser(request) !== null;
     }
 
     override scope(request: FastifyRequest, view: PermissionView): Condition {
-      const key = ownKey(request, pathOf(view.meta, field));
+      const key = userKey(request, pathOf(view.meta, field));
       return key === undefined ? never : this.records<object>(view, { [field]: key });
     }
 
@@ -113,7 +113,7 @@ function pathOf(meta: EntityMetadata | undefined, field: string): FieldPath {
 /**
  * Returns the user's id in the type of the field. Undefined if nobody is logged in, or if the field cannot hold the id.
  */
-function ownKey(request: FastifyRequest, { type }: FieldPath): unknown {
+function userKey(request: FastifyRequest, { type }: FieldPath): unknown {
   const id: unknown = getCurrentUser(request)?.id;
   if (id === undefined || id === null) return undefined;
   try {

@@ -67,7 +67,7 @@ export const HIDES_RECORDS: unique symbol = Symbol('viewset.hides-records');
 /** The key of the method that rejects views whose records a permission cannot check. */
 export const CHECK_ENTITY: unique symbol = Symbol('viewset.check-entity');
 /** The key of the property that reports whether a permission checks records. */
-export const ASKS_OF_RECORDS: unique symbol = Symbol('viewset.asks-of-records');
+export const CHECKS_RECORDS: unique symbol = Symbol('viewset.asks-of-records');
 /** The key of the method that reports whether a permission grants nothing to anonymous requests. */
 export const REFUSES_ANONYMOUS: unique symbol = Symbol('viewset.refuses-anonymous');
 
@@ -189,7 +189,7 @@ export class Permission {
   }
 
   /** @internal */
-  get [ASKS_OF_RECORDS](): boolean {
+  get [CHECKS_RECORDS](): boolean {
     return this.hasObjectPermission !== Permission.prototype.hasObjectPermission;
   }
 
@@ -324,9 +324,9 @@ function compose(name: string, classes: readonly PermissionClass[], algebra: Alg
       return this.scope !== Composed.prototype.scope || this.#operands.some((operand) => operand[HIDES_RECORDS]);
     }
 
-    override get [ASKS_OF_RECORDS](): boolean {
+    override get [CHECKS_RECORDS](): boolean {
       const isOverridden = this.hasObjectPermission !== Composed.prototype.hasObjectPermission;
-      return isOverridden || this.#operands.some((operand) => operand[ASKS_OF_RECORDS]);
+      return isOverridden || this.#operands.some((operand) => operand[CHECKS_RECORDS]);
     }
 
     override [REFUSES_ANONYMOUS](method: string): boolean {

@@ -72,7 +72,7 @@ function pluginMessageOf(error: unknown): string | undefined {
 }
 
 /** Returns an own entry of the table, because an error's code may be `constructor`. */
-function ownEntry<Value>(table: Readonly<Record<PropertyKey, Value>>, key: PropertyKey): Value | undefined {
+function entryOf<Value>(table: Readonly<Record<PropertyKey, Value>>, key: PropertyKey): Value | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
@@ -121,10 +121,10 @@ function fromDatabaseError(error: unknown): HttpError | undefined {
 function fromFastifyError(error: Partial<FastifyError> | null | undefined): HttpError | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   if (Array.isArray(error.validation)) return fromValidation(error as FastifyError);
-  const unreadable = ownEntry(PARSE_ERRORS, error.code ?? '');
+  const unreadable = entryOf(PARSE_ERRORS, error.code ?? '');
   if (unreadable !== undefined) return new ParseError(unreadable, { cause: error });
   const status = error.statusCode ?? 500;
-  const known = ownEntry(STATUS_ERRORS, status);
+  const known = entryOf(STATUS_ERRORS, status);
   if (known !== undefined) return known(error);
   if (!Number.isInteger(status) || status < 400 || status > 499) return undefined;
   const code = status === 400 ? 'invalid_usage' : `http_${status}`;

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isPromise } from '../awaitable.ts';
-import { giveUp } from '../given-up.ts';
+import { abortRequest } from '../abort-state.ts';
 import { AnswerProgress, type LeastRate, waitsForClient } from './answer-progress.ts';
 
 /** A request in flight. */
@@ -16,7 +16,7 @@ export interface RequestInFlight {
   /** The value that the handler returned. Set once the handler has been called. */
   work: unknown;
   isClosed: boolean;
-  isGivenUp: boolean;
+  isAborted: boolean;
   /** True once the handler is done and `request.em` was found without unflushed changes. */
   isFlushed: boolean;
   /** The index of the request in the list of all. */
@@ -81,7 +81,7 @@ export class RequestsInFlight {
       progress: undefined,
       work: undefined,
       isClosed: false,
-      isGivenUp: false,
+      isAborted: false,
       isFlushed: false,
       index: this.#all.length,
     };
@@ -168,16 +168,16 @@ export class RequestsInFlight {
   *giveUpOlderThan(ticks: number): Generator<RequestInFlight> {
     for (const request of this.#all.slice()) {
       if (this.#ticks - request.since <= ticks) continue;
-      if (request.isGivenUp) {
+      if (request.isAborted) {
         this.#leave(request);
         continue;
       }
       const { reply } = request;
       // Once an answer has begun, it has no time limit.
       if (reply.sent || reply.raw.headersSent) continue;
-      request.isGivenUp = true;
+      request.isAborted = true;
       request.since = this.#ticks;
-      giveUp(reply.request);
+      abortRequest(reply.request);
       if (!request.isClosed) yield request;
     }
   }
@@ -185,11 +185,11 @@ export class RequestsInFlight {
   #close(request: RequestInFlight): void {
     request.isClosed = true;
     const isBodyLost = request.phase === 'receiving';
-    const isAnswered = request.reply.sent && !request.isGivenUp;
+    const isAnswered = request.reply.sent && !request.isAborted;
     if (isBodyLost || isAnswered) this.#leave(request);
     else this.#leaveWhenDone(request);
     // The client does not learn the result, so the request must have none.
-    if (!request.reply.sent) giveUp(request.reply.request);
+    if (!request.reply.sent) abortRequest(request.reply.request);
   }
 
   #leaveWhenDone(request: RequestInFlight): void {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify';
 import { isPromise } from '../awaitable.ts';
-import { isGivenUp } from '../given-up.ts';
+import { isAborted } from '../abort-state.ts';
 import { checkFlushed, isGlobal } from '../mikro/unflushed-changes.ts';
 import { usedManager } from '../viewset/request/request-state.ts';
 import { inFlightOf, type RequestInFlight } from './requests-in-flight.ts';
@@ -69,7 +69,7 @@ function noteFlushed(request: FastifyRequest): void {
 /** Returns the error of a request whose changes are not stored. Undefined if it fails anyway. */
 function unflushedError(request: FastifyRequest, { statusCode }: FastifyReply): Error | undefined {
   const em = usedManager(request);
-  if (em === undefined || statusCode >= 400 || isGivenUp(request)) return undefined;
+  if (em === undefined || statusCode >= 400 || isAborted(request)) return undefined;
   // The end of a transaction flushes. Other requests may use the global entity manager too, and flush theirs later.
   if (em.isInTransaction() || isGlobal(em, request.server.viewset.orm)) return undefined;
   try {

@@ -12,7 +12,7 @@ import { backendOf } from './backend-of.ts';
 import { type EntityManagerSource, managerOf, readerOf, type Source } from '../backends/source.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { compare } from '../language/compare.ts';
-import { always, and, asksAll, matching, never, not, type Condition } from '../language/condition.ts';
+import { always, and, includesAll, matching, never, not, type Condition } from '../language/condition.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import type { Group, Grouping } from '../language/grouping.ts';
 import type { Lookups, OrderName } from '../language/lookup-name.ts';
@@ -138,7 +138,7 @@ export class QuerySet<Entity extends object> {
 
   /** Keeps the records for which a condition is true. */
   where(condition: Condition): QuerySet<Entity> {
-    if (asksAll(this.condition, condition)) return this;
+    if (includesAll(this.condition, condition)) return this;
     return this.#with({ condition: and(this.condition, condition) });
   }
 

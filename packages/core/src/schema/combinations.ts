@@ -2,17 +2,17 @@ import { isRecord } from '../json.ts';
 import { mustBe, mustBeOneOf } from './error-details.ts';
 import type { AnySchema } from './json-schema.ts';
 import { type KeywordContext, isText } from './keyword.ts';
-import { type Fault, type Judge, type Verdict, unite } from './reading.ts';
+import { type Fault, type Check, type Verdict, unite } from './reading.ts';
 
 /** Validates `allOf`. */
-export function everyJudge(parts: readonly AnySchema[], { fillsIn, node }: KeywordContext): Judge {
+export function allOfCheck(parts: readonly AnySchema[], { fillsIn, node }: KeywordContext): Check {
   const nodes = parts.map((part) => node(part, fillsIn));
   return (value, reading) =>
     nodes.reduce<unknown>((known, each) => unite(value, known, each.read(value, reading)), value);
 }
 
 /** Validates a `$ref`. */
-export function referenceJudge(ref: string, { referred }: KeywordContext): Judge {
+export function referenceCheck(ref: string, { referred }: KeywordContext): Check {
   const node = referred(ref);
   return (value, reading) => {
     const { known, faults } = reading.referred(node, value);
@@ -22,7 +22,7 @@ export function referenceJudge(ref: string, { referred }: KeywordContext): Judge
 }
 
 /** Validates `not`. */
-export function notJudge(schema: AnySchema, { choice }: KeywordContext): Judge {
+export function notCheck(schema: AnySchema, { choice }: KeywordContext): Check {
   const refused = choice(schema);
   return (value, reading) => {
     if (reading.attempt(refused, value).faults.length === 0) reading.faults.push(NOT_ALLOWED);
@@ -33,7 +33,7 @@ export function notJudge(schema: AnySchema, { choice }: KeywordContext): Judge {
 const NOT_ALLOWED = { path: '', message: 'is not allowed' };
 
 /** Validates `if`, `then` and `else`. */
-export function conditionJudge(condition: AnySchema, { schema, node, choice }: KeywordContext): Judge {
+export function conditionCheck(condition: AnySchema, { schema, node, choice }: KeywordContext): Check {
   const asked = choice(condition);
   const consequence = node((schema['then'] ?? true) as AnySchema);
   const alternative = node((schema['else'] ?? true) as AnySchema);
@@ -45,7 +45,7 @@ export function conditionJudge(condition: AnySchema, { schema, node, choice }: K
 }
 
 /** Validates `dependentSchemas`: schemas that apply if a property is present. */
-export function dependentSchemasJudge(schemas: Readonly<Record<string, AnySchema>>, { node }: KeywordContext): Judge {
+export function dependentSchemasCheck(schemas: Readonly<Record<string, AnySchema>>, { node }: KeywordContext): Check {
   const dependents = Object.entries(schemas).map(([name, schema]) => [name, node(schema)] as const);
   return (value, reading) => {
     if (!isRecord(value)) return value;
@@ -58,8 +58,8 @@ export function dependentSchemasJudge(schemas: Readonly<Record<string, AnySchema
  * Validates `anyOf` (any member) or `oneOf` (exactly one). If no member fits, reports the faults of the member that was
  * probably meant.
  */
-export function unionJudge(isExclusive: boolean) {
-  return (members: readonly AnySchema[], { choice }: KeywordContext): Judge => {
+export function unionCheck(isExclusive: boolean) {
+  return (members: readonly AnySchema[], { choice }: KeywordContext): Check => {
     const nodes = members.map(choice);
     return (value, reading) => {
       const verdicts = nodes.map((each) => reading.attempt(each, value));
@@ -99,11 +99,11 @@ function distanceOf(faults: readonly Fault[]): number {
     return OTHER_TYPE;
   }
   const steps = new Set(faults.map(({ path }) => path.split('/')[1]));
-  return faults.filter(tellsApart).length * OTHER_LITERAL + steps.size;
+  return faults.filter(distinguishes).length * OTHER_LITERAL + steps.size;
 }
 
 /** Reports whether a fault is about a literal: the value itself, or one of its properties, such as `kind`. */
-function tellsApart({ path, literals }: Fault): boolean {
+function distinguishes({ path, literals }: Fault): boolean {
   return literals !== undefined && path.lastIndexOf('/') <= 0;
 }
 
@@ -115,7 +115,7 @@ function unknownType(faults: readonly Fault[]): Fault {
 
 /** The fault if no member is meant, because the distinguishing property (`kind`) has none of their literals. */
 function unknownLiteral(faults: readonly Fault[]): Fault {
-  const path = faults.find(tellsApart)?.path ?? '';
+  const path = faults.find(distinguishes)?.path ?? '';
   const literals = faults
     .filter((fault) => fault.path === path)
     .flatMap((fault) => fault.literals ?? (fault.types?.join() === 'null' ? [null] : []));

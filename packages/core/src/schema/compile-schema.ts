@@ -8,7 +8,7 @@ import type { AnySchema, JsonSchema } from './json-schema.ts';
 import { References, type SharedSchemas } from './references.ts';
 import { type KeywordContext, Stage } from './keyword.ts';
 import { KEYWORDS } from './keywords.ts';
-import { type Assertion, type Judge, SchemaNode } from './reading.ts';
+import { type Assertion, type Check, SchemaNode } from './reading.ts';
 import { responseReader } from './response-reader.ts';
 import { textReader } from './text-reader.ts';
 
@@ -142,7 +142,7 @@ class SchemaCompiler {
       choice: (part) => this.node(part, false, true),
       referred: (ref) => this.#target(plain, ref, isClosed),
     };
-    const stages = Object.values(Stage).map((): (Assertion | Judge)[] => []);
+    const stages = Object.values(Stage).map((): (Assertion | Check)[] => []);
     // TypeBox makes refinements non-enumerable, so Object.keys() omits them.
     for (const name of Object.getOwnPropertyNames(plain)) {
       const keyword = KEYWORDS.get(name);

@@ -25,7 +25,7 @@ export function decimalPlaces(value: number | string): number {
 }
 
 /** Counts the digits of a decimal text before the point: 0 for 0.5, 3 for 100, 2 for 0012.5. */
-export function wholeDigits(text: string): number {
+export function integerDigits(text: string): number {
   const { digits, exponent } = digitsOf(text);
   return digits === '' ? 0 : Math.max(0, exponent);
 }
@@ -37,7 +37,7 @@ export function wholeDigits(text: string): number {
  *
  * @param value the finite number that `JSON.parse` makes of the text, which limits its exponent
  */
-export function roundedWhole(text: string, value: number): bigint | undefined {
+export function roundedInteger(text: string, value: number): bigint | undefined {
   const { digits, exponent } = digitsOf(text);
   const isWhole = digits.length <= exponent;
   if (!isWhole || digits === digitsOf(value).digits) return undefined;

@@ -2,13 +2,13 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { isRecord } from '../json.ts';
 import type { Validated } from './error-details.ts';
 import type { AnySchema, JsonSchema } from './json-schema.ts';
-import type { Assertion, Judge, SchemaNode } from './reading.ts';
+import type { Assertion, Check, SchemaNode } from './reading.ts';
 
 /** A keyword of JSON Schema: its allowed values, and its validation. */
 export interface Keyword {
   readonly stage: Stage;
   /** @throws ImproperlyConfigured for a wrong value of the keyword */
-  compile(name: string, argument: unknown, context: KeywordContext): Assertion | Judge | undefined;
+  compile(name: string, argument: unknown, context: KeywordContext): Assertion | Check | undefined;
 }
 
 /** A stage runs only if the earlier ones pass. For example, a pattern is tested only on a text of the right length. */
@@ -35,7 +35,7 @@ export interface KeywordContext {
  * The longest text, in UTF-16 units, that is tested against a format or pattern, unless the schema declares a maximum
  * length.
  */
-export const MAX_JUDGED_LENGTH = 4_096;
+export const MAX_CHECKED_LENGTH = 4_096;
 
 /** The allowed values of a keyword, and their description. */
 export interface Values<Argument> {
@@ -63,7 +63,7 @@ export const NAMED_SCHEMAS = values<Record<string, AnySchema>>('an object of sch
 export function keyword<Argument>(
   { name: expected, has }: Values<Argument>,
   stage: Stage,
-  compile?: (argument: Argument, context: KeywordContext) => Assertion | Judge | undefined,
+  compile?: (argument: Argument, context: KeywordContext) => Assertion | Check | undefined,
 ): Keyword {
   return {
     stage,

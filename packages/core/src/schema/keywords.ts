@@ -8,9 +8,9 @@ import { multiplesOf } from './exact-number.ts';
 import { UNBOUNDED_FORMATS, formatCheck, formatMessage, isLongerThan, responseFormatCheck } from './formats.ts';
 import { type AnySchema, namedTypes, namedValues } from './json-schema.ts';
 import * as are from './keyword.ts';
-import { type Keyword, type KeywordContext, MAX_JUDGED_LENGTH, Stage, isText, keyword, values } from './keyword.ts';
+import { type Keyword, type KeywordContext, MAX_CHECKED_LENGTH, Stage, isText, keyword, values } from './keyword.ts';
 import * as parts from './parts.ts';
-import type { Assertion, Judge } from './reading.ts';
+import type { Assertion, Check } from './reading.ts';
 import { copyOf } from './scan-input.ts';
 
 /** Makes an assertion with the same message for every value that fails. */
@@ -99,7 +99,7 @@ function canonicalText(value: unknown): string {
 function contentAssertion({ schema }: KeywordContext, holds: (value: unknown) => boolean, message: string): Assertion {
   const isBounded = schema['maxLength'] !== undefined || UNBOUNDED_FORMATS.has(schema['format'] as string);
   if (isBounded) return assertion(holds, message);
-  const tooLong = `must be at most ${MAX_JUDGED_LENGTH} characters`;
+  const tooLong = `must be at most ${MAX_CHECKED_LENGTH} characters`;
   return {
     holds: (value) => !isTooLong(value) && holds(value),
     fault: (value) => ({ path: '', message: isTooLong(value) ? tooLong : message }),
@@ -107,7 +107,7 @@ function contentAssertion({ schema }: KeywordContext, holds: (value: unknown) =>
 }
 
 function isTooLong(value: unknown): boolean {
-  return isText(value) && value.length > MAX_JUDGED_LENGTH;
+  return isText(value) && value.length > MAX_CHECKED_LENGTH;
 }
 
 /** A check that Type.Refine adds to a schema. */
@@ -116,7 +116,7 @@ interface Refinement {
   readonly error?: ((value: unknown) => unknown) | string;
 }
 
-function refinementsJudge(refinements: readonly Refinement[]): Judge {
+function refinementsCheck(refinements: readonly Refinement[]): Check {
   const all = [...refinements];
   return (value, reading) => {
     for (const { check, error } of all) {
@@ -186,11 +186,11 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
     items: keyword(
       values<AnySchema | AnySchema[]>('a schema, or an array of schemas', (all) => [all].flat().every(are.isSchema)),
       Stage.content,
-      parts.itemsJudge,
+      parts.itemsCheck,
     ),
     additionalItems: keyword(are.SCHEMAS, Stage.type),
     prefixItems: keyword(are.LISTS_OF_SCHEMAS, Stage.content, (first, context) =>
-      context.schema.items === undefined ? parts.itemsJudge(first, context) : undefined,
+      context.schema.items === undefined ? parts.itemsCheck(first, context) : undefined,
     ),
     minItems: size(
       (limit) => (value) => !Array.isArray(value) || value.length >= limit,
@@ -205,12 +205,12 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
         !isUnique || !Array.isArray(value) || new Set(value.map(canonicalText)).size === value.length;
       return assertion(holds, 'must not have the same item twice');
     }),
-    contains: keyword(are.SCHEMAS, Stage.content, parts.containsJudge),
+    contains: keyword(are.SCHEMAS, Stage.content, parts.containsCheck),
     minContains: keyword(are.COUNTS, Stage.type),
     maxContains: keyword(are.COUNTS, Stage.type),
 
-    properties: keyword(are.NAMED_SCHEMAS, Stage.size, parts.propertiesJudge),
-    required: keyword(are.NAMES, Stage.size, parts.requiredJudge),
+    properties: keyword(are.NAMED_SCHEMAS, Stage.size, parts.propertiesCheck),
+    required: keyword(are.NAMES, Stage.size, parts.requiredCheck),
     minProperties: size(
       (limit) => (value) => !isRecord(value) || Object.keys(value).length >= limit,
       (limit) => `must NOT have fewer than ${limit} properties`,
@@ -219,28 +219,28 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
       (limit) => (value) => !isRecord(value) || Object.keys(value).length <= limit,
       (limit) => `must NOT have more than ${limit} properties`,
     ),
-    patternProperties: keyword(are.NAMED_SCHEMAS, Stage.content, parts.matchingPropertiesJudge),
-    additionalProperties: keyword(are.SCHEMAS, Stage.content, parts.otherPropertiesJudge),
+    patternProperties: keyword(are.NAMED_SCHEMAS, Stage.content, parts.matchingPropertiesCheck),
+    additionalProperties: keyword(are.SCHEMAS, Stage.content, parts.otherPropertiesCheck),
     unevaluatedProperties: keyword(are.FLAGS, Stage.type),
-    propertyNames: keyword(are.SCHEMAS, Stage.content, parts.propertyNamesJudge),
+    propertyNames: keyword(are.SCHEMAS, Stage.content, parts.propertyNamesCheck),
     dependentRequired: keyword(
       values<Record<string, string[]>>('an object of arrays of names', are.isRecordOf(are.NAMES.has)),
       Stage.content,
       (needed, context) => {
         const schemas = Object.entries(needed).map(([name, required]) => [name, { required }] as const);
-        return combinations.dependentSchemasJudge(Object.fromEntries(schemas), context);
+        return combinations.dependentSchemasCheck(Object.fromEntries(schemas), context);
       },
     ),
-    dependentSchemas: keyword(are.NAMED_SCHEMAS, Stage.content, combinations.dependentSchemasJudge),
+    dependentSchemas: keyword(are.NAMED_SCHEMAS, Stage.content, combinations.dependentSchemasCheck),
 
-    allOf: keyword(are.LISTS_OF_SCHEMAS, Stage.size, combinations.everyJudge),
-    anyOf: keyword(are.LISTS_OF_SCHEMAS, Stage.content, combinations.unionJudge(false)),
-    oneOf: keyword(are.LISTS_OF_SCHEMAS, Stage.content, combinations.unionJudge(true)),
-    not: keyword(are.SCHEMAS, Stage.content, combinations.notJudge),
-    if: keyword(are.SCHEMAS, Stage.content, combinations.conditionJudge),
-    $ref: keyword(are.TEXTS, Stage.content, combinations.referenceJudge),
+    allOf: keyword(are.LISTS_OF_SCHEMAS, Stage.size, combinations.allOfCheck),
+    anyOf: keyword(are.LISTS_OF_SCHEMAS, Stage.content, combinations.unionCheck(false)),
+    oneOf: keyword(are.LISTS_OF_SCHEMAS, Stage.content, combinations.unionCheck(true)),
+    not: keyword(are.SCHEMAS, Stage.content, combinations.notCheck),
+    if: keyword(are.SCHEMAS, Stage.content, combinations.conditionCheck),
+    $ref: keyword(are.TEXTS, Stage.content, combinations.referenceCheck),
 
-    '~refine': keyword(values<Refinement[]>('refinements', Array.isArray), Stage.refinement, refinementsJudge),
+    '~refine': keyword(values<Refinement[]>('refinements', Array.isArray), Stage.refinement, refinementsCheck),
     '~codec': keyword(are.ANYTHING, Stage.type, (_codec, { place }) => {
       if (place === 'response') return undefined;
       throw new ImproperlyConfigured(

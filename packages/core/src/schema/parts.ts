@@ -1,13 +1,13 @@
 import { ImproperlyConfigured } from '../errors.ts';
 import { isOmitted, isRecord, pointerStep } from '../json.ts';
 import { type AnySchema, namedTypes } from './json-schema.ts';
-import { type KeywordContext, MAX_JUDGED_LENGTH, isPattern } from './keyword.ts';
+import { type KeywordContext, MAX_CHECKED_LENGTH, isPattern } from './keyword.ts';
 import { naming } from '../options.ts';
-import { type Fault, type Judge, Reading, type SchemaNode, unite } from './reading.ts';
+import { type Fault, type Check, Reading, type SchemaNode, unite } from './reading.ts';
 import { copyOf, isUnsafeName } from './scan-input.ts';
 
 /** Validates declared properties. Required ones must be present; absent ones get their defaults. */
-export function propertiesJudge(properties: Readonly<Record<string, AnySchema>>, context: KeywordContext): Judge {
+export function propertiesCheck(properties: Readonly<Record<string, AnySchema>>, context: KeywordContext): Check {
   const { schema, fillsIn, node, place } = context;
   const isGiven = presenceIn(place);
   const rules = Object.entries(properties).map(([name, child]) => {
@@ -45,7 +45,7 @@ function checkDefault(owner: string, node: SchemaNode, given: unknown): void {
 }
 
 /** Validates required names that are not declared properties. The properties validate their own names. */
-export function requiredJudge(names: readonly string[], { schema, place }: KeywordContext): Judge | undefined {
+export function requiredCheck(names: readonly string[], { schema, place }: KeywordContext): Check | undefined {
   const { properties } = schema;
   const isGiven = presenceIn(place);
   const others = names.filter((name) => properties === undefined || !Object.hasOwn(properties, name));
@@ -73,32 +73,32 @@ function missing(name: string): Fault {
 }
 
 /** Validates `patternProperties`: each property by the schemas of the patterns that match its name. */
-export function matchingPropertiesJudge(
+export function matchingPropertiesCheck(
   patterns: Readonly<Record<string, AnySchema>>,
   { node }: KeywordContext,
-): Judge {
+): Check {
   const wrong = Object.keys(patterns).find((pattern) => !isPattern(pattern));
   if (wrong !== undefined) throw new ImproperlyConfigured(`"${wrong}" of patternProperties is no regular expression`);
   const matching = Object.entries(patterns).map(([pattern, child]) => [new RegExp(pattern, 'u'), node(child)] as const);
-  return namedPartsJudge((name) => {
+  return namedPartsCheck((name) => {
     const nodes = matching.filter(([pattern]) => pattern.test(name)).map(([, child]) => child);
     return nodes.length === 0 ? undefined : nodes;
   });
 }
 
 /** Validates `additionalProperties`: each property that no other keyword covers. */
-export function otherPropertiesJudge(rest: AnySchema, { schema, node, isClosed }: KeywordContext): Judge | undefined {
+export function otherPropertiesCheck(rest: AnySchema, { schema, node, isClosed }: KeywordContext): Check | undefined {
   // An object keeps only the properties that its schema names. Unknown ones are dropped, unless they decide which
   // member of a union fits.
   if (rest === false && !isClosed) return undefined;
   const named = new Set(Object.keys(schema.properties ?? {}));
   const patterns = Object.keys(schema.patternProperties ?? {}).map((pattern) => new RegExp(pattern, 'u'));
   const nodes = [node(rest)];
-  return namedPartsJudge((name) => (named.has(name) || patterns.some((each) => each.test(name)) ? undefined : nodes));
+  return namedPartsCheck((name) => (named.has(name) || patterns.some((each) => each.test(name)) ? undefined : nodes));
 }
 
 /** Validates each property by the nodes for its name. Undefined for an unknown name. */
-function namedPartsJudge(nodesOf: (name: string) => readonly SchemaNode[] | undefined): Judge {
+function namedPartsCheck(nodesOf: (name: string) => readonly SchemaNode[] | undefined): Check {
   return (value, reading) => {
     if (!hasShortNames(value, reading)) return value;
     const known: Record<string, unknown> = {};
@@ -112,7 +112,7 @@ function namedPartsJudge(nodesOf: (name: string) => readonly SchemaNode[] | unde
 }
 
 /** Validates `propertyNames`. Reports only the first wrong name. */
-export function propertyNamesJudge(names: AnySchema, { node }: KeywordContext): Judge {
+export function propertyNamesCheck(names: AnySchema, { node }: KeywordContext): Check {
   const judged = node(names);
   return (value, reading) => {
     if (!hasShortNames(value, reading)) return value;
@@ -129,14 +129,14 @@ export function propertyNamesJudge(names: AnySchema, { node }: KeywordContext): 
 /** Reports whether a value is an object with names that are short enough for patterns. Adds a fault for long names. */
 function hasShortNames(value: unknown, reading: Reading): value is Record<string, unknown> {
   if (!isRecord(value)) return false;
-  if (Object.keys(value).every((name) => name.length <= MAX_JUDGED_LENGTH)) return true;
-  const message = `the name of a property must be at most ${MAX_JUDGED_LENGTH} characters`;
+  if (Object.keys(value).every((name) => name.length <= MAX_CHECKED_LENGTH)) return true;
+  const message = `the name of a property must be at most ${MAX_CHECKED_LENGTH} characters`;
   reading.faults.push({ path: '', message });
   return false;
 }
 
 /** Validates `items`. A list of schemas, or draft 2020's `prefixItems`, applies to the first items. */
-export function itemsJudge(items: AnySchema | readonly AnySchema[], { schema, fillsIn, node }: KeywordContext): Judge {
+export function itemsCheck(items: AnySchema | readonly AnySchema[], { schema, fillsIn, node }: KeywordContext): Check {
   const isTuple = Array.isArray(items);
   const prefix = (isTuple ? items : (schema['prefixItems'] ?? [])) as readonly AnySchema[];
   const first = prefix.map((item) => node(item));
@@ -150,7 +150,7 @@ export function itemsJudge(items: AnySchema | readonly AnySchema[], { schema, fi
 }
 
 /** Validates `contains`: a number of items must match a schema. */
-export function containsJudge(item: AnySchema, { schema, choice }: KeywordContext): Judge {
+export function containsCheck(item: AnySchema, { schema, choice }: KeywordContext): Check {
   const judged = choice(item);
   const { minContains: least = 1, maxContains: most = Infinity } = schema as Readonly<Record<string, number>>;
   const upTo = most === Infinity ? '' : ` and no more than ${most}`;

@@ -20,12 +20,12 @@ export interface Assertion {
  * Adds the faults of a value to a reading. Returns the part of the value that one keyword names, as a new object or
  * array. Returns the value itself if the keyword names no parts.
  */
-export type Judge = (value: unknown, reading: Reading) => unknown;
+export type Check = (value: unknown, reading: Reading) => unknown;
 
 /** A compiled schema. */
 export class SchemaNode {
   /** The keywords of the schema, by stage. A stage runs only if all earlier stages pass. */
-  stages: readonly (readonly (Assertion | Judge)[])[] = [];
+  stages: readonly (readonly (Assertion | Check)[])[] = [];
   /** Converts a value to the type of the schema: a text of a query string, a Date of a response. Undefined in a body. */
   convert: ((value: unknown) => unknown) | undefined;
   /** True if properties that no keyword names are rejected. Default: they are dropped. */

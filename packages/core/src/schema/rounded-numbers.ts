@@ -1,4 +1,4 @@
-import { roundedWhole } from './exact-number.ts';
+import { roundedInteger } from './exact-number.ts';
 
 /**
  * Match texts with numbers that may be rounded, and hardly any others. JavaScript keeps every number of fewer than
@@ -23,7 +23,7 @@ export function markRounded(text: string, document: unknown): unknown {
   let isRounded = false;
   const mark: Reviver = (_name, value, { source }) => {
     if (typeof value !== 'number' || Number.isSafeInteger(value) || !Number.isFinite(value)) return value;
-    const whole = source === undefined ? undefined : roundedWhole(source, value);
+    const whole = source === undefined ? undefined : roundedInteger(source, value);
     isRounded ||= whole !== undefined;
     return whole ?? value;
   };

@@ -69,7 +69,7 @@ class Scan implements Scanned {
 
   visit(value: unknown, depth = 0): void {
     this.size += 1;
-    if (typeof value === 'string') this.#judge(value, '');
+    if (typeof value === 'string') this.#check(value, '');
     else if (value === Infinity || value === -Infinity) this.#report('is a number that is too large');
     else if (typeof value === 'bigint') this.#report('is a whole number that would be rounded; send it as a text');
     if (typeof value !== 'object' || value === null) return;
@@ -80,7 +80,7 @@ class Scan implements Scanned {
       for (let index = 0; index < value.length; index++) this.#visitAt(index, value[index], depth + 1);
     } else {
       for (const key of Object.keys(value)) {
-        this.#judge(key, 'the name of a property ');
+        this.#check(key, 'the name of a property ');
         this.#visitAt(key, value[key as never], depth + 1);
       }
     }
@@ -92,7 +92,7 @@ class Scan implements Scanned {
     placeUnder(step, this.problems, before);
   }
 
-  #judge(text: string, subject: string): void {
+  #check(text: string, subject: string): void {
     const problem = textProblem(text);
     if (problem !== undefined) this.#report(subject + problem);
   }

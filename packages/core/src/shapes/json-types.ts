@@ -18,12 +18,12 @@ function jsonTypes(given: TSchema | boolean): readonly string[] | undefined {
 }
 
 /** Keywords that may reject null, whatever types are allowed. */
-const JUDGES_NULL = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'enum', 'const', '$ref', '~refine'];
+const CHECKS_NULL = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'enum', 'const', '$ref', '~refine'];
 
 /** Makes a schema allow null. Avoids a union if it can, because a serializer must try its members. */
 export function withNull(schema: TSchema): TSchema {
   const allowed = jsonTypes(schema);
-  const isPlain = JUDGES_NULL.every((keyword) => !(keyword in schema));
+  const isPlain = CHECKS_NULL.every((keyword) => !(keyword in schema));
   if (allowed?.includes('null') ?? isPlain) return schema;
   if (!isPlain || allowed === undefined) return Type.Union([schema, Type.Null()]);
   return { ...schema, type: [...allowed, 'null'] };

@@ -76,7 +76,7 @@ export function withKeyword(schema: TSchema, keyword: string, value: unknown): T
 }
 
 /** Keywords and refinements about a whole object, which may not hold for a part of it. */
-const OF_THE_WHOLE = [
+const OBJECT_KEYWORDS = [
   'required',
   'minProperties',
   'maxProperties',
@@ -102,7 +102,7 @@ export function partialOf(schema: TObject): TObject {
     // Other properties keep their schema objects, so that they are compiled once.
     return [name, 'default' in child ? without(child, 'default') : child] as const;
   });
-  return withProperties(schema, Object.fromEntries(properties), ...OF_THE_WHOLE);
+  return withProperties(schema, Object.fromEntries(properties), ...OBJECT_KEYWORDS);
 }
 
 /** An object schema, or null: one schema of two types. Unlike a union, a serializer need not try its members. */

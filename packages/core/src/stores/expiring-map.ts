@@ -54,7 +54,7 @@ export class ExpiringMap<Value> {
     this.sweep(now, SWEPT_BY_EACH);
     const replaced = this.#entries.get(sharedKey);
     if (replaced !== undefined) this.delete(replaced);
-    const key = replaced?.key ?? ownCopy(sharedKey);
+    const key = replaced?.key ?? flatCopy(sharedKey);
     const lane = this.#laneOf(ttlMs);
     const { last } = lane;
     const bytes = ENTRY_BYTES + key.length + valueBytes;
@@ -123,6 +123,6 @@ export class ExpiringMap<Value> {
  * A string that was cut out of a header, or concatenated, keeps its parents in memory. A copy keeps only its own
  * characters.
  */
-function ownCopy(text: string): string {
+function flatCopy(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string;
 }

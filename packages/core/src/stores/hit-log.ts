@@ -1,6 +1,6 @@
 const INITIAL_CAPACITY = 1;
 /** The bytes of an empty log with its array. */
-const OWN_BYTES = 105;
+const BASE_BYTES = 105;
 const BYTES_PER_TIME = 8;
 
 /** The times of the hits that still count, oldest first, in a ring buffer that doubles when it is full. */
@@ -15,7 +15,7 @@ export class HitLog {
 
   /** The approximate size of the log in memory, in bytes. */
   get bytes(): number {
-    return OWN_BYTES + this.#times.length * BYTES_PER_TIME;
+    return BASE_BYTES + this.#times.length * BYTES_PER_TIME;
   }
 
   /** Returns the time of the hit at an index; 0 is the oldest. */

@@ -5,7 +5,7 @@ import { SUMMARIZE } from '../aggregates/summary.ts';
 import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured, orNotFound } from '../errors.ts';
 import { getCurrentUser, permissionDenied } from '../current-user.ts';
-import { checkNotGivenUp } from '../given-up.ts';
+import { checkNotAborted } from '../abort-state.ts';
 import { STREAM_TYPE } from '../live/live-list.ts';
 import { ListQuestion } from '../live/list-question.ts';
 import { evaluatePermissions } from '../permissions/evaluate.ts';
@@ -18,11 +18,11 @@ import { BulkOperations } from './writes/bulk-operations.ts';
 import { ConditionalWrites } from './writes/conditional-writes.ts';
 import { FILE_LINKS, type LinkedView } from './files/file-links.ts';
 import { type AnyModelOptions, checkClassBody } from './setup/model-viewset-options.ts';
-import type { AnsweringOperation, TakingOperation, WriteOperation } from './request/operation.ts';
+import type { OutputOperation, InputOperation, WriteOperation } from './request/operation.ts';
 import { narrowTo } from './setup/record-lists.ts';
 import { RecordWrites } from './writes/record-writes.ts';
 import { oneBody } from './request/read-input.ts';
-import { requestAgain, requestFor } from './request/request-for.ts';
+import { repeatRequest, simulateRequest } from './request/request-for.ts';
 import { compilePermissions } from './request/sender-question.ts';
 import { parametersOf, stateOf } from './request/request-state.ts';
 import { loadStored } from './request/unread-records.ts';
@@ -50,7 +50,7 @@ export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
 /** The types of a view's hooks. */
 export interface ViewTypes {
   /** The records that the operations return. */
-  readonly answers: Readonly<Record<AnsweringOperation, object>>;
+  readonly answers: Readonly<Record<OutputOperation, object>>;
   readonly createData: unknown;
   readonly updateData: unknown;
   readonly extra: unknown;
@@ -86,7 +86,7 @@ export abstract class ModelViewSetBase<
 > extends ViewSet {
   readonly #entity: EntityName<Entity>;
   readonly #options: AnyModelOptions;
-  #made: Parts<Entity, Types['answers'][AnsweringOperation]> | undefined;
+  #made: Parts<Entity, Types['answers'][OutputOperation]> | undefined;
 
   constructor(entity: EntityName<Entity>, options: AnyModelOptions) {
     super();
@@ -244,7 +244,7 @@ export abstract class ModelViewSetBase<
     data: WriteData<Entity, Types['createData']>,
     _extra?: Types['extra'],
   ): Promise<Entity> {
-    checkNotGivenUp(request);
+    checkNotAborted(request);
     const { writes } = this.#parts;
     const entity = await writes.make(request, data);
     await writes.flush(request);
@@ -258,14 +258,14 @@ export abstract class ModelViewSetBase<
     data: WriteData<Entity, Partial<Types['updateData']>>,
     _extra?: Partial<Types['extra']>,
   ): Promise<Entity> {
-    checkNotGivenUp(request);
+    checkNotAborted(request);
     await this.#parts.writes.assign(request, entity, data);
     return entity;
   }
 
   /** Deletes a record, inside the request's transaction. With the option `softDelete` it marks the record as deleted instead. */
   async performDestroy(request: FastifyRequest, entity: Entity): Promise<void> {
-    checkNotGivenUp(request);
+    checkNotAborted(request);
     const { writes } = this.#parts;
     writes.remove(request, entity);
     await writes.flush(request);
@@ -347,13 +347,13 @@ export abstract class ModelViewSetBase<
    *   return { ...super.represent(product), name: product.displayName() };
    * }
    */
-  represent<Name extends AnsweringOperation>(
+  represent<Name extends OutputOperation>(
     entity: Entity,
     request: FastifyRequest,
     operation: Name,
   ): Types['answers'][Name];
   represent(entity: Entity, request?: FastifyRequest): Types['answers']['retrieve'];
-  represent(entity: Entity, request?: FastifyRequest, operation?: AnsweringOperation): object {
+  represent(entity: Entity, request?: FastifyRequest, operation?: OutputOperation): object {
     return this.#resource.answers.readEntity(entity, request, operation);
   }
 
@@ -371,7 +371,7 @@ export abstract class ModelViewSetBase<
    *   }
    * }
    */
-  readShapeFor(_request: FastifyRequest, _operation: AnsweringOperation): Types['readShapeName'] | undefined {
+  readShapeFor(_request: FastifyRequest, _operation: OutputOperation): Types['readShapeName'] | undefined {
     return undefined;
   }
 
@@ -390,7 +390,7 @@ export abstract class ModelViewSetBase<
    *   }
    * }
    */
-  writeShapeFor(_request: FastifyRequest, _operation: TakingOperation): Types['writeShapeName'] | undefined {
+  writeShapeFor(_request: FastifyRequest, _operation: InputOperation): Types['writeShapeName'] | undefined {
     return undefined;
   }
 
@@ -422,14 +422,14 @@ export abstract class ModelViewSetBase<
     );
     const records = new VisibleRecords(this, entity, resource);
     const conditions = new ConditionalWrites(this, resource, records);
-    const writes = new RecordWrites<Entity, Types['answers'][AnsweringOperation]>(
+    const writes = new RecordWrites<Entity, Types['answers'][OutputOperation]>(
       this,
       entity,
       resource,
       records,
       conditions,
     );
-    const bulk = new BulkOperations<Entity, Types['answers'][AnsweringOperation]>(this, resource, records, writes);
+    const bulk = new BulkOperations<Entity, Types['answers'][OutputOperation]>(this, resource, records, writes);
     const shown = new ShownRecords(this, resource, records as unknown as VisibleRecords<object>);
     this.#made = { resource, records, writes, bulk, shown };
     return resource;
@@ -483,7 +483,7 @@ export abstract class ModelViewSetBase<
     return this.#parts.shown;
   }
 
-  get #parts(): Parts<Entity, Types['answers'][AnsweringOperation]> {
+  get #parts(): Parts<Entity, Types['answers'][OutputOperation]> {
     if (this.#made === undefined) throw new TypeError(`${this.name} is used before a router has registered it`);
     return this.#made;
   }
@@ -513,7 +513,7 @@ export abstract class ModelViewSetBase<
     const { plan } = route;
     const { pk } = stateOf(request);
     const params = request.params as Readonly<Record<string, string>>;
-    const asked = requestFor(request, { plan, method: plan.method, params, pk });
+    const asked = simulateRequest(request, { plan, method: plan.method, params, pk });
     await compilePermissions(route)?.(asked);
     await this.getObject(asked);
   }
@@ -536,7 +536,7 @@ export abstract class ModelViewSetBase<
   /** Evaluates the list again, like a new request of the same sender. */
   async #askAgain(first: FastifyRequest, reply: FastifyReply): Promise<ListQuestion> {
     const { nesting, answers, permissions, listForm: form } = this.#resource;
-    const request = requestAgain(first);
+    const request = repeatRequest(first);
     for (const identify of first.server.viewset.live.identify) await identify(request);
     const grant = await evaluatePermissions(permissions, request, this, { object: false });
     if (grant.denied) throw permissionDenied(request);
@@ -549,7 +549,7 @@ export abstract class ModelViewSetBase<
     return new ListQuestion({ request, reply, records, answer: this.#answer(request, 'list'), form });
   }
 
-  #answer<Name extends AnsweringOperation>(request: FastifyRequest, operation: Name): AnswerOf<Types['answers'][Name]> {
+  #answer<Name extends OutputOperation>(request: FastifyRequest, operation: Name): AnswerOf<Types['answers'][Name]> {
     return this.#resource.answers.of(request, operation);
   }
 }

@@ -29,7 +29,7 @@ import {
 } from './setup/model-viewset-options.ts';
 import type { AlternativeName, ShapesOf } from './request/named-shapes.ts';
 import {
-  type AnsweringOperation,
+  type OutputOperation,
   OPERATION,
   type Operation,
   OPERATIONS,
@@ -45,7 +45,7 @@ type ShapeOption = 'read' | 'write' | 'extra';
 
 /** The types of a view's hooks, looked up in the options by key. */
 export interface TypesOf<Options> extends ViewTypes {
-  readonly answers: { readonly [Name in AnsweringOperation]: RecordOf<Option<Options, 'read'>, Name> };
+  readonly answers: { readonly [Name in OutputOperation]: RecordOf<Option<Options, 'read'>, Name> };
   readonly createData: InputOf<Option<Options, 'write'>>;
   readonly updateData: UpdateInputOf<Option<Options, 'write'>>;
   readonly extra: ExtraOf<Option<Options, 'extra'>>;
@@ -54,7 +54,7 @@ export interface TypesOf<Options> extends ViewTypes {
 }
 
 /** The record that an operation returns: in its own shape, or in one that `readShapeFor` may choose. */
-type RecordOf<Read, Name extends AnsweringOperation> =
+type RecordOf<Read, Name extends OutputOperation> =
   ShapesOf<Read, Name> extends infer Shape ? (OutputOf<Shape> extends infer Sent extends object ? Sent : never) : never;
 
 /** The options of a view that decide the requests and responses of a client, looked up by key. */

@@ -74,15 +74,15 @@ function anyCounted(index: number): Counted {
   const [way, related] = dice.oneOf(WAYS);
   const isCount = dice.below(2) === 0;
   const [lookups, fits] = anyCondition(way.endsWith('papers'));
-  const asksRequest = dice.below(3) === 0;
-  const conditions = asksRequest
+  const dependsOnRequest = dice.below(3) === 0;
+  const conditions = dependsOnRequest
     ? (request: FastifyRequest) => {
         const { least } = asked(request);
         return least === null ? null : { level__gte: least };
       }
     : lookups;
   const counts = (row: Row, { least }: Asker): boolean =>
-    asksRequest ? least !== null && row.level !== null && row.level >= least : fits(row);
+    dependsOnRequest ? least !== null && row.level !== null && row.level >= least : fits(row);
   return {
     name: `f${index}`,
     isCount,

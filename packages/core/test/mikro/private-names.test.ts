@@ -21,7 +21,7 @@ import { releaseLostConnections } from '../../src/mikro/lost-connections.ts';
 import { formattedDate } from '../../src/mikro/platform.ts';
 import { inSession, kyselyRows, poolOrClient, queryPool, sessionOf } from '../../src/mikro/postgresql-pool.ts';
 import { keysQuery } from '../../src/mikro/query-builder.ts';
-import { tellQueryLog } from '../../src/mikro/query-log.ts';
+import { writeQueryLog } from '../../src/mikro/query-log.ts';
 import { replicasOf } from '../../src/mikro/replicas.ts';
 import { betweenTransactions, sqliteDatabase } from '../../src/mikro/sqlite-database.ts';
 import { isGlobal, isInFlush, unflushedEntities } from '../../src/mikro/unflushed-changes.ts';
@@ -237,7 +237,7 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
     const logger = orm.config.getLogger();
     const told: unknown[] = [];
     t.capture(logger, 'logQuery', (context: { query: string }) => told.push(context.query));
-    tellQueryLog(orm.em.getConnection(), 'select 42', { took: 1 });
+    writeQueryLog(orm.em.getConnection(), 'select 42', { took: 1 });
     t.strictSame(told, ['select 42']);
   });
 

@@ -174,7 +174,7 @@ forEachDatabase(
     const path = (meta: EntityMetadata, name: string): FieldPath => fieldPath(meta, name, '.');
     const told = new Map<string, FieldPath>();
 
-    function toldPath(dice: Dice, meta: EntityMetadata): FieldPath {
+    function relatedValuePath(dice: Dice, meta: EntityMetadata): FieldPath {
       const way = dice.oneOf(['team', 'firms', 'boss.team', 'firm.staff']);
       const tells = dice.oneOf(['exists', 'count'] as const);
       const field = dice.oneOf(['rank', 'rank__in', 'name__icontains', undefined]);
@@ -199,7 +199,7 @@ forEachDatabase(
 
     function anyColumn(dice: Dice, meta: EntityMetadata): FieldPath {
       if (dice.below(8) === 0) return distance(dice, meta);
-      if (dice.below(4) === 0 && meta !== firm) return toldPath(dice, meta);
+      if (dice.below(4) === 0 && meta !== firm) return relatedValuePath(dice, meta);
       const names =
         meta === firm
           ? ['id', 'name', 'motto', 'rank']
@@ -230,7 +230,7 @@ forEachDatabase(
         );
       }
       if (kind === 6) {
-        const found = toldPath(dice, meta);
+        const found = relatedValuePath(dice, meta);
         return found.type.kind === 'boolean'
           ? compare(found, 'exact', dice.below(2) === 0)
           : compare(found, dice.oneOf(NUMBER_LOOKUPS), next());
@@ -279,7 +279,7 @@ forEachDatabase(
       const keys = Array.from({ length: (1 + dice.below(3)) % 3 }, (): OrderKey => {
         const names =
           meta === firm ? ['rank', 'name'] : ['rank', 'name', 'boss.rank', 'twice', 'place.zip', 'firm.motto'];
-        const key = meta !== firm && dice.below(3) === 0 ? toldPath(dice, meta) : path(meta, dice.oneOf(names));
+        const key = meta !== firm && dice.below(3) === 0 ? relatedValuePath(dice, meta) : path(meta, dice.oneOf(names));
         if (dice.below(6) === 0) return { path: distance(dice, meta), descending: dice.below(2) === 0 };
         return { path: key, descending: dice.below(2) === 0 };
       });

@@ -84,13 +84,13 @@ export class Model {
   }
 }
 
-/** @param askedBy the entities whose filters ask, one by way of the other, behind that which the query asks */
-function isVisible(row: Row, filters: Filters, askedBy: readonly string[]): boolean {
+/** @param filterChain the entities whose filters ask, one by way of the other, behind that which the query asks */
+function isVisible(row: Row, filters: Filters, filterChain: readonly string[]): boolean {
   const filter = filters[row.entity];
   if (filter === undefined) return true;
-  const leadsBack = touched(row.entity, filter, false).some((entity) => askedBy.includes(entity));
+  const leadsBack = touched(row.entity, filter, false).some((entity) => filterChain.includes(entity));
   if (leadsBack) return isFound(row, filter, everything);
-  return isFound(row, filter, (related) => isVisible(related, filters, [...askedBy, related.entity]));
+  return isFound(row, filter, (related) => isVisible(related, filters, [...filterChain, related.entity]));
 }
 
 /** The entities whose filters hold in a condition. */
@@ -102,13 +102,13 @@ function touched(entity: string, where: Where, isNegated: boolean): string[] {
     if (target === undefined) return [];
     const [operator, inner] = operatorOf(value as Where);
     if (operator === undefined) return [target, ...touched(target, value as Where, isNegated)];
-    if (asksAll(operator, isNegated)) return [];
+    if (includesAll(operator, isNegated)) return [];
     return [target, ...touched(target, inner, operator === '$every')];
   });
 }
 
 /** True if a hidden record may keep the record from being found, but none makes it found. */
-function asksAll(operator: string, isNegated: boolean): boolean {
+function includesAll(operator: string, isNegated: boolean): boolean {
   return (operator === '$some') === isNegated;
 }
 
@@ -190,7 +190,7 @@ function entryTruth(place: Place, [name, value]: [string, unknown], joined: Join
   const row = place.row(joined);
   if (targetOf(place.entity, name) === undefined) return columnTruth(row?.columns[name] ?? null, value);
   const [operator, inner] = operatorOf(value as Where);
-  const seesThere = asksAll(operator!, place.isNegated) ? everything : sees;
+  const seesThere = includesAll(operator!, place.isNegated) ? everything : sees;
   const asked = operator === '$every' ? { $not: inner } : inner;
   const isThere = row!.many[name]!.some((one) => seesThere(one) && isFound(one, asked, seesThere));
   return isThere === (operator === '$some');

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { isDecimalText } from '../../src/fields/decimal-text.ts';
-import { decimalPlaces, multiplesOf, wholeDigits } from '../../src/schema/exact-number.ts';
+import { decimalPlaces, multiplesOf, integerDigits } from '../../src/schema/exact-number.ts';
 
 t.test('decimals are counted as they are written, not as they are stored', async (t) => {
   const places: [number | string, number][] = [
@@ -41,7 +41,7 @@ t.test('digits before the point are counted without leading zeros', async (t) =>
     ['0012.5', 2],
     [`${'9'.repeat(40)}.9`, 40],
   ];
-  for (const [text, expected] of digits) t.equal(wholeDigits(text), expected, text);
+  for (const [text, expected] of digits) t.equal(integerDigits(text), expected, text);
 });
 
 t.test('what is no finite number has no digits', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { roundedWhole } from '../../src/schema/exact-number.ts';
+import { roundedInteger } from '../../src/schema/exact-number.ts';
 import { markRounded } from '../../src/schema/rounded-numbers.ts';
 
 const marked = (text: string): unknown => markRounded(text, JSON.parse(text));
@@ -70,7 +70,7 @@ t.test('of numbers at random, each that is rounded is found, and no other', asyn
     const value = JSON.parse(text) as number;
     const expected = roundedByFractions(text, value);
     found += Number(expected !== undefined);
-    const isRight = roundedWhole(text, value) === expected && Object.is(marked(text), expected ?? value);
+    const isRight = roundedInteger(text, value) === expected && Object.is(marked(text), expected ?? value);
     if (!isRight) wrong.push(text);
   }
   t.same(wrong, []);

@@ -26,7 +26,7 @@ export function filterOf(em: EntityManager, meta: EntityMetadata, condition: Con
 }
 
 export function compileContext(em: EntityManager, related: CompileContext['related']): CompileContext {
-  return { em, related, names: { next: 0 }, conditionFilter, addTold };
+  return { em, related, names: { next: 0 }, conditionFilter, addAggregate };
 }
 
 /**
@@ -56,8 +56,8 @@ export function conditionFilter(scope: MongoScope, condition: Condition): Docume
     }
     case 'some':
       return someFilter(scope, condition.steps, (related) => conditionFilter(related, condition.condition));
-    case 'apart':
-      return conditionFilter(scope.apart(condition.place), condition.condition);
+    case 'filterScope':
+      return conditionFilter(scope.filterScope(condition.place), condition.condition);
     case 'after':
       return keysetFilter(scope, condition);
     case 'native':
@@ -119,10 +119,10 @@ function someFilter(
 }
 
 /** Adds a field with a value computed from related records, and returns the field's name. */
-function addTold(scope: MongoScope, path: RelatedPath): string {
-  const { steps, tells } = path.related;
+function addAggregate(scope: MongoScope, path: RelatedPath): string {
+  const { steps, aggregate } = path.related;
   const filter = (related: MongoScope): Document => conditionFilter(related, countedRecords(path));
-  if (tells === 'exists') return scope.addField({ $ne: [`$${lookUpMany(scope, steps, filter, FIRST)}`, []] });
+  if (aggregate === 'exists') return scope.addField({ $ne: [`$${lookUpMany(scope, steps, filter, FIRST)}`, []] });
   const counted = lookUpMany(scope, steps, filter, [{ $count: 'count' }]);
   return scope.addField({ $ifNull: [{ $first: `$${counted}.count` }, 0] });
 }

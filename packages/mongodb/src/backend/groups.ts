@@ -46,8 +46,8 @@ function groupStages(
   const named = byIndex('k', keys, ({ key, field }) => keyOf(key, field));
   const referring = lookups.flatMap(({ $lookup }) => ($lookup === undefined ? [] : [($lookup as Lookup).localField]));
   const local = [...new Set(referring.filter(isOwn))];
-  const isOfOwnTotals = totals.every(({ field }) => isOwn(field));
-  if (local.length === 0 || !isOfOwnTotals || local.some((field) => field.includes('.'))) {
+  const areTotalsLocal = totals.every(({ field }) => isOwn(field));
+  if (local.length === 0 || !areTotalsLocal || local.some((field) => field.includes('.'))) {
     return [...lookups, { $group: { _id: named, count: { $sum: 1 }, ...totalled } }];
   }
   const ownKeys = keys.map(({ field }, index) => [`k${index}`, `~k${index}`, isOwn(field)] as const);
@@ -56,8 +56,8 @@ function groupStages(
     ...Object.fromEntries(ownKeys.flatMap(([name, kept, isKept]) => (isKept ? [[kept, named[name]]] : []))),
   };
   const kept = Object.fromEntries(['count', ...Object.keys(totalled)].map((name) => [`~${name}`, `$${name}`]));
-  const together = byIndex('t', totals, ({ total: { told } }, index) => {
-    return { [told === 'min' || told === 'max' ? `$${told}` : '$sum']: `$~t${index}` };
+  const together = byIndex('t', totals, ({ total: { kind } }, index) => {
+    return { [kind === 'min' || kind === 'max' ? `$${kind}` : '$sum']: `$~t${index}` };
   });
   const ofKeys = ownKeys.map(([name, own, isKept]) => [name, isKept ? `$${own}` : named[name]]);
   return [
@@ -99,10 +99,10 @@ function keyOf({ path, period }: GroupKey, name: string): Document {
 }
 
 /** Adds whole numbers as decimals, because a sum over 64 bits would become a double. */
-function totalOf({ path, told }: GroupTotal, name: string): Document {
+function totalOf({ path, kind }: GroupTotal, name: string): Document {
   const field = `$${name}`;
-  if (told === 'count') return { $sum: { $cond: [{ $gt: [field, null] }, 1, 0] } };
-  if (told !== 'sum') return { [`$${told}`]: field };
+  if (kind === 'count') return { $sum: { $cond: [{ $gt: [field, null] }, 1, 0] } };
+  if (kind !== 'sum') return { [`$${kind}`]: field };
   return { $sum: isWhole(path) ? { $toDecimal: field } : field };
 }
 
@@ -115,10 +115,10 @@ function readerOf({ keys, totals }: Grouping): (document: Document) => Group {
     const name = `k${index}`;
     return period === undefined ? plainGetter(name, path) : (found: Document) => found[name];
   });
-  const totalGetters = totals.map(({ path, told }, index) => {
+  const totalGetters = totals.map(({ path, kind }, index) => {
     const name = `t${index}`;
-    if (told === 'min' || told === 'max') return plainGetter(name, path);
-    if (told === 'count' || path.type.kind === 'number') return (found: Document) => Number(found[name]);
+    if (kind === 'min' || kind === 'max') return plainGetter(name, path);
+    if (kind === 'count' || path.type.kind === 'number') return (found: Document) => Number(found[name]);
     return (found: Document) => decimalText(found[name]);
   });
   return (document) => ({

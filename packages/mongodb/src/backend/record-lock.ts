@@ -1,4 +1,4 @@
-import { asksForOne, primaryKey, type Question, type Slice } from '@viewset/core/backend';
+import { comparesOneKey, primaryKey, type Question, type Slice } from '@viewset/core/backend';
 import type { Document } from '../mikro/mongo-driver.ts';
 import { lockDocuments } from '../mikro/document-locks.ts';
 import { matchOf, rootScope } from './match.ts';
@@ -17,7 +17,7 @@ async function filterOfLocked(question: Question, slice: Slice | undefined): Pro
   const { meta, condition } = question.query;
   const key = primaryKey(meta);
   const { own, rest } = matchOf(rootScope(question), question);
-  if (rest.length === 0 && (slice === undefined || asksForOne(condition, key))) return own;
+  if (rest.length === 0 && (slice === undefined || comparesOneKey(condition, key))) return own;
   const rows = await readRows(question, { columns: [key], entityColumns: 1, slice, ordered: true });
   return { _id: { $in: rows.map(([value]) => value) } };
 }

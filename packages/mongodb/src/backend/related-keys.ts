@@ -133,7 +133,7 @@ class Asking {
         break;
       }
       case 'constant':
-      case 'apart':
+      case 'filterScope':
       case 'unchanged':
       case 'native':
       case 'matching':

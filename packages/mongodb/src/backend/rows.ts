@@ -60,7 +60,7 @@ type Convert = (value: unknown) => unknown;
 
 function getterOf(field: string, convert: Convert | undefined): (document: Document) => unknown {
   const dot = field.startsWith('~') ? field.indexOf('.') : -1;
-  const get = dot === -1 ? ownGetter(field) : relatedGetter(field.slice(0, dot), field.slice(dot + 1));
+  const get = dot === -1 ? fieldGetter(field) : relatedGetter(field.slice(0, dot), field.slice(dot + 1));
   if (convert === undefined) return get;
   return (document) => {
     const value = get(document);
@@ -68,7 +68,7 @@ function getterOf(field: string, convert: Convert | undefined): (document: Docum
   };
 }
 
-function ownGetter(field: string): (document: Document) => unknown {
+function fieldGetter(field: string): (document: Document) => unknown {
   return (document) => document[field] ?? null;
 }
 

@@ -23,7 +23,7 @@ export interface CompileContext {
   /** Makes the filter of a condition on the records of a scope. */
   conditionFilter(this: void, scope: MongoScope, condition: Condition): Document;
   /** Adds a field with a value computed from related records, and returns the field's name. */
-  addTold(this: void, scope: MongoScope, path: RelatedPath): string;
+  addAggregate(this: void, scope: MongoScope, path: RelatedPath): string;
 }
 
 /** The collection to look up records in, and the fields that connect them. */
@@ -43,7 +43,7 @@ export class MongoScope extends Scope<MongoScope, string> {
   /** The related keys that are already known; undefined below the root of a command. */
   readonly keys: RelatedKeys | undefined;
   readonly #looked: { stages: Document[]; reads: number };
-  readonly #told = new Map<RelatedPath | NativePath, string>();
+  readonly #computedFields = new Map<RelatedPath | NativePath, string>();
 
   /**
    * @param prefix the path from the root of the command to here, ending with a dot; empty at the root
@@ -54,12 +54,12 @@ export class MongoScope extends Scope<MongoScope, string> {
     context: CompileContext,
     meta: EntityMetadata,
     prefix: string,
-    { whole, keys }: { readonly whole?: MongoScope; readonly keys?: RelatedKeys | undefined } = {},
+    { sharedScope, keys }: { readonly sharedScope?: MongoScope; readonly keys?: RelatedKeys | undefined } = {},
   ) {
-    super(meta, context.related, prefix, whole);
+    super(meta, context.related, prefix, sharedScope);
     this.context = context;
     this.keys = keys;
-    this.#looked = whole === undefined ? { stages: [], reads: 0 } : whole.#looked;
+    this.#looked = sharedScope === undefined ? { stages: [], reads: 0 } : sharedScope.#looked;
   }
 
   /** Returns the lookup stages that were added since the last call. */
@@ -86,13 +86,13 @@ export class MongoScope extends Scope<MongoScope, string> {
       return isStored === true ? this.storedColumn(steps, property) : this.column(steps, property);
     }
     this.#looked.reads++;
-    let field = this.#told.get(path);
-    if (field === undefined) this.#told.set(path, (field = this.#addComputed(path)));
+    let field = this.#computedFields.get(path);
+    if (field === undefined) this.#computedFields.set(path, (field = this.#addComputed(path)));
     return field;
   }
 
   #addComputed(path: RelatedPath | NativePath): string {
-    if (!isNativePath(path)) return this.context.addTold(this, path);
+    if (!isNativePath(path)) return this.context.addAggregate(this, path);
     const { term, values } = path.native;
     return this.addField(nativeForm(term, 'document')(...values) as Document);
   }
@@ -118,8 +118,8 @@ export class MongoScope extends Scope<MongoScope, string> {
     return as;
   }
 
-  protected makeApart(prefix: string): MongoScope {
-    return new MongoScope(this.context, this.meta, prefix, { whole: this });
+  protected makeFilterScope(prefix: string): MongoScope {
+    return new MongoScope(this.context, this.meta, prefix, { sharedScope: this });
   }
 
   protected columnIn(joined: string, property: EntityProperty): string {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { type Condition, type FieldPath, fieldPath, type Projection } from '@viewset/core';
-import { checkNotGivenUp, onGivenUp, type RowWrite } from '@viewset/core/backend';
+import { checkNotAborted, onAbort, type RowWrite } from '@viewset/core/backend';
 import { cancelCommands } from '../mikro/cancel.ts';
 import { collectionOf } from '../mikro/collection.ts';
 import { countKeys } from '../mikro/counters.ts';
@@ -105,15 +105,15 @@ async function writing<Result>(
   parts: readonly Document[],
   write: (collection: MongoCollection, comment: string) => Promise<Result>,
 ): Promise<Result> {
-  checkNotGivenUp(request);
+  checkNotAborted(request);
   const driver = driverOf(em);
   const comment = randomUUID();
-  const stopListening = onGivenUp(request, () => void cancelCommands(driver, comment).catch(ignore));
+  const stopListening = onAbort(request, () => void cancelCommands(driver, comment).catch(ignore));
   try {
     const collection = collectionOf(em, meta, 'write');
     return await runCommand(em, meta, name, parts, () => write(collection, comment));
   } catch (error) {
-    checkNotGivenUp(request);
+    checkNotAborted(request);
     throw error;
   } finally {
     stopListening();
@@ -137,7 +137,7 @@ function byItself<Result>(
   command: () => Promise<Result>,
 ): Promise<Result> {
   return inWriteSlot(driverOf(em), async () => {
-    checkNotGivenUp(request);
+    checkNotAborted(request);
     return command();
   });
 }
@@ -151,7 +151,7 @@ function inTransaction<Result>(
 ): Promise<Result> {
   return inSession(driver, meta, undefined, async (session) => {
     const result = await commands(session);
-    checkNotGivenUp(request);
+    checkNotAborted(request);
     return result;
   });
 }

@@ -1,5 +1,5 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
-import { connectionFor, type Purpose, tellQueryLog } from '@viewset/core/backend';
+import { connectionFor, type Purpose, writeQueryLog } from '@viewset/core/backend';
 import type { Document, MongoCollection, MongoConnection } from './mongo-driver.ts';
 
 /** Returns an entity's collection, over the connection for a purpose. */
@@ -42,7 +42,7 @@ export async function loggedCommand<Result>(
   const started = performance.now();
   const log = (outcome: Record<string, unknown>): void => {
     const took = Math.round(performance.now() - started);
-    tellQueryLog(em.getConnection('read'), words(), { took, ...outcome });
+    writeQueryLog(em.getConnection('read'), words(), { took, ...outcome });
   };
   try {
     const found = await run();

@@ -5,7 +5,7 @@ import { isToMany } from '../../fields/property.ts';
 import { acrossRelations } from '../../language/across-relations.ts';
 import { type Condition, isAlways } from '../../language/condition.ts';
 import { primaryKey } from '../../fields/primary-key.ts';
-import { countedRecords, type RelatedPath, type Telling } from '../../language/related-path.ts';
+import { countedRecords, type RelatedPath, type RelatedAggregate } from '../../language/related-path.ts';
 import type { Comparison } from './dialects/comparison.ts';
 import { quoted } from './dialects/dialect.ts';
 import { discriminatorSql } from './entity-plan.ts';
@@ -48,8 +48,8 @@ export function writeCondition(out: SqlText, scope: SqlScope, condition: Conditi
         writeCondition(where, inner, condition.condition),
       );
       break;
-    case 'apart':
-      writeCondition(out, scope.apart(condition.place), condition.condition);
+    case 'filterScope':
+      writeCondition(out, scope.filterScope(condition.place), condition.condition);
       break;
     case 'after':
       out.append(keysetSql(scope, condition));
@@ -100,15 +100,15 @@ function writeComparison(out: SqlText, scope: SqlScope, path: FieldPath, compari
 }
 
 /** Writes the value that related records give to a record of a scope. */
-export function writeTold(scope: SqlScope, path: RelatedPath): SqlText {
-  const { steps, tells } = path.related;
+export function writeAggregate(scope: SqlScope, path: RelatedPath): SqlText {
+  const { steps, aggregate } = path.related;
   const condition = countedRecords(path);
   const out = new SqlText();
   writeRelated(
     out,
     scope,
     steps,
-    tells,
+    aggregate,
     isAlways(condition) ? undefined : (where, inner) => writeCondition(where, inner, condition),
   );
   return out;
@@ -122,7 +122,7 @@ function writeRelated(
   out: SqlText,
   scope: SqlScope,
   steps: readonly EntityProperty[],
-  tells: Telling,
+  aggregate: RelatedAggregate,
   write: ((where: SqlText, related: SqlScope) => void) | undefined,
 ): void {
   const { context } = scope;
@@ -147,7 +147,10 @@ function writeRelated(
     write(where, inner);
     where.add(')');
   }
-  out.add(`${TOLD_BY[tells]} from `).append(tiedFrom(tie, inner)).add(' where ').append(where).add(')');
+  out.add(`${AGGREGATE_SQL[aggregate]} from `).append(tiedFrom(tie, inner)).add(' where ').append(where).add(')');
 }
 
-const TOLD_BY: Readonly<Record<Telling, string>> = { exists: 'exists (select 1', count: '(select count(*)' };
+const AGGREGATE_SQL: Readonly<Record<RelatedAggregate, string>> = {
+  exists: 'exists (select 1',
+  count: '(select count(*)',
+};

@@ -35,11 +35,11 @@ function keySql(scope: SqlScope, { path, period }: GroupKey): SqlText {
   });
 }
 
-function totalSql(scope: SqlScope, { path, told }: GroupTotal): SqlText {
+function totalSql(scope: SqlScope, { path, kind }: GroupTotal): SqlText {
   const { dialect } = scope.context.plan;
   return scope.value(path).within((sql) => {
-    if (told === 'sum') return dialect.sum(path, sql);
-    return told === 'count' ? `count(${sql})` : dialect.selected(path, `${told}(${sql})`);
+    if (kind === 'sum') return dialect.sum(path, sql);
+    return kind === 'count' ? `count(${sql})` : dialect.selected(path, `${kind}(${sql})`);
   });
 }
 
@@ -49,10 +49,10 @@ export function groupOf(dialect: Dialect, { keys, totals }: Grouping, row: reado
   return {
     keys: row.slice(0, keys.length),
     count: Number(row[keys.length]),
-    totals: totals.map(({ path, told }, index) => {
+    totals: totals.map(({ path, kind }, index) => {
       const raw = behind[index];
-      if (told === 'count') return Number(raw);
-      return told === 'sum' && raw !== null ? dialect.readSum(path, raw) : raw;
+      if (kind === 'count') return Number(raw);
+      return kind === 'sum' && raw !== null ? dialect.readSum(path, raw) : raw;
     }),
   };
 }

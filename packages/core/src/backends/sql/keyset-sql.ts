@@ -29,11 +29,11 @@ export function keysetSql(scope: SqlScope, condition: After): SqlText {
 export function keysetValues(
   dialect: Dialect,
   condition: After,
-  told: readonly (readonly unknown[])[],
+  bound: readonly (readonly unknown[])[],
 ): readonly unknown[] {
   const places = placesOf(
     condition,
-    (key) => told[condition.keys.indexOf(key)] ?? [],
+    (key) => bound[condition.keys.indexOf(key)] ?? [],
     ({ path }, value) => dialect.rawParameter(path, value),
   );
   const ofRow = (): readonly unknown[] => [

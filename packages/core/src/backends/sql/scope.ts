@@ -28,7 +28,7 @@ export interface CompileContext {
   /** Writes a condition on the records of a scope. */
   writeCondition(this: void, out: SqlText, scope: SqlScope, condition: Condition): void;
   /** Writes the value that related records give to a record of a scope. */
-  writeTold(this: void, scope: SqlScope, path: RelatedPath): SqlText;
+  writeAggregate(this: void, scope: SqlScope, path: RelatedPath): SqlText;
 }
 
 interface Joined {
@@ -49,12 +49,12 @@ export class SqlScope extends Scope<SqlScope, Joined> {
    * @param prefix the path from the root of the statement to here, with a dot at its end; empty at the root
    * @param whole the scope whose records this separate scope shares
    */
-  constructor(context: CompileContext, meta: EntityMetadata, alias: string, prefix: string, whole?: SqlScope) {
-    super(meta, context.related, prefix, whole);
+  constructor(context: CompileContext, meta: EntityMetadata, alias: string, prefix: string, sharedScope?: SqlScope) {
+    super(meta, context.related, prefix, sharedScope);
     this.context = context;
     this.alias = alias;
     this.root = { alias, meta, always: true };
-    this.#joins = whole === undefined ? new SqlText() : whole.#joins;
+    this.#joins = sharedScope === undefined ? new SqlText() : sharedScope.#joins;
   }
 
   /** Returns `table alias join …`. Call it after all columns have been requested. */
@@ -64,7 +64,7 @@ export class SqlScope extends Scope<SqlScope, Joined> {
 
   /** Returns the value at the end of a path of to-one relations. */
   value(path: FieldPath): SqlText {
-    if (isRelatedPath(path)) return this.context.writeTold(this, path);
+    if (isRelatedPath(path)) return this.context.writeAggregate(this, path);
     if (isNativePath(path)) return this.term(path.native);
     const { steps, property, isStored } = path;
     return new SqlText().add(isStored === true ? this.storedColumn(steps, property) : this.column(steps, property));
@@ -84,7 +84,7 @@ export class SqlScope extends Scope<SqlScope, Joined> {
     return tableSql(this.context.plan, this.context.em, meta);
   }
 
-  protected makeApart(prefix: string): SqlScope {
+  protected makeFilterScope(prefix: string): SqlScope {
     return new SqlScope(this.context, this.meta, this.alias, prefix, this);
   }
 

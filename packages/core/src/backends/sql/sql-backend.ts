@@ -1,6 +1,6 @@
 import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../../awaitable.ts';
-import { checkNotGivenUp } from '../../given-up.ts';
+import { checkNotAborted } from '../../abort-state.ts';
 import { fieldPath, type FieldPath } from '../../fields/field-path.ts';
 import { valueReader } from '../../fields/value-reader.ts';
 import type { Condition } from '../../language/condition.ts';
@@ -170,7 +170,7 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
   #write({ em, meta, request }: Omit<RowWrite<unknown>, 'projection'>, write: Write): Awaitable<unknown[][]> {
     const { statement, values } = bindWrite(em, this.#planOf(em, meta), write);
     return this.#dialect.run(em, 'write', (reader) => {
-      checkNotGivenUp(request);
+      checkNotAborted(request);
       return reader.rows(statement, values, request);
     });
   }

@@ -165,10 +165,10 @@ export class StatementShape {
   }
 
   #addUse(path: FieldPath, template: string, values: readonly unknown[] = []): void {
-    const told = this.#addSource(path);
+    const bound = this.#addSource(path);
     let next = 0;
     for (const piece of template.split(MARKS)) {
-      if (piece === COLUMN) this.addValues(told);
+      if (piece === COLUMN) this.addValues(bound);
       else if (piece === VALUE) this.values.push(values[next++]);
     }
     this.#addStep(template);
@@ -184,8 +184,8 @@ export class StatementShape {
       this.#addStep(path);
       return [];
     }
-    const { steps, tells } = path.related;
-    this.#addStep(tells);
+    const { steps, aggregate } = path.related;
+    this.#addStep(aggregate);
     for (const step of steps) this.#addStep(step);
     this.#addStep(END);
     const from = this.values.length;
@@ -194,13 +194,13 @@ export class StatementShape {
   }
 
   #addPlace(place: Extract<Condition, { kind: 'after' }>): void {
-    const told = place.keys.map(({ path, descending }, index) => {
+    const bound = place.keys.map(({ path, descending }, index) => {
       this.#addStep(descending ? '-' : '+');
       this.#addStep((place.values[index] ?? null) === null ? 'N' : 'V');
       return this.#addSource(path);
     });
     this.#addStep(END);
-    this.addValues(keysetValues(this.#dialect, place, told));
+    this.addValues(keysetValues(this.#dialect, place, bound));
   }
 }
 

@@ -5,7 +5,7 @@ import type { OrderKey } from '../../language/order.ts';
 import type { Slice } from '../../language/query.ts';
 import type { RelatedFilters } from '../entity-filters.ts';
 import type { Question, Select } from '../question.ts';
-import { writeCondition, writeTold } from './condition-sql.ts';
+import { writeCondition, writeAggregate } from './condition-sql.ts';
 import type { Bound } from './dialects/reader.ts';
 import { discriminatorSql, type EntityPlan } from './entity-plan.ts';
 import { nextAlias, SqlScope } from './scope.ts';
@@ -44,7 +44,7 @@ export function bindSelect(question: SqlQuestion, select: SqlSelect): Bound {
   if ('sql' in columns) shape.addText(columns.sql);
   else shape.addColumns(columns);
   const from = shape.values.length;
-  shape.addCondition(askedOf(condition, key));
+  shape.addCondition(conditionFor(condition, key));
   if (counted === true) shape.repeatValues(from);
   if (ordered === true) shape.addOrder(query.order.total);
   shape.addValues(sliceValues(slice));
@@ -59,7 +59,7 @@ function traitsOf({ slice, ordered, counted, locked, one }: SqlSelect): number {
 }
 
 /** Returns the condition of a select, which may be about one record. */
-function askedOf(condition: Condition, key: Condition | undefined): Condition {
+function conditionFor(condition: Condition, key: Condition | undefined): Condition {
   return key === undefined ? condition : and(key, condition);
 }
 
@@ -74,7 +74,7 @@ function writeSelect(question: SqlQuestion, select: SqlSelect): Bound {
 
 /** Makes the scope of an entity's whole table. */
 export function rootScope(em: EntityManager, plan: EntityPlan, related: RelatedFilters | undefined): SqlScope {
-  const context = { em, plan, related, aliases: { next: 0 }, writeCondition, writeTold };
+  const context = { em, plan, related, aliases: { next: 0 }, writeCondition, writeAggregate };
   return new SqlScope(context, plan.meta, nextAlias(context), '');
 }
 
@@ -88,7 +88,7 @@ const SLICES = ['', ' limit %', ' limit % offset %'] as const;
 function selectText({ em, plan, query, condition, related }: SqlQuestion, select: SqlSelect): SqlText {
   const { dialect } = plan;
   const { columns, key, slice } = select;
-  const asked = askedOf(condition, key);
+  const asked = conditionFor(condition, key);
   const scope = rootScope(em, plan, related);
   const where = whereText(scope, asked);
   // Only the joins that the condition needs. The joins of the columns and the order are added below.

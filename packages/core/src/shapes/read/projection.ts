@@ -18,7 +18,7 @@ import { keptChildren, readerOfEntity } from '../../language/kept-values.ts';
 import { declaredOrder } from '../../fields/declared-order.ts';
 import { Order, orderKey } from '../../language/order.ts';
 import type { Children, Projection, RelatedProjection, ShapeProjection } from '../../language/projection.ts';
-import { asksRequest, isRelatedPath, pathFor } from '../../language/related-path.ts';
+import { dependsOnRequest, isRelatedPath, pathFor } from '../../language/related-path.ts';
 import { relationCondition } from '../../language/where-condition.ts';
 import { populateFor } from '../../mikro/entity-reader.ts';
 import { checkNullable, checkReadable } from '../json-types.ts';
@@ -53,14 +53,14 @@ export function compileProjection<Output>(
   const populate = [...new Set(paths.flatMap(populateFor))];
   const readers = paths.map(readerOfEntity);
   const projectionFor = (request: object | undefined, shown: readonly RelatedProjection[]): Projection<Output> => {
-    const isAsked = request !== undefined && paths.some(asksRequest);
+    const isAsked = request !== undefined && paths.some(dependsOnRequest);
     const read = isAsked ? paths.map((path) => pathFor(path, request)) : paths;
-    const told = read.filter(isRelatedPath);
+    const aggregates = read.filter(isRelatedPath);
     const entityReaders = isAsked ? read.map(readerOfEntity) : readers;
     return {
       paths: read,
       ...(shown.length > 0 && { related: shown }),
-      ...(told.length > 0 && { told }),
+      ...(aggregates.length > 0 && { aggregates }),
       readRow: request === undefined ? ofRow : (row, children) => ofRow(row, children, request),
       readEntity: (entity) =>
         ofValues(
@@ -72,7 +72,7 @@ export function compileProjection<Output>(
     };
   };
   const projection = projectionFor(undefined, related);
-  const isForAll = !plan.takesRequest && !paths.some(asksRequest);
+  const isForAll = !plan.takesRequest && !paths.some(dependsOnRequest);
   if (isForAll && related.every((one) => one.projection.forRequest === undefined)) return projection;
   return {
     ...projection,
@@ -119,8 +119,8 @@ class Plan {
 
   /** Makes the source of a field's value. */
   expression(field: ReadField, place: EntityMetadata, prefix: string): string {
-    const { path, schema, fields, computed, told, many = arrayOf(place, field) } = field;
-    if (told !== undefined) return `v${this.paths.push(told.pathFrom(this.#meta, prefix)) - 1}`;
+    const { path, schema, fields, computed, relatedValue, many = arrayOf(place, field) } = field;
+    if (relatedValue !== undefined) return `v${this.paths.push(relatedValue.pathFrom(this.#meta, prefix)) - 1}`;
     if (many !== undefined) return this.#children(path, many, place, prefix);
     if (computed !== undefined) {
       const inputs = computed.paths.map((input) => `${JSON.stringify(input)}: v${this.#index(prefix + input)}`);
@@ -236,9 +236,10 @@ class Plan {
 }
 
 /** Reads a hand-written schema of a to-many relation: an array of objects, or of primary keys. */
-function arrayOf(place: EntityMetadata, { path, schema, computed, told }: ReadField): ManyField | undefined {
+function arrayOf(place: EntityMetadata, { path, schema, computed, relatedValue }: ReadField): ManyField | undefined {
   const property = place.properties[path as never] as EntityProperty | undefined;
-  if (computed !== undefined || told !== undefined || property === undefined || !isToMany(property)) return undefined;
+  if (computed !== undefined || relatedValue !== undefined || property === undefined || !isToMany(property))
+    return undefined;
   const { items } = schema as { readonly items?: TSchema };
   const target = targetOf(property) as EntityMetadata;
   const key = onlyPrimaryKey(target)?.name ?? '';

@@ -23,7 +23,7 @@ export interface ReadField {
   readonly fields?: readonly ReadField[];
   readonly computed?: Computed<unknown>;
   /** The value computed from related records. */
-  readonly told?: RelatedValue<unknown, unknown>;
+  readonly relatedValue?: RelatedValue<unknown, unknown>;
   /** The visible part of the column's value, if the application declared a schema for it. */
   readonly known?: KnownPart;
   /** True for a schema written by hand, in which a JSON column has a schema of its values. */

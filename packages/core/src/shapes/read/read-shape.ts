@@ -163,7 +163,7 @@ type ColumnSchema<Value> = Value extends StoredFile
         readonly bind?: never;
         readonly compute?: never;
         readonly orderBy?: never;
-        readonly tells?: never;
+        readonly aggregate?: never;
       };
 
 /** The JSON types of a value. For objects any, because an application's type may write them as anything. */
@@ -193,7 +193,7 @@ type ExtraOutput<Entity, Name, Source> =
       NoInfer<Static<Schema>>
     : Source extends string
       ? WireValue<Entity, Source>
-      : Source extends { readonly tells: unknown; readonly value?: infer Value }
+      : Source extends { readonly aggregate: unknown; readonly value?: infer Value }
         ? Value
         : Source extends { readonly orderBy: readonly string[]; readonly item?: infer Item }
           ? Item[]
@@ -291,7 +291,7 @@ export function namesShowing(
   property: string,
 ): readonly string[] {
   const shown = fields.filter(
-    ({ path, computed, told, many }) => path === property && (computed ?? told ?? many) === undefined,
+    ({ path, computed, relatedValue, many }) => path === property && (computed ?? relatedValue ?? many) === undefined,
   );
   return shown.map(({ name }) => name);
 }
@@ -318,7 +318,7 @@ export function fieldOf(meta: EntityMetadata, name: string, source: unknown): Re
     for (const path of source.paths) shapeField(meta, path);
     return { name, path: name, computed: source, schema: source.schema };
   }
-  if (source instanceof RelatedValue) return toldField(meta, name, source);
+  if (source instanceof RelatedValue) return relatedValueField(meta, name, source);
   if (source instanceof Many) return manyField(meta, name, source);
   if (isRecord(source) && holdsValue(shapeField(meta, name).property)) return columnField(meta, name, source);
   throw new ImproperlyConfigured(
@@ -353,10 +353,14 @@ function manyField(meta: EntityMetadata, name: string, { source, from, orderBy, 
   return { name, path, schema, many: { shown: item.shown, orderBy, limit } };
 }
 
-function toldField(meta: EntityMetadata, name: string, told: RelatedValue<unknown, unknown>): ReadField {
-  toManyAt(meta, told.way);
-  const schema = told.tells === 'exists' ? Type.Boolean() : Type.Integer({ minimum: 0 });
-  return { name, path: name, told, schema };
+function relatedValueField(
+  meta: EntityMetadata,
+  name: string,
+  relatedValue: RelatedValue<unknown, unknown>,
+): ReadField {
+  toManyAt(meta, relatedValue.way);
+  const schema = relatedValue.aggregate === 'exists' ? Type.Boolean() : Type.Integer({ minimum: 0 });
+  return { name, path: name, relatedValue, schema };
 }
 
 type AnyMany = Pick<Many<never, never, unknown, string>, 'source' | 'from' | 'orderBy' | 'limit'>;

@@ -3,7 +3,12 @@ import type { FastifyRequest } from 'fastify';
 import type { Fewer, Related, ToManyName, ToOneName } from '../../fields/field-name.ts';
 import type { Lookup } from '../../language/lookup.ts';
 import type { LookupFor, Lookups } from '../../language/lookup-name.ts';
-import { type AnyRelatedConditions, type RelatedPath, relatedPath, type Telling } from '../../language/related-path.ts';
+import {
+  type AnyRelatedConditions,
+  type RelatedPath,
+  relatedPath,
+  type RelatedAggregate,
+} from '../../language/related-path.ts';
 import { fitting, type ResolvedLookup } from '../../language/resolve-lookup.ts';
 import { isPlainRecord } from '../../json.ts';
 import { TEXT, wrongOption } from '../../options.ts';
@@ -34,7 +39,7 @@ export type RelatedConditions<Target> =
 
 /** A value computed from a record's related records. Made by `exists()` and `count()`. */
 export class RelatedValue<Entity, Value> {
-  readonly tells: Telling;
+  readonly aggregate: RelatedAggregate;
   /** @internal */
   readonly way: string;
   /** @internal */
@@ -44,12 +49,12 @@ export class RelatedValue<Entity, Value> {
   declare readonly value?: Value;
 
   /** @internal */
-  constructor(tells: Telling, way: string, conditions: AnyRelatedConditions) {
-    if (!TEXT[1](way)) throw wrongOption(`${tells}()`, 'path', 'the path of a relation to many, first', way);
+  constructor(aggregate: RelatedAggregate, way: string, conditions: AnyRelatedConditions) {
+    if (!TEXT[1](way)) throw wrongOption(`${aggregate}()`, 'path', 'the path of a relation to many, first', way);
     if (conditions !== undefined && typeof conditions !== 'function' && !isPlainRecord(conditions)) {
-      throw wrongOption(`${tells}()`, 'conditions', 'lookups or a function of the request, second', conditions);
+      throw wrongOption(`${aggregate}()`, 'conditions', 'lookups or a function of the request, second', conditions);
     }
-    this.tells = tells;
+    this.aggregate = aggregate;
     this.way = way;
     this.conditions = conditions;
   }
@@ -59,7 +64,7 @@ export class RelatedValue<Entity, Value> {
    * @param prefix the path to the entity with the relation, with a dot at its end
    */
   pathFrom(meta: EntityMetadata, prefix = ''): RelatedPath {
-    return relatedPath(meta, prefix + this.way, this.tells, this.conditions);
+    return relatedPath(meta, prefix + this.way, this.aggregate, this.conditions);
   }
 }
 

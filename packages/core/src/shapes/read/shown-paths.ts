@@ -19,8 +19,8 @@ export function shownByAll(meta: EntityMetadata, shapes: Iterable<Pick<ReadShape
   return (path) => shown.length > 0 && shown.every((columns) => columns.has(columnOf(path)));
 }
 
-function pathsOf({ path, computed, told, many, fields }: ReadField): string[] {
-  if (computed !== undefined || told !== undefined || many?.limit !== undefined) return [];
+function pathsOf({ path, computed, relatedValue, many, fields }: ReadField): string[] {
+  if (computed !== undefined || relatedValue !== undefined || many?.limit !== undefined) return [];
   const parts = many === undefined ? fields : [many.shown].flat();
   if (parts === undefined) return [path];
   return parts.flatMap((part) => pathsOf(part)).map((part) => `${path}.${part}`);

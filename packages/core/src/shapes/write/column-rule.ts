@@ -6,7 +6,7 @@ import { FieldValueError } from '../../fields/field-value-error.ts';
 import { checkFieldJson } from '../../fields/field-value.ts';
 import { keyText } from '../../fields/primary-key.ts';
 import { characters, decimalsMessage } from '../../schema/error-details.ts';
-import { decimalPlaces, wholeDigits } from '../../schema/exact-number.ts';
+import { decimalPlaces, integerDigits } from '../../schema/exact-number.ts';
 import { formatMessage, isLongerThan, isTime, parseDateTime } from '../../schema/formats.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 import type { ShapeField } from '../shape-field.ts';
@@ -126,7 +126,7 @@ function decimalRule({ mode, precision = Infinity, scale = Infinity }: FieldType
     }
     if (isText && !isDecimalText(json)) return fail('must be a decimal number such as "12.50"');
     if (decimalPlaces(json) > scale) fail(decimalsMessage(scale));
-    const isTooGreat = isText ? wholeDigits(json) > digits : Math.abs(json as number) >= bound;
+    const isTooGreat = isText ? integerDigits(json) > digits : Math.abs(json as number) >= bound;
     if (isTooGreat) fail(`must have at most ${digits} ${digits === 1 ? 'digit' : 'digits'} before the point`);
     return mode === 'string' ? String(json) : (json as number) + 0;
   };

@@ -15,20 +15,20 @@ import type { Customized } from '../request/customized.ts';
 import { isPlainColumn } from './plain-column.ts';
 import { ShapeChoice } from '../request/named-shapes.ts';
 import { parametersOf, type RequestState, stateOf } from '../request/request-state.ts';
-import { ANSWERING, type AnsweringOperation, isAnswering, type Operation } from '../request/operation.ts';
+import { OUTPUT_OPERATIONS, type OutputOperation, isOutputOperation, type Operation } from '../request/operation.ts';
 import { unreadRecord } from '../request/unread-records.ts';
 import type { Selections } from './selections.ts';
 
 /** The hooks of a view that decide its responses. */
-export interface AnsweringView {
+export interface OutputView {
   readonly name: string;
   represent(entity: object, request?: FastifyRequest): object;
-  readShapeFor(request: FastifyRequest, operation: AnsweringOperation): string | undefined;
+  readShapeFor(request: FastifyRequest, operation: OutputOperation): string | undefined;
 }
 
 /** The declarations of a view that decide its responses. */
 interface AnswerDeclarations {
-  readonly view: AnsweringView;
+  readonly view: OutputView;
   readonly shapes: ReadonlyMap<string, ReadShape<object, object>>;
   readonly orm: MikroORM;
   readonly meta: EntityMetadata;
@@ -50,7 +50,7 @@ const MAX_SELECTIONS = 100;
  */
 export class Answers {
   readonly #declarations: AnswerDeclarations;
-  readonly #choice: ShapeChoice<AnsweringOperation, ReadShape<object, object>, Answer>;
+  readonly #choice: ShapeChoice<OutputOperation, ReadShape<object, object>, Answer>;
   /** True if all requests have the same answer. */
   readonly isOne: boolean;
   /**
@@ -70,20 +70,20 @@ export class Answers {
     const choose = customized.choosesReadShape ? view.readShapeFor.bind(view) : undefined;
     this.#choice = new ShapeChoice({
       shapes,
-      operations: ANSWERING,
+      operations: OUTPUT_OPERATIONS,
       hook: { owner: `${view.name}: readShapeFor()`, choose },
       make: (name, shape) => this.#make(name, shape),
     });
     const { all } = this.#choice;
-    const asksRequest = all.some(({ forRequest }) => forRequest !== undefined);
+    const dependsOnRequest = all.some(({ forRequest }) => forRequest !== undefined);
     const { operations } = declarations;
     const isShown = operations.includes('retrieve') || all.length === 1;
     this.taggedBy = isShown ? 'retrieve' : operations.includes('update') ? 'update' : undefined;
-    this.isOne = all.length === 1 && selections === undefined && !asksRequest;
+    this.isOne = all.length === 1 && selections === undefined && !dependsOnRequest;
   }
 
   /** The default answer of an operation. */
-  defaultFor(operation: AnsweringOperation): Answer {
+  defaultFor(operation: OutputOperation): Answer {
     return this.#choice.usual[operation];
   }
 
@@ -94,7 +94,7 @@ export class Answers {
   }
 
   /** Lists the answers that requests for an operation may get, its default first. */
-  choicesFor(operation: AnsweringOperation): readonly Answer[] {
+  choicesFor(operation: OutputOperation): readonly Answer[] {
     return this.#choice.choicesFor(operation);
   }
 
@@ -104,7 +104,7 @@ export class Answers {
   }
 
   /** The query parameters that select fields of an operation's answer. */
-  parametersOf(operation: AnsweringOperation): readonly ParameterDeclaration[] {
+  parametersOf(operation: OutputOperation): readonly ParameterDeclaration[] {
     return this.#declarations.selections?.parametersFor(this.choicesFor(operation).map(({ shape }) => shape)) ?? [];
   }
 
@@ -114,11 +114,11 @@ export class Answers {
   }
 
   /** Returns the answer for an operation of a request. */
-  of(request: FastifyRequest, operation: AnsweringOperation): Answer {
+  of(request: FastifyRequest, operation: OutputOperation): Answer {
     return this.isOne ? this.#choice.usual[operation] : bound(this.#decide(request, operation), request);
   }
 
-  #decide(request: FastifyRequest, operation: AnsweringOperation): Answer {
+  #decide(request: FastifyRequest, operation: OutputOperation): Answer {
     const answers = answersOf(request);
     return (answers[operation] ??= this.#choice.choose(request, operation));
   }
@@ -132,7 +132,7 @@ export class Answers {
    * Makes a record from an entity. It uses the answer that is being made, else the request's answer, else the default
    * of `retrieve`. With a request, related records that are not loaded are read after the handler has returned.
    */
-  readEntity(entity: object, request: FastifyRequest | undefined, operation?: AnsweringOperation): object {
+  readEntity(entity: object, request: FastifyRequest | undefined, operation?: OutputOperation): object {
     const answer =
       this.#representing ??
       (request === undefined ? this.#choice.usual.retrieve : this.of(request, operation ?? operationOf(request)));
@@ -150,7 +150,7 @@ export class Answers {
    *
    * @throws InvalidUsage for a field that the answer does not have
    */
-  select(request: FastifyRequest, operation: AnsweringOperation): void {
+  select(request: FastifyRequest, operation: OutputOperation): void {
     const whole = this.#decide(request, operation);
     answersOf(request)[operation] = this.#selectedOf(whole, parametersOf(request));
   }
@@ -163,7 +163,7 @@ export class Answers {
   }
 
   /** Reports whether an operation answers a request with the record that determines the tag. */
-  isWhole(request: FastifyRequest, operation: AnsweringOperation): boolean {
+  isWhole(request: FastifyRequest, operation: OutputOperation): boolean {
     const { taggedBy } = this;
     if (taggedBy === undefined) return false;
     // The result of an override is unknown.
@@ -204,7 +204,7 @@ export class Answers {
   }
 
   /** Calls an override of `represent`, which is synchronous. Its calls of the inherited method use the same answer. */
-  #represent(view: AnsweringView, entity: object, request: FastifyRequest | undefined, answer: Answer): object {
+  #represent(view: OutputView, entity: object, request: FastifyRequest | undefined, answer: Answer): object {
     const outer = this.#representing;
     this.#representing = answer;
     try {
@@ -234,7 +234,7 @@ function answersOf(request: FastifyRequest): NonNullable<RequestState['answers']
 }
 
 /** The operation of a request. Actions answer like `retrieve`. */
-function operationOf(request: FastifyRequest): AnsweringOperation {
+function operationOf(request: FastifyRequest): OutputOperation {
   const action = request.routeOptions.config.viewset?.action ?? '';
-  return isAnswering(action) ? action : 'retrieve';
+  return isOutputOperation(action) ? action : 'retrieve';
 }

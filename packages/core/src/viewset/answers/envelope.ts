@@ -56,7 +56,7 @@ export class Envelope {
   /** The schemas with an envelope, by the schemas without it. The same schema gives the same object. */
   readonly #ofOne = new WeakMap<TSchema, TSchema>();
   readonly #ofMany = new WeakMap<TSchema, TSchema>();
-  readonly #ofWhole = new WeakMap<TSchema, TSchema>();
+  readonly #batchOption = new WeakMap<TSchema, TSchema>();
 
   /** @throws ImproperlyConfigured for names that conflict */
   constructor(owner: string, option: EnvelopeOption | null | undefined) {
@@ -94,7 +94,7 @@ export class Envelope {
   }
 
   /** Wraps a list without pages. */
-  wrapWhole(records: readonly unknown[]): object {
+  wrapList(records: readonly unknown[]): object {
     const count = this.count === undefined ? {} : { [this.count]: records.length };
     return this.many === undefined ? records : { [this.many]: records, ...count };
   }
@@ -111,11 +111,11 @@ export class Envelope {
   }
 
   /** Makes the schema of a list without pages. */
-  schemaOfWhole(record: TSchema): TSchema {
+  schemaOfEnvelope(record: TSchema): TSchema {
     const { many, count } = this;
     if (many === undefined) return this.schemaOfMany(record);
     const counted = count === undefined ? {} : { [count]: Type.Integer({ minimum: 0, description: 'Records in all' }) };
-    return getOrMake(this.#ofWhole, record, () => Type.Object({ [many]: Type.Array(record), ...counted }));
+    return getOrMake(this.#batchOption, record, () => Type.Object({ [many]: Type.Array(record), ...counted }));
   }
 
   /** Makes the schema of a body of one record, for documents. */

@@ -61,9 +61,9 @@ export class FileChanges {
     const owners = entities.filter((meta) => fileProperties(meta).length > 0);
     const above = entities.filter((meta) => !owners.includes(meta) && this.#cascades.has(meta.root));
     const events = orm.em.getEventManager();
-    events.registerSubscriber(this.#recordSubscriber(owners, { hearsUpdates: true }));
+    events.registerSubscriber(this.#recordSubscriber(owners, { withUpdates: true }));
     // A subscriber without entity names receives events of every entity.
-    if (above.length > 0) events.registerSubscriber(this.#recordSubscriber(above, { hearsUpdates: false }));
+    if (above.length > 0) events.registerSubscriber(this.#recordSubscriber(above, { withUpdates: false }));
   }
 
   /** Registers a store to delete the files of a property from. */
@@ -86,7 +86,7 @@ export class FileChanges {
     return file;
   }
 
-  #recordSubscriber(entities: readonly EntityMetadata[], { hearsUpdates }: { hearsUpdates: boolean }): EventSubscriber {
+  #recordSubscriber(entities: readonly EntityMetadata[], { withUpdates }: { withUpdates: boolean }): EventSubscriber {
     const keep = (changes: ChangeSet<object> | undefined, files: readonly KeptFile[]): void => {
       if (changes !== undefined && files.length > 0) this.#found.set(changes, files);
     };
@@ -96,7 +96,7 @@ export class FileChanges {
     };
     return {
       getSubscribedEntities: () => entities.map((meta) => meta.class),
-      ...(hearsUpdates && {
+      ...(withUpdates && {
         beforeUpdate: async ({ em, changeSet }: EventArgs<object>) =>
           keep(changeSet, await this.#findReplacedFiles(em, changeSet!)),
         afterUpdate: take,

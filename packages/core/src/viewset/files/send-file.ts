@@ -4,7 +4,7 @@ import { PreconditionFailed } from '../../errors.ts';
 import { byteRange } from '../../files/byte-range.ts';
 import type { FileStore } from '../../files/file-store.ts';
 import type { StoredFile } from '../../files/file-type.ts';
-import { isGivenUp, tookTooLong } from '../../given-up.ts';
+import { isAborted, tookTooLong } from '../../abort-state.ts';
 import { httpDate } from '../../http-date.ts';
 import { rangeApplies, readCondition } from '../../read-condition.ts';
 
@@ -76,7 +76,7 @@ function validatorsOf({ key, storedAt }: StoredFile): {
 function stillWanted(request: FastifyRequest, content: Readable): Readable {
   // Fastify listens for errors only after the reply's hooks. An unhandled error would end the process.
   content.on('error', () => {});
-  if (!isGivenUp(request)) return content;
+  if (!isAborted(request)) return content;
   content.destroy();
   throw tookTooLong();
 }

@@ -48,7 +48,7 @@ export async function recordOf<Output extends object>(
   { projection, records }: AnswerOf<Output>,
   entity: object,
 ): Promise<Output> {
-  if ((projection.related ?? projection.told) !== undefined) {
+  if ((projection.related ?? projection.aggregates) !== undefined) {
     await backendOf(request).loadRelated(request, [entity], projection);
   }
   return records.readEntity(entity);

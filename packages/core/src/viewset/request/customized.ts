@@ -1,6 +1,6 @@
 import {
   byName,
-  isAnswering,
+  isOutputOperation,
   OPERATION,
   type Operation,
   OPERATIONS,
@@ -108,7 +108,7 @@ export class Customized {
     const ofRecord = ['getObject', 'checkObjectPermissions'] as const;
     const hooks: readonly Hook[] = [
       OPERATION[operation].write.hook,
-      ...(isAnswering(operation) ? (['represent'] as const) : []),
+      ...(isOutputOperation(operation) ? (['represent'] as const) : []),
       ...(OPERATION[operation].detail ? ofRecord : []),
     ];
     return hooks.filter((hook) => this.#overrides(hook));

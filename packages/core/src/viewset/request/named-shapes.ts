@@ -8,7 +8,7 @@ import { describe, wrongOption } from '../../options.ts';
 import type { ReadShape } from '../../shapes/read/read-shape.ts';
 import type { ObjectSchema } from '../../shapes/schema-object.ts';
 import type { WriteShape } from '../../shapes/write/write-shape.ts';
-import { ANSWERING, type AnsweringOperation, byName, isAnswering } from './operation.ts';
+import { OUTPUT_OPERATIONS, type OutputOperation, byName, isOutputOperation } from './operation.ts';
 
 /**
  * The read shapes of a view by name. `list`, `retrieve`, `create` and `update` belong to the operations, `default` to all others.
@@ -32,7 +32,7 @@ export type OneShape = { readonly bind: (...args: never) => unknown } | ObjectSc
 /** The names of the shapes that no operation uses by default. */
 export type AlternativeName<Shapes> = Shapes extends OneShape
   ? never
-  : Exclude<keyof Shapes & string, AnsweringOperation | 'default'>;
+  : Exclude<keyof Shapes & string, OutputOperation | 'default'>;
 
 /** The shapes that an operation may use: its default, and those that a view may choose. */
 export type ShapesOf<Shapes, Operation> = Shapes extends OneShape
@@ -99,12 +99,12 @@ function checkNames(
   }
   for (const key of names) {
     if (key === 'default' || operations.includes(key)) continue;
-    if (isAnswering(key)) {
+    if (isOutputOperation(key)) {
       throw new ImproperlyConfigured(
         `${name}: option "${option}" has a shape for "${key}", which the view does not offer`,
       );
     }
-    const meant = nearest(key, ['default', ...ANSWERING]);
+    const meant = nearest(key, ['default', ...OUTPUT_OPERATIONS]);
     if (isChosen && meant === undefined) continue;
     const hint = meant === undefined ? `only ${option}ShapeFor() could choose it` : `did you mean "${meant}"?`;
     throw new ImproperlyConfigured(
@@ -144,7 +144,7 @@ export class ShapeChoice<Operation extends string, Declared, Made> {
     const usual = ['default', 'retrieve', ...shapes.keys()].find((name) => shapes.has(name))!;
     makeOnce(usual, 'default');
     this.usual = byName(operations, (operation) => makeOnce(shapes.has(operation) ? operation : usual));
-    const names = [...shapes.keys()].filter((name) => name !== 'default' && !isAnswering(name));
+    const names = [...shapes.keys()].filter((name) => name !== 'default' && !isOutputOperation(name));
     const others = names.map((name) => [name, makeOnce(name)] as const);
     this.#others = byName(operations, (operation) => new Map(others.filter(([, each]) => fits(each, operation))));
     this.all = [...made.values()];

@@ -89,9 +89,9 @@ export type Operation = keyof Rows;
 /** The name of an operation that writes. It also exists in bulk. */
 export type WriteOperation = keyof Matching<{ readonly write: object }>;
 /** The name of an operation that returns records. */
-export type AnsweringOperation = keyof Matching<{ readonly returns: 'list' | 'record' }>;
+export type OutputOperation = keyof Matching<{ readonly returns: 'list' | 'record' }>;
 /** The name of an operation that accepts a record. */
-export type TakingOperation = keyof Matching<{ readonly takesRecord: true }>;
+export type InputOperation = keyof Matching<{ readonly takesRecord: true }>;
 /** The name of a method that updates a record. */
 export type UpdateMethod = Rows['update']['methods'][number];
 /** The kind of a write. */
@@ -100,8 +100,10 @@ export type WriteKind = Rows[WriteOperation]['write']['kind'];
 /** The names of the operations, of those that write, return records, and accept a record. */
 export const OPERATIONS = Object.keys(OPERATION) as readonly Operation[];
 export const WRITES = OPERATIONS.filter(isWrite);
-export const ANSWERING = OPERATIONS.filter(isAnswering);
-export const TAKING = OPERATIONS.filter((operation): operation is TakingOperation => OPERATION[operation].takesRecord);
+export const OUTPUT_OPERATIONS = OPERATIONS.filter(isOutputOperation);
+export const INPUT_OPERATIONS = OPERATIONS.filter(
+  (operation): operation is InputOperation => OPERATION[operation].takesRecord,
+);
 export const UPDATE_METHODS = OPERATION.update.methods;
 
 /** The row of an action's name, if it is an operation. Operations on one record and on several share a name. */
@@ -115,7 +117,7 @@ export function isWrite(operation: Operation): operation is WriteOperation {
 }
 
 /** Reports whether an action is an operation that returns records. */
-export function isAnswering(action: string): action is AnsweringOperation {
+export function isOutputOperation(action: string): action is OutputOperation {
   const row = rowOf(action);
   return row !== undefined && row.returns !== 'nothing';
 }

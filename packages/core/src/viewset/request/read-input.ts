@@ -40,7 +40,7 @@ const NOTHING: object = Object.freeze({});
 const NO_FAULTS: readonly Problem[] = Object.freeze([]);
 
 /** Makes a body of valid values. */
-export function soundBody(data: object, path = '', extra = NOTHING): ReadBody {
+export function validBody(data: object, path = '', extra = NOTHING): ReadBody {
   return { data, path, extra, faults: NO_FAULTS, sent: undefined };
 }
 
@@ -59,10 +59,10 @@ export function faultsIn({ bodies, faults }: ReadInput): readonly Problem[] {
  * read with them.
  */
 export function inputAnew(value: object, known: readonly ReadBody[] = []): ReadInput {
-  if (!Array.isArray(value)) return oneBody(soundBody(value));
+  if (!Array.isArray(value)) return oneBody(validBody(value));
   const bodies = (value as object[]).map((data, index) => {
     const read = known.find((body) => body.data === data);
-    return read === undefined ? soundBody(data, `/${index}`) : { ...read, path: `/${index}` };
+    return read === undefined ? validBody(data, `/${index}`) : { ...read, path: `/${index}` };
   });
   return { value, bodies, faults: NO_FAULTS };
 }

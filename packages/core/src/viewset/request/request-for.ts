@@ -3,7 +3,7 @@ import { mayHaveBody } from '../../methods.ts';
 import { REQUEST_STATE, type RequestState, stateOf } from './request-state.ts';
 
 /** The operation of a simulated request. */
-export interface AskedOperation {
+export interface SimulatedOperation {
   /** The plan of its route; undefined if it has none. */
   readonly plan: FastifyContextConfig['viewset'];
   readonly method: string;
@@ -19,9 +19,9 @@ export interface AskedOperation {
  * would decide. It has no query string. Its body is empty, `{}` or `[]`, so that permissions can read it. It changes
  * nothing on the original request, except that it may create its entity manager.
  */
-export function requestFor(
+export function simulateRequest(
   request: FastifyRequest,
-  { plan, method, params, pk, onInputRead }: AskedOperation,
+  { plan, method, params, pk, onInputRead }: SimulatedOperation,
 ): FastifyRequest {
   const outer = stateOf(request);
   const state = Object.create(outer, {
@@ -57,7 +57,7 @@ export function requestFor(
 }
 
 /** Makes an isolated copy of a request. Its reads, and entities in its manager, do not reach the original request. */
-export function requestApart(request: FastifyRequest): FastifyRequest {
+export function forkRequest(request: FastifyRequest): FastifyRequest {
   const outer = stateOf(request);
   const state = Object.create(outer, { em: { value: outer.em?.fork(), writable: true } }) as RequestState;
   return Object.create(request, { [REQUEST_STATE]: { value: state } }) as FastifyRequest;
@@ -67,7 +67,7 @@ export function requestApart(request: FastifyRequest): FastifyRequest {
  * Makes a copy of a request whose sender, permissions and answers are not decided yet. It reads the last committed
  * state.
  */
-export function requestAgain(request: FastifyRequest): FastifyRequest {
+export function repeatRequest(request: FastifyRequest): FastifyRequest {
   const outer = stateOf(request);
   const unknown = { value: undefined, writable: true };
   const state = Object.create(outer, {
@@ -88,7 +88,7 @@ export function requestAgain(request: FastifyRequest): FastifyRequest {
   }) as FastifyRequest;
 }
 
-function emptyBody(plan: AskedOperation['plan']): unknown {
+function emptyBody(plan: SimulatedOperation['plan']): unknown {
   const { type } = (plan?.body?.schema ?? {}) as { readonly type?: unknown };
   return type === 'array' ? [] : {};
 }

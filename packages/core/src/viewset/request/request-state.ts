@@ -7,7 +7,7 @@ import type { Answer } from './answer.ts';
 import { type InputShape, inputAnew, type ReadInput } from './read-input.ts';
 import type { SharedLookUps } from './shared-look-ups.ts';
 import type { Projection } from '../../language/projection.ts';
-import type { AnsweringOperation, TakingOperation } from './operation.ts';
+import type { OutputOperation, InputOperation } from './operation.ts';
 
 /** A database error that values of a request caused. */
 export interface Refusal {
@@ -58,9 +58,9 @@ export interface RequestState {
   /** The record of the request, once it was looked up, and the transaction that read it. */
   object: { readonly entity: object; readonly transaction: unknown } | undefined;
   /** The answers that a view has chosen for the request; undefined before that. */
-  answers: Partial<Record<AnsweringOperation, Answer | undefined>> | undefined;
+  answers: Partial<Record<OutputOperation, Answer | undefined>> | undefined;
   /** The write shapes that a view has chosen for the request; undefined before that. */
-  inputShapes: Partial<Record<TakingOperation, InputShape>> | undefined;
+  inputShapes: Partial<Record<InputOperation, InputShape>> | undefined;
   /** The look-ups that simulated requests share. Undefined unless the request asks about several operations. */
   lookUps: SharedLookUps | undefined;
   /** The reply of the request, from its handler on. */

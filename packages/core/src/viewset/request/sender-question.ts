@@ -5,7 +5,7 @@ import { refusalStatus } from '../../errors.ts';
 import { FieldValueError } from '../../fields/field-value-error.ts';
 import { evaluatePermissions, narrowGrant, type PermissionGrant } from '../../permissions/evaluate.ts';
 import type { Permission, PermissionView } from '../../permissions/permission.ts';
-import { requestFor } from './request-for.ts';
+import { simulateRequest } from './request-for.ts';
 import { stateOf } from './request-state.ts';
 import { rowOf } from './operation.ts';
 
@@ -73,7 +73,7 @@ export async function askForSender<Answer>(
   const onInputRead = (): void => void (isUndecided = true);
   const params = paramsOf(plan, known, onInputRead);
   try {
-    const answer = await ask(requestFor(asking, { plan, method: plan.method, params, onInputRead }));
+    const answer = await ask(simulateRequest(asking, { plan, method: plan.method, params, onInputRead }));
     return isUndecided ? 'undecided' : { answer };
   } catch (error) {
     if (isUndecided) return 'undecided';

@@ -295,12 +295,12 @@ export const URL_PATH_RULE: OptionRule = [
 ];
 
 /** The `urlPath` of an action at the path of its view. */
-export const OWN_PATH = '/';
+export const ROOT_PATH = '/';
 
 const RULES: Readonly<Record<keyof ActionOptions, OptionRule>> = {
   methods: ANYTHING,
   detail: BOOLEAN,
-  urlPath: [URL_PATH_RULE[0], (value) => value === OWN_PATH || URL_PATH_RULE[1](value)],
+  urlPath: [URL_PATH_RULE[0], (value) => value === ROOT_PATH || URL_PATH_RULE[1](value)],
   urlName: TEXT,
   body: ['a schema', isSchema],
   querystring: ['a Type.Object()', (value) => isRecord(value) && 'properties' in value],

@@ -10,7 +10,7 @@ import { DEFINE } from './view-definition.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './view-documentation.ts';
 
 /** A member that a class of the application declares. */
-interface OwnMember {
+interface DeclaredMember {
   readonly name: string;
   readonly value: unknown;
   /** True for a member of the class, false for a member of the view. */
@@ -90,8 +90,8 @@ export function spelledAlike(name: string): string {
 /**
  * Lists the members that the application declares: properties of the view, methods of its classes, and static members.
  */
-export function ownMembers(view: object): readonly OwnMember[] {
-  const members: OwnMember[] = [];
+export function declaredMembers(view: object): readonly DeclaredMember[] {
+  const members: DeclaredMember[] = [];
   const add = (owner: object, isStatic: boolean): void => {
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(owner))) {
       if (name === 'constructor' || (isStatic && OF_CLASSES.has(name))) continue;
@@ -122,7 +122,7 @@ interface ClassedView {
  */
 export function checkMembers(view: ClassedView, hasRecords: boolean): void {
   checkValues(view.name, view as object, DECLARATIONS);
-  const members = ownMembers(view);
+  const members = declaredMembers(view);
   for (const name of Object.keys(view)) checkProperty(view, name);
   const misplaced = members.find(({ name, isStatic }) => isStatic && name in DECLARATIONS);
   if (misplaced !== undefined) {

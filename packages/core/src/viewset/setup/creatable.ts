@@ -1,8 +1,8 @@
 import { type EntityMetadata, type EntityProperty, type MikroORM, ReferenceKind } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { isAbstract, isDiscriminator, isToOne, ownsColumn } from '../../fields/property.ts';
-import { hasOwnCode } from '../../mikro/entity-code.ts';
-import { isHeard } from '../../mikro/subscribers.ts';
+import { hasCustomCode } from '../../mikro/entity-code.ts';
+import { hasSubscriber } from '../../mikro/subscribers.ts';
 import type { BoundInput, Reference } from '../../shapes/write/bound-input.ts';
 import { shapeField } from '../../shapes/shape-field.ts';
 import { canBeLeftOut } from '../../shapes/write/write-shape.ts';
@@ -92,7 +92,11 @@ function faultOfRecord({ name, orm, meta, input: { schema, fields }, filled }: C
  * database, and a trigger may set it.
  */
 function isFilledByCode(orm: MikroORM, meta: EntityMetadata): boolean {
-  return !orm.config.get('validateRequired') || hasOwnCode(meta) || isHeard(orm.em.getEventManager(), meta, 'create');
+  return (
+    !orm.config.get('validateRequired') ||
+    hasCustomCode(meta) ||
+    hasSubscriber(orm.em.getEventManager(), meta, 'create')
+  );
 }
 
 /** Lists the required columns without a value, for a message. Empty if there are none. */

@@ -31,8 +31,8 @@ const shown = new WeakMap<AnyShape, readonly KeptField[]>();
 /** Lists the fields of a shape that show a kept value exactly as a history has it. */
 export function storedFields(meta: EntityMetadata, shape: AnyShape): readonly KeptField[] {
   return getOrMake(stored, shape, () =>
-    shape.fields.flatMap(({ name, path, schema, computed, told, many, fields: parts }) => {
-      const isColumn = (computed ?? told ?? many ?? parts) === undefined;
+    shape.fields.flatMap(({ name, path, schema, computed, relatedValue, many, fields: parts }) => {
+      const isColumn = (computed ?? relatedValue ?? many ?? parts) === undefined;
       const property = isColumn ? storedProperty(meta, path) : undefined;
       return property === undefined ? [] : [{ name, property, schema }];
     }),
@@ -75,8 +75,11 @@ export function fieldsForReader(all: readonly KeptField[], reader: readonly Kept
 }
 
 /** Returns the field for a change that has another form in the read shape; undefined if a history shows none. */
-function furtherField(meta: EntityMetadata, { path, schema, computed, told, many }: ReadField): KeptField | undefined {
-  if ((computed ?? told ?? many) !== undefined) return undefined;
+function furtherField(
+  meta: EntityMetadata,
+  { path, schema, computed, relatedValue, many }: ReadField,
+): KeptField | undefined {
+  if ((computed ?? relatedValue ?? many) !== undefined) return undefined;
   const [name = ''] = path.split('.');
   const property = meta.properties[name as never] as EntityProperty | undefined;
   if (property === undefined || !isKept(meta, property)) return undefined;

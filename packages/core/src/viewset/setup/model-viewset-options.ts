@@ -34,11 +34,11 @@ import type { OneShape, ReadShapes, ShapesOf, WriteShapes } from '../request/nam
 import { type ExportOption, isExportOption } from '../../exports/list-export.ts';
 import type { LiveOption } from '../../live/live-list.ts';
 import { actionsOf, type Words } from './action.ts';
-import { DECLARATIONS, ownMembers, spelledAlike } from './class-members.ts';
+import { DECLARATIONS, declaredMembers, spelledAlike } from './class-members.ts';
 import {
-  type AnsweringOperation,
+  type OutputOperation,
   type Operation,
-  type TakingOperation,
+  type InputOperation,
   UPDATE_METHODS,
   type UpdateMethod,
   type WriteKind,
@@ -61,7 +61,7 @@ export type JsonLogicField<Entity> = PathOf<Entity, '.'> | PathOf<Entity, '.', 2
 export type FilterFields<Entity> = Readonly<Record<string, LookupName<Entity> | ValueLookup<Entity>>>;
 
 /** A hand-written schema. All of its properties must be properties of the entity. */
-type OwnNames<Shape, Names> = Shape extends ObjectSchema ? NamedSchema<Shape, Names> : unknown;
+type ShapeNames<Shape, Names> = Shape extends ObjectSchema ? NamedSchema<Shape, Names> : unknown;
 
 /** The properties that a response may show. */
 type AnyName<Entity> = FieldName<Entity> | ToManyName<Entity>;
@@ -128,7 +128,7 @@ type Fill<Entity extends object> = {
 };
 
 /** The valid values of a body. References are still in the form that the client sent. */
-type JudgedData<Entity, Input> = {
+type ValidData<Entity, Input> = {
   readonly [Name in keyof Input]?: Name extends RelationName<Entity>
     ? Input[Name]
     : Name extends keyof Entity
@@ -179,9 +179,9 @@ type ChildView<Entity, Path> = Path extends `${infer Name extends ToManyName<Ent
 
 /** One shape, or shapes by name. Each schema may only have the given names, and each operation needs a shape. */
 type Fitting<Given, Names, Shape, Operations extends string> = Given extends OneShape
-  ? OwnNames<Given, Names>
+  ? ShapeNames<Given, Names>
   : Given extends object
-    ? { readonly [Name in keyof Given]: OwnNames<Given[Name], Names> } & ('default' extends keyof Given
+    ? { readonly [Name in keyof Given]: ShapeNames<Given[Name], Names> } & ('default' extends keyof Given
         ? unknown
         : { readonly [Name in Exclude<Operations, keyof Given>]: Shape })
     : unknown;
@@ -452,13 +452,13 @@ export type DependentOptions<Entity extends object, Options> = Wanted<
     Option<Options, 'read'>,
     AnyName<Entity>,
     ReadShape<Entity, object> | ObjectSchema,
-    Extract<OperationOf<Options>, AnsweringOperation>
+    Extract<OperationOf<Options>, OutputOperation>
   >
 > &
   Wanted<
     'write',
     Option<Options, 'write'>,
-    Fitting<Option<Options, 'write'>, FieldName<Entity>, AnyWrite<Entity>, TakingOperation>
+    Fitting<Option<Options, 'write'>, FieldName<Entity>, AnyWrite<Entity>, InputOperation>
   > &
   ('expand' extends keyof Options ? { readonly expand?: ExtraFields<Entity, keyof Options['expand']> } : {}) &
   ('fieldWords' extends keyof Options
@@ -481,7 +481,7 @@ export type DependentOptions<Entity extends object, Options> = Wanted<
 type Wanted<Name extends string, Value, Type> = [Value] extends [Type] ? {} : { readonly [Key in Name]: Type };
 
 type Validate<Entity, Write, Extra> = (
-  data: JudgedData<Entity, TakenFields<Write>> & Partial<ExtraOf<Extra>>,
+  data: ValidData<Entity, TakenFields<Write>> & Partial<ExtraOf<Extra>>,
   problems: Problems<(SentField<Write> | keyof ExtraOf<Extra>) & string>,
   request: FastifyRequest,
   record: Entity | undefined,
@@ -561,7 +561,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
  */
 export function checkClassBody(view: { readonly name: string }, entity: string): void {
   const actions = actionsOf(view);
-  for (const { name, value } of ownMembers(view)) {
+  for (const { name, value } of declaredMembers(view)) {
     const [option, rule] = OPTIONS_AS_SPELLED.get(spelledAlike(name)) ?? [];
     if (rule === undefined || value === undefined || name in DECLARATIONS || !rule[1](value)) continue;
     if (actions.has(name) || (typeof value === 'function' && rule !== FUNCTION)) continue;

@@ -14,7 +14,7 @@ import { QuerySet } from '../../query/queryset.ts';
 import { type ReadShape, readShape, toReadShape } from '../../shapes/read/read-shape.ts';
 import { shownByAll } from '../../shapes/read/shown-paths.ts';
 import { type Action, actionsOf } from './action.ts';
-import { type AnsweringView, Answers } from '../answers/answers.ts';
+import { type OutputView, Answers } from '../answers/answers.ts';
 import { Envelope } from '../answers/envelope.ts';
 import { Bulk, type BulkOption } from '../writes/bulk.ts';
 import type { LiveOption } from '../../live/live-list.ts';
@@ -38,7 +38,7 @@ import { Selections } from '../answers/selections.ts';
 import type { ReservedKeys } from '../visible/reserved-keys.ts';
 import { type ShownRecords, SHOWS } from '../visible/shown-records.ts';
 import {
-  ANSWERING,
+  OUTPUT_OPERATIONS,
   isWrite,
   type Operation,
   operationsOf,
@@ -50,13 +50,13 @@ import {
 } from '../request/operation.ts';
 import type { Preconditions } from '../writes/writing-definition.ts';
 import { permissionsOf, type ViewContext, type ViewDefinition } from './view-definition.ts';
-import { type InputPlace, type TakingView, ViewInput } from '../writes/view-input.ts';
+import { type InputPlace, type ShapedView, ViewInput } from '../writes/view-input.ts';
 import { ViewSchemas } from './view-schemas.ts';
 import { type ListenersByOperation, listenersOf } from '../writes/write-listener.ts';
 import { WritePlan } from '../writes/write-plan.ts';
 
 /** The part of a view that its resource uses. */
-interface ResourceView extends InputView, AnsweringView, TakingView, RestoringView, UploadingView, HistoricView {}
+interface ResourceView extends InputView, OutputView, ShapedView, RestoringView, UploadingView, HistoricView {}
 
 /**
  * The declarations of a model view, resolved against the entity's metadata. Made when the view is registered, before
@@ -249,7 +249,7 @@ export class Resource implements ViewDefinition {
     return (this.#listForm ??= {
       paginator: this.lists.paginator,
       schemaOf: (record) => this.schemas.ofList(record),
-      wrapWhole: (records) => this.envelope.wrapWhole(records),
+      wrapList: (records) => this.envelope.wrapList(records),
     });
   }
 
@@ -258,7 +258,7 @@ export class Resource implements ViewDefinition {
     return namedShapes(read, {
       name,
       option: 'read',
-      operations: ANSWERING.filter((operation) => operations.includes(operation)),
+      operations: OUTPUT_OPERATIONS.filter((operation) => operations.includes(operation)),
       isChosen: customized.choosesReadShape,
       make: (shape) => toReadShape(entity, shape as ReadShape<object, object>),
     });
@@ -285,14 +285,15 @@ export class Resource implements ViewDefinition {
 
   findViews(registered: readonly ShownRecords[]): void {
     this.resolution.findViews(registered);
-    if (this.live === true) for (const { view, definition } of registered) this.#checkTelling(view.name, definition);
+    if (this.live === true)
+      for (const { view, definition } of registered) this.#checkLiveWriters(view.name, definition);
   }
 
   /**
    * @throws ImproperlyConfigured for another view of the entity that writes and does not set `live`: its writes would
    * not reach the live lists of this view
    */
-  #checkTelling(name: string, { meta, live, operations }: ShownRecords['definition']): void {
+  #checkLiveWriters(name: string, { meta, live, operations }: ShownRecords['definition']): void {
     const written = operations.find(isWrite);
     if (meta.root.class !== this.meta.root.class || written === undefined || live !== undefined) return;
     throw new ImproperlyConfigured(

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { AskedUpload } from '../../files/direct-uploads.ts';
+import type { UploadRequest } from '../../files/direct-uploads.ts';
 import { refusalStatus } from '../../errors.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import { isAllowAny } from '../../permissions/built-in-permissions.ts';
@@ -11,7 +11,7 @@ import { HTTP_201_CREATED } from '../../status.ts';
 import { admitsSender, askForSender } from '../request/sender-question.ts';
 import { uploadPlace, type ViewInput } from '../writes/view-input.ts';
 import { type Action, action, type ActionOptions } from './action.ts';
-import { TAKING } from '../request/operation.ts';
+import { INPUT_OPERATIONS } from '../request/operation.ts';
 
 /** The part of a view that decides who may send requests. */
 export interface UploadingView extends PermissionView {
@@ -49,7 +49,7 @@ export function uploadActions(
   defaults: readonly PermissionClass[],
 ): ReadonlyMap<string, Action> {
   const uploads = input?.uploads;
-  const takesBodies = TAKING.some((operation) => operations.includes(operation));
+  const takesBodies = INPUT_OPERATIONS.some((operation) => operations.includes(operation));
   if (input === undefined || uploads === undefined || !takesBodies) return new Map();
   const names = [...new Set(input.directFiles.map(({ sentAs }) => sentAs))];
   const field = Type.Unsafe<string>({ type: 'string', enum: names, description: 'The field that the file is for' });
@@ -76,7 +76,7 @@ export function uploadActions(
     description: 'Signs a URL that takes the bytes of one file. A body of create or update then names the upload.',
   } as const;
   const begin = action(options, async (request, reply) => {
-    const { field: given, ...asked } = request.body as AskedUpload & { readonly field?: string };
+    const { field: given, ...asked } = request.body as UploadRequest & { readonly field?: string };
     const wanted = given ?? names[0];
     const fields = (await fieldsOf(request)).filter(({ sentAs }) => sentAs === wanted);
     if (fields.length === 0) throw invalidInput('body', [{ path: '/field', message: 'must be one you may write' }]);
@@ -119,7 +119,7 @@ async function fieldsFor(
   const known = request.params as Readonly<Record<string, string>>;
   for (const route of request.server.viewset.plannedRoutes) {
     const { plan } = route;
-    const operation = TAKING.find((each) => each === plan.action);
+    const operation = INPUT_OPERATIONS.find((each) => each === plan.action);
     if (route.view !== view || operation === undefined || plan.variant !== undefined) continue;
     // The write itself is checked again, with its record and its body.
     if (!(await admitsSender(route, request, known))) continue;

@@ -21,7 +21,7 @@ import type { LiveOption } from '../../live/live-list.ts';
 import type { Parent } from '../visible/parent.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Envelope } from '../answers/envelope.ts';
-import type { AnsweringOperation, Operation, UpdateMethod, WriteOperation } from '../request/operation.ts';
+import type { OutputOperation, Operation, UpdateMethod, WriteOperation } from '../request/operation.ts';
 import type { ReadInput } from '../request/read-input.ts';
 import type { KeyDefinition } from '../visible/record-key.ts';
 import type { ReservedKeys } from '../visible/reserved-keys.ts';
@@ -148,7 +148,7 @@ export interface SchemaSource {
   /** The schemas of an operation on several records; undefined if the view does not allow it. */
   forBulk?(operation: WriteOperation): BulkSchemas | undefined;
   /** The schema of the response to a request, if it differs from the route's schema. */
-  forAnswer?(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined;
+  forAnswer?(request: FastifyRequest, operation: OutputOperation): TSchema | undefined;
 }
 
 /** The resolved declarations of a view, for the router. */

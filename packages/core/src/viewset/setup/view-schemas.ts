@@ -14,8 +14,8 @@ import { oneBody, type ReadInput } from '../request/read-input.ts';
 import type { RecordKey } from '../visible/record-key.ts';
 import type { RecordLists } from './record-lists.ts';
 import {
-  type AnsweringOperation,
-  isAnswering,
+  type OutputOperation,
+  isOutputOperation,
   isWrite,
   OPERATION,
   type Operation,
@@ -52,7 +52,7 @@ export class ViewSchemas implements SchemaSource {
 
   of(operation: Operation, mode: BodyMode): OperationSchemas {
     const { status } = OPERATION[operation];
-    if (!isAnswering(operation)) return { response: { [status]: null } };
+    if (!isOutputOperation(operation)) return { response: { [status]: null } };
     const schemas = this.#answersWith(operation, status, (record) => this.#sent(operation, record));
     if (!isWrite(operation)) return schemas;
     const { bulk, envelope } = this.#parts;
@@ -79,7 +79,7 @@ export class ViewSchemas implements SchemaSource {
     const { bulk, key, envelope } = this.#parts;
     const limit = bulk?.limit(operation);
     if (bulk === undefined || limit === undefined) return undefined;
-    if (isAnswering(operation)) {
+    if (isOutputOperation(operation)) {
       return {
         ...this.#answersWith(operation, OPERATION[operation].status, (record) => envelope.schemaOfMany(record)),
         body: envelope.bodyOfMany(bulk.documented(operation)),
@@ -105,7 +105,7 @@ export class ViewSchemas implements SchemaSource {
   }
 
   /** Returns the schema of the response to a request; undefined if it is the route's schema. */
-  forAnswer(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined {
+  forAnswer(request: FastifyRequest, operation: OutputOperation): TSchema | undefined {
     const { answers, bulk, envelope } = this.#parts;
     const { schema } = answers.of(request, operation);
     const isOwn = request.routeOptions.config.viewset?.action === operation;
@@ -118,7 +118,7 @@ export class ViewSchemas implements SchemaSource {
    *
    * @param sent makes the schema of a response from the schema of its records
    */
-  #answersWith(operation: AnsweringOperation, status: number, sent: (record: TSchema) => TSchema): OperationSchemas {
+  #answersWith(operation: OutputOperation, status: number, sent: (record: TSchema) => TSchema): OperationSchemas {
     const { answers } = this.#parts;
     const possible = answers.choicesFor(operation);
     const documented = unionOf(possible.map((answer) => answers.documentedSchema(answer)));
@@ -148,11 +148,11 @@ export class ViewSchemas implements SchemaSource {
   /**
    * Returns the schema of an operation's response from the schema of its records. The same input gives the same object.
    */
-  #sent(operation: AnsweringOperation, record: TSchema): TSchema {
+  #sent(operation: OutputOperation, record: TSchema): TSchema {
     const { envelope, lists } = this.#parts;
     if (operation !== 'list') return envelope.schemaOfOne(record);
     const { paginator } = lists;
-    if (paginator === null) return envelope.schemaOfWhole(record);
+    if (paginator === null) return envelope.schemaOfEnvelope(record);
     return getOrMake(this.#pages, record, () => paginator.pageNames.applyToSchema(paginator.envelope(record)));
   }
 

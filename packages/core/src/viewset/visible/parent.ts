@@ -47,7 +47,7 @@ interface ParentOptions {
 }
 
 /** The result of the permissions of a parent's view, for one request. */
-interface AskedParent {
+interface ParentLookUp {
   /** True if any record that refers to the parent proves that the parent's view would show it. */
   readonly isImplied: boolean;
   readonly find: (wantsEntity: boolean) => Promise<object | undefined>;
@@ -141,18 +141,18 @@ export class Parent {
     };
   }
 
-  async #ask(request: FastifyRequest): Promise<AskedParent> {
+  async #ask(request: FastifyRequest): Promise<ParentLookUp> {
     const { meta, customized, softDelete } = this.definition;
     const { outer: above } = this;
     const outer = above === undefined ? undefined : await above.#ask(request);
     const asked = await this.#shown.ask(request, this.#textOf(request));
     const { grant } = asked;
     // A relation to a base entity may lead to another entity in the same table.
-    const isWholeTable = meta.root.class === meta.class;
+    const isRootClass = meta.root.class === meta.class;
     const isOpen =
       !customized.hidesRecords &&
       softDelete === undefined &&
-      isWholeTable &&
+      isRootClass &&
       grant.scope === undefined &&
       !grant.needsObject &&
       isUnfiltered(request.reader, meta);

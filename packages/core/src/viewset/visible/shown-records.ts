@@ -10,7 +10,7 @@ import { namesShowing } from '../../shapes/read/read-shape.ts';
 import { answerOf } from '../answers/answer-of.ts';
 import type { Answers } from '../answers/answers.ts';
 import { isWrite, type Operation } from '../request/operation.ts';
-import { requestFor } from '../request/request-for.ts';
+import { simulateRequest } from '../request/request-for.ts';
 import { stateOf } from '../request/request-state.ts';
 import { SharedLookUps } from '../request/shared-look-ups.ts';
 import type { ParentDefinition, ShownRequest } from './parent.ts';
@@ -74,7 +74,7 @@ export class ShownRecords {
   /** Checks the permissions of the view. If they refuse the request, throws the same error as the view's own route. */
   async admit(request: FastifyRequest, key?: string): Promise<ShownRequest> {
     const { pk: _pk, ...params } = request.params as Readonly<Record<string, string>>;
-    const shown = requestFor(request, {
+    const shown = simulateRequest(request, {
       plan: this.plan,
       method: 'GET',
       params: key === undefined ? params : { ...params, pk: key },

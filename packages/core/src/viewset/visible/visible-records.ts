@@ -4,7 +4,7 @@ import { atOnce, type Awaitable, whenReady } from '../../awaitable.ts';
 import { isUnfiltered } from '../../backends/entity-filters.ts';
 import { ImproperlyConfigured, orNotFound } from '../../errors.ts';
 import { compare } from '../../language/compare.ts';
-import { type Condition, readsOwnColumns } from '../../language/condition.ts';
+import { type Condition, readsOnlyColumns } from '../../language/condition.ts';
 import type { Projection } from '../../language/projection.ts';
 import { QuerySet, slicedError } from '../../query/queryset.ts';
 import { type Answer, byAuthor } from '../request/answer.ts';
@@ -119,7 +119,7 @@ export class VisibleRecords<Entity extends object> {
   async findAll(request: FastifyRequest, condition: Condition, lock: boolean): Promise<Entity[]> {
     const records = this.forList(request).where(condition).orderByPaths([]);
     // After waiting for a lock, a database does not re-read the other rows that a condition uses.
-    if (lock && !readsOwnRow(request, this.#definition.meta, records)) {
+    if (lock && !readsOnlyItsRow(request, this.#definition.meta, records)) {
       await this.#selectStored(request, condition).entities({ lock });
     }
     return records.entities({ populate: this.#definition.answers.populateFor(request), lock });
@@ -164,10 +164,10 @@ export class VisibleRecords<Entity extends object> {
 }
 
 /** Reports whether a query reads only the record's own row, including the MikroORM filters of a request. */
-function readsOwnRow(
+function readsOnlyItsRow(
   { reader }: FastifyRequest,
   meta: EntityMetadata,
   { condition, filters }: Pick<QuerySet<object>, 'condition' | 'filters'>,
 ): boolean {
-  return filters === undefined && readsOwnColumns(condition) && isUnfiltered(reader, meta);
+  return filters === undefined && readsOnlyColumns(condition) && isUnfiltered(reader, meta);
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { checkNotGivenUp } from '../../given-up.ts';
+import { checkNotAborted } from '../../abort-state.ts';
 import { compare } from '../../language/compare.ts';
 import { recordsByValue } from '../../query/records-by-value.ts';
 import { assignValues } from '../../mikro/assign-values.ts';
@@ -90,7 +90,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
   async #createEach(request: FastifyRequest, resolved: readonly ResolvedBody[]): Promise<Entity[]> {
     const entities: Entity[] = [];
     const isHooked = this.#definition.customized.performs.create;
-    checkNotGivenUp(request);
+    checkNotAborted(request);
     for (const { path, data, extra } of resolved) {
       const made = isHooked
         ? this.#writes.writeAlone(request, path, () => this.#view.performCreate(request, data, extra))

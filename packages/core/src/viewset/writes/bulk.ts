@@ -16,8 +16,8 @@ import { unionOf, withProperties } from '../../shapes/schema-object.ts';
 import { type ShapeField, shapeField } from '../../shapes/shape-field.ts';
 import { writeSchema } from '../../shapes/wire-format.ts';
 import type { Customized } from '../request/customized.ts';
-import { type TakingOperation, type WriteOperation, WRITES } from '../request/operation.ts';
-import { type ReadBody, type ReadInput, soundBody } from '../request/read-input.ts';
+import { type InputOperation, type WriteOperation, WRITES } from '../request/operation.ts';
+import { type ReadBody, type ReadInput, validBody } from '../request/read-input.ts';
 import type { ViewInput } from './view-input.ts';
 
 /** The maximum number of records that one request can create, update or destroy. */
@@ -86,7 +86,7 @@ export class Bulk {
   }
 
   /** The schema of the body of a bulk operation, for documents. */
-  documented(operation: TakingOperation): TSchema {
+  documented(operation: InputOperation): TSchema {
     const schemas = this.#input!.documented(modeOf(operation));
     const items = operation === 'create' ? schemas : schemas.map((schema) => this.#withKey(schema));
     return Type.Array(unionOf(items), { maxItems: this.#limits[operation]! });
@@ -98,7 +98,7 @@ export class Bulk {
    *
    * @throws InvalidUsage with a detail for every offending field, if no further faults are possible
    */
-  read(request: FastifyRequest, body: unknown, operation: TakingOperation): ReadInput {
+  read(request: FastifyRequest, body: unknown, operation: InputOperation): ReadInput {
     const limit = this.#limits[operation]!;
     if (!Array.isArray(body)) throw invalidInput('body', [{ path: '', message: 'must be an array' }]);
     if (body.length > limit) {
@@ -185,7 +185,7 @@ export class Bulk {
   #readItem(
     request: FastifyRequest,
     item: unknown,
-    operation: TakingOperation,
+    operation: InputOperation,
     path: string,
     faults: Problem[],
   ): ReadBody {
@@ -194,7 +194,7 @@ export class Bulk {
     } catch (error) {
       if (!(error instanceof InvalidUsage)) throw error;
       faults.push(...placedAt(path, error.details ?? []));
-      return soundBody({}, path);
+      return validBody({}, path);
     }
   }
 }
@@ -207,7 +207,7 @@ function nameOfKey(owner: string, key: string, input: ViewInput | undefined): st
   throw new ImproperlyConfigured(`${owner}: "${key}" names a record, but in a body it is the property "${other.name}"`);
 }
 
-function modeOf(operation: TakingOperation): BodyMode {
+function modeOf(operation: InputOperation): BodyMode {
   return operation === 'create' ? 'create' : 'change';
 }
 

@@ -5,7 +5,7 @@ import { always, type Condition } from '../../language/condition.ts';
 import type { Seen } from '../../language/projection.ts';
 import { answerOf } from '../answers/answer-of.ts';
 import { type Answer, recordOf } from '../request/answer.ts';
-import { requestApart } from '../request/request-for.ts';
+import { forkRequest } from '../request/request-for.ts';
 import { stateOf } from '../request/request-state.ts';
 import type { WritingDefinition } from './writing-definition.ts';
 import type { VisibleRecords } from '../visible/visible-records.ts';
@@ -52,14 +52,14 @@ export class ConditionalWrites<Entity extends object> {
     if (this.#definition.preconditions === undefined) return this.#refuseWithoutTags(request);
     // An outer transaction may already hold the lock.
     if (wanted === undefined || request.reader.isInTransaction()) return undefined;
-    const seen = await this.#match(requestApart(request), reply, wanted, 'strong');
+    const seen = await this.#match(forkRequest(request), reply, wanted, 'strong');
     if (seen === undefined) throw new PreconditionFailed();
     return unwanted === undefined ? seen.unchanged : undefined;
   }
 
   /** A record without a tag matches `*` and no tag. A record that does not exist is a 404 first. */
   async #refuseWithoutTags(request: FastifyRequest): Promise<never> {
-    await this.#view.getObject(request.reader.isInTransaction() ? request : requestApart(request));
+    await this.#view.getObject(request.reader.isInTransaction() ? request : forkRequest(request));
     throw new PreconditionFailed('The record has no entity tag; nothing was written');
   }
 

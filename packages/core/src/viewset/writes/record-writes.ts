@@ -24,7 +24,7 @@ import { type Answer, type AnswerOf, byAuthor, recordOf } from '../request/answe
 import type { ConditionalWrites } from './conditional-writes.ts';
 import { makeRoom } from './exchanged-values.ts';
 import { noteRefusal, type Written } from './conflicts.ts';
-import { OPERATION, type TakingOperation, type WriteOperation } from '../request/operation.ts';
+import { OPERATION, type InputOperation, type WriteOperation } from '../request/operation.ts';
 import type { ReadBody } from '../request/read-input.ts';
 import { inputOf, stateOf } from '../request/request-state.ts';
 import type { WritingDefinition } from './writing-definition.ts';
@@ -441,7 +441,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     if (problems.length > 0) throw invalidInput('body', problems);
   }
 
-  #fieldsOf(request: FastifyRequest, operation: TakingOperation): readonly BoundField[] {
+  #fieldsOf(request: FastifyRequest, operation: InputOperation): readonly BoundField[] {
     return this.#definition.input?.of(request, operation).shape.fields ?? [];
   }
 

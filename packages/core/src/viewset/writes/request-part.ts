@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { settle, whenReady } from '../../awaitable.ts';
 import { HttpError, ImproperlyConfigured, UnprocessableEntity } from '../../errors.ts';
-import { checkNotGivenUp, giveUp, onGivenUp } from '../../given-up.ts';
+import { checkNotAborted, abortRequest, onAbort } from '../../abort-state.ts';
 import { holdTransaction } from '../../mikro/held-transaction.ts';
 import { checkFlushed } from '../../mikro/unflushed-changes.ts';
 import { invalidInput } from '../../schema/error-details.ts';
@@ -76,10 +76,10 @@ export class RequestPart {
   /** @internal Binds the part to its entity manager. Throws for a route that accepts no parts. */
   admit(request: FastifyRequest, reply: FastifyReply, em: EntityManager): void {
     this.#isAdmitted = true;
-    checkNotGivenUp(this.whole);
+    checkNotAborted(this.whole);
     reply.raw.once(
       'close',
-      onGivenUp(this.whole, () => giveUp(request)),
+      onAbort(this.whole, () => abortRequest(request)),
     );
     // Unknown paths give 404 on their own.
     if (request.is404) return;

@@ -2,7 +2,7 @@ import { type EntityManager, type MikroORM, TransactionContext, TransactionEvent
 import type { FastifyRequest } from 'fastify';
 import { readError } from '../../backends/database-errors.ts';
 import { isRepeatedLoss, lossIn, meansLost } from '../../backends/lost-transactions.ts';
-import { checkNotGivenUp, isGivenUp, onGivenUp, tookTooLong } from '../../given-up.ts';
+import { checkNotAborted, isAborted, onAbort, tookTooLong } from '../../abort-state.ts';
 import type { Backend } from '../../backends/backend.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { getOrMake } from '../../get-or-make.ts';
@@ -78,7 +78,7 @@ export async function inTransaction<Result>(
   const first = firstAttempt(request);
   return repeated(
     () => inTurn(request, backend, () => oneTransaction(request, work, isKept)),
-    (error, attempt) => isRepeatedLoss(backend.errors, error, attempt) && !isGivenUp(request) && first.canBeRepeated(),
+    (error, attempt) => isRepeatedLoss(backend.errors, error, attempt) && !isAborted(request) && first.canBeRepeated(),
     () => {
       em.clear();
       first.restore();
@@ -129,7 +129,7 @@ async function oneTransaction<Result>(
   work: () => Promise<Result>,
   isKept: () => boolean,
 ): Promise<Result> {
-  checkNotGivenUp(request);
+  checkNotAborted(request);
   const { em } = request;
   const backend = backendOf(em);
   const outer = em.getTransactionContext<object>();
@@ -141,7 +141,7 @@ async function oneTransaction<Result>(
   em.setTransactionContext(transaction);
   const letGo = holdTransaction(em, isHeld);
   const givenUp = Promise.withResolvers<never>();
-  const stopListening = onGivenUp(request, () => {
+  const stopListening = onAbort(request, () => {
     end(tookTooLong);
     if (outer !== undefined) {
       em.setTransactionContext(outer);
@@ -151,9 +151,9 @@ async function oneTransaction<Result>(
   });
   try {
     // The request may have been given up while it waited for a connection.
-    checkNotGivenUp(request);
+    checkNotAborted(request);
     const result = await Promise.race([givenUp.promise, flushAfter(work())]);
-    checkNotGivenUp(request);
+    checkNotAborted(request);
     stopListening();
     const isStored = isKept();
     const failed = failure();
@@ -168,16 +168,16 @@ async function oneTransaction<Result>(
     return result;
   } catch (error) {
     stopListening();
-    end(isGivenUp(request) ? tookTooLong : hasEnded);
+    end(isAborted(request) ? tookTooLong : hasEnded);
     // Keep the first error, which says why the transaction failed. A lost connection has nothing to roll back.
     await em.getConnection('write').rollback(own, new TransactionEventBroadcaster(em)).catch(ignore);
     em.getUnitOfWork().clearActionsQueue();
     // Later calls of the entity manager by hooks of a given-up request must fail.
-    const endless = outer === undefined && isGivenUp(request);
+    const endless = outer === undefined && isAborted(request);
     em.setTransactionContext(endless ? transaction : outer);
     if (!endless) letGo();
     // The work may have thrown an error of its own instead.
-    throw isGivenUp(request) || !meansLost(backend.errors, failure()) ? error : failure();
+    throw isAborted(request) || !meansLost(backend.errors, failure()) ? error : failure();
   } finally {
     backend.releaseTransaction(own).catch(ignore);
   }

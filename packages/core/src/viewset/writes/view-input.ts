@@ -26,9 +26,9 @@ import { Problems } from './problems.ts';
 import type { Customized } from '../request/customized.ts';
 import type { ReservedKeys } from '../visible/reserved-keys.ts';
 import { namedShapes, ShapeChoice } from '../request/named-shapes.ts';
-import { type InputShape, type ReadBody, soundBody } from '../request/read-input.ts';
+import { type InputShape, type ReadBody, validBody } from '../request/read-input.ts';
 import { stateOf } from '../request/request-state.ts';
-import { TAKING, type TakingOperation } from '../request/operation.ts';
+import { INPUT_OPERATIONS, type InputOperation } from '../request/operation.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -47,14 +47,14 @@ export interface InputOptions {
 }
 
 /** The part of a view that chooses a write shape. */
-export interface TakingView {
+export interface ShapedView {
   readonly name: string;
-  writeShapeFor(request: FastifyRequest, operation: TakingOperation): string | undefined;
+  writeShapeFor(request: FastifyRequest, operation: InputOperation): string | undefined;
 }
 
 /** The view that an input belongs to. */
 export interface InputPlace {
-  readonly view: TakingView;
+  readonly view: ShapedView;
   readonly customized: Customized;
   readonly entity: EntityName<object>;
   readonly meta: EntityMetadata;
@@ -81,7 +81,7 @@ export interface FormFields {
 
 /** The input of a view: the shapes of its bodies, the option `extra`, its rules, and the fields that it sets. */
 export class ViewInput {
-  readonly #choice: ShapeChoice<TakingOperation, BoundWriteShape, InputShape>;
+  readonly #choice: ShapeChoice<InputOperation, BoundWriteShape, InputShape>;
   /** The fields that bodies can have. */
   readonly fields: readonly string[];
   /** The files, by property. */
@@ -120,7 +120,7 @@ export class ViewInput {
     const bound = namedShapes(write, {
       name,
       option: 'write',
-      operations: TAKING,
+      operations: INPUT_OPERATIONS,
       isChosen: customized.choosesWriteShape,
       make: (shape, option) =>
         naming(`${name}: option "${option}"`, () =>
@@ -132,7 +132,7 @@ export class ViewInput {
     const choose = customized.choosesWriteShape ? view.writeShapeFor.bind(view) : undefined;
     this.#choice = new ShapeChoice({
       shapes: bound,
-      operations: TAKING,
+      operations: INPUT_OPERATIONS,
       hook: { owner: `${name}: writeShapeFor()`, choose },
       make: (each, shape) => ({ name: each, shape }),
       fits: ({ shape }, operation) => operation !== 'create' || creationFault(shape, filled) === undefined,
@@ -174,12 +174,12 @@ export class ViewInput {
   }
 
   /** Lists the shapes of requests for an operation, the default first. */
-  choicesFor(operation: TakingOperation): readonly InputShape[] {
+  choicesFor(operation: InputOperation): readonly InputShape[] {
     return this.#choice.choicesFor(operation);
   }
 
   /** Returns the shape of a request for an operation. The view is asked only once per request. */
-  of(request: FastifyRequest, operation: TakingOperation): InputShape {
+  of(request: FastifyRequest, operation: InputOperation): InputShape {
     const chosen = (stateOf(request).inputShapes ??= {});
     return (chosen[operation] ??= this.#choice.choose(request, operation));
   }
@@ -234,15 +234,15 @@ export class ViewInput {
     const reserved = this.#reservedKeys.problemsOf(this.#meta, shape.fields, value);
     const faults = union(problems, [...(further?.problems ?? []), ...reserved]);
     this.checkRelated(request, [value], mode, faults);
-    if (faults.length === 0) return soundBody(value as object, path, further?.value as object | undefined);
+    if (faults.length === 0) return validBody(value as object, path, further?.value as object | undefined);
     if (!isRecord(body)) throw invalidInput('body', faults);
     // If the list of faults was cut off, any value may be invalid.
     const sent = problems.length < limit ? { ...(value as Values) } : {};
     // The primary key is set when a record is created, and never changes.
     if (mode !== 'create') delete sent[this.#key];
     if (!this.isRuled && !shape.refers(sent, mode)) throw invalidInput('body', faults);
-    const data = soundPart(body, faults, (part) => shape.inspectPart(part, mode));
-    const extra = this.#extra === undefined ? {} : soundPart(body, faults, this.#extra.change.inspect);
+    const data = validFields(body, faults, (part) => shape.inspectPart(part, mode));
+    const extra = this.#extra === undefined ? {} : validFields(body, faults, this.#extra.change.inspect);
     return { data, path, extra, faults, sent };
   }
 
@@ -331,7 +331,7 @@ export function uploadPlace(request: FastifyRequest, field: string): UploadPlace
   return { field, account: user === null ? null : String(user.id) };
 }
 
-function operationOf(mode: BodyMode): TakingOperation {
+function operationOf(mode: BodyMode): InputOperation {
   return mode === 'create' ? 'create' : 'update';
 }
 
@@ -366,7 +366,7 @@ function fieldsOf(problems: readonly Problem[]): ReadonlySet<string | undefined>
 }
 
 /** Reads the valid fields of a body. */
-function soundPart(body: Values, problems: readonly Problem[], inspect: Inspect): object {
+function validFields(body: Values, problems: readonly Problem[], inspect: Inspect): object {
   const wrong = fieldsOf(problems);
   const part = Object.fromEntries(Object.entries(body).filter(([name]) => !wrong.has(name)));
   const { value, problems: left } = inspect(part);

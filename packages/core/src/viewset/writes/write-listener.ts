@@ -56,22 +56,22 @@ export interface RecordWrite {
 export type WriteListener = (writes: readonly RecordWrite[]) => Promise<void>;
 
 /** A listener, and the view option that enables it. */
-export interface AskedListener {
+export interface OptionListener {
   readonly option: 'emits' | 'live';
   readonly listener: WriteListener;
 }
 
 /** The listeners of a view, by operation. */
-export type ListenersByOperation = Readonly<Record<WriteOperation, readonly AskedListener[]>>;
+export type ListenersByOperation = Readonly<Record<WriteOperation, readonly OptionListener[]>>;
 
-interface TellingView {
+interface ListenedView {
   readonly name: string;
   readonly operations: readonly Operation[];
   readonly customized: Customized;
 }
 
 /** The available listeners; undefined if the view does not enable one. */
-interface Hearers {
+interface Listeners {
   /** Gets only writes of these kinds. */
   readonly emits: { readonly kinds: readonly WriteKind[]; readonly listener: WriteListener } | undefined;
   /** True if the writes are kept as a history. */
@@ -80,28 +80,28 @@ interface Hearers {
 }
 
 /** Returns the listeners of a view. Throws ImproperlyConfigured if the view cannot report all of its writes to them. */
-export function listenersOf(view: TellingView, { emits, hasHistory, live }: Hearers): ListenersByOperation {
+export function listenersOf(view: ListenedView, { emits, hasHistory, live }: Listeners): ListenersByOperation {
   const { name, operations } = view;
   return byName(WRITES, (operation) => {
-    const asked: AskedListener[] = [];
+    const asked: OptionListener[] = [];
     const isOffered = operations.includes(operation);
     const { kind } = OPERATION[operation].write;
     if (emits?.kinds.includes(kind) === true) {
       const owner = `${name}: option "emits" has "${kind}"`;
       if (!isOffered) throw new ImproperlyConfigured(`${owner}, but the view has no operation "${operation}"`);
-      checkTells(view, owner, operation);
+      checkNotifies(view, owner, operation);
       asked.push({ option: 'emits', listener: emits.listener });
     }
     // A restored record counts as an update, even in a view without the operation.
-    if (isOffered && hasHistory) checkTells(view, `${name}: the view has "history"`, operation);
-    if (isOffered && live !== undefined) checkTells(view, `${name}: the view has "live"`, operation);
+    if (isOffered && hasHistory) checkNotifies(view, `${name}: the view has "history"`, operation);
+    if (isOffered && live !== undefined) checkNotifies(view, `${name}: the view has "live"`, operation);
     if (live !== undefined) asked.push({ option: 'live', listener: live });
     return asked;
   });
 }
 
 /** @throws ImproperlyConfigured for an override whose writes would not reach the listeners */
-function checkTells({ customized }: TellingView, owner: string, operation: WriteOperation): void {
+function checkNotifies({ customized }: ListenedView, owner: string, operation: WriteOperation): void {
   const bypassing = customized.reaches(operation)
     ? customized.reachesSeveral(operation) || `${operation}Many`
     : operation;

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { MikroORM } from '@mikro-orm/core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { always } from '../../language/condition.ts';
-import { isHeard } from '../../mikro/subscribers.ts';
+import { hasSubscriber } from '../../mikro/subscribers.ts';
 import { backendOf } from '../../query/backend-of.ts';
 import { byName, type WriteOperation, WRITES } from '../request/operation.ts';
 import {
@@ -84,12 +84,12 @@ export class WritePlan implements WriteState {
     return [...now, ...foreseen].map(({ text }) => text);
   }
 
-  isHeard(operation: WriteOperation): boolean {
+  hasSubscriber(operation: WriteOperation): boolean {
     const { orm, meta } = this.#view;
     const events = orm.em.getEventManager();
     const { size } = events.getSubscribers();
     if (this.#subscribers?.count !== size) {
-      this.#subscribers = { count: size, hear: byName(WRITES, (each) => isHeard(events, meta, each)) };
+      this.#subscribers = { count: size, hear: byName(WRITES, (each) => hasSubscriber(events, meta, each)) };
     }
     return this.#subscribers.hear[operation];
   }

@@ -10,10 +10,10 @@ import { isUnfiltered } from '../../backends/entity-filters.ts';
 import { fieldPath, type FieldPath } from '../../fields/field-path.ts';
 import { isInlineEmbeddable } from '../../fields/property.ts';
 import { isEmpty } from '../../json.ts';
-import { type Condition, readsOwnColumns } from '../../language/condition.ts';
-import { hasOwnCode } from '../../mikro/entity-code.ts';
+import { type Condition, readsOnlyColumns } from '../../language/condition.ts';
+import { hasCustomCode } from '../../mikro/entity-code.ts';
 import type { PermissionGrant } from '../../permissions/evaluate.ts';
-import { ASKS_OF_RECORDS, HIDES_RECORDS, type Permission } from '../../permissions/permission.ts';
+import { CHECKS_RECORDS, HIDES_RECORDS, type Permission } from '../../permissions/permission.ts';
 import { backendOf } from '../../query/backend-of.ts';
 import type { Answer } from '../request/answer.ts';
 import type { Answers } from '../answers/answers.ts';
@@ -80,7 +80,7 @@ export interface WriteState {
   /** Undefined until the database has answered. */
   readonly hasTriggers: boolean | undefined;
   /** Reports whether a subscriber listens to a write. */
-  isHeard(operation: WriteOperation): boolean;
+  hasSubscriber(operation: WriteOperation): boolean;
 }
 
 type Applies = WriteReason['applies'];
@@ -114,7 +114,7 @@ export function writeReasons(operation: WriteOperation, view: WritingView, state
   const filtered = `a filter of MikroORM is on for ${className}, or for what it refers to`;
   add('usual', ({ em }) => !isUnfiltered(em, meta), filtered);
   const marks = operation === 'destroy' && view.softDelete !== undefined;
-  add('usual', () => state.isHeard(marks ? 'update' : operation), `a subscriber hears of ${className}`);
+  add('usual', () => state.hasSubscriber(marks ? 'update' : operation), `a subscriber hears of ${className}`);
   if (operation === 'destroy' && !marks) add('within', everyWrite, ...backendOf(orm.em).removalReasons(orm.em, meta));
   add('usual', () => state.hasTriggers === true, `the table "${tableName}" has triggers`);
   const untold = `the database has not told yet if "${tableName}" has triggers`;
@@ -122,9 +122,9 @@ export function writeReasons(operation: WriteOperation, view: WritingView, state
   if (operation !== 'create' && view.preconditions !== undefined) {
     add('foreseen', ({ comparesLocked }) => comparesLocked, `${name} has ETags, so that requests may have an If-Match`);
   }
-  const question = operation === 'create' ? HIDES_RECORDS : ASKS_OF_RECORDS;
+  const question = operation === 'create' ? HIDES_RECORDS : CHECKS_RECORDS;
   const asking = permissions.filter((permission) => permission[question]).map(({ constructor }) => constructor.name);
-  const isJudged = isJudgedBy[operation];
+  const isJudged = needsCheckAfterWrite[operation];
   add('foreseen', isJudged, ...asking.map((each) => `the permission ${each} has to see the record`));
   add('unforeseen', isJudged, 'the permissions have to see the record');
   add('unforeseen', ({ filters }) => filters !== undefined, 'the view names filters of MikroORM');
@@ -140,7 +140,7 @@ function showsMore({ answer }: Write): boolean {
 
 /** If a statement waits for a row lock, the database does not check conditions on other rows again. */
 function readsOthers({ condition }: Write): boolean {
-  return condition !== undefined && !readsOwnColumns(condition);
+  return condition !== undefined && !readsOnlyColumns(condition);
 }
 
 function changesNothing({ data }: Write): boolean {
@@ -148,14 +148,14 @@ function changesNothing({ data }: Write): boolean {
 }
 
 /** Only a transaction can check a written record and undo the write. */
-const isJudgedBy: Readonly<Record<WriteOperation, Applies>> = {
+const needsCheckAfterWrite: Readonly<Record<WriteOperation, Applies>> = {
   create: ({ grant }) => grant?.scope !== undefined,
   update: ({ grant, data }) => {
     if (grant === undefined) return false;
     if (grant.needsObject) return true;
     // A generated column may change with any other column.
     const stays = ({ property }: FieldPath): boolean => !(property.name in data || property.generated !== undefined);
-    return grant.scope !== undefined && readsOwnColumns(grant.scope) && !readsOwnColumns(grant.scope, stays);
+    return grant.scope !== undefined && readsOnlyColumns(grant.scope) && !readsOnlyColumns(grant.scope, stays);
   },
   destroy: ({ grant }) => grant?.needsObject === true,
 };
@@ -183,7 +183,7 @@ function ofEntity(meta: EntityMetadata): readonly string[] {
   const reasons: string[] = [];
   if (meta.root.inheritanceType !== undefined) reasons.push(`${className} is one of several entities in its table`);
   if (meta.versionProperty !== undefined) reasons.push(`${className} has a version`);
-  if (hasOwnCode(meta)) reasons.push(`the class of ${className} has code of its own`);
+  if (hasCustomCode(meta)) reasons.push(`the class of ${className} has code of its own`);
   for (const { name, onCreate, onUpdate } of meta.props) {
     if (onCreate !== undefined || onUpdate !== undefined) reasons.push(`"${name}" has onCreate or onUpdate`);
   }

@@ -17,7 +17,7 @@ import type { Violation } from '../../database-errors.ts';
 import { placePostgreSqlViolation } from './postgresql-violations.ts';
 import type { Reader } from './reader.ts';
 import type { Table, ViolatedTables } from './violated-table.ts';
-import { hasOwnCollation, hasOwnType } from './text-column.ts';
+import { hasDeclaredCollation, hasDeclaredType } from './text-column.ts';
 
 /**
  * PostgreSQL through pg. Parameters are never cast, so each has the type of the column in its comparison. Decimals are
@@ -90,7 +90,7 @@ export class PostgreSqlDialect extends Dialect {
 
   protected compareText(path: FieldPath, lookup: Lookup, text: string): Comparison {
     // Before PostgreSQL 18, LIKE rejects nondeterministic collations.
-    const column = hasOwnCollation(path) ? `${textColumn(path)} collate "C"` : textColumn(path);
+    const column = hasDeclaredCollation(path) ? `${textColumn(path)} collate "C"` : textColumn(path);
     return { template: `${column} like ${VALUE}`, values: [likePattern(lookup, text)] };
   }
 
@@ -101,7 +101,8 @@ export class PostgreSqlDialect extends Dialect {
     return compareAsciiFirst(lookup, folded, {
       like: (pattern) => ({ template: `${ascii} like ${VALUE}`, values: [pattern] }),
       equals: `${ascii} = ${VALUE}`,
-      byUnicode: () => compareWhole(folded.includes('σ') ? `replace(${unicode}, 'ς', 'σ')` : unicode, lookup, folded),
+      byUnicode: () =>
+        compareFoldedText(folded.includes('σ') ? `replace(${unicode}, 'ς', 'σ')` : unicode, lookup, folded),
     });
   }
 
@@ -218,10 +219,10 @@ function isSingle(path: FieldPath): boolean {
 }
 
 function textColumn(path: FieldPath): string {
-  return hasOwnType(path) ? `${COLUMN}::text` : COLUMN;
+  return hasDeclaredType(path) ? `${COLUMN}::text` : COLUMN;
 }
 
-function compareWhole(column: string, lookup: Lookup, folded: string): Comparison {
+function compareFoldedText(column: string, lookup: Lookup, folded: string): Comparison {
   return lookup === 'iexact'
     ? { template: `${column} = ${VALUE}`, values: [folded] }
     : { template: `${column} like ${VALUE}`, values: [likePattern(lookup, folded)] };

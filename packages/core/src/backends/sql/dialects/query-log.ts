@@ -1,5 +1,5 @@
 import type { Connection, EntityManager } from '@mikro-orm/core';
-import { tellQueryLog } from '../../../mikro/query-log.ts';
+import { writeQueryLog } from '../../../mikro/query-log.ts';
 import type { Reader } from './reader.ts';
 
 /**
@@ -18,7 +18,7 @@ function withLog(connection: Connection, reader: Reader): Reader {
       const started = performance.now();
       const log = (outcome: Record<string, unknown>): void => {
         const took = Math.round(performance.now() - started);
-        tellQueryLog(connection, statement.sql, { params: values, took, ...outcome });
+        writeQueryLog(connection, statement.sql, { params: values, took, ...outcome });
       };
       try {
         const rows = reader.rows(statement, values, request);

@@ -3,14 +3,14 @@ import { valueProperty } from '../../../fields/property.ts';
 
 /** True for a text column without its own type or collation. Its values are equal only if their characters are. */
 export function isPlainText(path: FieldPath): boolean {
-  return !hasOwnType(path) && !hasOwnCollation(path);
+  return !hasDeclaredType(path) && !hasDeclaredCollation(path);
 }
 
 /**
  * True for a column of another type than text, which may have its own comparison. For example, citext always folds
  * case.
  */
-export function hasOwnType({ property }: FieldPath): boolean {
+export function hasDeclaredType({ property }: FieldPath): boolean {
   return !/^(?:text|varchar|character varying)/.test(valueProperty(property).columnTypes[0] ?? '');
 }
 
@@ -18,7 +18,7 @@ export function hasOwnType({ property }: FieldPath): boolean {
  * True for a column with a declared collation, which may consider different texts equal: `nocase`, or a
  * nondeterministic one.
  */
-export function hasOwnCollation({ property }: FieldPath): boolean {
+export function hasDeclaredCollation({ property }: FieldPath): boolean {
   const { collation, columnTypes } = valueProperty(property);
   return collation !== undefined || /\bcollate\b/i.test(columnTypes[0] ?? '');
 }
