@@ -12,7 +12,7 @@ import { ACCEPTED } from './accepted.ts';
 import { compile } from './compiler.ts';
 import { Sources } from './copies.ts';
 import { type Example, EXAMPLES } from './examples.ts';
-import { fateOfProgram, ShopRunner } from './fates.ts';
+import { outcomeOfProgram, ShopRunner } from './outcomes.ts';
 import { type Mutant, mutantsOf } from './mutants.ts';
 
 const STAGES = ['compiler', 'start', 'first request', 'nobody'] as const;
@@ -62,19 +62,20 @@ async function judge(example: Example): Promise<boolean> {
   sources.write(join(scratch, 'original'), example.entry);
   const isProgram = example.entry === 'program.ts';
   const runner = new ShopRunner();
-  const abortStateOf = (folder: string) => {
+  const outcomeOf = (folder: string) => {
     const entry = join(scratch, folder, example.entry);
-    return isProgram ? fateOfProgram(entry) : runner.abortStateOf(entry);
+    return isProgram ? outcomeOfProgram(entry) : runner.outcomeOf(entry);
   };
-  const original = JSON.stringify(await abortStateOf('original'));
-  if (original !== JSON.stringify(await abortStateOf('original')))
+  const original = JSON.stringify(await outcomeOf('original'));
+  if (original !== JSON.stringify(await outcomeOf('original'))) {
     throw new Error(`${example.name} never answers alike`);
+  }
   for (const [mutant, folder] of folders) {
     if (stages.has(mutant)) continue;
-    const fate = await abortStateOf(folder);
-    if (values.verbose && 'refused' in fate) console.log(place(mutant), fate.refused.slice(0, 200));
-    const noticed = 'refused' in fate ? 'start' : 'first request';
-    stages.set(mutant, JSON.stringify(fate) === original ? 'nobody' : noticed);
+    const outcome = await outcomeOf(folder);
+    if (values.verbose && 'refused' in outcome) console.log(place(mutant), outcome.refused.slice(0, 200));
+    const noticed = 'refused' in outcome ? 'start' : 'first request';
+    stages.set(mutant, JSON.stringify(outcome) === original ? 'nobody' : noticed);
   }
   runner.close();
   return report(example, all.length - judged.length, stages);

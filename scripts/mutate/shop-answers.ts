@@ -10,8 +10,8 @@ import { readSettings } from '../../examples/shop/src/settings.ts';
 type Shop = Awaited<ReturnType<typeof buildApp>>;
 type Answer = Awaited<ReturnType<Shop['inject']>>;
 
-/** The fate of a copy: its answers, or the message with which its start ended. */
-export type AbortState = { readonly answers: readonly string[] } | { readonly refused: string };
+/** The outcome of a copy: its answers, or the message with which its start ended. */
+export type Outcome = { readonly answers: readonly string[] } | { readonly refused: string };
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
 type Probe = readonly [method: Method, url: string, body?: object];
@@ -79,10 +79,10 @@ const HEADERS = [
 ];
 
 process.on('message', (entry: string) => {
-  void abortStateOf(entry).then((fate) => process.send?.(fate));
+  void outcomeOf(entry).then((outcome) => process.send?.(outcome));
 });
 
-async function abortStateOf(entry: string): Promise<AbortState> {
+async function outcomeOf(entry: string): Promise<Outcome> {
   let app: Shop | undefined;
   try {
     const copy = (await import(pathToFileURL(entry).href)) as { readonly buildApp: typeof buildApp };

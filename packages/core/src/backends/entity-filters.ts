@@ -129,11 +129,11 @@ const walks = new QueryMemo<Walk>();
 
 async function addFilters(em: EntityManager, purpose: Purpose, query: Query, walked: Relations): Promise<Visible> {
   const { meta, condition, filters, isLoaded = false } = query;
-  const filter = filters === false || isLoaded ? undefined : await activeFilter(em, meta, filters ?? {});
+  const active = filters === false || isLoaded ? undefined : await activeFilter(em, meta, filters ?? {});
   // Copied, because the walk is cached for later queries.
   const relations: Relations = new Map(walked);
   const entityCondition =
-    filter === undefined ? always : convertFilter(relations, whereCondition(meta, filter.where), '', []);
+    active === undefined ? always : convertFilter(relations, whereCondition(meta, active.where), '', []);
   const related = new Map<string, RelatedFilter>();
   const known = new Map<EntityProperty, RelatedFilter | undefined>();
   for (const [path, { step, isDirect, isTouched, filterChain }] of relations) {

@@ -127,8 +127,9 @@ async function loadAggregates(
   for (const [index, entity] of entities.entries()) {
     const row = rows.get(keyText(keys[index]));
     if (row === undefined) continue;
-    for (const [place, path] of aggregates.entries())
+    for (const [place, path] of aggregates.entries()) {
       keepShown(path, entity, readers[place]?.(row[place]) ?? row[place]);
+    }
   }
 }
 

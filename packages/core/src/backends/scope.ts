@@ -94,8 +94,9 @@ export abstract class Scope<Self extends Scope<Self, Joined>, Joined> {
   /** Returns the join for a path of to-one relations. */
   join(steps: readonly EntityProperty[]): Joined {
     if (steps.length === 0) return this.root;
-    if (this.#sharedScope !== undefined && this.#hidesAs(this.#sharedScope, steps))
+    if (this.#sharedScope !== undefined && this.#hidesAs(this.#sharedScope, steps)) {
       return this.#sharedScope.join(steps);
+    }
     const key = namesOf(steps);
     let joined = this.#joined?.get(key);
     if (joined === undefined) (this.#joined ??= new Map<string, Joined>()).set(key, (joined = this.addJoin(steps)));

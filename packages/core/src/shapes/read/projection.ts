@@ -238,8 +238,9 @@ class Plan {
 /** Reads a hand-written schema of a to-many relation: an array of objects, or of primary keys. */
 function arrayOf(place: EntityMetadata, { path, schema, computed, relatedValue }: ReadField): ManyField | undefined {
   const property = place.properties[path as never] as EntityProperty | undefined;
-  if (computed !== undefined || relatedValue !== undefined || property === undefined || !isToMany(property))
+  if (computed !== undefined || relatedValue !== undefined || property === undefined || !isToMany(property)) {
     return undefined;
+  }
   const { items } = schema as { readonly items?: TSchema };
   const target = targetOf(property) as EntityMetadata;
   const key = onlyPrimaryKey(target)?.name ?? '';

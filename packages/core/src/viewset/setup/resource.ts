@@ -285,8 +285,9 @@ export class Resource implements ViewDefinition {
 
   findViews(registered: readonly ShownRecords[]): void {
     this.resolution.findViews(registered);
-    if (this.live === true)
+    if (this.live === true) {
       for (const { view, definition } of registered) this.#checkLiveWriters(view.name, definition);
+    }
   }
 
   /**

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { AbortState } from './shop-answers.ts';
+import type { Outcome } from './shop-answers.ts';
 
 const PATIENCE_MS = 30_000;
 
@@ -11,7 +11,7 @@ const PATIENCE_MS = 30_000;
 export class ShopRunner {
   #child: ChildProcess | undefined;
 
-  async abortStateOf(entry: string): Promise<AbortState> {
+  async outcomeOf(entry: string): Promise<Outcome> {
     const child = (this.#child ??= fork(fileURLToPath(new URL('shop-answers.ts', import.meta.url)), {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     }));
@@ -20,7 +20,7 @@ export class ShopRunner {
     child.send(entry);
     try {
       return await Promise.race([
-        once(child, 'message', { signal }).then(([fate]) => fate as AbortState),
+        once(child, 'message', { signal }).then(([outcome]) => outcome as Outcome),
         once(child, 'exit', { signal }).then(([code]) => this.#lost(`ended with ${code}`)),
         sleep(PATIENCE_MS, undefined, { signal }).then(() => this.#lost('neither started nor answered')),
       ]);
@@ -29,7 +29,7 @@ export class ShopRunner {
     }
   }
 
-  #lost(refused: string): AbortState {
+  #lost(refused: string): Outcome {
     this.close();
     return { refused };
   }
@@ -41,7 +41,7 @@ export class ShopRunner {
 }
 
 /** Runs a program that asks itself its requests and says `should have answered` if an answer is not the one that it expects. */
-export async function fateOfProgram(entry: string): Promise<AbortState> {
+export async function outcomeOfProgram(entry: string): Promise<Outcome> {
   const child = spawn(process.execPath, [entry], {
     cwd: dirname(entry),
     stdio: ['ignore', 'pipe', 'pipe'],
