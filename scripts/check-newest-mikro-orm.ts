@@ -35,7 +35,7 @@ for (const manifest of globSync('packages/*/package.json', { cwd: copy })) {
 }
 writeFileSync(
   join(copy, 'pnpm-workspace.yaml'),
-  JSON.stringify({ packages: ['packages/*'], allowBuilds: { bcrypt: false, esbuild: false } }),
+  JSON.stringify({ packages: ['packages/*'], allowBuilds: { esbuild: false } }),
 );
 
 run('pnpm', ['install', '--prefer-offline', '--ignore-scripts']);

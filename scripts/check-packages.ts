@@ -6,10 +6,12 @@
  * project, that has the client alone, is checked and run.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { bundlePage } from '../packages/explorer/page/bundle-page.ts';
 import { findsProgram } from './foreign-programs.ts';
 import { checkMadeApplications } from './made-applications.ts';
 import { versionFaults } from './one-version.ts';
@@ -41,6 +43,9 @@ const OLDER_COMPILERS = new Map([
   ['typescript-6', 'npm:typescript@6.0.3'],
   ['typescript-5.9', 'npm:typescript@5.9.3'],
 ]);
+/** What an application installs of core. It was 1,896 files and 5.9 MiB with sources and source maps. */
+const MAX_CORE_FILES = 829;
+const MAX_CORE_BYTES = 3 * 2 ** 20;
 /** The lowest version that the packages promise to run on. */
 const LOWEST_NODE = 'node@22.18.0';
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -50,14 +55,15 @@ process.on('exit', () => rmSync(workspace, { recursive: true, force: true }));
 
 const tarballs = packPackages(workspace);
 checkVersions();
-for (const [name, tarball] of tarballs) checkTarball(name, tarball);
+for (const [name, tarball] of tarballs) await checkTarball(name, tarball);
 publishTarballs(tarballs.values(), ['--dry-run']);
 const consumer = createConsumer(
   'consumer',
   [...tarballs.keys()].filter((name) => name !== 'create-viewset'),
   ['@mikro-orm/core', '@mikro-orm/mongodb', '@mikro-orm/sqlite', '@types/node', 'fastify', 'typebox'],
 );
-run(consumer, 'pnpm', ['install', '--prefer-offline', '--ignore-scripts']);
+// pnpm fails if a package has a script that nobody allowed: users must not need a setting.
+run(consumer, 'pnpm', ['install', '--prefer-offline']);
 run(consumer, process.execPath, ['node_modules/typescript/bin/tsc']);
 // The libraries' own declarations were checked above.
 for (const compiler of OLDER_COMPILERS.keys()) {
@@ -70,7 +76,7 @@ runOnDeno(consumer);
 const client = createConsumer('client-consumer', ['@viewset/client'], []);
 run(consumer, process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.api.json']);
 cpSync(join(consumer, 'types/api.d.ts'), join(client, 'api.d.ts'));
-run(client, 'pnpm', ['install', '--prefer-offline', '--ignore-scripts']);
+run(client, 'pnpm', ['install', '--prefer-offline']);
 run(client, process.execPath, ['node_modules/typescript/bin/tsc']);
 for (const compiler of OLDER_COMPILERS.keys()) {
   run(client, process.execPath, [`node_modules/${compiler}/bin/tsc`]);
@@ -88,7 +94,7 @@ function checkVersions(): void {
   if (faults.length > 0) throw new Error(faults.join('\n'));
 }
 
-function checkTarball(name: string, tarball: string): void {
+async function checkTarball(name: string, tarball: string): Promise<void> {
   const files = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).split('\n');
   for (const needed of [
     'LICENSE',
@@ -100,20 +106,29 @@ function checkTarball(name: string, tarball: string): void {
   ]) {
     if (!files.includes(`package/${needed}`)) throw new Error(`${name}: the tarball lacks ${needed}`);
   }
-  const stray = files.find((file) => /\/(test|node_modules)\/|\.tsbuildinfo$/.test(file));
+  const stray = files.find((file) => /\/(test|node_modules|src)\/|\.(?:tsbuildinfo|map)$/.test(file));
   if (stray !== undefined) throw new Error(`${name}: the tarball has ${stray}`);
-  checkBillOfMaterials(name, tarball);
+  if (name === '@viewset/core') checkSize(tarball, files.filter((file) => !/^$|\/$/.test(file)).length);
+  await checkBillOfMaterials(name, tarball);
   run(root, bin('publint'), [tarball, '--strict']);
   // A program alone has no types.
   if (name !== 'create-viewset') run(root, bin('attw'), ['--profile', 'esm-only', tarball]);
 }
 
-/** The bill has the package itself, and each of its dependencies with the checksum that the lockfile pins. */
-function checkBillOfMaterials(name: string, tarball: string): void {
+function checkSize(tarball: string, count: number): void {
+  const bytes = gunzipSync(readFileSync(tarball)).length;
+  console.log(`@viewset/core: ${count} files, ${(bytes / 2 ** 20).toFixed(1)} MiB unpacked`);
+  if (count > MAX_CORE_FILES) throw new Error(`@viewset/core has ${count} files, more than ${MAX_CORE_FILES}`);
+  if (bytes > MAX_CORE_BYTES) throw new Error(`@viewset/core has ${bytes} bytes, more than ${MAX_CORE_BYTES}`);
+}
+
+/** The bill has the package itself, and what it depends on or contains, with the checksums that the lockfile pins. */
+async function checkBillOfMaterials(name: string, tarball: string): Promise<void> {
   const { metadata, components } = JSON.parse(readPacked(tarball, BILL_OF_MATERIALS)) as BillOfMaterials;
   const { dependencies = {} } = readManifest(join(root, 'packages', basename(name).replace(/-viewset$/, '')));
   const listed = new Set(components.map((component) => nameOf(component)));
-  const missing = Object.keys(dependencies).filter((dependency) => !listed.has(dependency));
+  const { bundled } = name === '@viewset/explorer' ? await bundlePage({ minify: true }) : { bundled: [] };
+  const missing = [...Object.keys(dependencies), ...bundled].filter((dependency) => !listed.has(dependency));
   if (nameOf(metadata.component) !== name || missing.length > 0) {
     throw new Error(`${name}: the bill of materials is of ${nameOf(metadata.component)} and lacks ${missing.join()}`);
   }
@@ -141,10 +156,7 @@ function createConsumer(name: string, packed: readonly string[], others: readonl
   };
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }));
   // auth asks for core as a peer, by a version that only the tarball has.
-  writeFileSync(
-    join(folder, 'pnpm-workspace.yaml'),
-    JSON.stringify({ overrides: local, allowBuilds: { bcrypt: false } }),
-  );
+  writeFileSync(join(folder, 'pnpm-workspace.yaml'), JSON.stringify({ overrides: local }));
   return folder;
 }
 

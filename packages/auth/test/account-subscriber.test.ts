@@ -1,4 +1,4 @@
-import bcrypt from 'bcrypt';
+import bcrypt from '@node-rs/bcrypt';
 import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { AccountSubscriber } from '../src/accounts/account-subscriber.ts';

@@ -53,6 +53,22 @@ t.test('a comparison with nothing costs what one with a hash costs', async (t) =
   }
 });
 
+t.test('a hash that bcrypt computes nothing for costs what any other costs', async (t) => {
+  const hash = await hasher.hash('correct horse');
+  const comparisons = watchComparisons(t);
+  for (const stored of [`${hash.slice(0, -1)}B`, `${hash.slice(0, 28)}A${hash.slice(29)}`]) {
+    comparisons.length = 0;
+    t.equal(await hasher.matches('correct horse', stored), false);
+    t.same(comparisons, ['$2b$04$']);
+  }
+});
+
+t.test('hashes of PHP match', async (t) => {
+  const hash = (await hasher.hash('correct horse')).replace('$2b$', '$2y$');
+  t.match(await hasher.check('correct horse', hash), { matches: true, isOutdated: false });
+  t.equal(await hasher.matches('correct horsf', hash), false);
+});
+
 t.test('rounds out of bounds are refused', async (t) => {
   for (const rounds of [3, 21, 4.5, NaN, '12' as never]) {
     t.throws(() => new PasswordHasher({ rounds }), ImproperlyConfigured);

@@ -27,7 +27,9 @@ export function createApplication(choices: Choices): string[] {
   const files = new Map([
     ...applicationFiles(choices, name),
     ['package.json', json(makeManifest(choices, name, (each) => inApplication(tarballs.get(each))))] as const,
-    ...(choices.packageManager === 'pnpm' ? [['pnpm-workspace.yaml', pnpmSettings(tarballs)] as const] : []),
+    ...(choices.packageManager === 'pnpm' && tarballs.size > 0
+      ? [['pnpm-workspace.yaml', pnpmSettings(tarballs)] as const]
+      : []),
   ]);
   for (const [file, text] of files) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
@@ -71,15 +73,10 @@ function inApplication(tarball: string | undefined): string | undefined {
   return tarball === undefined ? undefined : `${TARBALLS}/${basename(tarball)}`;
 }
 
-/**
- * Without these settings, pnpm asks before it runs package scripts, and resolves peers from the registry instead of the
- * tarballs.
- */
+/** Without these settings, pnpm resolves peers from the registry instead of the tarballs. */
 function pnpmSettings(tarballs: ReadonlyMap<string, string>): string {
   const overrides = [...tarballs].map(([name, tarball]) => `  '${name}': file:${inApplication(tarball)}`);
-  return ['allowBuilds:', '  bcrypt: false', ...(overrides.length > 0 ? ['overrides:', ...overrides] : []), ''].join(
-    '\n',
-  );
+  return ['overrides:', ...overrides, ''].join('\n');
 }
 
 function json(value: object): string {

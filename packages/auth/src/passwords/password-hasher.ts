@@ -1,4 +1,4 @@
-import bcrypt from 'bcrypt';
+import bcrypt from '@node-rs/bcrypt';
 import { checkOptionNames, wrongOption } from '@viewset/core';
 import { Argon2Hashing, type Argon2Options, isArgon2Hash } from './argon2-hashing.ts';
 import { inBcryptQueue } from './bcrypt-queue.ts';
@@ -8,12 +8,16 @@ export const MAX_PASSWORD_BYTES = 72;
 /** bcrypt's own bounds are 4 and 31; above 20 one login takes minutes. */
 const MIN_ROUNDS = 4;
 const MAX_ROUNDS = 20;
-const BCRYPT_HASH = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
+/**
+ * 16 bytes of salt and 23 of a digest in bcrypt's base64. The last characters of both have bits to spare, which must be zero: bcrypt computes
+ * nothing for another text, and its time would show it.
+ */
+const BCRYPT_HASH = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{30}[.CGKOSWaeimquy26]$/;
 const BCRYPT_HASHES = { kind: 'a bcrypt hash', length: 60 };
 /** 97 characters, and room for larger parameters. */
 const ARGON2_HASHES = { kind: 'a hash of Argon2id', length: 120 };
 /** A salt and the hash of nothing: a comparison with it takes the time of any other. */
-const DECOY = `abcdefghijklmnopqrstuu${'A'.repeat(31)}`;
+const DECOY = `abcdefghijklmnopqrstuu${'A'.repeat(30)}.`;
 
 /** Stored instead of a hash for an account without a password. No password matches it. */
 export const NO_PASSWORD = '!';

@@ -1,7 +1,7 @@
 /** Passwords and sessions together: which sessions a change ends, and what users of a session show. */
 import { defineEntity, p } from '@mikro-orm/core';
 import { readShape } from '@viewset/core';
-import bcrypt from 'bcrypt';
+import bcrypt from '@node-rs/bcrypt';
 import t from 'tap';
 import { forEachDatabase } from '../../../core/test/support/databases.ts';
 import type { AuthOptions } from '../../src/index.ts';

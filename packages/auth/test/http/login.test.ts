@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import bcrypt from 'bcrypt';
+import bcrypt from '@node-rs/bcrypt';
 import t from 'tap';
 import { forEachDatabase } from '../../../core/test/support/databases.ts';
 import { PasswordHasher } from '../../src/index.ts';

@@ -1,4 +1,4 @@
-import bcrypt from 'bcrypt';
+import bcrypt from '@node-rs/bcrypt';
 import t from 'tap';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
 import { MemoryStore, serverOptions, viewset } from '@viewset/core';

@@ -1,6 +1,6 @@
 import * as library from '@node-rs/argon2';
 import { defineEntity, p } from '@mikro-orm/core';
-import bcrypt from 'bcrypt';
+import bcrypt from '@node-rs/bcrypt';
 import t from 'tap';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
 import { PASSWORD, startApp } from '../support/app.ts';
