@@ -7,7 +7,6 @@ import { fileURLToPath } from 'node:url';
 export interface Manifest {
   readonly name: string;
   readonly version: string;
-  readonly repository?: string | { readonly url: string };
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;

@@ -131,7 +131,9 @@ const OTHERS: readonly Page[] = [
   { source: 'README.md', address: 'readme', group: 'Project' },
   ...PACKAGES.map((name) => ({ source: `packages/${name}/README.md`, address: `packages/${name}`, group: 'Packages' })),
   { source: 'CONTRIBUTING.md', address: 'contributing', group: 'Project' },
+  { source: 'SUPPORT.md', address: 'support', group: 'Project' },
   { source: 'SECURITY.md', address: 'reporting', group: 'Project' },
+  { source: 'CODE_OF_CONDUCT.md', address: 'conduct', group: 'Project' },
   { source: 'CHANGELOG.md', address: 'changes', group: 'Project' },
   ...PACKAGES.map((name) => ({
     source: `packages/${name}/CHANGELOG.md`,

@@ -2,6 +2,7 @@
 import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { linkGuides } from './guide-links.ts';
+import { fileOfLink } from '../../scripts/repository.ts';
 import { listPages, type Page } from './pages.ts';
 import { type PublicSymbol, readReference } from './reference.ts';
 import { eachLineOfText, linkSymbols } from './symbol-links.ts';
@@ -48,27 +49,33 @@ export function stagePage(
 ): StagedPage {
   const source = readFileSync(join(root, page.source), 'utf8');
   const text = relink(withoutMarks(source), (target) => {
-    const [path = '', fragment] = target.split('#', 2);
-    const address = addresses.get(normalize(join(dirname(page.source), path)));
+    // The READMEs of packages are read on npm too, so their links are absolute.
+    const linked = fileOfLink(target);
+    const [path = '', fragment] = (linked ?? target).split('#', 2);
+    const address = addresses.get(normalize(linked === undefined ? join(dirname(page.source), path) : path));
+    if (address === undefined && linked !== undefined) return target;
     if (address === undefined) return /\.(?:png|svg|webp)$/.test(path) ? target : undefined;
     return `/${address === 'index' ? '' : address}${fragment === undefined ? '' : `#${fragment}`}`;
   });
   const path = join(folder, `${page.address}.md`);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, linkSymbols(text, byName));
-  return { ...page, ...wordsOf(source) };
+  return { ...page, ...wordsOf(withoutMarks(source)) };
 }
 
-/** Drops what is said to the tests alone: hidden blocks, and the words after the language of a fence. */
+/** Drops what is said to the tests alone: hidden blocks, and the words after the language of a fence. Drops badges, which are for GitHub. */
 function withoutMarks(markdown: string): string {
-  return markdown.replaceAll(/^<!-- ts\b[^]*?^-->\n/gm, '').replaceAll(/^(`{3,}\w+) .*$/gm, '$1');
+  return markdown
+    .replaceAll(/^\[!\[.*\n/gm, '')
+    .replaceAll(/^<!-- ts\b[^]*?^-->\n/gm, '')
+    .replaceAll(/^(`{3,}\w+) .*$/gm, '$1');
 }
 
-/** Rewrites the relative links of a page. A link to what is no page of the site leaves its text. */
+/** Rewrites the links of a page to the repository's files. A link to what is no page of the site leaves its text. */
 function relink(markdown: string, addressOf: (target: string) => string | undefined): string {
   return eachLineOfText(markdown, (line) =>
     line.replaceAll(/\[((?:`[^`]*`|[^\]])*)\]\(([^)\s]+)\)/g, (whole, text: string, target: string) => {
-      if (/^(https?:|mailto:|#)/.test(target)) return whole;
+      if (/^(https?:|mailto:|#)/.test(target) && fileOfLink(target) === undefined) return whole;
       const address = addressOf(target);
       return address === undefined ? text : `[${text}](${address})`;
     }),

@@ -1,4 +1,4 @@
-/** Every relative link of the documentation leads somewhere. */
+/** Every relative link of the documentation leads somewhere. `scripts/test/repository.test.ts` checks the absolute ones of packages. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

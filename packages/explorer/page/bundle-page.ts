@@ -42,7 +42,7 @@ export async function bundlePage({ minify }: { readonly minify: boolean }): Prom
 
 function packagesOf(files: readonly string[]): string[] {
   const names = files.map((file) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? []);
-  return [...new Set(names.flat())].sort();
+  return [...new Set(names.flat())].toSorted();
 }
 
 function pathOf(name: string): string {

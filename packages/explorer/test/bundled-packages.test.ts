@@ -23,9 +23,9 @@ t.test('the page contains Preact and uqr, which nobody installs with the package
 
 t.test('the bill of materials names what the page contains, in the bundled versions', (t) => {
   const { components, dependencies } = readBillOfMaterials(bundled);
-  const versions = components.map(({ name, version }) => `${name}@${version}`);
+  const versions = new Set(components.map(({ name, version }) => `${name}@${version}`));
   for (const name of ['fastify-plugin', ...bundled]) {
-    t.ok(versions.includes(`${name}@${readManifest(`../node_modules/${name}/package.json`).version}`), name);
+    t.ok(versions.has(`${name}@${readManifest(`../node_modules/${name}/package.json`).version}`), name);
   }
   const refs = bundled.map((name) => `pkg:npm/${name}@${readManifest(`../node_modules/${name}/package.json`).version}`);
   const explorer = dependencies.find(({ ref }) => ref.startsWith('pkg:npm/%40viewset/explorer@'));

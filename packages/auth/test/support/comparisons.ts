@@ -15,8 +15,9 @@ export function watchComparisons(t: Test): string[] {
   const { compare } = bcrypt;
   replaceable.compare = (async (password: string, hash: string) => {
     // 128 bits of a salt take 22 characters, 184 of a digest 31. The bits to spare are zero.
-    if (valueOf(hash[28]) % 16 !== 0 || valueOf(hash[59]) % 4 !== 0)
+    if (valueOf(hash[28]) % 16 !== 0 || valueOf(hash[59]) % 4 !== 0) {
       throw new Error(`bcrypt computes nothing for ${hash}`);
+    }
     costs.push(hash.slice(0, 7));
     return compare(password, hash);
   }) as typeof compare;
