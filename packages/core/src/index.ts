@@ -1,11 +1,13 @@
 export { viewset, type ViewsetInstance } from './plugin/plugin.ts';
 export type { ViewsetOptions } from './plugin/options.ts';
 export { serverOptions } from './plugin/server-options.ts';
+export { freeSlot } from './plugin/admission.ts';
 export { errorHandler, reportError, toHttpError } from './plugin/error-handler.ts';
 export { securityEvent, type SecurityEvent } from './plugin/security-event.ts';
 
 export { Router, type Registered, type RegisterOptions, type RouterOptions } from './router/router.ts';
 export { readJsonOnly } from './router/body-parsers.ts';
+export { serializeBySchema } from './schema/scope-serializers.ts';
 
 export { ViewSet } from './viewset/viewset.ts';
 export type { DeclaredList } from './viewset/setup/view-definition.ts';

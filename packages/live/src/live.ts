@@ -1,4 +1,11 @@
-import { afterCommit, requireEntities, requireTransactions, type RecordWrite, type SendLiveList } from '@viewset/core';
+import {
+  afterCommit,
+  freeSlot,
+  type RecordWrite,
+  requireEntities,
+  requireTransactions,
+  type SendLiveList,
+} from '@viewset/core';
 import type { EntityManager, EntityName } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -35,11 +42,11 @@ const loops = new WeakMap<object, Set<() => void>>();
 export const live = fp(
   async (app: FastifyInstance, given: LiveOptions): Promise<void> => {
     const options = resolveLiveOptions(given);
-    const { orm, live: support } = app.viewset;
+    const { orm } = app.viewset;
     requireTransactions(orm, 'live');
     requireEntities(orm, 'live', '@viewset/live', [ListChange, ListVersion]);
     const lists = new LiveLists(new ChangeLog(orm, app.log), options, app.log);
-    app.viewset.provide('live', { listener: noteWrites, send: senderTo(lists, support.freeSlot) });
+    app.viewset.provide('live', { listener: noteWrites, send: senderTo(lists) });
     const woken = new Waking(options.wakeUps, () => lists.wake());
     const all = loops.get(orm.em.config) ?? new Set();
     loops.set(orm.em.config, all.add(woken.written));
@@ -100,7 +107,7 @@ async function note(request: { readonly em: EntityManager }, entities: readonly 
   });
 }
 
-function senderTo(lists: LiveLists, freeSlot: (request: FastifyRequest) => void): SendLiveList {
+function senderTo(lists: LiveLists): SendLiveList {
   return async (request, reply, list) => {
     if (request.method === 'HEAD') {
       await (await list.ask()).read();

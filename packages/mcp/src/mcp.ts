@@ -1,5 +1,12 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { Forbidden, getCurrentUser, type OperationPlan, readJsonOnly, Unauthorized } from '@viewset/core';
+import {
+  Forbidden,
+  getCurrentUser,
+  type OperationPlan,
+  readJsonOnly,
+  serializeBySchema,
+  Unauthorized,
+} from '@viewset/core';
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import fp from 'fastify-plugin';
 import { InnerRequests } from './inner-requests.ts';
@@ -49,6 +56,7 @@ export const mcp = fp(
 
 function addRoute(app: FastifyInstance, options: ResolvedOptions, server: () => ToolServer): void {
   readJsonOnly(app);
+  serializeBySchema(app);
   if (options.oauth !== undefined) addMetadata(app, options.name, options.oauth);
   app.post(
     options.path,

@@ -1,4 +1,4 @@
-import { Forbidden, readJsonOnly } from '@viewset/core';
+import { Forbidden, readJsonOnly, serializeBySchema } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type ApiKeys, ApiKeyUser } from '../api-keys/api-keys.ts';
@@ -100,6 +100,7 @@ export function addAuthRoutes(
   parts: AuthRouteParts,
 ): void {
   readJsonOnly(scope);
+  serializeBySchema(scope);
   // No cache keeps a token or an answer about an account, nor a refusal.
   scope.addHook('onSend', async (_request, reply) => {
     if (reply.statusCode !== 200 || !reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');

@@ -25,6 +25,12 @@ const LIVENESS_SCHEMA = { type: 'object', required: ['status'], properties: { st
 
 const REPORT_RESPONSES = { 200: HEALTH_REPORT_SCHEMA, 503: HEALTH_REPORT_SCHEMA };
 
+/**
+ * A limit that refused a probe would have a busy process restarted. The first two properties are the library's, the
+ * third is read by `@fastify/rate-limit`.
+ */
+const UNLIMITED = { public: true, throttle: false, rateLimit: false };
+
 /** The descriptions of the routes, for documents. */
 const DOCUMENTED = {
   health: {
@@ -79,7 +85,7 @@ function addRoute(
   // The root of a prefix answers with and without a slash, whatever `ignoreTrailingSlash` is.
   void app.register(
     async (scope) => {
-      scope.get('/', { schema, config: { public: true, throttle: false } }, async (request, reply) =>
+      scope.get('/', { schema, config: UNLIMITED }, async (request, reply) =>
         handler(request, reply.header('cache-control', 'no-store')),
       );
     },

@@ -64,6 +64,4 @@ export interface LiveSupport {
    * throws Unauthorized. `auth` of `@viewset/auth` adds its own.
    */
   readonly identify: Set<(request: FastifyRequest) => Promise<void>>;
-  /** Frees the slot of a request with a long-lived response, so that it does not count as a request in flight. */
-  readonly freeSlot: (request: FastifyRequest) => void;
 }

@@ -18,7 +18,7 @@ import { placedError } from '../viewset/request/placed-error.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
 import type { OperationHandler } from '../viewset/viewset.ts';
 import { type AnswerHook, collectionCheck, lacksTags, refuseTags, tagAnswers } from './conditional-requests.ts';
-import { formReading } from './form-body.ts';
+import { formReading, isForm } from './form-body.ts';
 import { answerByKey, rememberBody } from './keyed-answers.ts';
 import { compileGate } from './gate.ts';
 import type { OperationParameter, OperationPlan } from './operation-plan.ts';
@@ -225,7 +225,7 @@ function readForm({ declared: { form } }: PlannedRoute): preValidationAsyncHookH
   if (form === undefined) return undefined;
   const read = formReading(form);
   return async (request, reply) => {
-    if (request.isMultipart()) request.body = await read(request, reply);
+    if (isForm(request)) request.body = await read(request, reply);
   };
 }
 
@@ -234,7 +234,7 @@ function beforeValidation({
   plan,
   definition,
   query,
-  declared: { readBody, form },
+  declared: { readBody },
 }: PlannedRoute): preValidationHookHandler | undefined {
   const needsBody = plan.body?.required === true;
   const declared = (query.ofBody ?? plan.queryParameters).map(({ name }) => name);
@@ -244,7 +244,7 @@ function beforeValidation({
   if (!needsBody && checkQuery === undefined) return undefined;
   const read = (request: FastifyRequest): void => {
     if (readBody === undefined) return;
-    const input = readBody(request, form !== undefined && request.isMultipart());
+    const input = readBody(request, isForm(request));
     stateOf(request).input = input;
     request.body = input.value;
   };

@@ -1,5 +1,5 @@
 import type { Multipart } from '@fastify/multipart';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { finished } from 'node:stream/promises';
 import type { TObject } from 'typebox';
 import { HttpError, ParseError, PayloadTooLarge } from '../errors.ts';
@@ -10,6 +10,7 @@ import { pointerStep } from '../json.ts';
 import type { BodyForm } from '../viewset/setup/view-definition.ts';
 import type { AnySchema } from '../schema/json-schema.ts';
 import { invalidInput } from '../schema/error-details.ts';
+import { FORM_TYPE } from './declared-routes.ts';
 import { unreadable } from './reading-error.ts';
 import { isUnsafeName } from '../schema/scan-input.ts';
 import { formReader } from '../schema/text-reader.ts';
@@ -22,6 +23,26 @@ const MAX_FILES = 100;
 
 /** A file name that is empty without its path, such as `folder/` or `..`. */
 const NO_NAME = /(?:^|[/\\])\.{0,2}$/;
+
+/** The requests whose body is a form that has not been read yet. */
+const forms = new WeakSet<FastifyRequest>();
+
+/** Reports whether the body of a request is a form. */
+export function isForm(request: FastifyRequest): boolean {
+  return forms.has(request);
+}
+
+/**
+ * Makes a scope accept `multipart/form-data`, and leaves the body for `formReading`. The parser of `@fastify/multipart`
+ * is not used: with `attachFieldsToBody`, a plugin at the root reads all forms that it knows of into memory.
+ */
+export function acceptForms(app: FastifyInstance): void {
+  app.removeContentTypeParser(FORM_TYPE);
+  app.addContentTypeParser(FORM_TYPE, (request, _payload, done) => {
+    forms.add(request);
+    done(null);
+  });
+}
 
 type FormReader = (request: FastifyRequest, reply: FastifyReply) => Promise<Record<string, unknown>>;
 
@@ -39,6 +60,8 @@ export function formReading(form: BodyForm): FormReader {
     const { bodyLimit } = request.routeOptions;
     const limits = { fileSize, fieldSize: bodyLimit, fields: MAX_FIELDS, files: MAX_FILES };
     const parts = new Form(files, bodyLimit);
+    // `parts()` asks for it.
+    request.isMultipart = () => true;
     try {
       // Without `preservePath`, the parser would return an empty name for a path that ends in a folder.
       for await (const part of request.parts({ limits, preservePath: true })) await parts.add(part);

@@ -33,14 +33,8 @@ export const SLOW_REQUEST = new HttpError(408, 'request_timeout', 'The request t
  *
  * Routes that no throttle counts (`config.throttle: false`, the health routes) neither take a slot nor need one. So a
  * busy process is not mistaken for a dead one.
- *
- * @returns frees the slot of a request with a long-lasting answer
  */
-export function admitRequests(
-  app: FastifyInstance,
-  options: ResolvedOptions,
-  throttles: Throttles,
-): (request: FastifyRequest) => void {
+export function admitRequests(app: FastifyInstance, options: ResolvedOptions, throttles: Throttles): void {
   const { maxRequestsInFlight, maxUrlLength, orm } = options;
   const inFlight = new RequestsInFlight(maxRequestsInFlight, logUnflushed);
   const refuse = overloadAnswer(app, maxRequestsInFlight);
@@ -56,6 +50,7 @@ export function admitRequests(
     // A part of a request works in the slot of the whole request.
     if (part === undefined && counts && inFlight.isFull) return refuse(reply);
     setInFlight(request, inFlight.enter(reply, counts && part === undefined));
+    if (isUpgrade(request.raw)) freeSlotOfUpgrade(request, reply);
     const problem = problemOf(request.raw, maxUrlLength);
     if (problem !== undefined) return done(problem);
     runHook(() => {
@@ -67,21 +62,56 @@ export function admitRequests(
   app.addHook('onRoute', (route) => {
     const { handler } = route;
     route.handler = function observed(request: Admitted, reply) {
+      const admitted = inFlightOf(request);
+      // Another plugin has wrapped the handler and calls it with its own arguments: @fastify/websocket with a socket.
+      if (admitted === undefined) return handler.call(this, request, reply);
       const part = partOf(request);
       stateOf(request).reply = reply;
       const work: unknown =
         part === undefined
           ? handler.call(this, request, reply)
           : part.handle(request, () => handler.call(this, request, reply));
-      const admitted = inFlightOf(request);
-      if (admitted) inFlight.beginWork(admitted, work);
+      inFlight.beginWork(admitted, work);
       return work;
     };
   });
-  return (request: Admitted) => {
-    const admitted = inFlightOf(request);
-    if (admitted) inFlight.beginStream(admitted);
+}
+
+/**
+ * Frees the slot of a request whose response lasts long, such as a stream of events: it no longer counts towards
+ * `maxRequestsInFlight`. Call it once the work of the request is done, before you send the stream. It does nothing for
+ * a request without a slot.
+ *
+ * Other limits remain: the response must begin within `handlerTimeoutMs`, and the client must read it as fast as
+ * `minReadRate`. How many of these responses are open at once is for you to limit. An upgraded connection, such as a
+ * WebSocket, needs no call: its slot is free as soon as the handler has the connection.
+ *
+ * @example
+ * app.get('/prices', async (request, reply) => {
+ *   freeSlot(request);
+ *   return reply.type('text/event-stream').send(Readable.from(prices()));
+ * });
+ */
+export function freeSlot(request: FastifyRequest): void {
+  const admitted = inFlightOf(request);
+  admitted?.among.beginStream(admitted);
+}
+
+/**
+ * Frees the slot of a request once its handler has taken over the connection. That is the end of the request: hooks and
+ * checks are done, and the connection may stay open for days.
+ */
+function freeSlotOfUpgrade(request: FastifyRequest, reply: FastifyReply): void {
+  const hijack = reply.hijack.bind(reply);
+  reply.hijack = () => {
+    freeSlot(request);
+    return hijack();
   };
+}
+
+/** Reports whether Node has given the connection of a request to the listeners of `upgrade`. Its types omit the property. */
+function isUpgrade(raw: IncomingMessage & { readonly upgrade?: boolean | null }): boolean {
+  return raw.upgrade === true;
 }
 
 /** Frees the slot of a request while its body arrives. */

@@ -31,6 +31,7 @@ import { findBackend } from '../query/backend-of.ts';
 import { hearTransactions } from '../mikro/transaction-ends.ts';
 import { answerNotFound } from './not-found.ts';
 import { decorateRequests } from './request-decorators.ts';
+import { serializeBySchema } from '../schema/scope-serializers.ts';
 import { resolveOptions, type ViewsetOptions } from './options.ts';
 import { Throttles } from './throttles.ts';
 import { requireTenants } from '../tenants/tenant.ts';
@@ -140,7 +141,7 @@ export const viewset = fp(
     if (options.errorHandler) orSay('errorHandler', () => app.setErrorHandler(errorHandler));
     if (options.notFoundHandler) orSay('notFoundHandler', () => answerNotFound(app));
     const throttles = new Throttles(app, options);
-    const freeSlot = admitRequests(app, options, throttles);
+    admitRequests(app, options, throttles);
     refuseUnflushed(app);
     limitExports(app, options.maxExports);
     const { orm, defaults, health, healthPath } = options;
@@ -153,7 +154,7 @@ export const viewset = fp(
       operations.push(route.plan);
     };
     const routeNames = new RouteNames();
-    const live: LiveSupport = { identify: new Set(), freeSlot };
+    const live: LiveSupport = { identify: new Set() };
     const providers = new Providers();
     refuseLateOptions(app, plannedRoutes);
     const responsesOf = (route: RouteOptions): OperationPlan['responses'] =>
@@ -180,7 +181,12 @@ export const viewset = fp(
         store: throttles.store,
       }),
     );
-    if (health !== false) healthRoutes(app, health ?? new HealthRegistry(), healthPath);
+    if (health !== false) {
+      await app.register(async (scope) => {
+        serializeBySchema(scope);
+        healthRoutes(scope, health ?? new HealthRegistry(), healthPath);
+      });
+    }
     closeGracefully(app, options.closeTimeoutMs);
   },
   { name: '@viewset/core', fastify: '5.x' },

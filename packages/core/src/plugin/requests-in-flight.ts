@@ -5,6 +5,8 @@ import { AnswerProgress, type LeastRate, waitsForClient } from './answer-progres
 
 /** A request in flight. */
 export interface RequestInFlight {
+  /** The requests that it counts among: each scope with the plugin has its own. */
+  readonly among: RequestsInFlight;
   readonly reply: FastifyReply;
   /** The tick of the clock at the request's arrival, or when it was given up. */
   since: number;
@@ -74,6 +76,7 @@ export class RequestsInFlight {
 
   enter(reply: FastifyReply, takesSlot: boolean): RequestInFlight {
     const request: RequestInFlight = {
+      among: this,
       reply,
       since: this.#ticks,
       takesSlot,

@@ -4,6 +4,7 @@ import { ImproperlyConfigured, ParseError } from '../errors.ts';
 import { noteDecoding, unreadable } from '../operations/reading-error.ts';
 import { readsBody } from '../methods.ts';
 import { FORM_TYPE } from '../operations/declared-routes.ts';
+import { acceptForms } from '../operations/form-body.ts';
 import { markRounded } from '../schema/rounded-numbers.ts';
 import { parseStrictJson, StrictJsonError } from '../strict-json.ts';
 
@@ -57,10 +58,24 @@ export function readOtherTypes(app: FastifyInstance, types: ReadonlySet<string>)
   return true;
 }
 
+/** The properties that `@fastify/multipart` adds to requests. */
+const MULTIPART_PROPERTIES = [
+  'isMultipart',
+  'tmpUploads',
+  'savedRequestFiles',
+  'parts',
+  'file',
+  'files',
+  'saveRequestFiles',
+  'cleanRequestFiles',
+];
+
 /**
- * Makes a scope read forms with files, whose parts `request.parts()` returns.
+ * Makes a scope read forms with files, whose parts `request.parts()` returns. If the application has registered
+ * `@fastify/multipart` in an outer scope, this scope uses it, with its options.
  *
- * @throws ImproperlyConfigured if the required packages are not installed
+ * @throws ImproperlyConfigured if the required packages are not installed, or if something else has added a property to
+ *   requests that the plugin adds
  */
 export async function readForms(app: FastifyInstance): Promise<void> {
   const [{ default: multipart }] = await Promise.all([import('@fastify/multipart'), import('file-type')]).catch(
@@ -70,5 +85,15 @@ export async function readForms(app: FastifyInstance): Promise<void> {
   );
   // An action of the same router may read forms as bytes.
   app.removeContentTypeParser(FORM_TYPE);
-  await app.register(multipart);
+  if (!app.hasPlugin('@fastify/multipart')) {
+    // The plugin would throw where nobody can catch it, and end the process.
+    const taken = MULTIPART_PROPERTIES.find((name) => app.hasRequestDecorator(name));
+    if (taken !== undefined) {
+      throw new ImproperlyConfigured(
+        `file() needs @fastify/multipart, which adds request.${taken}, but requests have it already; rename yours, or register @fastify/multipart before the router`,
+      );
+    }
+    await app.register(multipart);
+  }
+  acceptForms(app);
 }
