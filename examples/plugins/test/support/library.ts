@@ -53,11 +53,17 @@ class CoverViewSet extends ModelViewSet(Book, {
   write: writeShape(Book, ['title', 'price'], { cover: file({ store, maxBytes: 1000, types: ['text/plain'] }) }),
 }) {}
 
+/** Makes an empty database. */
+export async function newOrm(): Promise<MikroORM> {
+  const orm = await MikroORM.init({ dbName: ':memory:', entities: [Book] });
+  await orm.schema.create();
+  return orm;
+}
+
 /** Makes an empty database, closed when the test ends. */
 export async function openOrm(t: Test): Promise<MikroORM> {
-  const orm = await MikroORM.init({ dbName: ':memory:', entities: [Book] });
+  const orm = await newOrm();
   t.teardown(() => orm.close(true));
-  await orm.schema.create();
   return orm;
 }
 
@@ -73,16 +79,19 @@ export async function addViewset(
 
 /** Registers the views. */
 export async function addViews(app: FastifyInstance): Promise<void> {
-  const router = new Router({ prefix: 'api' }).register('books', BookViewSet).register('covers', CoverViewSet);
-  await app.register(router.plugin);
+  await app.register(newRouter().plugin, { prefix: '/api' });
+}
+
+export function newRouter(): Router {
+  return new Router().register('books', BookViewSet).register('covers', CoverViewSet);
 }
 
 /** The bytes of a form with a title, a price and a cover, and its headers. */
-export function form(title: string): Pick<InjectOptions, 'headers' | 'payload'> {
+export function form(title: string, content = 'abc'): Pick<InjectOptions, 'headers' | 'payload'> {
   const boundary = '----test';
   const field = (name: string, value: string): string =>
     `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
-  const cover = `--${boundary}\r\nContent-Disposition: form-data; name="cover"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\nabc\r\n`;
+  const cover = `--${boundary}\r\nContent-Disposition: form-data; name="cover"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\n${content}\r\n`;
   return {
     headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
     payload: `${field('title', title)}${field('price', '5')}${cover}--${boundary}--\r\n`,
@@ -91,8 +100,8 @@ export function form(title: string): Pick<InjectOptions, 'headers' | 'payload'> 
 
 /** Sends the requests that every application answers alike, and compares the responses. */
 export async function testRequests(t: Test, app: FastifyInstance, prefix = ''): Promise<void> {
-  const ask = async (options: InjectOptions): Promise<LightMyRequestResponse> =>
-    app.inject({ ...options, url: `${prefix}${String(options.url)}` });
+  const ask = async (options: InjectOptions & { readonly url: string }): Promise<LightMyRequestResponse> =>
+    app.inject({ ...options, url: prefix + options.url });
   const read = (response: LightMyRequestResponse): unknown => (response.body === '' ? undefined : response.json());
 
   const created = await ask({ method: 'POST', url: '/api/books', payload: { title: 'Emma', price: 9.5, owner: 'me' } });
@@ -140,7 +149,7 @@ export async function testRequests(t: Test, app: FastifyInstance, prefix = ''): 
       },
     ],
   ] as const) {
-    const response = await ask(options as InjectOptions);
+    const response = await ask(options);
     const { code: received } = (read(response) ?? {}) as { code?: string };
     t.strictSame([response.statusCode, received], [status, code], `${options.method} ${options.url}: ${response.body}`);
   }

@@ -31,6 +31,9 @@ const REPORT_RESPONSES = { 200: HEALTH_REPORT_SCHEMA, 503: HEALTH_REPORT_SCHEMA 
  */
 const UNLIMITED = { public: true, throttle: false, rateLimit: false };
 
+/** Under pressure, a process is not ready, but it is alive. `@fastify/under-pressure` calls the function instead of refusing. */
+const ALIVE = { ...UNLIMITED, pressureHandler: (): void => {} };
+
 /** The descriptions of the routes, for documents. */
 const DOCUMENTED = {
   health: {
@@ -62,15 +65,16 @@ const DOCUMENTED = {
  * | `GET /health/` | 200 if all checks are ok, else 503, with the report |
  * | `GET /health/live` | 200 as long as the process answers; runs no checks |
  * | `GET /health/ready` | 200 if all essential checks are ok, else 503; 503 as soon as the server has begun to close |
+ *
+ * `@fastify/rate-limit` does not count them either. `@fastify/under-pressure` never refuses `/health/live`.
  */
 export function healthRoutes(app: FastifyInstance, registry: HealthRegistry, path = '/health'): void {
   app.addHook('preClose', async () => registry.beginShutdown());
   addRoute(app, path, { ...DOCUMENTED.health, response: REPORT_RESPONSES }, async (request, reply) =>
     sendReport(reply, await registry.run(request.log)),
   );
-  addRoute(app, `${path}/live`, { ...DOCUMENTED.live, response: { 200: LIVENESS_SCHEMA } }, async (_request, reply) =>
-    reply.send({ status: 'ok' }),
-  );
+  const live = { ...DOCUMENTED.live, response: { 200: LIVENESS_SCHEMA } };
+  addRoute(app, `${path}/live`, live, async (_request, reply) => reply.send({ status: 'ok' }), ALIVE);
   addRoute(app, `${path}/ready`, { ...DOCUMENTED.ready, response: REPORT_RESPONSES }, async (request, reply) =>
     sendReport(reply, await registry.readiness(request.log)),
   );
@@ -81,11 +85,12 @@ function addRoute(
   prefix: string,
   schema: object,
   handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
+  config: object = UNLIMITED,
 ): void {
   // The root of a prefix answers with and without a slash, whatever `ignoreTrailingSlash` is.
   void app.register(
     async (scope) => {
-      scope.get('/', { schema, config: UNLIMITED }, async (request, reply) =>
+      scope.get('/', { schema, config }, async (request, reply) =>
         handler(request, reply.header('cache-control', 'no-store')),
       );
     },

@@ -191,6 +191,6 @@ function formError(error: unknown, request: FastifyRequest): unknown {
   const { code = '', statusCode } = error as { code?: string; statusCode?: number };
   if (statusCode === 413) return new PayloadTooLarge(undefined, { cause: error });
   // The parser calls the boundary "needle" and limits its length.
-  const isForm = code.startsWith('FST_') || /multipart|part |boundary|terminated|needle/i.test(error.message);
-  return isForm ? unreadable(new ParseError('The form could not be read', { cause: error }), request) : error;
+  const isUnreadable = code.startsWith('FST_') || /multipart|part |boundary|terminated|needle/i.test(error.message);
+  return isUnreadable ? unreadable(new ParseError('The form could not be read', { cause: error }), request) : error;
 }

@@ -181,12 +181,7 @@ export const viewset = fp(
         store: throttles.store,
       }),
     );
-    if (health !== false) {
-      await app.register(async (scope) => {
-        serializeBySchema(scope);
-        healthRoutes(scope, health ?? new HealthRegistry(), healthPath);
-      });
-    }
+    if (health !== false) await addHealth(app, health ?? new HealthRegistry(), healthPath);
     closeGracefully(app, options.closeTimeoutMs);
   },
   { name: '@viewset/core', fastify: '5.x' },
@@ -207,6 +202,13 @@ function senderFunctions(
     readShapeOf: forRoute(readShapeOf, undefined),
     writeShapeOf: forRoute(writeShapeOf, undefined),
   };
+}
+
+async function addHealth(app: FastifyInstance, registry: HealthRegistry, path: string | undefined): Promise<void> {
+  await app.register(async (scope) => {
+    serializeBySchema(scope);
+    healthRoutes(scope, registry, path);
+  });
 }
 
 /** Finds the keys that records must not have, once all routes are registered. */

@@ -355,8 +355,8 @@ export class Router<const Default extends EnvelopeOption = never> {
 function addRoute(app: FastifyInstance, route: RouteOptions, view: ViewSet): void {
   const url = route.url.slice(app.prefix.length);
   try {
-    app.route({ ...route, url });
-    if (!ignoresTrailingSlash(app)) app.route({ ...route, url: `${url}/` });
+    app.route({ ...withCopiedHooks(route), url });
+    if (!ignoresTrailingSlash(app)) app.route({ ...withCopiedHooks(route), url: `${url}/` });
   } catch (error) {
     if ((error as { code?: string }).code !== 'FST_ERR_DUPLICATED_ROUTE') throw error;
     const methods = [route.method].flat().join(', ');
@@ -364,6 +364,15 @@ function addRoute(app: FastifyInstance, route: RouteOptions, view: ViewSet): voi
       cause: error,
     });
   }
+}
+
+/** Copies the lists of hooks, because the onRoute hooks of plugins append to them. */
+function withCopiedHooks(route: RouteOptions): RouteOptions {
+  const entries = Object.entries(route).map(([name, value]: [string, unknown]) => [
+    name,
+    Array.isArray(value) ? [...(value as unknown[])] : value,
+  ]);
+  return Object.fromEntries(entries) as RouteOptions;
 }
 
 /** The names of all options of a view. They are fields, so the prototype does not have them. */
