@@ -57,6 +57,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
   ],
   Server: [
     'plugin',
+    'other-plugins',
     'errors',
     'status-codes',
     'health',
@@ -105,6 +106,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'how-to-deploy',
     'how-to-kubernetes',
     'how-to-cors',
+    'how-to-front-end',
     'how-to-caching',
     'how-to-logging',
     'how-to-metrics',
