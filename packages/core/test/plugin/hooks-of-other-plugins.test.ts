@@ -26,19 +26,19 @@ const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler', 'preSer
 /** Appends a hook to every list of hooks of a route, as @fastify/compress and @fastify/rate-limit do. */
 function appendHooks(route: RouteOptions, count: (name: string) => void): void {
   for (const name of HOOKS) {
-    const hook = (...given: readonly unknown[]): void => {
+    const hook = (...values: readonly unknown[]): void => {
       count(name);
-      const done = given.at(-1) as (error: null, payload?: unknown) => void;
-      done(null, given.length === 4 ? given[2] : undefined);
+      const done = values.at(-1) as (error: null, payload?: unknown) => void;
+      done(null, values.length === 4 ? values[2] : undefined);
     };
-    const withArity = given(name) === 4 ? withFour(hook) : withThree(hook);
-    const list = route as { [name: string]: unknown };
+    const withArity = arityOf(name) === 4 ? withFour(hook) : withThree(hook);
+    const list = route as unknown as Record<string, unknown>;
     if (Array.isArray(list[name])) (list[name] as unknown[]).push(withArity);
     else list[name] = list[name] === undefined ? [withArity] : [list[name], withArity];
   }
 }
 
-function given(name: (typeof HOOKS)[number]): 3 | 4 {
+function arityOf(name: (typeof HOOKS)[number]): 3 | 4 {
   return name === 'preParsing' || name === 'preSerialization' || name === 'onSend' ? 4 : 3;
 }
 
