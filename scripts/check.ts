@@ -210,13 +210,13 @@ function parseCounts(line: string): Counts | undefined {
   return { passed: Number(match[1]), failed: Number(match[2]), skipped: Number(match[3] ?? 0) };
 }
 
-/** The two commands of the README's first shell block, literally: what it promises a newcomer. */
+/** The two commands of the README's shell blocks, literally: what it promises a newcomer. */
 function readmeCommands(): readonly [demo: string, test: string] {
-  const block = /```sh\n(.*?)```/s.exec(readFileSync(`${root}README.md`, 'utf8'))?.[1] ?? '';
-  const commands = block.split('\n').map((line) => line.replace(/\s+#.*$/, '').trim());
+  const blocks = readFileSync(`${root}README.md`, 'utf8').matchAll(/```sh\n(.*?)```/gs);
+  const commands = [...blocks].flatMap(([, block = '']) => block.split('\n')).map((line) => line.trim());
   const named = (name: string): string => {
     const command = commands.find((line) => line.endsWith(` pnpm ${name}`));
-    if (command === undefined) throw new Error(`README.md: its first sh block has no "… pnpm ${name}"`);
+    if (command === undefined) throw new Error(`README.md: no sh block has "… pnpm ${name}"`);
     return command;
   };
   return [named('demo'), named('test')];

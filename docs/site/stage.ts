@@ -63,10 +63,14 @@ export function stagePage(
   return { ...page, ...wordsOf(withoutMarks(source)) };
 }
 
+/** A picture of `docs` in two themes, for GitHub. The site makes one of the name of the light one. */
+const PICTURE = /<picture>\n[^]*?<img src="docs\/([^"]+)"[^>]*alt="([^"]*)"[^>]*>\n<\/picture>/g;
+
 /** Drops what is said to the tests alone: hidden blocks, and the words after the language of a fence. Drops badges, which are for GitHub. */
 function withoutMarks(markdown: string): string {
   return markdown
     .replaceAll(/^\[!\[.*\n/gm, '')
+    .replaceAll(PICTURE, '![$2]($1)')
     .replaceAll(/^<!-- ts\b[^]*?^-->\n/gm, '')
     .replaceAll(/^(`{3,}\w+) .*$/gm, '$1');
 }

@@ -4,6 +4,7 @@ import t from 'tap';
 
 const read = (page: string): string => readFileSync(new URL(`../${page}`, import.meta.url), 'utf8');
 const home = read('index.md');
+const readme = read('../README.md');
 
 t.test('its table has the figures of the benchmark', async (t) => {
   const [, requests = ''] =
@@ -29,6 +30,18 @@ t.test('its ratios and its lines of code are those of their pages', async (t) =>
   );
   const [, theirs, ours] = /^\| all \| (\d+) \| (\d+) \|$/m.exec(read('django.md')) ?? [];
   t.match(home, `take ${ours} lines here, and ${theirs} in Django REST framework`);
+});
+
+t.test('the README has the same figures', async (t) => {
+  const rows = home.split('\n').map(cellsOf);
+  const [, ours, raw, hand] = rows.find(([name]) => name?.startsWith('list: page 1 of 10 records')) ?? [];
+  t.match(readme, `serves [${ours} requests a second]`);
+  t.match(
+    readme.replaceAll(/\s+/g, ' '),
+    `SQL serves ${raw} there, and MikroORM as its documentation teaches it ${hand}.`,
+  );
+  const [, theirs, lines] = /^\| all \| (\d+) \| (\d+) \|$/m.exec(read('django.md')) ?? [];
+  t.match(readme, `[${lines} lines here and ${theirs} there]`);
 });
 
 function cellsOf(row: string): string[] {

@@ -3,6 +3,7 @@ import { InitialMigration } from './migration-20261121000000-initial.ts';
 import { SessionsMigration } from './migration-20261125000000-sessions.ts';
 import { FactorsMigration } from './migration-20261125010000-factors.ts';
 import { PasskeysMigration } from './migration-20261126000000-passkeys.ts';
+import { ListIndexesMigration } from './migration-20261129000000-list-indexes.ts';
 
 /**
  * Every migration of the shop's PostgreSQL, oldest first. A name is what the database remembers a migration by: it never
@@ -13,4 +14,5 @@ export const MIGRATIONS: readonly (MigrationObject & { readonly name: string })[
   { name: '20261125000000-sessions', class: SessionsMigration },
   { name: '20261125010000-factors', class: FactorsMigration },
   { name: '20261126000000-passkeys', class: PasskeysMigration },
+  { name: '20261129000000-list-indexes', class: ListIndexesMigration },
 ];

@@ -1,7 +1,7 @@
 import type { MikroORM } from '@mikro-orm/core';
 import { type AccountUser, auth, LogEmailSender } from '@viewset/auth';
 import { printRoutes } from '@viewset/cli';
-import { flydriveStore, serverOptions, viewset } from '@viewset/core';
+import { flydriveStore, PathRateLimit, serverOptions, viewset } from '@viewset/core';
 import { explorer } from '@viewset/explorer';
 import { live } from '@viewset/live';
 import { mcp } from '@viewset/mcp';
@@ -56,7 +56,7 @@ export async function buildApp({
     printRoutes(app, write);
   }
   await app.register(openapi, { info: INFO });
-  await app.register(viewset, { orm });
+  await app.register(viewset, { orm, throttles: [new PathRateLimit(10, 60, { path: 'POST /api/auth/login' })] });
   await app.register(explorer, { title: 'Tracker' });
   await app.register(auth, {
     account: Account,

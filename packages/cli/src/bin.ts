@@ -1,15 +1,23 @@
 #!/usr/bin/env node
-import { existsSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { addResource } from './add/add-resource.ts';
 import { TYPE_NAMES } from './add/field-declaration.ts';
 import { Mistake } from './mistake.ts';
 
+/** The names that a server usually has, in this folder or in `src`; the first that exists is taken. */
+const SERVERS = ['server', 'main', 'index'].flatMap((name) =>
+  ['.', 'src'].flatMap((folder) => ['ts', 'mts', 'js', 'mjs'].map((ending) => join(folder, `${name}.${ending}`))),
+);
+
 const HELP = `Usage:
   viewset add resource Book title:string 'pages:integer?' author:ref    add a resource to the application in this folder
-  viewset routes [server.ts]                                          list the routes of the application
-  viewset check [server.ts]                                           find what is likely to hurt later
+  viewset routes [src/server.ts]                                      list the routes of the application
+  viewset check [src/server.ts]                                       find what is likely to hurt later
+
+Without a file, routes and check start the first server.ts, main.ts or index.ts, here or in src.
 
 The types of fields are ${TYPE_NAMES.join(', ')}.
 A field may be empty with "?", or unique with ":unique". A reference may name its entity: editor:ref:Author.
@@ -50,7 +58,13 @@ function parse(args: readonly string[]) {
 }
 
 /** Runs the server with the report module loaded before it. */
-function report(command: string, [server = 'server.ts']: readonly string[]): void {
+function report(command: string, [named]: readonly string[]): void {
+  const server = named ?? SERVERS.find((file) => existsSync(file));
+  if (server === undefined) {
+    throw new Mistake(
+      'There is no server.ts, main.ts or index.ts here or in src: name the file that starts the server',
+    );
+  }
   if (!existsSync(server)) throw new Mistake(`There is no ${server} here: name the file that starts the server`);
   const loaded = import.meta.resolve(import.meta.url.endsWith('.ts') ? './report.ts' : './report.js');
   const { status } = spawnSync(process.execPath, ['--env-file-if-exists=.env', '--import', loaded, server], {

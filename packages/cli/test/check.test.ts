@@ -24,6 +24,7 @@ import fastify from 'fastify';
 import t from 'tap';
 import { Account, Role } from '../../auth/test/support/entities.ts';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
+import { REPOSITORY } from '../../../scripts/repository.ts';
 import { type Finding, prepareCheck } from '../src/index.ts';
 
 const BookSchema = defineEntity({
@@ -137,6 +138,24 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     ]);
   });
 
+  await t.test('a view with several lists, in two places: each finding is there once', async (t) => {
+    class BookViewSet extends ModelViewSet(Book, {
+      read,
+      filterFields: { min_pages: 'pages__gte', max_pages: 'pages__lte' },
+      exports: ['csv'],
+      maxPageSize: 5000,
+    }) {}
+    const findings = await check(orm, BookViewSet);
+    t.match(
+      findings.map(({ message }) => message),
+      [
+        'BookViewSet: a page of GET /api/books may have 5000 records',
+        'Book.pages has no index: BookViewSet filters by it (min_pages), BookViewSet filters by it (max_pages)',
+      ],
+    );
+    t.equal(findings.length, 2);
+  });
+
   await t.test('writes that are open without anybody having said so', async (t) => {
     class OpenViewSet extends ModelViewSet(Book, { read, write, operations: ['list', 'create', 'destroy'] }) {}
     t.match(await check(orm, OpenViewSet), [
@@ -234,6 +253,25 @@ const maker = fileURLToPath(new URL('../../create/src/bin.ts', import.meta.url))
 /** Within the package, so that the application finds what it imports. */
 const workspace = fileURLToPath(new URL('.snippets/check/', import.meta.url));
 
+t.test('the examples have nothing to find, and their servers are found in src', async (t) => {
+  for (const example of ['shop', 'tracker', 'conduit']) {
+    const cwd = fileURLToPath(new URL(`../../../examples/${example}`, import.meta.url));
+    const { stdout, status } = spawnSync(process.execPath, [program, 'check'], { cwd, encoding: 'utf8' });
+    t.strictSame({ stdout, status }, { stdout: 'Nothing was found\n', status: 0 }, example);
+  }
+});
+
+t.test('a folder without a server is a mistake that names the files', async (t) => {
+  const run = spawnSync(process.execPath, [program, 'check'], { cwd: t.testdir(), encoding: 'utf8' });
+  t.equal(run.status, 1);
+  t.match(
+    run.stderr,
+    'There is no server.ts, main.ts or index.ts here or in src: name the file that starts the server',
+  );
+  const named = spawnSync(process.execPath, [program, 'routes', 'api.ts'], { cwd: t.testdir(), encoding: 'utf8' });
+  t.match(named.stderr, 'There is no api.ts here: name the file that starts the server');
+});
+
 t.test('the command names the lines of an application of npm create viewset', async (t) => {
   rmSync(workspace, { recursive: true, force: true });
   mkdirSync(workspace, { recursive: true });
@@ -249,14 +287,14 @@ t.test('the command names the lines of an application of npm create viewset', as
   };
   change('entities.ts', 'p.integer().index()', 'p.integer()');
   change('books.ts', "ordering: ['title'],", "ordering: ['title'],\n  pagination: null,");
-  change('app.ts', / {4}throttles.*\n/, '');
+  change('app.ts', /.*auth\/login'.*\n/, '');
   const { status, stdout } = run();
   t.equal(status, 1);
   t.match(stdout, /^app\.ts:13 {2}POST \/api\/auth\/login: one client may try/m);
   t.match(stdout, /^ {2}change: throttles: \[new PathRateLimit/m);
   t.match(stdout, /^books\.ts:12 {2}BookViewSet: GET \/api\/books sends all records at once/m);
   t.match(stdout, /^entities\.ts:\d+ {2}Book\.pages has no index/m);
-  t.match(stdout, /^ {2}page: {3}docs\/check\.md#field-without-index$/m);
+  t.match(stdout, `  page:   ${REPOSITORY}/blob/main/docs/check.md#field-without-index\n`);
   t.match(stdout, /^Found: 3$/m);
 
   const dev = fileURLToPath(new URL('../src/dev.ts', import.meta.url));

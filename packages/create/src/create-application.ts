@@ -33,7 +33,8 @@ export function createApplication(choices: Choices): string[] {
   ]);
   for (const [file, text] of files) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
-    writeFileSync(join(folder, file), text);
+    // The secret is for the user alone. Windows knows no such mode.
+    writeFileSync(join(folder, file), text, file === '.env' ? { mode: 0o600 } : {});
   }
   const manifest = files.get('package.json')!;
   for (const [each, tarball] of tarballs) {

@@ -1,6 +1,6 @@
 import type { MikroORM } from '@mikro-orm/core';
 import { auth, LogEmailSender } from '@viewset/auth';
-import { IsAuthenticated, IsSafeMethodOnly, PathRateLimit, Router, serverOptions, viewset } from '@viewset/core';
+import { IsAuthenticated, PathRateLimit, Router, serverOptions, viewset } from '@viewset/core';
 import { explorer } from '@viewset/explorer';
 import { openapi } from '@viewset/openapi';
 import fastify from 'fastify';
@@ -14,8 +14,13 @@ export async function createApp(orm: MikroORM, secret: string) {
     orm,
     secret,
     // if accounts
-    permissionClasses: [IsSafeMethodOnly.or(IsAuthenticated)],
-    throttles: [new PathRateLimit(10, 60, { path: 'POST /api/auth/login' })],
+    // Every view needs a login, unless it says otherwise.
+    permissionClasses: [IsAuthenticated],
+    throttles: [
+      new PathRateLimit(10, 60, { path: 'POST /api/auth/login' }),
+      new PathRateLimit(10, 60, { path: 'POST /api/auth/register' }),
+      new PathRateLimit(10, 60, { path: 'POST /api/auth/send-verification-email' }),
+    ],
     // end
   });
   // if explorer
@@ -27,7 +32,6 @@ export async function createApp(orm: MikroORM, secret: string) {
     secret,
     urlPrefix: '/api/auth',
     mailer: new LogEmailSender(app.log),
-    nonAuthEndpoints: ['/api/auth/*', 'GET /api/*'],
   });
   // end
   const router = new Router({ prefix: 'api' });

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,6 +40,8 @@ t.test('an application with every part', async (t) => {
   ]);
   t.match(read('app.ts'), "title: 'Every Part'");
   t.match(read('database.ts'), "'every-part.sqlite'");
+  const { mode } = statSync(join(workspace, 'every-part/.env'));
+  if (process.platform !== 'win32') t.equal(mode & 0o777, 0o600, 'only the user can read the secret');
   t.match(read('.env'), /^SECRET_KEY=[\w+/]{43}=$/m);
   t.notSame(read('.env'), make('another', {}).read('.env'), 'each application has a secret of its own');
   const marks = /^\s*(\/\/|#|<!--) (if|end)\b|__[a-z]+__/m;
@@ -65,6 +67,24 @@ t.test('an application without any part has no name of one', async (t) => {
   for (const file of files) t.notMatch(read(file), /account|explorer|sqlite3?'|dockerfile|testing/i, file);
   t.match(read('package.json'), '"@mikro-orm/postgresql"');
   t.match(read('compose.yaml'), 'POSTGRES_DB: no-part');
+});
+
+t.test('what it makes is closed until a view says otherwise', async (t) => {
+  const { read } = make('closed', {});
+  t.match(read('app.ts'), 'permissionClasses: [IsAuthenticated],');
+  t.notMatch(read('app.ts'), 'nonAuthEndpoints');
+  for (const path of ['login', 'register', 'send-verification-email']) {
+    t.match(read('app.ts'), `new PathRateLimit(10, 60, { path: 'POST /api/auth/${path}' })`);
+  }
+  t.match(
+    read('books.ts'),
+    /allowAnonymous: true,\n {2}permissionClasses: \[IsSafeMethodOnly\.or\(IsAuthenticated\)\]/,
+  );
+  t.notMatch(
+    make('open', { parts: [] }).read('books.ts'),
+    /allowAnonymous|Is[A-Z]/,
+    'without accounts nobody can log in',
+  );
 });
 
 t.test('each package manager installs as it does', async (t) => {

@@ -5,7 +5,7 @@ const AccountSchema = defineEntity({
   name: 'Account',
   properties: {
     id: p.integer().primary(),
-    name: p.string().length(100),
+    name: p.string().length(100).index(),
     email: p.string().length(255).unique(),
     /** A bcrypt hash, in no read shape. */
     password: p.string().length(255).hidden(),

@@ -4,9 +4,9 @@ const ProductSchema = defineEntity({
   name: 'Product',
   properties: {
     id: p.integer().primary(),
-    name: p.string().length(200),
-    price: p.decimal('number').precision(10).scale(2),
-    stock: p.integer().default(0),
+    name: p.string().length(200).index(),
+    price: p.decimal('number').precision(10).scale(2).index(),
+    stock: p.integer().default(0).index(),
   },
 });
 

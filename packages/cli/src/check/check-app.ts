@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { type CheckedApplication, watchApplication } from './checked-application.ts';
 import { findDifferingTables } from './differing-tables.ts';
@@ -7,6 +8,8 @@ import { findGuessableFields } from './guessable-fields.ts';
 import { findLoginsWithoutThrottle, findOpenWrites } from './open-routes.ts';
 import { sourceLine } from './source-line.ts';
 import { findUnboundedLists } from './unbounded-lists.ts';
+
+const PAGE = pageAddress();
 
 /**
  * Prepares the check of an application. Call it before any plugin is registered. Once the application is ready, call
@@ -25,7 +28,7 @@ export function prepareCheck(app: FastifyInstance): () => Promise<readonly Findi
 }
 
 async function checkApplication(application: CheckedApplication): Promise<Finding[]> {
-  return [
+  const findings = [
     ...findOpenWrites(application),
     ...findLoginsWithoutThrottle(application),
     ...findGuessableFields(application),
@@ -33,6 +36,8 @@ async function checkApplication(application: CheckedApplication): Promise<Findin
     ...findFieldsWithoutIndex(application),
     ...(await findDifferingTables(application)),
   ];
+  // A view has several plans with one list, such as those of its exports.
+  return [...new Map(findings.map((finding) => [`${finding.code} ${finding.message}`, finding])).values()];
 }
 
 /** Formats a finding for people: the line to change, the problem, the fix, and the page with more details. */
@@ -41,6 +46,13 @@ export function findingText({ code, message, change, declaredBy }: Finding, fold
   return [
     `${line === undefined ? '' : `${line}  `}${message}`,
     `  change: ${change}`,
-    `  page:   docs/check.md#${code}`,
+    `  page:   ${PAGE}#${code}`,
   ].join('\n');
+}
+
+/** Returns the page about findings in the repository that the manifest names, because an application has no folder `docs` with it. */
+function pageAddress(): string {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const { homepage } = JSON.parse(manifest) as { readonly homepage: string };
+  return `${homepage.replace(/\/tree\/main\/.*$/, '')}/blob/main/docs/check.md`;
 }

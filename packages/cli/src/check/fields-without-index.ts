@@ -21,7 +21,7 @@ const TO_MANY: ReadonlySet<ReferenceKind> = new Set([ReferenceKind.ONE_TO_MANY, 
 
 /** Finds fields that lists filter or order by, but that are not first in any index. */
 export function findFieldsWithoutIndex(application: CheckedApplication): Finding[] {
-  const found = new Map<EntityProperty, { readonly meta: EntityMetadata; readonly uses: string[] }>();
+  const found = new Map<EntityProperty, { readonly meta: EntityMetadata; readonly uses: Set<string> }>();
   for (const { plan, orm } of operationsOf(application)) {
     if (plan.list === undefined) continue;
     const { name: view, meta: listed } = plan.list.target;
@@ -33,14 +33,15 @@ export function findFieldsWithoutIndex(application: CheckedApplication): Finding
       const meta = path.steps.at(-1)?.targetMeta ?? listed;
       const { property } = path;
       if (property.primary === true || path.type.kind === 'boolean' || isIndexed(orm, meta, property)) continue;
-      const uses = found.get(property)?.uses ?? [];
-      uses.push(`${view} ${words}`);
+      // A view has several plans: of each operation, and of each path that it is registered under.
+      const uses = found.get(property)?.uses ?? new Set();
+      uses.add(`${view} ${words}`);
       found.set(property, { meta, uses });
     }
   }
   return [...found].map(([{ name }, { meta, uses }]) => ({
     code: 'field-without-index',
-    message: `${meta.className}.${name} has no index: ${uses.join(', ')}`,
+    message: `${meta.className}.${name} has no index: ${[...uses].join(', ')}`,
     change: `${name}: ….index()`,
     declaredBy: { className: meta.className, word: name },
   }));
