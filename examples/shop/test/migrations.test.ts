@@ -122,11 +122,13 @@ t.test('on SQLite a start adds what the file of an earlier version lacks, and ke
 
 /** What the first version lacked. */
 const LATER_TABLES = ['session', 'api_key', 'two_factor', 'identity', 'passkey'];
+const LATER_INDEXES = ['account_name_index', 'product_name_index', 'product_price_index', 'product_stock_index'];
 
 t.test('on PostgreSQL a database of an earlier version gets what it lacks', { skip }, async (t) => {
   const databaseUrl = await freshDatabase(t, 'postgresql');
   await migrate(databaseUrl);
   for (const table of LATER_TABLES) await queryDatabase(databaseUrl, `drop table ${table}`);
+  for (const index of LATER_INDEXES) await queryDatabase(databaseUrl, `drop index ${index}`);
   await queryDatabase(databaseUrl, `delete from ${MIGRATIONS_TABLE} where name <> '${NAMES[0]}'`);
   await migrate(databaseUrl, PRODUCTION);
   t.equal(await missingStatements(databaseUrl), '');

@@ -6,8 +6,9 @@ const MAX_PAGE_SIZE = 1000;
 
 /** Finds lists that clients can request without pages, or in very large pages. */
 export function findUnboundedLists(application: CheckedApplication): Finding[] {
-  return operationsOf(application).flatMap(({ plan: { list, view, path } }): Finding[] => {
-    if (list === undefined) return [];
+  return operationsOf(application).flatMap(({ plan: { list, view, path, variant } }): Finding[] => {
+    // An export is sent record by record: it has no page.
+    if (list === undefined || variant !== undefined) return [];
     const { pageSizes } = list;
     const declaredBy = { className: view.name, word: pageSizes === null ? 'pagination' : 'maxPageSize' };
     if (pageSizes === null) {
