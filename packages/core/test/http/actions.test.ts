@@ -58,7 +58,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   router.register('books', BookViewSet);
   const app = await testApp(t, orm, [router]);
 
-  t.test('a collection action answers at its name in kebab-case', async (t) => {
+  t.test('the path of a collection action is its name in kebab-case', async (t) => {
     const response = await app.inject('/api/books/longest');
     t.equal(response.statusCode, 200);
     t.same(response.json(), { title: 'Cedar' });
@@ -74,7 +74,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.equal((await app.inject('/api/books/longestt')).statusCode, 404);
   });
 
-  t.test('an action pages its own records, and its parameters are declared', async (t) => {
+  t.test('an action paginates its records, and the plan declares its parameters', async (t) => {
     const response = await app.inject('/api/books/search?q=E&page_size=1');
     t.equal(response.statusCode, 200);
     t.same(response.json(), {
@@ -114,7 +114,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.equal((await app.inject({ method: 'POST', url: '/api/books/1/rename' })).json().code, 'parse_error');
   });
 
-  t.test('a detail action on a record that is not there is a 404, whether the handler looks or not', async (t) => {
+  t.test('a detail action on a missing record returns 404, even if the handler does not load the record', async (t) => {
     t.equal((await app.inject('/api/books/99/pages/count')).statusCode, 404);
     t.equal((await app.inject('/api/books/abc/pages/count')).statusCode, 404);
   });
@@ -126,7 +126,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.equal((await app.inject({ method: 'POST', url: '/api/books/2/pages/count' })).statusCode, 405);
   });
 
-  t.test("an action's permission classes stand instead of the view's", async (t) => {
+  t.test('the permission classes of an action replace those of the view', async (t) => {
     t.equal((await app.inject('/api/books/secret')).statusCode, 401);
     t.equal((await app.inject({ url: '/api/books/secret', headers: { 'x-user': 'anna' } })).statusCode, 200);
     t.equal((await app.inject('/api/books')).statusCode, 200);
@@ -147,7 +147,7 @@ t.test('a mistake in an action is found when it is declared', async (t) => {
   t.throws(() => action({ urlPath: ':id' }, handler), /option "urlPath"/);
 });
 
-t.test('a handler must return what its response schema says', async () => {
+t.test('the compiler rejects a handler whose result does not fit its response schema', async () => {
   // @ts-expect-error a string is not an object with a title
   action({ response: Type.Object({ title: Type.String() }) }, async () => 'Ash');
   // @ts-expect-error the title is a string

@@ -83,32 +83,32 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     return response.statusCode === 200 ? response.json<string[]>() : response.statusCode;
   };
 
-  t.test('it asks the permissions for this user', async (t) => {
+  t.test('admitsSender checks the permissions for this user', async (t) => {
     t.strictSame(await ask(['reads', 'admin']), ['listReads', 'retrieveRead']);
     t.match(await ask(['reads', 'admin'], 'ann'), ['listReads', 'createRead', 'retrieveRead', 'replaceRead']);
     t.match(await ask(['admin'], 'admin'), ['listAdmin', /.*/]);
   });
 
-  t.test('records, keys, bodies and query strings are not known, and refuse nobody', async (t) => {
+  t.test('admitsSender does not refuse because of unknown records, keys, bodies or query strings', async (t) => {
     t.match(await ask(['publishers-books']), ['listPublisherBooks', 'retrievePublisherBook']);
     t.match(await ask(['titled']), ['createTitled']);
     t.equal(((await ask(['tokened'])) as string[]).length, 2);
     t.equal(((await ask(['hiding'], 'ann')) as string[]).length, 2, 'a scope that shows nothing refuses no request');
   });
 
-  t.test('a refusal with words of its own is one, and a fault is a fault', async (t) => {
+  t.test('admitsSender treats a custom refusal as a refusal, and any other error as an error', async (t) => {
     t.strictSame(await ask(['banning'], 'banned'), []);
     t.equal(((await ask(['banning'], 'ann')) as string[]).length, 2);
     t.equal(await ask(['banning'], 'broken'), 500);
   });
 
-  t.test('a plan of another application lets nobody in', async (t) => {
+  t.test('admitsSender is false for a plan of another application', async (t) => {
     const other = {} as OperationPlan;
     t.equal(await app.viewset.admitsSender({} as FastifyRequest, other), false);
   });
 });
 
-t.test('the write shape of a sender is told if the sender alone decides', async (t) => {
+t.test('writeShapeOf returns the write shape if it depends on the sender only', async (t) => {
   const { openSqlite } = await import('../support/databases.ts');
   const orm = await openSqlite(t, { entities: LIBRARY });
   const shapes = { default: write, staff: writeShape(Book, ['title', 'pages']) };
@@ -158,7 +158,7 @@ t.test('the write shape of a sender is told if the sender alone decides', async 
   t.equal(await ask('listRoles', 'staff'), null, 'there is no body');
 });
 
-t.test('a route that needs a token lets in nobody without one', async (t) => {
+t.test('admitsSender is false without a token on a route that needs one', async (t) => {
   const { openSqlite } = await import('../support/databases.ts');
   const orm = await openSqlite(t, { entities: LIBRARY });
   class Open extends ModelViewSet(Book, { read }) {}

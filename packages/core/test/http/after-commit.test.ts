@@ -134,7 +134,7 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } } }, async (t, o
     return testApp(t, orm, [router], { before });
   };
 
-  t.test('work is done after the commit, in the order of the calls, before the answer', async (t) => {
+  t.test('afterCommit callbacks run after the commit, in the order of the calls, before the response', async (t) => {
     const app = await start(t);
     const { statusCode } = await app.inject({ method: 'POST', url: '/books', payload: { title: 'Two' } });
     t.equal(statusCode, 201);
@@ -180,7 +180,7 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } } }, async (t, o
     t.strictSame([attempts, done], [[1, 2], ['attempt 2']]);
   });
 
-  t.test('work of a request that is given up is not done', async (t) => {
+  t.test('afterCommit callbacks of an aborted request do not run', async (t) => {
     await fill();
     const options = { handlerTimeoutMs: 100 };
     const app = await testApp(t, orm, [new Router().register('books', LateViewSet)], { options });
@@ -201,28 +201,31 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } } }, async (t, o
     t.match(logs, [[{ err: { message: 'the mail server is away' } }, 'work after a commit has failed']]);
   });
 
-  t.test('work that is not a function undoes the write, and the error says so', async (t) => {
-    await fill();
-    class MistakenViewSet extends ModelViewSet(Book, { read, write }) {
-      override async performCreate(request: FastifyRequest, data: Data) {
-        const book = await super.performCreate(request, data);
-        const [of, work] = data.title === 'work' ? [request, Promise.resolve()] : [undefined, () => undefined];
-        await afterCommit(of as never, work as never);
-        return book;
+  t.test(
+    'an afterCommit callback that is not a function rolls back the write with an error that says so',
+    async (t) => {
+      await fill();
+      class MistakenViewSet extends ModelViewSet(Book, { read, write }) {
+        override async performCreate(request: FastifyRequest, data: Data) {
+          const book = await super.performCreate(request, data);
+          const [of, work] = data.title === 'work' ? [request, Promise.resolve()] : [undefined, () => undefined];
+          await afterCommit(of as never, work as never);
+          return book;
+        }
       }
-    }
-    const logs: unknown[] = [];
-    const before = (app: FastifyInstance): void =>
-      void app.addHook('onError', async (_request, _reply, error) => void logs.push(error.message));
-    const app = await testApp(t, orm, [new Router().register('books', MistakenViewSet)], { before });
-    for (const title of ['work', 'request']) {
-      const { statusCode } = await app.inject({ method: 'POST', url: '/books', payload: { title } });
-      t.equal(statusCode, 500);
-    }
-    t.equal(await stored(), 1);
-    t.strictSame(logs, [
-      'afterCommit(request, work): "work" must be a function such as () => send(), but an object of Promise came',
-      'afterCommit(request, work): "request" must be a request of an application with the plugin viewset, but undefined came',
-    ]);
-  });
+      const logs: unknown[] = [];
+      const before = (app: FastifyInstance): void =>
+        void app.addHook('onError', async (_request, _reply, error) => void logs.push(error.message));
+      const app = await testApp(t, orm, [new Router().register('books', MistakenViewSet)], { before });
+      for (const title of ['work', 'request']) {
+        const { statusCode } = await app.inject({ method: 'POST', url: '/books', payload: { title } });
+        t.equal(statusCode, 500);
+      }
+      t.equal(await stored(), 1);
+      t.strictSame(logs, [
+        'afterCommit(request, work): "work" must be a function such as () => send(), but an object of Promise came',
+        'afterCommit(request, work): "request" must be a request of an application with the plugin viewset, but undefined came',
+      ]);
+    },
+  );
 });

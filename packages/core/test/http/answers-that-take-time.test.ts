@@ -93,7 +93,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
     return lines;
   };
 
-  await t.test('permissions and scopes answer the same at once and later', async (t) => {
+  await t.test('permissions and scopes may return values or promises, with the same result', async (t) => {
     const [now, promised, thenable] = [atOnce, later, laterByAPromiseOfTheirOwn].map(permissionsAt);
     for (const [index, permission] of now!.entries()) {
       const expected = await answers(permission);
@@ -102,7 +102,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
     }
   });
 
-  await t.test("the view's throttleRate and the plugin's may answer later", async (t) => {
+  await t.test('throttleRate of the view and of the plugin may return a promise', async (t) => {
     for (const pace of [atOnce, later, laterByAPromiseOfTheirOwn]) {
       class BookViewSet extends ModelViewSet(Book, shapes) {
         override throttleRate(request: FastifyRequest) {
@@ -120,7 +120,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
     }
   });
 
-  await t.test('an answer that comes once the request was given up lets nothing be done', async (t) => {
+  await t.test('a check that resolves after the request was aborted does not let it continue', async (t) => {
     await begin();
     // The clock of the handlers keeps no process alive.
     const alive = setInterval(() => {}, 1000);

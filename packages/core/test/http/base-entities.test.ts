@@ -69,7 +69,7 @@ forEachDatabase(t, { entities: [Row, Coded, City, Street, PlaceSchema, Point] as
     .register('places', PlaceViewSet);
   const app = await testApp(t, orm, [router]);
 
-  t.test('shapes, filters, orders, keys and references know what an entity inherits', async (t) => {
+  t.test('shapes, filters, orders, keys and references accept inherited properties', async (t) => {
     const payload = { code: 'ulm', note: 'longer than the inherited one' };
     const made = await app.inject({ method: 'POST', url: '/cities', payload });
     t.equal(made.statusCode, 201, made.body);
@@ -88,7 +88,7 @@ forEachDatabase(t, { entities: [Row, Coded, City, Street, PlaceSchema, Point] as
     );
   });
 
-  t.test('a base class without properties adds none', async (t) => {
+  t.test('a base class without properties adds no properties', async (t) => {
     t.equal((await app.inject('/places')).statusCode, 200);
   });
 });

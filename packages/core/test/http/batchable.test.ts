@@ -28,7 +28,7 @@ class OpenStatus extends Status {
   override batchable = true;
 }
 
-t.test('what says yes may be a part of a batch, and what the library handles', async (t) => {
+t.test('operations of the library and actions with batchable: true can be part of a batch', async (t) => {
   const orm = await openSqlite(t, { entities: LIBRARY });
   const router = new Router()
     .register('books', Books)

@@ -104,7 +104,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     });
   }
 
-  t.test('cursors lead through the same pages both ways, there and back', async (t) => {
+  t.test('cursors lead through the same pages with and without entities, forwards and backwards', async (t) => {
     for (const sort of SORTS) {
       const pathOf = (cursor: string): string =>
         `cursors?${query(sort, 'page_size=3', cursor === '' ? '' : `cursor=${cursor}`)}`;
@@ -128,7 +128,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     for (let id = 1; id <= RECORDS; id++) await same(t, `whole/${id}`);
   });
 
-  t.test('the lists hold what they are meant to try', async (t) => {
+  t.test('the test data contains every value that the lists need', async (t) => {
     const list = (await app.inject('/rows/whole')).json<Record<string, unknown>[]>();
     t.equal(list.length, RECORDS);
     for (const name of Object.keys(list[0]!)) {

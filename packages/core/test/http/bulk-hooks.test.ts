@@ -56,7 +56,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
   const before = ['red', 'blue', 'green'];
   t.beforeEach(() => fillTags(orm));
 
-  t.test('the permission of each record is asked before anything is written', async (t) => {
+  t.test('the permission of every record is checked before the first write', async (t) => {
     const app = await testApp(t, orm, [new Router().register('tags', GuardedTags)]);
     asked.length = 0;
     const payload = [101, 102, 103].map((id) => ({ id, name: `n${id}` }));
@@ -69,7 +69,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
   for (const value of [undefined, null, 0, '']) {
     for (const later of [false, true]) {
       await t.test(
-        `a hook that ${later ? 'rejects with' : 'throws'} ${JSON.stringify(value)} is a 500, and nothing is written`,
+        `a hook that ${later ? 'rejects with' : 'throws'} ${JSON.stringify(value)} returns 500 and writes nothing`,
         async (t) => {
           const app = await testApp(t, orm, [new Router().register('tags', failing(value, later))]);
           const last = [{ name: 'first' }, { name: 'last' }];

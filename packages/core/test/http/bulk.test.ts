@@ -160,7 +160,7 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
     t.equal(await orm.em.fork().count(Book), 0);
   });
 
-  t.test('a POST of an array creates all of them, and answers in their order', async (t) => {
+  t.test('POST of an array creates all records and returns them in the same order', async (t) => {
     const queries = recordQueries(orm);
     const { status, body, headers } = await send('POST', '/tags', [
       { name: 'c', owner: 'Ada' },
@@ -176,7 +176,7 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
     t.same((await send('POST', '/tags', [])).body, []);
   });
 
-  t.test('the same has a path of its own, which takes arrays alone', async (t) => {
+  t.test('the .bulk path creates the same records and accepts only arrays', async (t) => {
     const { status, body, headers } = await send('POST', '/tags.bulk', [{ name: 'c' }, { name: 'a' }]);
     t.equal(status, 201, JSON.stringify(body));
     t.match(body, [{ name: 'c' }, { name: 'a' }]);
@@ -191,7 +191,7 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
     t.equal((await app.inject('/named/bulk')).statusCode, 200, 'no key of a record is taken');
   });
 
-  t.test('all are stored or none, and details say which is at fault', async (t) => {
+  t.test('POST of an array stores all records or none, and details name the invalid ones', async (t) => {
     t.same(placesOf(await send('POST', '/tags', [{ name: 'a' }, { name: 5 }, {}, null, 'x'])), [
       400,
       '/1/name',
@@ -219,7 +219,7 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
     t.same(await names(), ['red', 'blue', 'green', 'black']);
   });
 
-  t.test('a PATCH of an array changes each, and answers in their order', async (t) => {
+  t.test('PATCH of an array changes every record and returns them in the same order', async (t) => {
     const { status, body } = await send('PATCH', '/tags', [
       { id: 103, name: 'lime' },
       { id: 101, owner: null },
@@ -242,12 +242,12 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
     t.same(await names(), ['red', 'blue', 'lime', 'black']);
   });
 
-  t.test('a key of a wrong type is one fault, although the shape has a say about it too', async (t) => {
+  t.test('a key of the wrong type is reported once, even if the shape checks it too', async (t) => {
     t.same(placesOf(await send('PATCH', '/keyed', [{ id: 'x', name: 5 }, { id: 101 }])), [400, '/0/id', '/0/name']);
     t.same(placesOf(await send('PATCH', '/named', [{ name: 5 }, { name: 'red' }])), [400, '/0/name']);
   });
 
-  t.test('a text that no database keeps is no key', async (t) => {
+  t.test('a key with a NUL or a lone surrogate is rejected', async (t) => {
     for (const key of ['a\0b', '\0', 'a\ud800']) {
       const changed = await send('PATCH', '/named', [{ name: key, owner: 'Ada' }]);
       t.same(placesOf(changed), [400, '/0/name'], JSON.stringify(key));
@@ -255,7 +255,7 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
     }
   });
 
-  t.test('a conflict names no record that keeps what it has', async (t) => {
+  t.test('a conflict does not name records whose values stay the same', async (t) => {
     await orm.em.fork().insertMany(Part, [
       { id: 11, code: 'a', bin: '1' },
       { id: 12, code: 'b', bin: '2' },
@@ -275,7 +275,7 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
     );
   });
 
-  t.test('a client chooses the fields of the answers, of new and of changed records alike', async (t) => {
+  t.test('a client selects the fields of the response, for new and for changed records', async (t) => {
     const made = await send('POST', '/selected?fields=name', [{ name: 'a', owner: 'Ada' }, { name: 'b' }]);
     t.same(made.body, [{ name: 'a' }, { name: 'b' }]);
     const changed = await send('PATCH', '/selected?fields=owner,id', [{ id: 101, owner: 'Cy' }, { id: 102 }]);
@@ -302,7 +302,7 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
     t.equal((await send('DELETE', '/named?pk=blue')).status, 204);
   });
 
-  t.test('over the maximum is a 400, and without the option nothing is new', async (t) => {
+  t.test('more records than the maximum return 400; without the option arrays are rejected', async (t) => {
     const six = Array.from({ length: 6 }, (_, index) => ({ id: index, name: `n${index}` }));
     t.same(placesOf(await send('POST', '/tags', six)), [400, '']);
     t.same(placesOf(await send('PATCH', '/tags', six)), [400, '']);
@@ -328,7 +328,7 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
     t.equal((await send('PATCH', '/tags', [[[[[]]]], { __proto__: { id: 101 } }])).status, 400);
   });
 
-  t.test('scopes and object permissions are asked of each', async (t) => {
+  t.test('scopes and object permissions are checked for every record', async (t) => {
     t.same(placesOf(await send('PATCH', '/own', [{ id: 101 }, { id: 103, name: 'x' }], 'Ada')), [404, '/1/id']);
     t.equal((await send('DELETE', '/own?pk=101,103', undefined, 'Ada')).status, 404);
     t.equal(
@@ -366,7 +366,7 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
     t.equal((await send('DELETE', '/guarded?pk=101,103', undefined, 'Ada')).status, 204);
   });
 
-  t.test('hooks and rules are asked of each', async (t) => {
+  t.test('hooks and rules run for every record', async (t) => {
     t.match((await send('POST', '/hooked', [{ name: 'a' }, { name: 'b' }])).body, [{ name: 'a+' }, { name: 'b+' }]);
     t.same(
       placesOf(await send('POST', '/hooked', [{ name: 'c', owner: 'c' }, { name: 5 }, { name: 'd', owner: 'd' }])),
@@ -452,7 +452,7 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
     );
   });
 
-  t.test('clients that change the same records at once neither wait for each other for ever nor fail', async (t) => {
+  t.test('clients that change the same records concurrently neither deadlock nor fail', async (t) => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => {
         const ids = index % 2 === 0 ? [101, 102, 103] : [103, 102, 101];

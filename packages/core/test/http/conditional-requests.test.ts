@@ -207,7 +207,7 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
     t.equal((await send('DELETE', `/bulk?pk=${id}`, undefined, met)).statusCode, 204);
   });
 
-  t.test('a GET or HEAD whose If-Match does not name the record draws a 412', async (t) => {
+  t.test('a GET or HEAD whose If-Match does not match returns 412', async (t) => {
     for (const path of ['/counters', '/representing', '/sending', '/versioned']) {
       const { url } = await make(path, { name: 'a' });
       const tag = String((await send('GET', url)).headers['etag']);
@@ -236,7 +236,7 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
     }
   });
 
-  t.test('a record has the same strong tag in every answer, and another one when it has changed', async (t) => {
+  t.test('every response with a record has the same strong ETag until the record changes', async (t) => {
     const { url, tag } = await make('/counters', { name: 'tôt', value: 1, big: '9007199254740993' });
     t.match(tag, STRONG);
     const retrieved = await send('GET', url);
@@ -254,7 +254,7 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
     t.equal((await send('GET', '/counters/999999')).headers['etag'], undefined, 'an error has none');
   });
 
-  t.test('If-None-Match of a GET draws a 304 without a body', async (t) => {
+  t.test('If-None-Match of a GET returns 304 without a body', async (t) => {
     const { url, tag } = await make();
     const headOf = await send('HEAD', url);
     for (const known of [tag, `W/${tag}`, '*', `"other", ${tag}`, `"a,b" , W/${tag}`]) {
@@ -279,7 +279,7 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
     t.equal((await send('GET', '/counters/999999', undefined, { 'if-none-match': '*' })).statusCode, 404);
   });
 
-  t.test('a tag is of what is sent, whatever else the view makes of a record', async (t) => {
+  t.test('the ETag depends only on the body that is sent', async (t) => {
     const { url, tag } = await make('/adding');
     const read = await send('GET', url);
     t.equal(read.headers['etag'], tag);
@@ -288,7 +288,7 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
     t.equal((await send('PATCH', url, { value: 2 }, { 'if-match': tag })).statusCode, 200);
   });
 
-  t.test('a write whose If-None-Match names the record is a 412 and writes nothing', async (t) => {
+  t.test('a write whose If-None-Match matches returns 412 and writes nothing', async (t) => {
     const { url, tag } = await make();
     const body = { name: 'changed', value: 9 };
     for (const known of ['*', tag, `W/${tag}`, `"other", ${tag}`]) {
@@ -309,7 +309,7 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
     t.equal((await send('PATCH', strict.url, body, { 'if-none-match': '"other"' })).statusCode, 428);
   });
 
-  t.test('a write whose If-Match does not name the record is a 412 and writes nothing', async (t) => {
+  t.test('a write whose If-Match does not match returns 412 and writes nothing', async (t) => {
     const { url, tag } = await make();
     const body = { name: 'changed', value: 9 };
     const malformed = [`w/${tag}`, `W/ ${tag}`, `x${tag}`, `${tag}x`, `"a"${tag}`, `x, ${tag}`, `'${tag}'`];
@@ -332,7 +332,7 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
     t.equal((await send('PATCH', url, { value: 1 }, { 'if-match': '*' })).statusCode, 404, 'there is no such record');
   });
 
-  t.test('an If-Match that names another record is a 412 before the lock is waited for', async (t) => {
+  t.test('an If-Match of another record returns 412 before the write waits for the lock', async (t) => {
     // SQLite in memory has one connection, which the lock would hold.
     if (database === 'sqlite') return;
     for (const path of ['/counters', '/looking-up', '/strict']) {
@@ -354,7 +354,7 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
     }
   });
 
-  t.test('a record out of sight is a 404, a bad body a 400, whatever the condition', async (t) => {
+  t.test('a hidden record returns 404 and an invalid body 400, with any condition', async (t) => {
     const { url } = await make();
     await orm.em.fork().nativeUpdate(Counter, { id: Number(url.split('/').at(-1)) }, { owner: 'Bob' });
     for (const condition of ['*', '"other"']) {
@@ -383,7 +383,7 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
     t.equal((await send('DELETE', url)).statusCode, 404);
   });
 
-  t.test('the tag is that of what the view answers, by its own hooks too', async (t) => {
+  t.test('the ETag is that of the response, including the changes of hooks', async (t) => {
     const { url, made } = await make('/representing', { name: 'low', value: 3 });
     t.equal(made.json().name, 'LOW');
     const retrieved = await send('GET', url);
@@ -395,7 +395,7 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
   });
 
   t.test(
-    'an entity with a version has tags unless its view says no, others have none unless it says yes',
+    'entities with a version have ETags unless the view disables them; others only if the view enables them',
     async (t) => {
       const { url, tag } = await make('/versioned', { name: 'a' });
       t.match(tag, STRONG);
@@ -450,7 +450,7 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
     });
   }
 
-  t.test('a retrieve that replies by itself replies to reads alone', async (t) => {
+  t.test('an override of retrieve that calls reply.send affects reads only', async (t) => {
     const { url, tag: none } = await make('/sending');
     t.equal(none, undefined, 'nobody knows what an override of retrieve would answer');
     const retrieved = await send('GET', url);
@@ -467,7 +467,7 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
     t.equal((await send('DELETE', url, undefined, { 'if-match': last })).statusCode, 204);
   });
 
-  t.test('a retrieve computes its record by what the application has added to replies, also for a write', async (t) => {
+  t.test('retrieve can use reply decorators and headers, also when it computes the ETag for a write', async (t) => {
     const { url } = await make('/decorated', { name: 'box', value: 2 });
     const retrieved = await send('GET', url);
     t.match(retrieved.json(), { name: 'a box', value: 6 });
@@ -481,7 +481,7 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
     t.equal((await send('PATCH', url, { value: 5 }, { 'if-match': tag })).statusCode, 412);
   });
 
-  t.test('what is no answer with a record has no tag', async (t) => {
+  t.test('a response without a record has no ETag', async (t) => {
     const read = { error: 422, elsewhere: 302, absent: 404, gone: 410 };
     const written = { error: 422, elsewhere: 412, absent: 412, gone: 412 };
     for (const [name, status] of Object.entries(written)) {
@@ -597,7 +597,7 @@ t.test('a page of another origin reads tags, 304s and 412s', async (t) => {
   }
 });
 
-t.test('what a view says of conditions stands in its plans, and must make sense', async (t) => {
+t.test('the plan contains the conditional options of a view, and invalid ones fail at start', async (t) => {
   const orm = await openSqlite(t, { entities: [Counter, Versioned] });
   const app = await testApp(t, orm, [router()]);
   const planOf = (route: string, method: string) =>

@@ -173,7 +173,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['postgresql'] }, async (t, orm) 
     });
   }
 
-  await t.test('a rule of one partition alone is the client’s fault', async (t) => {
+  await t.test('a violated check constraint of one partition returns 400', async (t) => {
     t.equal((await send('POST', '/tickets', { day: 1, email: 'c@x', seat: 100 })).statusCode, 400);
     t.equal((await send('POST', '/tickets', { day: 10, email: 'c@x', seat: 100 })).statusCode, 201);
   });
@@ -239,7 +239,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['postgresql'] }, async (t, orm) 
     t.strictSame(several.json<{ details: unknown }>().details, taken('/1/email'));
   });
 
-  await t.test('tables of one name in two schemas are told apart', async (t) => {
+  await t.test('conflicts in tables of the same name in two schemas name the right fields', async (t) => {
     t.equal((await send('POST', '/archive', { number: 7, sum: 1 })).statusCode, 201);
     const own = await send('POST', '/archive', { number: 7, sum: 1 });
     t.strictSame(own.json<{ details: unknown }>().details, taken('/number'));
@@ -304,7 +304,7 @@ forEachDatabase(t, { entities: [Fee, Person], only: ['sqlite'], onLibSql: true }
   const app = await testApp(t, orm, [router]);
   const send = async (url: string, payload: object) => app.inject({ method: 'POST', url, payload });
 
-  await t.test('an unnamed rule of a table is the client’s fault', async (t) => {
+  await t.test('a violated check constraint without a name returns 400', async (t) => {
     const refused = await send('/fees', { price: 0.1, code: 'a' });
     t.equal(refused.statusCode, 400, refused.body);
   });

@@ -195,7 +195,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
     t.equal(await refused('POST', url, [{ keeper: 1002 }, { keeper: 1001 }]), '/1/keeper');
   });
 
-  await t.test('the parent of the path is the whole key', async (t) => {
+  await t.test('a unique key that consists of the path parameter only is reported as a parameter', async (t) => {
     t.equal(
       (await app.inject({ method: 'POST', url: '/shelves/1001/lids', payload: { tone: 'red' } })).statusCode,
       201,
@@ -240,7 +240,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
     t.equal(await refused('PUT', '/slots/2104', { kind: 'b', code: 1 }), '/kind /code');
   });
 
-  await t.test('relations are named, by whatever field they are sent', async (t) => {
+  await t.test('conflicts on relations name the field of the body', async (t) => {
     t.equal(await refused('POST', '/named', { shelf: 1001, keeper: 'Ada' }), '/shelf /keeper');
     t.equal(
       await refused('POST', '/named', [
@@ -259,7 +259,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
     );
   });
 
-  await t.test('what the view fills completes a key', async (t) => {
+  await t.test('a conflict is named even if the view fills a part of the key', async (t) => {
     t.equal(await refused('POST', '/filled', { label: 'mine' }, 7), '/label');
     t.equal(await refused('POST', '/filled', [{ label: 'yours' }, { label: 'mine' }], 7), '/1/label');
     t.equal(await refused('POST', '/hooked', [{ label: 'yours' }, { label: 'mine' }], 7), '/1/label');
@@ -297,7 +297,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
     t.equal(await refused('POST', '/dogs', [{ name: 'Rex' }, { name: 'Tom' }]), '/1/name');
   });
 
-  await t.test('children are compared with those of their parent', async (t) => {
+  await t.test('a conflict among the children of one parent names the child', async (t) => {
     t.equal(await refused('POST', '/shelves', { name: 'n', slots: [{ place: 1 }, { place: 1 }] }), '/slots/1/place');
     t.equal(await refused('POST', '/shelves', { name: 'n', slots: [{ place: 5 }, { code: 2 }] }), '/slots/1/code');
     const two = [

@@ -127,7 +127,7 @@ forEachDatabase(t, { entities: [Author, Title, Label], onLibSql: true }, async (
   const taken = (...paths: string[]) => paths.map((path) => ({ in: 'body', path, message: 'is taken' }));
 
   for (const path of ['titles', 'referring']) {
-    t.test(`a conflict of the record itself names the fields at fault, on /${path}`, async (t) => {
+    t.test(`a conflict of the record names its fields, on /${path}`, async (t) => {
       for (const [method, url, payload, details] of [
         ['POST', `/${path}`, { isbn: 'taken' }, taken('/isbn')],
         ['POST', `/${path}`, { isbn: 'x', shelf: 'b', place: 1 }, taken('/shelf', '/place')],
@@ -145,13 +145,13 @@ forEachDatabase(t, { entities: [Author, Title, Label], onLibSql: true }, async (
   }
 
   const withoutChecks = database === 'mongodb' && 'MongoDB has no check constraints';
-  t.test('an action whose body is a list of values meets a conflict', async (t) => {
+  t.test('an action whose body is a list of values returns 409 on a conflict', async (t) => {
     const answer = await app.inject({ method: 'POST', url: '/titles/copies', payload: [null, 'taken'] });
     t.equal(answer.statusCode, 409, answer.body);
     lines.length = 0;
   });
 
-  t.test('a value that breaks a rule of the table is the client’s fault', { skip: withoutChecks }, async (t) => {
+  t.test('a violated check constraint returns 400', { skip: withoutChecks }, async (t) => {
     const answer = await app.inject({ method: 'POST', url: '/titles', payload: { isbn: 'x', place: 100 } });
     t.equal(answer.statusCode, 400, answer.body);
     t.equal(answer.json().code, 'invalid_usage');
@@ -169,7 +169,7 @@ forEachDatabase(t, { entities: [Author, Title, Label], onLibSql: true }, async (
     }
   });
 
-  t.test('a conflict that another statement of a hook meets has no details, and the log says where', async (t) => {
+  t.test('a conflict in another statement of a hook has no details, and the log names the table', async (t) => {
     for (const isbn of ['label before', 'label along', 'label after', 'another title']) {
       lines.length = 0;
       const answer = await app.inject({ method: 'POST', url: '/faulty', payload: { isbn } });
@@ -189,7 +189,7 @@ forEachDatabase(t, { entities: [Author, Title, Label], onLibSql: true }, async (
     t.equal(await count(), 2);
   });
 
-  t.test('what a hook does wrong otherwise is a 500', async (t) => {
+  t.test('other database errors of a hook return 500', async (t) => {
     const faults = ['absent', 'no scope', ...(database === 'postgresql' ? ['not a number'] : [])];
     for (const isbn of faults) {
       const answer = await app.inject({ method: 'POST', url: '/faulty', payload: { isbn } });

@@ -19,7 +19,7 @@ class BookViewSet extends ModelViewSet(Book, {
   permissionClasses: [IsAuthenticated],
 }) {}
 
-t.test('a page of another origin can read every answer, refusals too, and nobody else', async (t) => {
+t.test('a page of an allowed origin can read every response, including errors; other origins cannot', async (t) => {
   const orm = await openSqlite(t, { entities: LIBRARY });
   const app = fastify(serverOptions());
   t.teardown(() => app.close());

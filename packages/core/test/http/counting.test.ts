@@ -37,7 +37,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     .register('estimated', EstimatedViewSet);
   const app = await testApp(t, orm, [router]);
 
-  t.test('without a count the envelope says null, and its flags are true', async (t) => {
+  t.test('without a count the envelope has a null count and correct next and previous flags', async (t) => {
     const queries = recordQueries(orm);
     t.teardown(() => queries.stop());
     const flags = async (path: string): Promise<unknown> => {
@@ -77,7 +77,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     }
   });
 
-  t.test('another word stops the start, by the name of the view', async (t) => {
+  t.test('an invalid count fails at start with the name of the view', async (t) => {
     class WrongViewSet extends ModelViewSet(Book, { ...declared, count: 'maybe' as never }) {}
     class WrongPages extends PageNumberPagination {
       override readonly count = 'maybe' as never;

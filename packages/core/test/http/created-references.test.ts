@@ -96,7 +96,7 @@ forEachDatabase(t, { entities: [Tag, Country, Page, Article] }, async (t, orm) =
     t.equal(recorded.inserts().filter((text) => /\btag\b/.test(text) && !/article/.test(text)).length, 1);
   });
 
-  t.test('of children, and of several records', async (t) => {
+  t.test('references created by children and by several records', async (t) => {
     const pages = [
       { number: 1, tags: ['one', 'tea'] },
       { number: 2, tags: ['two', 'one'] },
@@ -109,7 +109,7 @@ forEachDatabase(t, { entities: [Tag, Country, Page, Article] }, async (t, orm) =
     t.strictSame(await stored(), ['hidden', 'new', 'one', 'tea', 'two']);
   });
 
-  t.test('nothing is created by a request that fails', async (t) => {
+  t.test('a request that fails creates nothing', async (t) => {
     const long = 'x'.repeat(21);
     const refused = await send('POST', '/articles', { title: 'Ash', tags: ['new', long] });
     t.equal(refused.statusCode, 400);
@@ -124,14 +124,14 @@ forEachDatabase(t, { entities: [Tag, Country, Page, Article] }, async (t, orm) =
     t.strictSame(await stored(), ['hidden', 'tea']);
   });
 
-  t.test('a record that is hidden is neither created nor referred to', async (t) => {
+  t.test('a hidden record is neither created nor referenced', async (t) => {
     const refused = await send('POST', '/articles', { title: 'Ash', tags: ['hidden', 'new'] });
     t.equal(refused.statusCode, 400);
     t.match(refused.json(), { details: [{ path: '/tags/0', message: 'must be the name of an existing Tag' }] });
     t.strictSame(await stored(), ['hidden', 'tea']);
   });
 
-  t.test('permissions judge new records too', async (t) => {
+  t.test('scopes and object permissions apply to the new records', async (t) => {
     t.equal((await send('POST', '/short', { title: 'Ash', tags: ['sun'] })).statusCode, 201);
     const refused = await send('POST', '/short', { title: 'Bay', tags: ['sky', 'moon'] });
     t.equal(refused.statusCode, 400);

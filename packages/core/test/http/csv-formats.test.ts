@@ -108,7 +108,7 @@ forEachDatabase(t, { entities: [Note] }, async (t, orm) => {
     .register('bar', BarViewSet);
   const app = await testApp(t, orm, [router]);
 
-  await t.test('random texts are read back by each separator, and none begins a formula', async (t) => {
+  await t.test('random texts round-trip with every separator, and no cell begins a formula', async (t) => {
     const expected = notes.map(({ id, text, tags, heat }) => [
       String(id),
       defused(text),
@@ -141,12 +141,12 @@ forEachDatabase(t, { entities: [Note] }, async (t, orm) => {
     t.strictSame(lines.rawPayload.subarray(0, 1), Buffer.from('{'));
   });
 
-  await t.test('a record whose only cell is empty is a line with text, which no reader skips', async (t) => {
+  await t.test('a record whose only cell is empty is written as "" so that readers do not skip the line', async (t) => {
     t.equal((await app.inject('/excel.csv?id=1&fields=heat')).rawPayload.toString(), '\ufeffheat\r\n""\r\n');
   });
 });
 
-t.test('the declared schema of each format says how it is written', async (t) => {
+t.test('the declared schema of every format describes how it is written', async (t) => {
   const orm = await openSqlite(t, { entities: [Note] });
   const app = await testApp(t, orm, [new Router().register('excel', ExcelViewSet).register('plain', PlainViewSet)]);
   const described = app.viewset.operations

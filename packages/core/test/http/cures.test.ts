@@ -60,7 +60,7 @@ t.test('a list in the place of names by parameter shows an object', async (t) =>
   }
 });
 
-t.test('an action with an empty path says what its path may be', async (t) => {
+t.test('an action with an empty path fails with the allowed paths', async (t) => {
   t.throws(() => action({ urlPath: '' as never }, () => ({})), {
     message: /"urlPath" must be a path that is not empty.*left out.*list, create/,
   });
@@ -86,7 +86,7 @@ forEachDatabase(t, { entities: ENTITIES, only: SQL_DATABASES }, async (t, orm) =
     t.match(logged.join(''), /PostViewSet\.first: the path names no record.*\{ detail: true \}/);
   });
 
-  t.test('a missing table names what makes it, in the log', async (t) => {
+  t.test('the log of a missing table names how to create it', async (t) => {
     await orm.schema.drop();
     for (const url of ['/posts', '/posts/1']) {
       logged.length = 0;

@@ -11,7 +11,7 @@ const skip = skipPostgreSql();
 
 class BookViewSet extends ModelViewSet(Book, { read: readShape(Book, ['id', 'title']) }) {}
 
-t.test('an application starts where its database takes connections and says nothing', async (t) => {
+t.test('an application starts if its database accepts connections but does not respond', async (t) => {
   const database = await listen(t, () => {});
   const orm = await openOrm(t, `postgres://nobody@127.0.0.1:${database.port}/none`);
   const app = await testApp(t, orm, []);

@@ -42,14 +42,14 @@ forEachDatabase(t, { entities: [Reign], only: ['postgresql'] }, async (t, orm) =
     { id: 7, since: '+275760-09-13T00:00:00.000Z', day: '+275760-09-13' },
   ];
   for (const path of ['rows', 'entities']) {
-    t.test(`at /${path} one such record keeps nobody from the others`, async (t) => {
+    t.test(`/${path}: a record with such a date does not break the response for the other records`, async (t) => {
       const list = await app.inject(`/${path}`);
       t.equal(list.statusCode, 200, list.body);
       t.strictSame(list.json().results, expected);
       for (const record of expected) t.strictSame((await app.inject(`/${path}/${record.id}`)).json(), record);
     });
   }
-  t.test('a server in a time zone whose offset had seconds', async (t) => {
+  t.test('a server in a time zone whose offset has seconds', async (t) => {
     const name = String(orm.config.get('dbName'));
     await administrate(postgresUrl()!, `alter database "${name}" set timezone = 'Europe/Amsterdam'`);
     await orm.reconnect();

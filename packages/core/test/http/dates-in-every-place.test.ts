@@ -105,7 +105,7 @@ forEachDatabase(t, { entities: [Offer] }, async (t, orm) => {
     t.same(await found('days=0001-01-01,9999-12-31'), [1, 2]);
   });
 
-  t.test('cursors lead past them', async (t) => {
+  t.test('cursors page past them', async (t) => {
     for (const sort of ['since', '-since', 'until', '-until']) {
       const ids: number[] = [];
       let cursor: string | null = '';
@@ -118,7 +118,7 @@ forEachDatabase(t, { entities: [Offer] }, async (t, orm) => {
     }
   });
 
-  t.test('a time without an offset is no moment, in a body and in a filter', async (t) => {
+  t.test('a time without an offset is rejected, in a body and in a filter', async (t) => {
     for (const text of ['2026-07-01T10:00:00', '2026-07-01 10:00', '2026-07-01T10:00', '2026-07-01T10:00:00.5']) {
       const { status, body } = await send('PATCH', '/offers/1', { since: text });
       t.match([status, body.details], [400, [{ path: '/since', message: /date and time/ }]], text);
@@ -129,7 +129,7 @@ forEachDatabase(t, { entities: [Offer] }, async (t, orm) => {
     }
   });
 
-  t.test('moments before the first and after the last are refused alike', async (t) => {
+  t.test('moments before the first and after the last are rejected, in a body and in a filter', async (t) => {
     for (const text of [
       '0001-01-01T00:00:00+00:01',
       '9999-12-31T23:59:59-00:01',
@@ -144,7 +144,7 @@ forEachDatabase(t, { entities: [Offer] }, async (t, orm) => {
     t.equal((await send('PATCH', '/offers/1', { since: '0001-01-01T01:00:00+01:00' })).body.since, FIRST);
   });
 
-  t.test('a time of day without seconds, as browsers send it, has none', async (t) => {
+  t.test('a time of day without seconds, as browsers send it, is stored with zero seconds', async (t) => {
     t.equal((await send('PATCH', '/offers/1', { opens: '09:30' })).body.opens, '09:30:00');
     t.equal((await send('PATCH', '/entities/2', { opens: '09:30' })).body.opens, '09:30:00');
     t.same(await found('opens=09:30'), [1, 2]);

@@ -78,7 +78,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
   const propertiesOf = (operationId: string) =>
     (schemaOf(operationId) as unknown as { properties: Readonly<Record<string, Record<string, unknown>>> }).properties;
 
-  t.test('an action answers with a page, and documents have it', async (t) => {
+  t.test('an action with answers: "page" returns a page and is documented as one', async (t) => {
     t.strictSame((await app.inject('/tags/feed?limit=1')).json(), { count: 3, tags: [{ name: 'red' }] });
     // An action makes its pages itself, so documents promise no most number of records.
     const { tags, ...others } = propertiesOf('listTags');
@@ -87,13 +87,13 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     t.strictSame(propertiesOf('feedTags'), { ...others, tags: unbounded });
   });
 
-  t.test('an action answers with a record, in the envelope', async (t) => {
+  t.test('an action with answers: "record" returns the record in the envelope', async (t) => {
     const answer = await app.inject({ method: 'POST', url: '/tags/101/favorite' });
     t.strictSame(answer.json(), { tag: { id: 101, name: 'red' } });
     t.strictSame(schemaOf('favoriteTag'), schemaOf('retrieveTag'));
   });
 
-  t.test('another success of such an action has the schema that it declares', async (t) => {
+  t.test('another 2xx status of such an action uses the schema that it declares', async (t) => {
     const send = (url: string) => app.inject({ method: 'POST', url });
     t.strictSame((await send('/tags/101/queue')).json(), { tag: { id: 101, name: 'red' } });
     t.match(await send('/several/101/queue'), { statusCode: 200, body: '{"id":101,"name":"red"}' });
@@ -117,7 +117,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     t.ok(ids.includes('replaceReplaced') && !ids.includes('updateReplaced'), ids.join(' '));
   });
 
-  t.test('a new record has a Location only if there is such a route', async (t) => {
+  t.test('a new record has a Location only if the view has a retrieve route', async (t) => {
     const answer = await app.inject({ method: 'POST', url: '/written', payload });
     t.match(answer, { statusCode: 201, headers: { location: undefined } });
     const { headers } = await app.inject({ method: 'POST', url: '/changed', payload: { name: 'other' } });
@@ -126,7 +126,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
 });
 
 forEachDatabase(t, { entities: SHELVES, only: ['sqlite'] }, async (t, orm) => {
-  t.test('a view without an entity declares what its operations return', async (t) => {
+  t.test('a view without an entity declares the responses of its operations', async (t) => {
     class Words extends ViewSet {
       override responses = { list: Type.Object({ words: Type.Array(Type.String()) }), create: JOB };
       override list() {
@@ -152,7 +152,7 @@ forEachDatabase(t, { entities: SHELVES, only: ['sqlite'] }, async (t, orm) => {
     );
   });
 
-  t.test('what does not fit stops the start', async (t) => {
+  t.test('invalid declarations fail at start', async (t) => {
     class Plain extends ViewSet {
       feed = action({ answers: 'page' }, () => ({}));
     }

@@ -148,14 +148,14 @@ class CityViewSet extends ModelViewSet(City, {
 }) {}
 
 forEachDatabase(t, { entities: [City] as never }, async (t, orm) => {
-  t.test('so is one with the decorators of the language', async (t) => {
+  t.test('a class with standard (TC39) decorators is an entity like any other', async (t) => {
     const app = await testApp(t, orm, [new Router().register('cities', CityViewSet)]);
     const made = await app.inject({ method: 'POST', url: '/cities', payload: { name: 'Ulm' } });
     t.match(made.json(), { id: 1, name: 'Ulm' }, made.body);
   });
 });
 
-t.test('a type that only the sources tell has to be said', async (t) => {
+t.test('a property whose type is known only from the source must declare it', async (t) => {
   class Silent {
     id!: number;
     name!: string;

@@ -161,7 +161,7 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
   const create = (screen: unknown, as?: string, view = 'tickets') =>
     send('POST', view, { title: `Ticket ${titles++}`, screen }, as);
 
-  await t.test('a body names an upload, whose file the record has', async (t) => {
+  await t.test('a body names an upload, and its file becomes the file of the record', async (t) => {
     const begun = await uploaded({ name: '../x/Größe.png' });
     t.match(begun, { method: 'PUT', headers: { 'content-type': 'image/png' }, url: /^https:\/\/bucket\.example\// });
     t.ok(new Date(begun.expires_at).getTime() > Date.now() + 3_500_000);
@@ -195,7 +195,7 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     t.match(put.json(), { screen: null, manual: { name: 'm', size: 2, type: 'text/plain' } }, put.body);
   });
 
-  await t.test('a form names an upload beside a file', async (t) => {
+  await t.test('a form can contain an upload and a file', async (t) => {
     const { upload } = await uploaded();
     const form = new FormData();
     form.append('title', 'Form');
@@ -213,7 +213,7 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     t.match(answer.json(), { screen: { name: 'a.png' }, manual: { name: 'manual.txt' } });
   });
 
-  await t.test('what a field does not take gets no URL', async (t) => {
+  await t.test('a file that the field does not accept gets no upload URL', async (t) => {
     t.equal((await ask({ size: MAX_BYTES + 1 })).statusCode, 413);
     t.equal((await ask({ size: 1e300 })).statusCode, 413);
     t.equal((await ask({ type: 'text/html' })).statusCode, 415);
@@ -283,7 +283,7 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     t.equal(bucket.files.size, 1);
   });
 
-  await t.test('those who may not write get no URL', async (t) => {
+  await t.test('a user who may not write gets no upload URL', async (t) => {
     t.equal((await ask({}, 'guest')).statusCode, 403);
     t.equal((await ask({}, 'ada')).statusCode, 201, 'she may update');
     const { upload } = await uploaded({}, PNG, 'ada');
@@ -299,7 +299,7 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     t.equal((await send('POST', `tickets/${id}/scans`, {})).statusCode, 400, 'the file is required');
   });
 
-  await t.test('of several requests at once, one has the upload', async (t) => {
+  await t.test('of several concurrent requests with one upload, exactly one succeeds', async (t) => {
     const { upload } = await uploaded();
     const answers = await Promise.all(Array.from({ length: 8 }, () => create({ upload })));
     const made = answers.filter(({ statusCode }) => statusCode === 201);
@@ -315,7 +315,7 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     t.equal((await send('POST', 'tickets', [two[0]!])).statusCode, 201, 'the upload is still there');
   });
 
-  await t.test('processes that share a store share what was taken', async (t) => {
+  await t.test('processes that share a store share the claimed uploads', async (t) => {
     const shared = new MemoryStore();
     const options = { secret: SECRET, store: shared };
     const apps = [await testApp(t, orm, [router()], { options }), await testApp(t, orm, [router()], { options })];
@@ -334,7 +334,7 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     t.equal(bucket.files.size, 1);
   });
 
-  await t.test('a request that is given up leaves the upload to the next one', async (t) => {
+  await t.test('after an aborted request the next request can use the upload', async (t) => {
     const options = { secret: SECRET, handlerTimeoutMs: 300 };
     const slow = await testApp(t, orm, [router()], { options });
     // The timer of a handler alone keeps no process running.
@@ -393,7 +393,7 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     t.equal(bucket.files.size, 1);
   });
 
-  await t.test('a view without such a field has no uploads, and one without a key has', async (t) => {
+  await t.test('a view without a direct field has no uploads route, and a view without a key has one', async (t) => {
     const { upload } = await uploaded();
     t.match((await create({ upload }, undefined, 'forms')).json(), {
       details: [{ path: '/screen', message: 'must be a file, sent as multipart/form-data' }],
@@ -485,7 +485,7 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
     t.equal(made.statusCode, 201, made.body);
   });
 
-  await t.test('claims that cannot be given back hide no other fault', async (t) => {
+  await t.test('if releasing a claim fails, the original error is still returned', async (t) => {
     class Forgetful extends MemoryStore {
       override remove(): boolean {
         throw new Error('the store is down');
@@ -498,7 +498,7 @@ forEachDatabase(t, { entities: [Ticket, Scan] }, async (t, orm) => {
   });
 });
 
-t.test('what cannot work is refused at start', async (t) => {
+t.test('invalid configurations fail at start', async (t) => {
   const orm = await openSqlite(t, { entities: [Ticket, Scan] });
   t.match(
     await errorAtStart(t, orm, TicketViewSet),
@@ -542,7 +542,7 @@ t.test('what cannot work is refused at start', async (t) => {
   await t.rejects(sweepUploads(withoutUploads), TypeError);
 });
 
-t.test('a store that signs with no absolute URL fails with an error that says so', async (t) => {
+t.test('a store that signs without an absolute URL fails with an error that says so', async (t) => {
   const orm = await openSqlite(t, { entities: [Ticket] });
   for (const signed of ['/uploads/1', '', undefined, null, { headers: {} }, { url: 'uploads?signature=secret' }]) {
     const disk = { putStream: async () => {}, getStream: async () => Readable.from([]), delete: async () => {} };

@@ -97,7 +97,7 @@ forEachDatabase(t, { entities: [Currency, Spot, Line, Secret, Order] as never },
   const brief = { ...empty, price: '2.250' };
 
   for (const path of ['orders', 'entities']) {
-    t.test(`${path}: its values are those of columns, whatever the JSON says`, async (t) => {
+    t.test(`${path}: its values are converted like columns, not like JSON`, async (t) => {
       const made = await app.inject({
         method: 'POST',
         url: `/${path}`,
@@ -117,7 +117,7 @@ forEachDatabase(t, { entities: [Currency, Spot, Line, Secret, Order] as never },
       t.strictSame(nothing.json(), { id: order.id, first: null, lines: [] }, nothing.body);
     });
 
-    t.test(`${path}: what its columns could not hold is named by its place`, async (t) => {
+    t.test(`${path}: a value that does not fit its column is named by its path`, async (t) => {
       const wrong = { price: '1.23456', count: '99999999999999999999', due: 'soon', kind: 'theft', currency: 'x' };
       const payload = { first: wrong, lines: [brief, wrong] };
       const { statusCode, body } = await app.inject({ method: 'POST', url: `/${path}`, payload });
@@ -132,7 +132,7 @@ forEachDatabase(t, { entities: [Currency, Spot, Line, Secret, Order] as never },
     });
   }
 
-  t.test('what it declares hidden is shown by no shape', async (t) => {
+  t.test('no read shape can show a hidden property', async (t) => {
     t.throws(() => readShape(Order, ['secret']).bind(orm.getMetadata().get(Order as never), orm.em.getPlatform()), {
       message: 'Order: "secret.key" is declared hidden, so no read shape may show it',
     });

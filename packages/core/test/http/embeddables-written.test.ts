@@ -110,7 +110,7 @@ forEachDatabase(t, { entities: [Country, Point, Address, Firm] }, async (t, orm,
   });
 
   for (const kind of kinds) {
-    t.test(`${kind}: POST and PUT take it whole, with its defaults`, async (t) => {
+    t.test(`${kind}: POST and PUT accept a complete object and fill its defaults`, async (t) => {
       const first = { street: 'Oak St', city: 'Zug', zip: '6300', country: 1, point: { latitude: 1.5, zoom: 3 } };
       const url = await made({ [kind]: first });
       const created = (await app.inject(url)).json();
@@ -187,7 +187,7 @@ forEachDatabase(t, { entities: [Country, Point, Address, Firm] }, async (t, orm,
     });
   }
 
-  t.test('one that is never absent is merged too', async (t) => {
+  t.test('an embeddable that is not nullable is merged too', async (t) => {
     const url = await made({ seat: { street: 'Oak St', city: 'Zug' } });
     const patched = await send('PATCH', url, { seat: { zip: '1' } });
     t.strictSame(patched.body.seat, whole({ street: 'Oak St', city: 'Zug', zip: '1' }));

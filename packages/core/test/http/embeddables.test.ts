@@ -93,7 +93,7 @@ forEachDatabase(t, { entities: [Shop, Address, Place, Geo] }, async (t, orm) => 
     t.match(patched.json(), { storage: null, address: { street: 'Fir St', city: 'Oslo' } }, patched.body);
   });
 
-  t.test('a shape of an embeddable stands in a shape, also of a related record', async (t) => {
+  t.test('a shape of an embeddable can be nested in a shape, also in that of a related record', async (t) => {
     t.strictSame((await app.inject('/parts')).json<{ results: unknown }>().results, [
       { id: 1, storage: null, main: null },
       { id: 2, storage: null, main: { address: { street: 'Fir St', city: 'Oslo', since: oak.since } } },
@@ -125,7 +125,7 @@ forEachDatabase(t, { entities: [Shop, Address, Place, Geo] }, async (t, orm) => 
     );
   });
 
-  t.test('a list of embeddables is what a schema written by hand says', async (t) => {
+  t.test('a list of embeddables has the same schema as one written by hand', async (t) => {
     const payload = { address: { street: 'Oak St' }, branches: [{ street: 'Elm St' }, { street: 'Ash St' }] };
     const { statusCode, body } = await app.inject({ method: 'POST', url: '/branches', payload });
     t.equal(statusCode, 201, body);
@@ -136,7 +136,7 @@ forEachDatabase(t, { entities: [Shop, Address, Place, Geo] }, async (t, orm) => 
     t.match(wrong.json(), { details: [{ path: '/branches/0' }] }, wrong.body);
   });
 
-  t.test('what the columns of an embeddable cannot hold is named by its place', async (t) => {
+  t.test('a value that does not fit a column of an embeddable is named by its path', async (t) => {
     const wrong = await post({ address: { street: 'x'.repeat(11), since: '2026-02-30' }, storage: { city: 5 } });
     t.strictSame(
       wrong.json<{ details: { path: string }[] }>().details.map(({ path }) => path),
@@ -147,7 +147,7 @@ forEachDatabase(t, { entities: [Shop, Address, Place, Geo] }, async (t, orm) => 
   });
 });
 
-t.test('a name that an embeddable does not have is told with the nearest', async (t) => {
+t.test('an unknown name in an embeddable fails with the nearest name', async (t) => {
   t.throws(() => readShape(Shop, [], { a: 'address.stret' as never }), {
     message: /Address has no property "stret"; did you mean "street"\?/,
   });

@@ -89,7 +89,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'], onLibSql: true }, asyn
     await goesOn(t);
   });
 
-  t.test('nothing is stored outside of a transaction that SQLite has ended', async (t) => {
+  t.test('after SQLite has ended a transaction, nothing is stored outside of it', async (t) => {
     for (const path of ['catching', 'catching/afterwards', 'catching/in-part']) {
       t.equal((await post(path, { title: 'after it' })).statusCode, 500, path);
       t.same(await titles(), [], `nothing of ${path} is stored`);
@@ -97,7 +97,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'], onLibSql: true }, asyn
     }
   });
 
-  t.test("in the application's own transaction", async (t) => {
+  t.test('in a transaction of the application', async (t) => {
     const work = orm.em.fork().transactional(async (em) => {
       await em.insert(Book, { title: 'before it' });
       await em.insert(Book, { title: 'ends the transaction' });

@@ -114,7 +114,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     { id: 103, name: 'green' },
   ];
 
-  t.test('one record stands in its member, in and out', async (t) => {
+  t.test('a single record has the member "one", in bodies and responses', async (t) => {
     t.strictSame(await get('/tags/101'), { tag: red });
     t.strictSame(await get('/tags/101?fields=name'), { tag: { name: 'red' } });
     const created = await send('POST', '/tags', { tag: { name: 'pink' } });
@@ -126,7 +126,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     t.strictSame(await get('/ones/101'), { data: { ...red, name: 'ruby' } });
   });
 
-  t.test('several stand in theirs', async (t) => {
+  t.test('a list has the member "many"', async (t) => {
     t.strictSame(await get('/tags?sort=-name&page_size=2'), { tagsCount: 3, tags: [red, green] });
     t.strictSame(await get('/tags?page=9'), { tagsCount: 3, tags: [] });
     t.strictSame(await get('/whole'), { tags: [red, blue, green], tagsCount: 3 });
@@ -144,7 +144,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     t.match(await send('GET', '/named?limit=2'), { status: 400 });
   });
 
-  t.test('several at once', async (t) => {
+  t.test('a bulk create and a bulk update use the member "many"', async (t) => {
     const created = await send('POST', '/tags', { tags: [{ name: 'pink' }, { name: 'grey' }] });
     t.match(created, { status: 201, body: { tags: [{ name: 'pink' }, { name: 'grey' }] } });
     t.strictSame(Object.keys(created.body), ['tags']);
@@ -161,7 +161,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     });
   });
 
-  t.test('a router has an envelope for views that have none of their own', async (t) => {
+  t.test('the envelope of a router applies to views without an envelope', async (t) => {
     t.strictSame(await get('/all/plain/101'), { data: red });
     t.strictSame(await get('/all/plain?page_size=2'), { total: 3, items: [red, blue] });
     t.strictSame(await get('/all/plain/first'), { data: red });
@@ -183,7 +183,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     });
   });
 
-  t.test('the envelope of a view comes before that of its router', async (t) => {
+  t.test('the envelope of a view overrides that of its router', async (t) => {
     t.strictSame(await get('/all/tags/101'), { tag: red });
     t.strictSame(await get('/all/ones'), { count: 3, next: false, previous: false, results: [red, blue, green] });
     t.strictSame(await get('/all/bare/101'), red);
@@ -191,7 +191,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     t.strictSame(await get('/plain/101'), red, 'and another router has none');
   });
 
-  t.test('faults name their places in the body as it was sent', async (t) => {
+  t.test('errors have the paths of the body as it was sent', async (t) => {
     const paths = async (method: Method, url: string, payload: object) => {
       const { status, body } = await send(method, url, payload);
       return [status, ...((body['details'] ?? []) as { path: string }[]).map(({ path }) => path)];
@@ -222,7 +222,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     t.strictSame(CLOSED.details, details('/name'));
   });
 
-  t.test('the tag of a record is that of its answer', async (t) => {
+  t.test('the ETag covers the record in its envelope', async (t) => {
     const { etag } = (await send('GET', '/tags/101')).headers;
     t.match(await app.inject({ url: '/tags/101', headers: { 'if-none-match': String(etag) } }), { statusCode: 304 });
     const written = await send('PATCH', '/tags/101', { tag: { name: 'rose' } }, { 'if-match': etag });
@@ -233,7 +233,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
 });
 
 forEachDatabase(t, { entities: SHELVES, only: ['sqlite'] }, async (t, orm) => {
-  t.test('names that do not fit stop the start', async (t) => {
+  t.test('envelope names that do not fit fail at start', async (t) => {
     const message = (given: object) => errorAtStart(t, orm, ModelViewSet(Tag, { ...options, ...given }));
     t.match(await message({ envelope: { count: 'n' } }), '.envelope: "count" needs "many"');
     t.match(await message({ envelope: { many: 'a', count: 'a' } }), '"many" and "count" are both "a"');

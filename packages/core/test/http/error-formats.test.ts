@@ -70,7 +70,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   };
   const said = (name: string, message: string) => ({ errors: { [name]: [message] } });
 
-  t.test('every layer answers in it', async (t) => {
+  t.test('every layer uses the error format', async (t) => {
     const payload = { title: 7 };
     t.match(await send('POST', '/books', { payload }), { status: 422, body: said('title', 'must be a string') });
     t.match(await send('GET', '/books?colour=red'), { status: 422, body: { errors: { colour: [String] } } });
@@ -94,7 +94,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.match(await send('POST', '/books', malformed), { status: 400, body: { errors: { body: [String] } } });
   });
 
-  t.test('a format that fails is a 500 that tells nothing', async (t) => {
+  t.test('a formatError that fails returns a 500 without details', async (t) => {
     const internal = said('body', 'An internal error occurred');
     for (const how of ['throw', 'nothing', 'text', 'status', 'bigint', 'later']) {
       const answer = await send('GET', '/books/fail', { headers: { 'x-message': `secret: ${how}` } });
@@ -118,7 +118,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   });
 });
 
-t.test('malformed HTTP answers in it, without a request', async (t) => {
+t.test('a response to malformed HTTP uses the format, without a request', async (t) => {
   const orm = await openSqlite(t, { entities: LIBRARY });
   const app = fastify(serverOptions());
   t.teardown(() => app.close());
@@ -131,7 +131,7 @@ t.test('malformed HTTP answers in it, without a request', async (t) => {
   t.match(answer, JSON.stringify({ errors: { body: ['The request is not valid HTTP'] } }));
 });
 
-t.test('a format without a schema stops the start', async (t) => {
+t.test('formatError without errorSchema fails at start', async (t) => {
   const orm = await openSqlite(t, { entities: LIBRARY });
   await t.rejects(async () => fastify().register(viewset, { orm, formatError }), {
     message: /options "formatError" and "errorSchema" need each other/,

@@ -243,7 +243,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
       ['spot', { row: 1, column: 2 }, { row: 1, column: 1 }],
     ].map((each) => each as never);
   for (const [field, first, second] of EXCHANGED) {
-    await t.test(`two records exchange "${field}"`, async (t) => {
+    await t.test(`two records exchange their values of "${field}"`, async (t) => {
       const sent = [
         { id: 11, [field]: first },
         { id: 12, [field]: second },
@@ -309,7 +309,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
     }
   });
 
-  await t.test('children exchange positions, beside new and deleted ones', async (t) => {
+  await t.test('children exchange positions in a request with new and deleted children', async (t) => {
     const before = await rows();
     const { status, body } = await send('PATCH', '/lists/1', {
       items: [
@@ -328,7 +328,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
     for (const id of [21, 22, 23]) t.strictSame(after.get(id), before.get(id));
   });
 
-  await t.test('several parents and their children in one request', async (t) => {
+  await t.test('several parents and their children exchange values in one request', async (t) => {
     const { status, body } = await send('PATCH', '/lists', [
       { id: 1, name: 'list 2', items: [{ id: 11, position: 2 }, { id: 12, position: 1 }, { id: 13 }] },
       { id: 2, name: 'list 1', items: [{ id: 21, position: 3 }, { id: 22 }, { id: 23, position: 1 }] },

@@ -236,7 +236,7 @@ forEachDatabase(t, { entities: [User, Article, Comment] }, async (t, orm, databa
   const idsOf = async (url: string, user?: string): Promise<number[]> =>
     ((await get(url, user)) as { results: { id: number }[] }).results.map(({ id }) => id);
 
-  t.test('lists and records tell them, for each user', async (t) => {
+  t.test('lists and records contain the values for each user', async (t) => {
     for (const user of [undefined, ...USERS, 'nobody']) {
       const all = TITLES.map((_, index) => expected(index, user));
       t.strictSame(((await get('/articles', user)) as { results: unknown }).results, all, user ?? 'without a user');
@@ -288,7 +288,7 @@ forEachDatabase(t, { entities: [User, Article, Comment] }, async (t, orm, databa
     t.equal((await ask('/articles/unasked', 'cyd')).statusCode, 500, 'nor does one without the request');
   });
 
-  t.test('an action represents what it has changed', async (t) => {
+  t.test('an action returns the changed values of its record', async (t) => {
     const liked = await ask('/articles/6/like', 'bob', { method: 'POST' });
     t.strictSame(liked.json(), { ...expected(5, 'bob'), favorited: true, favorites: 1 });
     const em = orm.em.fork();
@@ -398,7 +398,7 @@ forEachDatabase(t, { entities: [User, Article, Comment] }, async (t, orm, databa
     t.match(rows[4], /^4,Dew,true,3,true,/);
   });
 
-  t.test('tags of a record differ if its answers do', async (t) => {
+  t.test('ETags of a record differ between users if its values do', async (t) => {
     const [ada, bob, cyd] = await Promise.all(USERS.map((user) => ask('/articles/1', user)));
     t.not(ada!.headers.etag, undefined);
     t.not(ada!.headers.etag, cyd!.headers.etag);
@@ -425,7 +425,7 @@ forEachDatabase(t, { entities: [User, Article, Comment] }, async (t, orm, databa
     t.strictSame(right.json(), expected(0, 'cyd'));
   });
 
-  t.test('answers to writes', async (t) => {
+  t.test('responses of POST and PATCH', async (t) => {
     const headers = { 'x-user': 'ada' };
     const created = await app.inject({
       method: 'POST',

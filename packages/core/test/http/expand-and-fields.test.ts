@@ -145,7 +145,7 @@ forEachDatabase(t, { entities: [Author, Book, Tag] }, async (t, orm) => {
     t.strictSame((await asked('/expand?expand=author')).body.results[0], { id: 1, title: 'Ash', author: ada });
   });
 
-  t.test('a record, by a shape of its own, in the order of the shape', async (t) => {
+  t.test('a record, with fields in the order of the shape', async (t) => {
     const text = async (query: string) => (await app.inject(`/books/1?${query}`)).body;
     t.equal(await text(''), '{"id":1,"title":"Ash","pages":100,"author":1}');
     t.equal(await text('expand=author'), '{"id":1,"title":"Ash","pages":100,"author":{"id":1,"name":"Ada"}}');
@@ -159,7 +159,7 @@ forEachDatabase(t, { entities: [Author, Book, Tag] }, async (t, orm) => {
     t.equal((await asked('/books/99?fields=id')).status, 404);
   });
 
-  t.test('what is not sent is not read', async (t) => {
+  t.test('fields that are not sent are not queried', async (t) => {
     const texts = async (url: string) => (await asked(url)).texts;
     const [only, ...others] = await texts('/books/1?fields=id');
     t.match(only, /^select t0\."id" as c0 from "book" (?:as )?t0 where|^book\.find\(.*projection: \{ _id: 1 \}/);
@@ -172,7 +172,7 @@ forEachDatabase(t, { entities: [Author, Book, Tag] }, async (t, orm) => {
     t.notMatch((await texts('/books/1')).join(), /join|lookup|title.*born/);
   });
 
-  t.test('answers of writes, by one statement if that can return them', async (t) => {
+  t.test('responses of writes, in one statement if it can return the fields', async (t) => {
     const patch = (query: string, payload = {}) => asked(`/books/1?${query}`, { method: 'PATCH', payload });
     t.strictSame((await patch('fields=id', { pages: 101 })).body, { id: 1 });
     const plain = await patch('fields=id,title', { pages: 100 });
@@ -193,7 +193,7 @@ forEachDatabase(t, { entities: [Author, Book, Tag] }, async (t, orm) => {
     t.equal((await asked('/books/1?fields=id', { method: 'DELETE' })).status, 400, 'a DELETE answers with nothing');
   });
 
-  t.test('what is wrong is a 400 that lists the names', async (t) => {
+  t.test('an invalid name returns 400 with the allowed names', async (t) => {
     const wrong = async (url: string, message: string, more = {}) => {
       const { status, body } = await asked(url, more);
       t.strictSame([status, body.code, body.error], [400, 'invalid_usage', message]);
@@ -246,12 +246,12 @@ forEachDatabase(t, { entities: [Author, Book, Tag] }, async (t, orm) => {
     );
   });
 
-  t.test('a shape that is chosen by the user has names of its own', async (t) => {
+  t.test("the allowed names are those of the user's shape", async (t) => {
     t.strictSame((await asked('/by-user/1?fields=pages', { headers: { 'x-user': 'ada' } })).body, { pages: 100 });
     t.equal((await asked('/by-user/1?fields=pages')).status, 400);
   });
 
-  t.test('a selection has no tag, and a write compares its If-Match with the whole record', async (t) => {
+  t.test('a selection has no ETag, and If-Match of a write is compared with the complete record', async (t) => {
     for (const path of ['/books/1', '/overriding/1', '/watched/1']) {
       const change = (etag: unknown, payload: object, query = '') =>
         asked(path + query, { method: 'PATCH', headers: { 'if-match': String(etag) }, payload });
@@ -282,7 +282,7 @@ forEachDatabase(t, { entities: [Author, Book, Tag] }, async (t, orm) => {
     }
   });
 
-  t.test('several records that are written, as one', async (t) => {
+  t.test('a bulk write returns the selection for every record', async (t) => {
     const changed = await asked('/several?expand=author,tags', { method: 'PATCH', payload: [{ id: 2 }, { id: 1 }] });
     t.strictSame(changed.body, [
       { id: 2, title: 'Birch', author: null, tags: [] },
@@ -306,7 +306,7 @@ forEachDatabase(t, { entities: [Author, Book, Tag] }, async (t, orm) => {
   });
 });
 
-t.test('what cannot be meant stops the start', async (t) => {
+t.test('invalid expand and fields options fail at start', async (t) => {
   const orm = await openSqlite(t, { entities: [Author, Book, Tag] });
   const refused = (options: object, message: RegExp) => {
     const View = ModelViewSet(Book, { read: brief, ...options }) as never;

@@ -114,7 +114,7 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
   });
   const ask = (url: string, headers: Record<string, string>) => app.inject({ url, headers });
 
-  await t.test('each form has a path of its own, for links and for documents', async (t) => {
+  await t.test('every format has its path, for links and for documents', async (t) => {
     const query = '?sort=-title&expand=title';
     for (const [ending, headers] of [['csv', CSV] as const, ['ndjson', LINES] as const]) {
       const asked = await ask(`/books${query}`, headers);
@@ -200,7 +200,7 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
     t.equal((await ask('/books?fields=id,author', CSV)).body.split('\r\n')[0], 'id,author.id,author.name');
   });
 
-  await t.test('JSON stays what is sent to whoever does not prefer another form', async (t) => {
+  await t.test('JSON is sent unless Accept prefers another format', async (t) => {
     for (const accept of [
       '*/*',
       'application/json',
@@ -244,7 +244,7 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
     t.strictSame(rejections, []);
   });
 
-  await t.test('many batches are one list, in whatever order, with NULLs in it', async (t) => {
+  await t.test('an export in many batches contains every record once, in any order, also with NULLs', async (t) => {
     const many = Array.from({ length: 1700 }, (_, index) => ({
       id: index + 100,
       title: `t${index % 7}`,
@@ -293,23 +293,26 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
       t.ok(queries.texts.length <= started + 2, 'but for this list nothing was read afterwards');
     });
 
-    await t.test('an error cuts the connection, so that half a list does not pass for a whole one', async (t) => {
-      for (const title of ['broken', 'none']) {
-        await orm.em.fork().nativeUpdate(Book, { id: 1700 }, { title });
-        for (const headers of [CSV, LINES]) {
-          const answer = await exported('/marked', headers);
-          t.equal(answer.statusCode, 200, 'the first batches were good');
-          t.equal(answer.complete, false, `${title} ${headers.accept}`);
+    await t.test(
+      'an error during the export destroys the connection, so that the client notices that the list is incomplete',
+      async (t) => {
+        for (const title of ['broken', 'none']) {
+          await orm.em.fork().nativeUpdate(Book, { id: 1700 }, { title });
+          for (const headers of [CSV, LINES]) {
+            const answer = await exported('/marked', headers);
+            t.equal(answer.statusCode, 200, 'the first batches were good');
+            t.equal(answer.complete, false, `${title} ${headers.accept}`);
+          }
         }
-      }
-      await orm.em.fork().nativeUpdate(Book, { id: 1 }, { title: 'none' });
-      t.teardown(() => orm.em.fork().nativeUpdate(Book, { id: 1 }, { title: '=1+1' }));
-      for (const headers of [CSV, LINES]) {
-        const failed = await ask('/marked', headers);
-        t.equal(failed.statusCode, 500, 'in the first batch');
-        t.equal(failed.headers['content-disposition'], undefined, 'an error is no file');
-      }
-    });
+        await orm.em.fork().nativeUpdate(Book, { id: 1 }, { title: 'none' });
+        t.teardown(() => orm.em.fork().nativeUpdate(Book, { id: 1 }, { title: '=1+1' }));
+        for (const headers of [CSV, LINES]) {
+          const failed = await ask('/marked', headers);
+          t.equal(failed.statusCode, 500, 'in the first batch');
+          t.equal(failed.headers['content-disposition'], undefined, 'an error is no file');
+        }
+      },
+    );
 
     await t.test('more at once than the pool has connections share them', async (t) => {
       const answers = await Promise.all(Array.from({ length: 25 }, async () => ask('/books?sort=-price', LINES)));
@@ -320,7 +323,7 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
     });
   });
 
-  await t.test('nothing is sent that the schema does not have, in no form', async (t) => {
+  await t.test('CSV and NDJSON contain only the properties of the schema', async (t) => {
     t.equal((await ask('/marked', CSV)).body.split('\r\n')[2], '2,"[{""name"":""good""}]"');
     t.equal((await ask('/marked', LINES)).body.split('\n')[1], '{"id":2,"marks":[{"name":"good"}]}');
   });

@@ -96,7 +96,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     [author, book] = [ada.id, ash.id];
   });
 
-  t.test('a reference to a record that is not there is told with the faults of schemas', async (t) => {
+  t.test('a reference to a missing record is reported together with the schema errors', async (t) => {
     const wrong = { title: 5, author: 9999, tags: ['red', 'pink', 7, 'grey'] };
     const all = ['/title', '/author missing', '/tags/1 missing', '/tags/2', '/tags/3 missing'];
     for (const view of ['books', 'ruled', 'own']) {
@@ -115,7 +115,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     t.equal(await orm.em.fork().count(Book), 1);
   });
 
-  t.test('a view that overrides an operation gets no body with faults of schemas', async (t) => {
+  t.test('a view that overrides an operation does not receive a body with schema errors', async (t) => {
     await send('POST', '/own', { title: 5, author: 9999 });
     t.same(reached, []);
     await send('POST', '/own', [{ title: 5 }]);
@@ -130,7 +130,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     t.equal(reached.length, 1);
   });
 
-  t.test('the database is not asked for values that are themselves at fault', async (t) => {
+  t.test('values that fail their schema are not looked up in the database', async (t) => {
     const questions = recordQueries(orm);
     for (const wrong of [
       { title: 'a', author: 'x' },
@@ -150,7 +150,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     );
   });
 
-  t.test('children tell of their references with all other faults', async (t) => {
+  t.test('references of children are reported together with all other errors', async (t) => {
     const books = [
       { title: 'Ash', tags: ['pink'], chapters: [{ heading: 5, tags: [101, 9999, 'x'] }] },
       { title: 'a\0b', tags: ['grey'], chapters: [{ heading: 'I', tags: [9998] }, { heading: 'a\0b' }] },
@@ -188,7 +188,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     );
   });
 
-  t.test('several records tell of all their faults and references, and of their keys', async (t) => {
+  t.test('a bulk request reports the errors, references and keys of all records', async (t) => {
     const several = [{ title: 'a', author: 9999 }, { title: 5 }, { title: 'b', tags: ['pink'] }];
     const all = ['/0/author missing', '/1/title', '/2/tags/0 missing'];
     for (const view of ['books', 'ruled', 'own']) {
@@ -224,7 +224,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
   });
 
   t.test(
-    'a body of more faults than are told, or more values than are looked at, asks for no references',
+    'references are not looked up if a body has more errors than the response lists, or too many values',
     async (t) => {
       const many = Array.from({ length: 60 }, () => ({ title: 5, author: 'x', tags: [5] }));
       const answer = await send('POST', '/books', many);

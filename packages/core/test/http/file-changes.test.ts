@@ -207,7 +207,7 @@ forEachDatabase(t, { entities: ENTITIES, orm: { subscribers: [new ChangeBefore()
     t.equal(kept.length, count, message);
   }
 
-  await t.test('a file that is replaced while it is asked for is answered as the new one', async (t) => {
+  await t.test('a file that is replaced during a GET is returned in its new version', async (t) => {
     const id = await made();
     let replaced = 0;
     store.onGet = async () => {
@@ -219,7 +219,7 @@ forEachDatabase(t, { entities: ENTITIES, orm: { subscribers: [new ChangeBefore()
     t.equal(answer.headers['content-length'], '8');
   });
 
-  await t.test('a file that is deleted while it is asked for is a 404', async (t) => {
+  await t.test('a file that is deleted during a GET returns 404', async (t) => {
     for (const remove of [
       (id: number) => destroy(`/tickets/${id}`),
       (id: number) => app.inject({ method: 'PATCH', url: `/tickets/${id}`, payload: { screen: null } }),
@@ -231,7 +231,7 @@ forEachDatabase(t, { entities: ENTITIES, orm: { subscribers: [new ChangeBefore()
     }
   });
 
-  await t.test('of writes at once one file stays', async (t) => {
+  await t.test('concurrent writes leave exactly one file', async (t) => {
     const id = await made();
     const answers = await Promise.all(['a', 'b', 'c', 'd'].map((screen) => patch(id, screen)));
     t.strictSame(
@@ -248,7 +248,7 @@ forEachDatabase(t, { entities: ENTITIES, orm: { subscribers: [new ChangeBefore()
     await inStep(t, 0);
   });
 
-  await t.test('whatever a hook throws, nothing is kept of a write that failed', async (t) => {
+  await t.test('a write whose hook throws leaves no file', async (t) => {
     const failing: Readonly<Record<string, readonly string[]>> = {
       create: ['validate', 'fill', 'performCreate'],
       update: ['validate', 'checkObjectPermissions', 'performUpdate'],
@@ -335,7 +335,7 @@ forEachDatabase(t, { entities: ENTITIES, orm: { subscribers: [new ChangeBefore()
     await inStep(t, 0);
   });
 
-  await t.test('several records that are written at once', async (t) => {
+  await t.test('a bulk write deletes the files that it replaces', async (t) => {
     const ids = [await made(), await made(), await made()];
     for (const id of ids) await attached(id);
     const cleared = await app.inject({ method: 'PATCH', url: '/tickets', payload: [{ id: ids[0], screen: null }] });
@@ -373,7 +373,7 @@ forEachDatabase(t, { entities: ENTITIES, orm: { subscribers: [new ChangeBefore()
     await inStep(t, 1);
   });
 
-  await t.test('a unit of work that has not heard of a newer file takes that one along', async (t) => {
+  await t.test('a unit of work that has not loaded a newer file deletes that file too', async (t) => {
     for (const change of ['null', 'replaced', 'deleted']) {
       const id = await made();
       const em = orm.em.fork();
@@ -436,7 +436,7 @@ forEachDatabase(t, { entities: ENTITIES, orm: { subscribers: [new ChangeBefore()
     await inStep(t, 1);
   });
 
-  await t.test("in the application's own transaction its end decides", async (t) => {
+  await t.test('in a transaction of the application the files follow its commit or rollback', async (t) => {
     for (const ending of ['commit', 'rollback'] as const) {
       store.files.clear();
       await orm.schema.clear();
@@ -463,7 +463,7 @@ forEachDatabase(t, { entities: ENTITIES, orm: { subscribers: [new ChangeBefore()
     }
   });
 
-  await t.test('a client that goes away at any time leaves what the records refer to', async (t) => {
+  await t.test('a client that disconnects at any time leaves the files that records refer to', async (t) => {
     await app.listen({ port: 0 });
     const { port } = app.server.address() as { port: number };
     const id = await made();

@@ -50,7 +50,7 @@ forEachDatabase(t, { entities: [Photo] }, async (t, orm) => {
   const ask = (headers: Record<string, string>, method: 'GET' | 'HEAD' = 'GET', id = 1001) =>
     app.inject({ method, url: `/photos/${id}/image`, headers });
 
-  await t.test('a file tells when it was stored, in whole seconds', async (t) => {
+  await t.test('a file has a Last-Modified date in whole seconds', async (t) => {
     for (const method of ['GET', 'HEAD'] as const) {
       const { statusCode, headers } = await ask({}, method);
       t.strictSame([statusCode, headers['last-modified'], headers.etag], [200, DATE, TAG]);
@@ -65,7 +65,7 @@ forEachDatabase(t, { entities: [Photo] }, async (t, orm) => {
     t.ok(sent >= start && sent <= Date.now(), 'a file that a client has just sent');
   });
 
-  await t.test('files that replace each other have different dates, none of them in the future', async (t) => {
+  await t.test('files that replace each other have different dates, and none is in the future', async (t) => {
     const created = await app.inject({ method: 'POST', url: '/photos', ...upload('0') });
     const { id, image } = created.json<{ id: number; image: { url: string } }>();
     const current = async (): Promise<number> =>

@@ -98,25 +98,22 @@ forEachDatabase(t, { entities: [Ticket] }, async (t, orm) => {
     t.ok(await closed(2));
   });
 
-  await t.test(
-    'the error of a store that fails stays when the deletion of what is left fails too, at once',
-    async (t) => {
-      const logged: string[] = [];
-      await serve(10_000, (to) => {
-        to.addHook('onError', async (_request, _reply, error) => void logged.push(error.message));
-      });
-      onPut = async () => {
-        throw new Error('the store is full');
-      };
-      onDelete = () => {
-        throw new Error('nothing can be deleted');
-      };
-      t.teardown(() => (onDelete = () => {}));
-      t.equal((await app.inject(FORM)).statusCode, 500);
-      t.strictSame(logged, ['the store is full']);
-      onDelete = () => {};
-    },
-  );
+  await t.test('a store error is logged even if deleting the incomplete file fails too, synchronously', async (t) => {
+    const logged: string[] = [];
+    await serve(10_000, (to) => {
+      to.addHook('onError', async (_request, _reply, error) => void logged.push(error.message));
+    });
+    onPut = async () => {
+      throw new Error('the store is full');
+    };
+    onDelete = () => {
+      throw new Error('nothing can be deleted');
+    };
+    t.teardown(() => (onDelete = () => {}));
+    t.equal((await app.inject(FORM)).statusCode, 500);
+    t.strictSame(logged, ['the store is full']);
+    onDelete = () => {};
+  });
 
   for (const [what, range] of [
     ['a file', ''],
@@ -128,7 +125,7 @@ forEachDatabase(t, { entities: [Ticket] }, async (t, orm) => {
       return socket;
     };
 
-    await t.test(`${what} whose client goes away while the store opens it, and afterwards`, async (t) => {
+    await t.test(`${what} whose client disconnects while and after the store opens it`, async (t) => {
       const port = await serve(10_000);
       const begun = Promise.withResolvers<void>();
       const gone = Promise.withResolvers<void>();
@@ -145,7 +142,7 @@ forEachDatabase(t, { entities: [Ticket] }, async (t, orm) => {
       t.ok(await closed(2));
     });
 
-    await t.test(`${what} that the store opens once the request has taken too long`, async (t) => {
+    await t.test(`${what} that the store opens after the request has timed out`, async (t) => {
       const port = await serve(50);
       const answered = Promise.withResolvers<void>();
       onGet = () => answered.promise;
@@ -157,7 +154,7 @@ forEachDatabase(t, { entities: [Ticket] }, async (t, orm) => {
       socket.destroy();
     });
 
-    await t.test(`${what} that breaks while hooks of the answer are waited for is an error`, async (t) => {
+    await t.test(`${what} that breaks while onSend hooks run is an error`, async (t) => {
       let sending = nothing;
       await serve(10_000, (app) => void app.addHook('onSend', async () => sending()));
       sending = async () => {

@@ -157,7 +157,7 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
   });
   const post = (...parts: readonly Part[]) => app.inject({ method: 'POST', url: '/api/tickets', ...form(...parts) });
 
-  await t.test('create takes a file beside the other fields, and the record links to it', async (t) => {
+  await t.test('create accepts a file with the other fields, and the record links to it', async (t) => {
     const answer = await post(TITLE, { name: 'weight', content: '7' }, SCREEN);
     t.equal(answer.statusCode, 201, answer.body);
     t.strictSame(answer.json(), {
@@ -181,7 +181,7 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     t.equal(results[0]?.screen.url, '/api/tickets/1/screen');
   });
 
-  await t.test('JSON stands beside forms, and can carry no file', async (t) => {
+  await t.test('JSON is accepted as well as forms, but cannot contain a file', async (t) => {
     const plain = await app.inject({ method: 'POST', url: '/api/tickets', payload: { title: 'No file' } });
     t.equal(plain.statusCode, 201, plain.body);
     for (const screen of ['x', { key: 'a', name: 'b', size: 1, type: 'image/png' }, 1, []]) {
@@ -191,7 +191,7 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     }
   });
 
-  await t.test('fields of a form are read as their schema says, and every fault is named', async (t) => {
+  await t.test('form fields are parsed by their schema, and every error is named', async (t) => {
     const good = await post(
       { name: 'title', content: '12' },
       { name: 'weight', content: '3' },
@@ -238,7 +238,7 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     t.ok(await settled(async () => (await kept()).temporary.length === 0));
   });
 
-  await t.test('PUT and PATCH replace a file, null removes it, and what is replaced goes', async (t) => {
+  await t.test('PUT and PATCH replace a file, null removes it, and the replaced file is deleted', async (t) => {
     await post(TITLE, SCREEN);
     const [first] = (await kept()).stored;
     const other = { ...SCREEN, filename: 'other.png' };
@@ -261,7 +261,7 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     t.ok(await settled(async () => (await kept()).stored.length === 0));
   });
 
-  await t.test('what a failed write had stored is removed', async (t) => {
+  await t.test('files of a failed write are deleted', async (t) => {
     await post(TITLE, SCREEN);
     const taken = await post(TITLE, SCREEN);
     t.equal(taken.statusCode, 409, taken.body);
@@ -278,7 +278,7 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     t.ok(await settled(async () => (await kept()).temporary.length === 0));
   });
 
-  await t.test('bytes of which the client says nothing are what they are, or text', async (t) => {
+  await t.test('a file without a type gets the type of its bytes, or text', async (t) => {
     const type = 'application/octet-stream';
     let count = 0;
     const typeOf = async (name: string, content: string | Buffer) => {
@@ -300,7 +300,7 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     t.equal(await typeOf('screen', 'Read me'), 415, 'a field that takes no text');
   });
 
-  await t.test('the first bytes tell the type, whatever the client claims', async (t) => {
+  await t.test('the first bytes decide the type, not the type that the client sent', async (t) => {
     const lie = await post(TITLE, { ...SCREEN, content: '<script>alert(1)</script>' });
     t.equal(lie.statusCode, 415, lie.body);
     const hidden = await post(TITLE, { name: 'manual', content: PNG, filename: 'm.txt', type: 'text/plain' });
@@ -315,7 +315,7 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
   });
 
   await t.test(
-    'a file that is too large is a 413, a second one of a field a 400, and unknown ones are dropped',
+    'a file that is too large returns 413, a second file of a field 400, and unknown files are dropped',
     async (t) => {
       const large = { ...SCREEN, content: Buffer.concat([PNG, Buffer.alloc(MAX_BYTES)]) };
       t.equal((await post(TITLE, large)).statusCode, 413);
@@ -329,7 +329,7 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     },
   );
 
-  await t.test('a fault of a form that can be read is told under a Content-Encoding too', async (t) => {
+  await t.test('errors of a readable form are reported also with a Content-Encoding', async (t) => {
     const send = (...parts: readonly Part[]) => {
       const { payload, headers } = form(...parts);
       return sendCoded(payload, headers);
@@ -389,7 +389,7 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     t.equal(head.headers.etag, tag);
   });
 
-  await t.test('a file that its store has lost is an error, and nothing is told of it', async (t) => {
+  await t.test('a file that is missing in its store returns 500 without details', async (t) => {
     await post(TITLE, SCREEN);
     const [key = ''] = (await kept()).stored;
     await rm(join(folder, 'tickets', key));
@@ -402,7 +402,7 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     t.strictSame(told, []);
   });
 
-  await t.test('a file that is named as a folder is a 400 that names its field', async (t) => {
+  await t.test('a file with the name of a folder returns 400 and names its field', async (t) => {
     for (const filename of ['.', '..', 'a/', 'a/..', '..\\..\\.', '/']) {
       const made = await post(TITLE, { ...SCREEN, filename });
       t.equal(made.statusCode, 400, filename);
@@ -420,7 +420,7 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     t.equal((await app.inject('/api/tickets/1/manual')).statusCode, 200);
   });
 
-  await t.test("the file's route asks what the record's own asks", async (t) => {
+  await t.test('the route of a file makes the same checks as the route of the record', async (t) => {
     await post(TITLE, SCREEN);
     await orm.em.fork().nativeUpdate(Ticket, { id: 1 }, { title: 'secret' });
     t.equal((await app.inject('/api/tickets/1/screen')).statusCode, 404);
@@ -436,7 +436,7 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     t.strictSame(results, [{ id: 1, ticket: { title: 'Broken', screen }, shown: screen }]);
   });
 
-  await t.test('a link leads to its file whatever paths the router makes of names', async (t) => {
+  await t.test('a link leads to its file also with custom actionPath of the router', async (t) => {
     class SnakeCaseRouter extends Router {
       protected override actionPath(name: string) {
         return `_${name}`;
@@ -478,7 +478,7 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     });
   });
 
-  await t.test('an upload on its way keeps nobody from being answered', async (t) => {
+  await t.test('an upload in progress does not block other requests', async (t) => {
     const busy = await testApp(t, orm, [router()], { options: { maxRequestsInFlight: 1 } });
     await busy.listen({ port: 0 });
     const { port } = busy.server.address() as { port: number };
@@ -496,7 +496,7 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     t.ok(await settled(async () => answer.startsWith('HTTP/1.1 201')));
   });
 
-  await t.test('an upload whose client goes away leaves nothing', async (t) => {
+  await t.test('an upload whose client disconnects leaves no file', async (t) => {
     await app.listen({ port: 0 });
     const { port } = app.server.address() as { port: number };
     const { payload } = form(TITLE, { ...SCREEN, content: Buffer.concat([PNG, Buffer.alloc(100_000)]) });

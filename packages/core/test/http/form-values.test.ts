@@ -111,7 +111,7 @@ forEachDatabase(t, { entities: [Kind, Form] }, async (t, orm) => {
     t.match(body, { note: '', title: 'x' });
   });
 
-  t.test('an empty text is no value of a field that cannot be NULL', async (t) => {
+  t.test('an empty text is rejected for a field that cannot be NULL', async (t) => {
     t.same(
       pathsOf(
         await send('POST', '/forms', [

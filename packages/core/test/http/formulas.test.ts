@@ -89,7 +89,7 @@ forEachDatabase(t, { entities: [Author, Book], only: SQL_DATABASES }, async (t, 
     });
   }
 
-  t.test('in actions, in related records, in orders and in what em.find gives', async (t) => {
+  t.test('formulas in actions, related records, orders and em.find', async (t) => {
     t.strictSame((await app.inject({ method: 'POST', url: '/plain/1/touch' })).json(), seen);
     t.strictSame((await app.inject('/books/1')).json(), { id: 1, author: { books: 2 } });
     t.same(
@@ -98,7 +98,7 @@ forEachDatabase(t, { entities: [Author, Book], only: SQL_DATABASES }, async (t, 
     );
   });
 
-  t.test('a filter value may have a fraction, whatever type the formula has', async (t) => {
+  t.test('a filter value may have a fraction, with every type of the formula', async (t) => {
     const filterFields = {
       exact: 'exact',
       more: 'exact__gt',
@@ -128,7 +128,7 @@ forEachDatabase(t, { entities: [Author, Book], only: SQL_DATABASES }, async (t, 
     }
   });
 
-  t.test('of a related record that is not there, a formula is NULL, whatever it reads', async (t) => {
+  t.test('a formula of a missing related record is NULL', async (t) => {
     class SecondViewSet extends ModelViewSet(Book, {
       read: readShape(Book, ['id'], { all: 'second.all' }),
       filterFields: { all: 'second__all', none: 'second__all__isnull' },

@@ -249,7 +249,7 @@ forEachDatabase(t, { entities }, async (t, whole, database) => {
     t.ok(succeeded > 70, `a third of them finds something: ${succeeded}`);
   });
 
-  await t.test('records, also below others, with what they expand to', async (t) => {
+  await t.test('records, nested records and their expansions', async (t) => {
     for (let id = 1; id <= 26; id++) {
       await same(t, { url: `/books/${id}?expand=parts,notes,author` });
       await same(t, { url: `/entities/${id}?expand=author` });

@@ -143,12 +143,12 @@ forEachDatabase(
       t.equal((await app.inject({ method: 'DELETE', url: '/long/1' })).statusCode, 404);
     });
 
-    t.test('filterQueryset narrows lists alone', async (t) => {
+    t.test('filterQueryset affects lists only', async (t) => {
       t.same(titles((await app.inject('/picky')).json()), ['Birch', 'Cedar', 'Date', 'Elm']);
       t.equal((await app.inject('/picky/1')).statusCode, 200);
     });
 
-    t.test('performCreate adds what the client does not send', async (t) => {
+    t.test('performCreate adds values that the client does not send', async (t) => {
       const created = await app.inject({ method: 'POST', url: '/picky', payload: { title: 'Fir', in_print: true } });
       t.equal(created.statusCode, 201);
       t.match(created.json(), { title: 'Fir', pages: 0, in_print: false });
@@ -171,13 +171,13 @@ forEachDatabase(
       t.equal((await app.inject('/picky/2')).json().in_print, false);
     });
 
-    t.test('an overridden getObject is what retrieve answers with', async (t) => {
+    t.test('retrieve returns the result of an overridden getObject', async (t) => {
       t.same((await app.inject('/entity/1')).json(), { id: 1, title: 'ASH', by: 'North' });
       t.same((await app.inject('/entity/4')).json(), { id: 4, title: 'DATE', by: null });
       t.equal((await app.inject('/noisy/1')).json().title, 'Ash', 'and nothing was written');
     });
 
-    t.test('pagination off and filters of its own', async (t) => {
+    t.test('pagination: null and custom filters', async (t) => {
       t.same(
         (await app.inject('/plain?in_print=no&search=l')).json().map(({ title }: { title: string }) => title),
         ['Elm'],
@@ -185,7 +185,7 @@ forEachDatabase(
       t.equal((await app.inject('/plain?page=1')).statusCode, 400);
     });
 
-    t.test('a paginator of its own renames the parameters', async (t) => {
+    t.test('a custom paginator renames the parameters', async (t) => {
       const page = (await app.inject('/big?p=2&n=9')).json();
       t.same(titles(page), ['Date', 'Elm', 'Fir']);
       t.equal((await app.inject('/big')).json().results.length, 2);
@@ -209,7 +209,7 @@ forEachDatabase(
       t.equal((await app.inject('/cursor?sort=pages&cursor=abc')).statusCode, 400);
     });
 
-    t.test('one answer names every query parameter that is wrong', async (t) => {
+    t.test('one response names every invalid query parameter', async (t) => {
       const response = await app.inject('/noisy?page=x&page_size=0&serch=a');
       t.equal(response.statusCode, 400);
       t.same(
@@ -222,24 +222,21 @@ forEachDatabase(
       t.match(response.json().error, /did you mean "search"/);
     });
 
-    t.test(
-      'a list takes at most two statements whatever its size and shape, a retrieve and an action one',
-      async (t) => {
-        const count = async (url: string) => {
-          statements.length = 0;
-          t.equal((await app.inject(url)).statusCode, 200, url);
-          return statements.length;
-        };
-        t.ok((await count('/noisy?page_size=100')) <= 2);
-        t.ok((await count('/noisy?page_size=2&search=north')) <= 2);
-        t.ok((await count('/noisy?page=9')) <= 2);
-        t.equal(await count('/noisy/1'), 1);
-        t.equal(await count('/entity/1'), 1);
-        t.equal(await count('/noisy/titles'), 1);
-        t.equal(await count('/plain'), 1);
-        t.equal(await count('/cursor'), 1);
-      },
-    );
+    t.test('a list needs at most two statements for any size and shape, a retrieve and an action one', async (t) => {
+      const count = async (url: string) => {
+        statements.length = 0;
+        t.equal((await app.inject(url)).statusCode, 200, url);
+        return statements.length;
+      };
+      t.ok((await count('/noisy?page_size=100')) <= 2);
+      t.ok((await count('/noisy?page_size=2&search=north')) <= 2);
+      t.ok((await count('/noisy?page=9')) <= 2);
+      t.equal(await count('/noisy/1'), 1);
+      t.equal(await count('/entity/1'), 1);
+      t.equal(await count('/noisy/titles'), 1);
+      t.equal(await count('/plain'), 1);
+      t.equal(await count('/cursor'), 1);
+    });
 
     t.test('a unique value that is taken, and a record that is referred to, are conflicts', async (t) => {
       class PublisherViewSet extends ModelViewSet(Publisher, {

@@ -92,7 +92,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     return queries.texts.length;
   };
 
-  t.test('what was read of a record is found again, whatever it is', async (t) => {
+  t.test('one statement compares If-Match with values of every column type', async (t) => {
     const ways = (await app.inject('/products/ways')).json();
     t.strictSame([ways.update.reasons, ways.destroy.reasons.length > 0], [[], database === 'mongodb']);
     for (let id = 1; id <= RECORDS; id++) {
@@ -100,7 +100,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     }
   });
 
-  t.test('an answer of more than own columns, or by the view itself, is compared under a lock', async (t) => {
+  t.test('a response with related records, or of an overridden retrieve, is compared under a lock', async (t) => {
     for (const path of ['with-maker', 'own-retrieve']) {
       t.ok((await queriesOf(t, `/${path}/1`, { stock: 1 })) > 2, path);
       const used = await tagOf(`/${path}/1`);
@@ -135,7 +135,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     }
   });
 
-  t.test('of many who send one tag at once, one writes', async (t) => {
+  t.test('of many concurrent writes with one ETag, exactly one succeeds', async (t) => {
     const url = '/products/3';
     const tag = await tagOf(url);
     const answers = await Promise.all(
@@ -147,7 +147,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     t.equal((await app.inject(url)).json().stock, 1000 + statuses.indexOf(200));
   });
 
-  t.test('a tag that is used up, a record that is away and a header that is missing are what they were', async (t) => {
+  t.test('an outdated ETag returns 412, a missing record 404 and a missing header 428', async (t) => {
     const url = '/products/10';
     const tag = await tagOf(url);
     t.equal((await patch(url, tag, { stock: -5 })).statusCode, 200);

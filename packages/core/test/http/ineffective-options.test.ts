@@ -41,7 +41,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.equal(await errorOf({ throtles: [] }), 'BookViewSet: "throtles" is never read; did you mean "throttles"?');
   });
 
-  t.test('a Map in the place of an object of names is refused, since its entries are no names', async (t) => {
+  t.test('a Map instead of an object of names is rejected, because its entries would be ignored', async (t) => {
     const byName = [
       'filterFields',
       'orderingFields',
@@ -76,7 +76,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     });
   });
 
-  t.test('a filter whose parameters are no list is named', async (t) => {
+  t.test('a filter whose parameters are not a list fails with its name', async (t) => {
     class Newest extends Filter {
       readonly parameters = { name: 'newest' } as never;
       apply<Q>(queryset: Q): Q {
@@ -96,7 +96,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     }
   });
 
-  t.test('an option that has no effect beside the others is refused', async (t) => {
+  t.test('an option that has no effect because of other options is rejected', async (t) => {
     class PagedViewSet extends ModelViewSet(Book, { read, pageSize: 5 }) {}
     t.match(
       await refusal(PagedViewSet, { pagination: null }),

@@ -125,7 +125,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
   em.create(Manager, { name: 'Dan' } as never);
   await em.flush();
 
-  t.test('a view stores records of its class, whatever the body says', async (t) => {
+  t.test('a view stores records of its class, with any discriminator in the body', async (t) => {
     t.match(worker, { kind: 'worker', wage: 10 });
     t.match(second, { kind: 'worker', wage: 5 });
     t.match(chief, { kind: 'chief', car: 'red' });
@@ -154,7 +154,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
     t.equal((await send('PATCH', `/leaders/${chief.id}`, { budget: 5 })).body.budget, 5);
   });
 
-  t.test('a reference leads to a record of its class', async (t) => {
+  t.test('a reference accepts only records of its class', async (t) => {
     const made = await send('POST', '/teams', { name: 'a', boss: 'Cleo', helpers: ['Bob', 'Ann'] });
     t.match(made, { status: 201, body: { boss: 'Cleo', helpers: ['Ann', 'Bob'] } });
     const wrong = await send('POST', '/teams', { name: 'a', boss: 'Ann', helpers: ['Ann', 'Cleo'] });
@@ -177,7 +177,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
   });
 });
 
-t.test('what cannot be stored is refused at start', async (t) => {
+t.test('views whose records cannot be stored fail at start', async (t) => {
   const orm = await openSqlite(t, { entities: ENTITIES });
   const write = writeShape(Person, ['name']);
   const create = class extends ModelViewSet(Person, { read: readShape(Person, ['id']), write }) {};

@@ -160,7 +160,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     ]);
   });
 
-  t.test('rules over several fields answer with all other faults of a body', async (t) => {
+  t.test('errors of rules over several fields are returned with all other errors of a body', async (t) => {
     const book = { title: 'Ash', pages: 5, price: 3 };
     const created = await send('POST', '/ruled', book);
     t.equal(created.status, 201, JSON.stringify(created.body));
@@ -208,7 +208,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.equal(await orm.em.fork().count(LibraryBook), 1);
   });
 
-  t.test('a rule is asked of a record that nobody changes meanwhile', async (t) => {
+  t.test('a rule checks a record that no other request changes meanwhile', async (t) => {
     const { body } = await send('POST', '/ruled', { title: 'Ash', pages: 10, price: 0 });
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -223,12 +223,12 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.ok((left.price ?? 0) <= left.pages, `${left.price} of ${left.pages}`);
   });
 
-  t.test('a view whose own operation is overridden gets no body with faults', async (t) => {
+  t.test('a view with an overridden operation does not receive an invalid body', async (t) => {
     t.same(placesOf(await send('POST', '/own', { pages: 'x' })), [400, '/title', '/pages']);
     t.equal((await send('POST', '/own', { title: 'x' })).status, 500);
   });
 
-  t.test('create and update take shapes of their own', async (t) => {
+  t.test('create and update can have different shapes', async (t) => {
     const { status, body } = await send('POST', '/two', { title: 'Ash', pages: 3, price: 5, publisher: 'North' });
     t.equal(status, 201, JSON.stringify(body));
     t.match(body, { title: 'Ash', pages: 3, price: null });
@@ -241,7 +241,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.ok(ways.update.reasons.some((reason: string) => reason.includes('"publisher"')));
   });
 
-  t.test('what the view fills in is never the body’s', async (t) => {
+  t.test('values that the view fills override those of the body', async (t) => {
     const south = await orm.em.fork().findOneOrFail(Publisher, { name: 'South' });
     const { status, body } = await send('POST', '/filled', { title: 'Ash', pages: 99, publisher: south.id - 1 }, 'Ada');
     t.equal(status, 201, JSON.stringify(body));
@@ -315,7 +315,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     t.same(answer.json().details, [{ in: 'body', path: '/books/1/title', message: 'must not be the name' }]);
   });
 
-  t.test('rules see the children of a new record whose other fields have faults', async (t) => {
+  t.test('rules receive the children of a new record even if its other fields are invalid', async (t) => {
     const seen: unknown[] = [];
     const rules = (data: { readonly books?: unknown }) => void seen.push(data);
     const read = readShape(Author, ['id', 'name']);

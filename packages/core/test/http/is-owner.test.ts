@@ -126,7 +126,7 @@ forEachDatabase(t, { entities: [User, Note, Line] }, async (t, orm) => {
     await em.flush();
   });
 
-  t.test('a new record belongs to its creator, whatever the body says', async (t) => {
+  t.test('a new record belongs to its creator, with any owner in the body', async (t) => {
     const [status, note] = await send('POST', '/notes', '2', { title: 'new', owner: 1 });
     t.strictSame([status, note?.['owner']], [201, 2]);
     t.equal(await statusOf('POST', '/notes', undefined, { title: 'new' }), 401);
@@ -179,13 +179,13 @@ forEachDatabase(t, { entities: [User, Note, Line] }, async (t, orm) => {
     );
   });
 
-  t.test('a path gives nobody a record of somebody else', async (t) => {
+  t.test('a path parameter cannot create or show a record of another user', async (t) => {
     t.match(await send('GET', '/users/1/notes', '2'), [200, { count: 1 }]);
     t.equal(await statusOf('POST', '/users/1/notes', '2', { title: 'new' }), 403);
     t.match(await send('POST', '/users/2/notes', '2', { title: 'new' }), [201, { owner: 2 }]);
   });
 
-  t.test('as a scope, only own records exist', async (t) => {
+  t.test('with scope: true records of other users return 404', async (t) => {
     t.equal(await statusOf('GET', '/own'), 401);
     t.match(await send('GET', '/own', '2'), [200, { count: 1, results: [{ id: 1002 }] }]);
     t.equal(await statusOf('GET', '/own/1001', '2'), 404);
@@ -206,7 +206,7 @@ forEachDatabase(t, { entities: [User, Note, Line] }, async (t, orm) => {
     t.equal(await statusOf('PATCH', '/written/1001', 'null', { title: 'x' }), 403, 'a user of that name owns nothing');
   });
 
-  t.test('nobody creates a record of nobody', async (t) => {
+  t.test('an anonymous user cannot create a record', async (t) => {
     t.equal(await statusOf('POST', '/open', undefined, { title: 'new' }), 401);
     t.equal(await statusOf('PATCH', '/open/1001', undefined, { title: 'x' }), 200);
   });
@@ -236,7 +236,7 @@ t.test('declarations that do not fit', async (t) => {
   t.throws(() => IsOwner('owner', { scpoe: true } as never), /did you mean "scope"/);
 });
 
-t.test('a scope of own records is behind a login, and the types know', async (t) => {
+t.test('IsOwner with scope: true requires a login, and its type says so', async (t) => {
   const alone: UserPermissionClass = IsOwner('owner', { scope: true });
   // @ts-expect-error -- everybody reads
   const open: UserPermissionClass = IsOwner('owner');

@@ -70,7 +70,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     return found;
   };
 
-  t.test('what one shape hides is not asked', async (t) => {
+  t.test("a field that a role's shape hides is not an allowed JSON Logic field", async (t) => {
     t.same(await allowed('whole'), fields);
     t.same(await allowed('brief'), ['title', 'publisher']);
     t.same(await allowed('renamed'), ['title', 'publisher.name']);
@@ -79,7 +79,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.same(await allowed('said'), ['price'], 'unless the view says so by name');
   });
 
-  t.test('documents tell the same', async (t) => {
+  t.test('the operation plan has the same fields', async (t) => {
     const operation = app.viewset.operations.find(({ path, action }) => path === '/nothing' && action === 'list');
     t.notOk(operation?.queryParameters.some(({ name }) => name === 'filter'));
   });

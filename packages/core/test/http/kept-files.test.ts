@@ -103,7 +103,7 @@ forEachDatabase(t, { entities: [Album, Photo] }, async (t, orm) => {
     t.equal(files.size, 1);
   });
 
-  await t.test('a link beside a new file, in a form', async (t) => {
+  await t.test('a form with a link and a new file', async (t) => {
     const record = await create('first');
     const body = form({ title: 'x', picture: { name: 'b.txt', text: 'other' }, notes: JSON.stringify(record.notes) });
     const answer = await app.inject({ method: 'PUT', url: `${PHOTOS}/${record.id}`, ...body });
@@ -111,7 +111,7 @@ forEachDatabase(t, { entities: [Album, Photo] }, async (t, orm) => {
     t.equal(files.size, 2);
   });
 
-  await t.test('several records at once', async (t) => {
+  await t.test('a bulk PATCH keeps the files', async (t) => {
     const records = [await create('first'), await create('second')];
     const sent = records.map((record) => ({ ...record, title: `${record.title}!` }));
     const answer = await write('PATCH', PHOTOS, sent);
@@ -127,7 +127,7 @@ forEachDatabase(t, { entities: [Album, Photo] }, async (t, orm) => {
     );
   });
 
-  await t.test('any other link is a fault, on create too', async (t) => {
+  await t.test('any other link is an error, also on create', async (t) => {
     const record = await create('first');
     const other = await create('second');
     const link = record.picture!;

@@ -148,7 +148,7 @@ t.test('the size of a body', async (t) => {
   t.equal((await post(await newApp(t, { server: { bodyLimit: 100 } }), 100)).statusCode, 413, 'configured');
 });
 
-t.test('the depth of a body, and how many problems an answer names', async (t) => {
+t.test('the depth of a body, and the number of errors in a response', async (t) => {
   const app = await newApp(t);
   const post = async (payload: string) =>
     app.inject({ method: 'POST', url: '/books', payload, headers: { 'content-type': 'application/json' } });
@@ -238,7 +238,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     }
   });
 
-  await t.test('the number of words of a search', async (t) => {
+  await t.test('the number of search terms', async (t) => {
     await takes(t, app, `/books?search=${ones(20).join('+')}`);
     await refuses(t, app, `/books?search=${ones(21).join('+')}`, 'invalid_usage', /"search".*20 words/);
     await refuses(t, app, '/strict?search=a+b+c', 'invalid_usage', /2 words/);
@@ -335,7 +335,7 @@ t.test('a handler that is too late changes nothing any more', async (t) => {
   t.equal((await app.inject('/books')).json().count, 0, 'what the client was told has failed has not happened');
 });
 
-t.test('an answer that is being streamed may take as long as it takes', async (t) => {
+t.test('a response that is being streamed has no time limit', async (t) => {
   const orm = await openSqlite(t, { entities: LIBRARY });
   const app = await testApp(t, orm, [], {
     options: { handlerTimeoutMs: 100 },

@@ -99,7 +99,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   const titles = async (url: string) =>
     (await app.inject(url)).json<{ results: { title: string }[] }>().results.map(({ title }) => title);
 
-  t.test('a filter may answer later, and the others go on from there', async (t) => {
+  t.test('an asynchronous filter works in combination with the others', async (t) => {
     t.strictSame(await titles('/filtered?about=trees&sort=-title'), ['Elm', 'Ash']);
     t.strictSame(await titles('/filtered?about=trees&search=a'), ['Ash']);
     t.strictSame(await titles('/filtered?about=trees&from_pages=100'), ['Ash']);
@@ -109,7 +109,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.equal((await app.inject('/filtered?about=down')).statusCode, 500, 'its error is the program’s');
   });
 
-  t.test('one answer names every parameter at fault, those of filters that take their time too', async (t) => {
+  t.test('one response names every invalid parameter, also those of asynchronous filters', async (t) => {
     for (const url of ['/filtered?about=x&page=0&sort=no', '/filtered?about=x&page=0&sort=no&oops=1']) {
       const response = await app.inject(url);
       t.equal(response.statusCode, 400);
@@ -124,7 +124,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   });
 
   t.test(
-    'parameters are those that were sent, whatever a hook puts in their place after they were checked',
+    'parameters are those that the client sent, even if a hook replaces request.query after validation',
     async (t) => {
       const hooked = await testApp(t, orm, [new Router().register('plain', PlainViewSet)], {
         before: (made) => {
@@ -142,7 +142,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     },
   );
 
-  t.test('options that do not fit stop the start', async (t) => {
+  t.test('invalid filter options fail at start', async (t) => {
     const start = (filter: typeof FromFilter) => {
       class View extends ModelViewSet(Book, { read, filters: [filter] }) {}
       return testApp(t, orm, [new Router().register('books', View)]);

@@ -88,7 +88,7 @@ forEachDatabase(t, { entities: [Country, Place] }, async (t, orm) => {
     t.same(await found('?city=Washington,D.C.'), [1]);
   });
 
-  t.test('so does that of a range, which takes two values', async (t) => {
+  t.test('an encoded comma belongs to a value of a range, which has two values', async (t) => {
     t.same(await found('?from_to=Washington,Washington%2CD.C.'), [1, 2]);
     t.equal(await found('?from_to=A%2CB'), 400);
   });

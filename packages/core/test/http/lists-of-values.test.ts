@@ -49,7 +49,7 @@ forEachDatabase(t, { entities: [Basket] }, async (t, orm, database) => {
   const app = await testApp(t, orm, [new Router().register('baskets', BasketViewSet)]);
   const post = (payload: object) => app.inject({ method: 'POST', url: '/baskets', payload });
 
-  t.test('each text of a list is stored as it was sent', async (t) => {
+  t.test('every text of a list is stored as it was sent', async (t) => {
     for (const words of [[], LOST, ...LOST.map((word) => [word])]) {
       const created = await post({ words });
       t.strictSame(created.json().words, words, created.body);
@@ -79,7 +79,7 @@ forEachDatabase(t, { entities: [Basket] }, async (t, orm, database) => {
     }
   });
 
-  t.test('an element of another type is a 400 that names its place', async (t) => {
+  t.test('an element of another type returns 400 with its path', async (t) => {
     const wrong: readonly (readonly [field: string, value: unknown, path: string])[] = [
       ['words', ['a', 5], '/words/1'],
       ['words', [null], '/words/0'],

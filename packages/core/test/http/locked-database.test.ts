@@ -73,7 +73,7 @@ for (const name of ['SQLite', 'libSQL'] as const) {
     t.strictSame(results.map(({ title }) => title).toSorted(), ['Ash tree', 'Cedar', 'Date', 'Elm', 'Fir', 'Gum!']);
   });
 
-  t.test(`${name}: a lock that stays is a 503, and nothing was written`, async (t) => {
+  t.test(`${name}: a lock that is not released returns 503, and nothing is written`, async (t) => {
     const { app, lock, unlock } = await lockable(t, name);
     await lock();
     const answers = await Promise.all(WRITES.map((write) => app.inject(write)));

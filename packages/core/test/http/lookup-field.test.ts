@@ -111,7 +111,7 @@ forEachDatabase(t, { entities: [Country, City] }, async (t, orm, database) => {
     t.equal((await send('POST', '/api/slugs/elm/shout')).statusCode, 404);
   });
 
-  t.test('a taken slug is a 409, a key of bad form a 404', async (t) => {
+  t.test('a duplicate slug returns 409, a malformed key 404', async (t) => {
     await send('POST', '/api/slugs', body('ash'));
     const again = await send('POST', '/api/slugs', body('ash'));
     t.equal(again.statusCode, 409);
@@ -125,7 +125,7 @@ forEachDatabase(t, { entities: [Country, City] }, async (t, orm, database) => {
     }
   });
 
-  t.test('Location leads to the record by what the database has made of its slug', async (t) => {
+  t.test('Location uses the slug as the database stored it', async (t) => {
     for (const path of ['cities', 'represented']) {
       const made = await send('POST', `/api/${path}`, { slug: `ROME ${path}` });
       t.equal(made.statusCode, 201, made.body);
@@ -147,7 +147,7 @@ forEachDatabase(t, { entities: [Country, City] }, async (t, orm, database) => {
   });
 });
 
-t.test('what cannot name a record is refused at start, and does not compile', async (t) => {
+t.test('a lookupField that cannot identify a record fails at start and does not compile', async (t) => {
   const orm = await openSqlite(t, { entities: [Country, Ruin] });
   const refused = async (View: new () => ViewSet, message: RegExp): Promise<void> =>
     void (await t.rejects(testApp(t, orm, [new Router().register('countries', View)]), { message }));
@@ -162,7 +162,7 @@ t.test('what cannot name a record is refused at start, and does not compile', as
   await refused(ModelViewSet(Ruin, { read: readShape(Ruin, ['id']), lookupField: 'slug' }), expected);
 });
 
-t.test('a document tells by what a record is named', async (t) => {
+t.test('the operation plan contains the lookup field', async (t) => {
   const orm = await openSqlite(t, { entities: [Country] });
   const app = await testApp(t, orm, [new Router().register('countries', SlugViewSet)]);
   const plan = app.viewset.operations.find(({ operationId }) => operationId === 'retrieveCountry');

@@ -29,7 +29,7 @@ forEachDatabase(t, options, async (t, orm) => {
   const create = async () => app.inject({ method: 'POST', url: '/books', payload: { title: 'Ash' } });
   const other = await anotherOrm(t, orm);
 
-  await t.test('a transaction whose connection is cut is 503, and keeps no place in the pool', async (t) => {
+  await t.test('a transaction whose connection is closed returns 503 and releases its place in the pool', async (t) => {
     for (let round = 0; round < 3; round += 1) {
       await whileLocked(other, async (execute) => {
         const answers = Array.from({ length: POOL_SIZE }, create);
@@ -64,7 +64,7 @@ forEachDatabase(t, options, async (t, orm) => {
     await other.em.getConnection().execute('drop index book_title');
   });
 
-  await t.test('where no connection is free in time, the answer is 503', async (t) => {
+  await t.test('a request returns 503 if no connection is free in time', async (t) => {
     await whileLocked(other, async (execute) => {
       const waiting = Array.from({ length: POOL_SIZE }, create);
       await untilWaiting(execute, POOL_SIZE);

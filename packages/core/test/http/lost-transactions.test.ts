@@ -214,7 +214,7 @@ forEachDatabase(t, { entities: [Shelf, Item] }, async (t, orm, database) => {
 
   const conflict = { statusCode: 409, headers: { 'retry-after': '1' } };
 
-  t.test('that are lost each time are a 409, after 20 attempts', async (t) => {
+  t.test('that are lost every time return 409 after 20 attempts', async (t) => {
     const logs: unknown[] = [];
     const app = await start(t, logs);
     losses = Infinity;
@@ -233,7 +233,7 @@ forEachDatabase(t, { entities: [Shelf, Item] }, async (t, orm, database) => {
     t.strictSame([await names(), done], [['One', 'Two'], []]);
   });
 
-  t.test('that cannot be repeated are a 409', async (t) => {
+  t.test('that cannot be repeated return 409', async (t) => {
     const app = await start(t);
     for (const url of ['/items/bare', '/items/own']) {
       [losses, runs] = [1, 0];
@@ -249,7 +249,7 @@ forEachDatabase(t, { entities: [Shelf, Item] }, async (t, orm, database) => {
     t.equal(runs, 1, 'the response has been sent');
   });
 
-  t.test("retryLost() repeats the application's own work, but for a part of a transaction", async (t) => {
+  t.test('retryLost() repeats the work of the application, except a part of a transaction', async (t) => {
     await start(t);
     const add = () =>
       orm.em.fork().transactional(async (em) => {
@@ -335,7 +335,7 @@ async function onPostgreSql(t: Test, orm: MikroORM): Promise<void> {
     });
   }
 
-  await t.test('one statement outside of a transaction is repeated', async (t) => {
+  await t.test('a single statement outside of a transaction is repeated', async (t) => {
     await execute('alter table item add constraint item_lost check (lose())  not valid');
     const app = await testApp(t, orm, [new Router().register('items', OneStatementViewSet)]);
     await execute('alter table item drop constraint item_lost');

@@ -192,7 +192,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
   /** A command of MongoDB names the keys. */
   const withoutKeys = (text: string): string => text.replaceAll(/'\$in': \[[^\]]*\]/g, '');
 
-  t.test('one to many, and many to many below', async (t) => {
+  t.test('one to many, and many to many nested in it', async (t) => {
     t.strictSame(await get(app, '/authors'), { count: 3, next: false, previous: false, results: [ADA, BOB, CYD] });
     t.strictSame(await get(app, '/authors/2'), BOB);
     t.strictSame(await get(app, '/authors?page=9'), { count: 3, next: false, previous: true, results: [] });
@@ -220,7 +220,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     ]);
   });
 
-  t.test('one statement for each relation and level, whatever the rows', async (t) => {
+  t.test('one statement for every relation and level, for any number of rows', async (t) => {
     for (const [url, relations] of [
       ['/authors', 2],
       ['/authors?page_size=1', 2],
@@ -249,7 +249,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     t.strictSame(second.results, [CYD]);
   });
 
-  t.test('a view that represents entities, and one whose hooks see them', async (t) => {
+  t.test('a view that represents entities, and one whose hooks receive them', async (t) => {
     const shout = (record: typeof ADA | typeof BOB | typeof CYD) => ({ ...record, name: record.name.toUpperCase() });
     const statements = await queries(async () => {
       const { results } = (await get(app, '/shouting')) as { results: unknown };
@@ -261,7 +261,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     t.strictSame(await get(app, '/guarded/3'), CYD);
   });
 
-  t.test('the answer of a write has what a list has', async (t) => {
+  t.test('the response of a write has the same relations as a list', async (t) => {
     for (const path of ['/authors', '/shouting', '/guarded']) {
       const named = (name: string) => (path === '/shouting' ? name.toUpperCase() : name);
       const created = await app.inject({ method: 'POST', url: path, payload: { name: 'New' } });
@@ -289,7 +289,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     t.strictSame(loaded.json(), { ...BOB, books: [...BOB.books, { id: 6, title: 'Yew', tags: [] }] });
   });
 
-  t.test('loadRelated reads the relations as they were changed, and never what was before', async (t) => {
+  t.test('loadRelated reads the changed relations, not the previous ones', async (t) => {
     const titles = async (method: 'GET' | 'POST', way: string) => {
       const response = await app.inject({ method, url: `/moving/3/${way}` });
       const { books } = response.json<{ books?: { title: string }[] }>();

@@ -132,7 +132,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Note, Volume, Coded], only: ['sqlite
     t.equal(await mount({ pagination: null, filters: [], ignoreUnknownParameters: ['x'] }), undefined);
   });
 
-  t.test('no option takes a value of the wrong kind, whatever it is', async (t) => {
+  t.test('every option rejects every value of the wrong kind', async (t) => {
     const WRONG: readonly unknown[] = [
       0,
       1.5,
@@ -266,7 +266,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Note, Volume, Coded], only: ['sqlite
     t.equal(await start({ health: new HealthRegistry() }), undefined);
   });
 
-  t.test("an option that none of the view's own filters reads is refused", async (t) => {
+  t.test('an option that no filter of the view reads is rejected', async (t) => {
     const message =
       'BookViewSet: option "searchFields" is read by none of the view\'s filters (InPrintFilter); by default SearchFilter would. ' +
       'To add to the default filters: filters: [...DEFAULT_FILTERS, InPrintFilter]';
@@ -278,7 +278,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Note, Volume, Coded], only: ['sqlite
     t.match(await mount({ filters: [], searchFields: ['title'] }), { message: /"searchFields"/ });
   });
 
-  t.test('an option that one of them reads is not, nor one that is empty, nor where the view lists none', async (t) => {
+  t.test('an option that a filter reads, or that is empty, is accepted', async (t) => {
     for (const options of [
       { filters: [OwnSearchFilter], searchFields: ['title'] },
       { filters: [FullTextFilter], searchFields: ['title'] },
@@ -301,7 +301,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Note, Volume, Coded], only: ['sqlite
     await t.resolves(testApp(t, orm, [router], { options: { filters: [InPrintFilter] } }));
   });
 
-  t.test('a view whose new records could not be stored is refused', async (t) => {
+  t.test('a view whose new records could not be stored is rejected', async (t) => {
     const mount = async (View: new () => ViewSet, own = orm) =>
       errorOf(() => testApp(t, own, [new Router().register('volumes', View)]));
     const shape = readShape(Volume, ['id', 'title']);
@@ -346,7 +346,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Note, Volume, Coded], only: ['sqlite
     t.equal(await mount(VolumeViewSet), undefined, 'a subscriber may fill it in');
   });
 
-  t.test('a view is not ordered by what has no order', async (t) => {
+  t.test('ordering by a column without an order is rejected', async (t) => {
     class NoteViewSet extends ModelViewSet(Note, { read: readShape(Note, ['id']), ordering: ['-data'] as never }) {}
     const message = 'NoteViewSet: ordering "-data": Note cannot be ordered by "data": it is of type json';
     t.match(await errorOf(() => testApp(t, orm, [new Router().register('notes', NoteViewSet)])), { message });
@@ -366,7 +366,7 @@ t.test('the methods of an action are a list, and a wrong one is named', async (t
   t.throws(() => action({ methods: [] }, handler), new ImproperlyConfigured(`${expected} an array of 0 came`));
 });
 
-t.test('an action that is asked by GET has no body', async (t) => {
+t.test('an action with GET cannot have a body', async (t) => {
   const handler = async () => ({});
   const body = Type.Object({});
   const message = 'action(): option "body" needs methods that take one, but "methods" has get';
@@ -412,7 +412,7 @@ t.test('an action hides nothing of its view', async (t) => {
   t.doesNotThrow(() => register(BookViewSet, 'featured'));
 });
 
-t.test('computed() says which argument is not what it must be', async (t) => {
+t.test('computed() names the argument that is wrong', async (t) => {
   const make = computed as (...values: unknown[]) => unknown;
   const compute = () => '';
   t.throws(
@@ -432,7 +432,7 @@ t.test('computed() says which argument is not what it must be', async (t) => {
   );
 });
 
-t.test('ModelViewSet() says of which entity it speaks', async (t) => {
+t.test('errors of ModelViewSet() name the entity', async (t) => {
   const wrong = (options: object) => () => ModelViewSet(Book, options as never);
   t.throws(wrong({ raed: read }), { message: /^ModelViewSet\(Book\): unknown option "raed"; did you mean "read"\?/ });
   t.throws(wrong({ read, operations: ['lst'] }), { message: /^ModelViewSet\(Book\): option "operations"/ });
@@ -474,7 +474,7 @@ t.test('a misspelt guard of a view is refused, since it would guard nothing', as
   });
 });
 
-t.test('a misspelt hook is refused, since nothing would call it, and a method of its own is not', async (t) => {
+t.test('a misspelt hook is rejected because it would never be called; other methods are accepted', async (t) => {
   const errorOf = (Base: new () => ViewSet, name: string, isField = false): string | undefined => {
     class OwnViewSet extends Base {
       constructor() {

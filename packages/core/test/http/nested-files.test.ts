@@ -113,7 +113,7 @@ forEachDatabase(t, { entities: [Project, Ticket, Attachment] }, async (t, orm) =
     });
   }
 
-  await t.test('a view whose path names no parent has the links', async (t) => {
+  await t.test('a view whose path has no parent links to its files', async (t) => {
     const app = await testApp(t, orm, [
       new Router()
         .register('attachments', AttachmentRowsViewSet)
@@ -129,7 +129,7 @@ forEachDatabase(t, { entities: [Project, Ticket, Attachment] }, async (t, orm) =
 });
 
 forEachDatabase(t, { entities: [Project, Ticket, Attachment], only: ['sqlite'] }, async (t, orm) => {
-  await t.test('a path that a record does not tell is refused at start', async (t) => {
+  await t.test('a path parameter that the record does not contain fails at start', async (t) => {
     const tickets = () => new Router().register('tickets', TicketViewSet);
     for (const router of [
       tickets().register('tickets/:other/attachments', AttachmentRowsViewSet),

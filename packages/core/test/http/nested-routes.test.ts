@@ -265,7 +265,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     ]);
   const NOT_FOUND = Array.from({ length: 10 }, () => 404);
 
-  t.test('several shapes of the view and of its parent are kept apart', async (t) => {
+  t.test('different shapes of a view and of its parent are distinguished', async (t) => {
     const made = await send('POST', '/shaped/1/books', { title: 'Shaped' });
     t.equal(made.status, 201, made.payload);
     t.match(made.json(), { title: 'Shaped', author: { id: 1 } });
@@ -274,7 +274,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     t.equal((await send('POST', '/shaped/4/books', { title: 'Shaped' }, 'bob')).status, 404);
   });
 
-  t.test('a nested list has the records of its parent alone, filtered and in pages', async (t) => {
+  t.test('a nested list contains only the records of its parent, filtered and paginated', async (t) => {
     t.strictSame(await titles('/authors/1/books'), ['One', 'Two']);
     t.strictSame(await titles('/authors/2/books'), ['Three']);
     t.strictSame(await titles('/authors/3/books'), [], 'a parent without records');
@@ -288,7 +288,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     t.strictSame((await send('GET', '/authors/1/stats')).json(), { of: '1' }, 'a view without an entity');
   });
 
-  t.test('a cursor of one parent is none of another one', async (t) => {
+  t.test('a cursor of one parent is rejected by another one', async (t) => {
     class AuthorViewSet extends ModelViewSet(Author, { read: readShape(Author, ['id']) }) {}
     class BookViewSet extends ModelViewSet(Book, {
       read: readShape(Book, ['id']),
@@ -316,7 +316,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     t.same([await next('/authors/1/books'), await next('/authors/2/books')], [200, 400], 'nor by QUERY');
   });
 
-  t.test('nothing is below a parent that is not there, nor below another one', async (t) => {
+  t.test('a missing parent, or a parent of another record, returns 404', async (t) => {
     t.strictSame(await statuses('/authors/99/books'), NOT_FOUND);
     t.strictSame(await statuses('/authors/x/books'), NOT_FOUND);
     t.strictSame(await statuses('/authors/99999999999/books'), NOT_FOUND);
@@ -329,7 +329,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     t.strictSame(await titles('/authors/1/books'), ['One', 'Two']);
   });
 
-  t.test('create sets the parent, whatever the body says, and update keeps it', async (t) => {
+  t.test('create sets the parent from the path, not from the body, and update keeps it', async (t) => {
     const made = await send('POST', '/authors/3/books', { title: 'New', author: 1 });
     t.equal(made.status, 201);
     const { id } = made.json();
@@ -354,7 +354,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     t.equal((await send('DELETE', `/editors/2/books/${edited.json().id}`)).status, 204);
   });
 
-  t.test('two levels: each parent is one of the parent above it', async (t) => {
+  t.test('with two levels, every parent must belong to the parent above it', async (t) => {
     const texts = async (url: string) => {
       const response = await send('GET', url);
       return response.status === 200 ? response.json().results.map(({ text }: Note) => text) : response.status;
@@ -383,7 +383,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     t.equal((await send('POST', '/owned/4/books/4/notes', { text: 'x' }, 'bob')).status, 404);
   });
 
-  t.test('a parent that its own view would not show is not there', async (t) => {
+  t.test('a parent that its view hides returns 404', async (t) => {
     t.strictSame(await titles('/owned/4/books'), ['Hers']);
     t.strictSame(await statuses('/owned/4/books', 'bob'), NOT_FOUND, 'hidden by a scope');
     t.strictSame(await titles('/owned/1/books', 'bob'), ['One', 'Two']);
@@ -398,7 +398,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     t.equal((await send('GET', '/authors/6/books/6')).status, 200, 'all were there');
   });
 
-  t.test('the view of the parent is asked as if for the parent itself', async (t) => {
+  t.test('the view of the parent checks the request like a retrieve of the parent', async (t) => {
     asked.length = 0;
     const made = await send('POST', '/asking/1/books', { title: 'Asked' });
     t.equal(made.status, 201, 'though only safe methods may use that view');
@@ -418,7 +418,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     t.equal((await refused.inject('/authors/1/books')).statusCode, 200);
   });
 
-  t.test('a filter of MikroORM that hides the parent hides what is below it', async (t) => {
+  t.test('a MikroORM filter that hides the parent hides its children', async (t) => {
     const hidden = await testApp(
       t,
       orm,

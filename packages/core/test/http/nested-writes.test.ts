@@ -155,7 +155,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     t.match(await shelf(orm, id), [{ id: books[1], isbn: '2' }]);
   });
 
-  t.test('a primary key that is none of the parent’s children is a 400 at its place', async (t) => {
+  t.test("a primary key of another parent's child returns 400 at its path", async (t) => {
     const { path, books, stored } = await start();
     const other = await send('POST', '/authors', {
       name: 'Other',
@@ -186,7 +186,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     t.equal(await orm.em.fork().count(Book, { id: hidden }, { filters: false }), 1, 'what a filter hides stays');
   });
 
-  t.test('faults of all levels are told at once, at their places', async (t) => {
+  t.test('errors of all levels are returned together, with their paths', async (t) => {
     const { path, books } = await start();
     const list = [
       { title: '', isbn: 5 },
@@ -298,7 +298,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     t.ok(queries.texts.length < 15, queries.texts.join('\n'));
   });
 
-  t.test('of clients that write children at once, none loses half', async (t) => {
+  t.test('concurrent writes of children are applied completely or not at all', async (t) => {
     const { path, id, books } = await start();
     const bodies = Array.from({ length: 16 }, (_, index) => ({
       books: [
@@ -322,7 +322,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     );
   });
 
-  t.test('the response shows what else a hook makes, flushed by the hook or not', async (t) => {
+  t.test('the response contains records that a hook creates, flushed or not', async (t) => {
     for (const name of ['lazy', 'flushing']) {
       const { status, body } = await send('POST', '/with-book', { name });
       t.equal(status, 201);
@@ -366,7 +366,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
   });
 });
 
-t.test('children that could not be stored stop the start, at every level', async (t) => {
+t.test('children that could not be stored fail at start, at every level', async (t) => {
   const orm = await openSqlite(t, { entities: SHELVES });
   const mount = (View: new () => never) => testApp(t, orm, [new Router().register('authors', View)]);
   const view = (books: typeof book) => {

@@ -98,7 +98,7 @@ forEachDatabase(t, { entities: [Folder, Shelf, Box, Item] }, async (t, orm) => {
       t.strictSame(await names(), ['first']);
     });
 
-    await t.test(`${path}: the key of a stored record is a conflict, and details say whose`, async (t) => {
+    await t.test(`${path}: the key of a stored record is a conflict, and details name the record`, async (t) => {
       const payload = [
         { code: 'b', name: 'one' },
         { code: 'a', name: 'two' },
@@ -109,7 +109,7 @@ forEachDatabase(t, { entities: [Folder, Shelf, Box, Item] }, async (t, orm) => {
       t.strictSame(await names(), ['first']);
     });
 
-    await t.test(`${path}: so is the key of a record that the body refers to`, async (t) => {
+    await t.test(`${path}: the key of a record that the body refers to is a conflict`, async (t) => {
       const payload = { code: 'a', name: 'two', parent: 'a' };
       const one = await app.inject({ method: 'POST', url: path, payload });
       t.equal(one.statusCode, 409, one.body);
@@ -121,7 +121,7 @@ forEachDatabase(t, { entities: [Folder, Shelf, Box, Item] }, async (t, orm) => {
     });
   }
 
-  await t.test('so is the key of the parent that the path names', async (t) => {
+  await t.test('the key of the parent in the path is a conflict', async (t) => {
     const answer = await app.inject({ method: 'POST', url: '/folders/a/folders', payload: { code: 'a', name: 'two' } });
     t.equal(answer.statusCode, 409, answer.body);
     t.match(answer.json(), taken('/code'));
@@ -165,7 +165,7 @@ forEachDatabase(t, { entities: [Folder, Shelf, Box, Item] }, async (t, orm) => {
     });
   }
 
-  await t.test('children with keys of their own are stored', async (t) => {
+  await t.test('children whose keys are in the body are stored', async (t) => {
     const payload = { label: 'x', boxes: [{ ...b, items: [{ code: '1' }, { code: '2' }] }, a] };
     const answer = await app.inject({ method: 'POST', url: '/shelves', payload });
     t.equal(answer.statusCode, 201, answer.body);

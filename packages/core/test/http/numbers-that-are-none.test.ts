@@ -72,7 +72,7 @@ forEachDatabase(t, { entities: [Probe] }, async (t, orm, database) => {
     await orm.em.fork().nativeDelete(Probe, { heat: { $in: [1, 2] } });
   });
 
-  t.test('they can be written over', async (t) => {
+  t.test('they can be overwritten', async (t) => {
     const payload = { heat: 1.5, mass: null, size: null };
     const changed = await app.inject({ method: 'PATCH', url: '/probes/1', payload });
     t.match(changed.json(), { id: 1, ...payload });

@@ -63,7 +63,7 @@ forEachDatabase(t, { entities: NOTES, only: ['mongodb'] }, async (t, orm) => {
       t.equal((await send('GET', url)).status, 404);
     });
 
-    await t.test(`${path}: what is no key is a 404 in a path, and a 400 with its place elsewhere`, async (t) => {
+    await t.test(`${path}: a malformed key returns 404 in a path, and 400 with its path elsewhere`, async (t) => {
       for (const key of [...malformed, absent]) {
         for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
           const answer = await send(method, `${path}/${encodeURIComponent(key)}`, method === 'PATCH' ? {} : undefined);
@@ -178,7 +178,7 @@ forEachDatabase(t, { entities: NOTES, only: ['mongodb'] }, async (t, orm) => {
     t.equal((await ask('DELETE', url, undefined, { 'if-match': last })).statusCode, 204);
   });
 
-  await t.test('files, whose links have the keys', async (t) => {
+  await t.test('links of files contain the keys', async (t) => {
     const app = await testApp(t, orm, [notesRouter()]);
     const note = (await app.inject({ method: 'POST', url: '/api/notes', payload: { text: 'a', tags: [] } })).json();
     const headers = { 'content-type': 'multipart/form-data; boundary=f' };

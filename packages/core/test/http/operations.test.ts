@@ -45,7 +45,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
   for (const code of ['a', 'stats', 'stats2']) em.create(Place, { code, name: code });
   await em.flush();
 
-  t.test('a path throttle counts the route of a record, whatever actions the view has', async (t) => {
+  t.test('a path throttle counts the route of a record in a view with actions', async (t) => {
     class BookViewSet extends ModelViewSet(Book, { read }) {
       featured = action({}, async () => ({}));
     }
@@ -57,7 +57,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
     t.equal((await app.inject('/books/featured')).statusCode, 200);
   });
 
-  t.test('create tells the path of the record where it can be retrieved', async (t) => {
+  t.test('create returns a Location if the record can be retrieved', async (t) => {
     class InboxViewSet extends ModelViewSet(Book, { read, write, operations: ['create', 'list'] }) {}
     class BookViewSet extends ModelViewSet(Book, { read, write }) {}
     const views = new Router().register('inbox', InboxViewSet).register('books', BookViewSet);
@@ -72,7 +72,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
     }
   });
 
-  t.test('a path throttle whose path no route has is a warning that names it', async (t) => {
+  t.test('a path throttle for a path without a route logs a warning with the path', async (t) => {
     const lines: { level: number; path?: string; msg: string }[] = [];
     const app = fastify(serverOptions({ logger: { stream: { write: (line) => lines.push(JSON.parse(line)) } } }));
     t.teardown(async () => app.close());
@@ -91,7 +91,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
     t.equal(lines.at(-1)?.msg, 'viewset: no route has the path "/early" of a rule of option "throttles"');
   });
 
-  t.test('a path throttle of a view is warned of if none of its own routes has the path', async (t) => {
+  t.test('a path throttle of a view logs a warning if the view has no route with the path', async (t) => {
     const lines: { level: number; path?: string; msg: string }[] = [];
     const app = fastify(serverOptions({ logger: { stream: { write: (line) => lines.push(JSON.parse(line)) } } }));
     t.teardown(async () => app.close());
@@ -124,7 +124,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
     t.equal((await app.inject('/books/2')).statusCode, 429);
   });
 
-  t.test('a schema of a response holds for every 2xx status that has none of its own', async (t) => {
+  t.test('a response schema applies to every 2xx status without a schema', async (t) => {
     const answer = { title: 'Ash', secret: 'x' };
     const title = Type.Object({ title: Type.String() });
     const chosen = Type.Object({ as: Type.Optional(Type.String()), status: Type.Optional(Type.Integer()) });
@@ -192,7 +192,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
     t.strictSame((await app.inject('/first')).json(), { ...answer, error: 7 }, 'on the first route too');
   });
 
-  t.test('unknown query parameters cost little and draw a short answer', async (t) => {
+  t.test('unknown query parameters are cheap and return a short response', async (t) => {
     const filterFields = Object.fromEntries(
       Array.from({ length: 40 }, (_, at) => [`${'field'.repeat(10)}_${at}`, 'title']),
     );
@@ -207,7 +207,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
     t.match((await app.inject('/books?zzzz=1')).json().error, /"zzzz" is not known here; known: .*(field){10}_0, /);
   });
 
-  t.test('an answer names every wrong query parameter of an action that lists', async (t) => {
+  t.test('a response names every invalid query parameter of a list action', async (t) => {
     class BookViewSet extends ModelViewSet(Book, { read, filterFields: { from: 'id__gte' } }) {
       top = action({ querystring: Type.Object({ n: Type.Integer() }) }, async (request) => {
         const page = await this.paginate(request, this.filterQueryset(request, this.getQueryset(request)));
@@ -295,7 +295,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
     );
   });
 
-  t.test('a key of bad form is a 404 before the body is read, whatever the body', async (t) => {
+  t.test('a malformed key returns 404 before the body is read', async (t) => {
     class BookViewSet extends ModelViewSet(Book, { read, write }) {
       rename = action(
         { detail: true, methods: ['put'], body: Type.Object({ title: Type.String() }) },
@@ -312,7 +312,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
     }
   });
 
-  t.test('a path with braces is refused, an empty prefix is none', async (t) => {
+  t.test('a path with braces is rejected, and an empty prefix means no prefix', async (t) => {
     class BookViewSet extends ModelViewSet(Book, { read }) {}
     t.throws(
       () => new Router().register('authors/{x}/books', BookViewSet),
@@ -322,7 +322,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
     t.equal((await app.inject('/books')).statusCode, 200);
   });
 
-  t.test('a parameter is known to the routes that declare it alone', async (t) => {
+  t.test('a parameter is accepted only by the routes that declare it', async (t) => {
     class BookViewSet extends ModelViewSet(Book, { read, write, filterFields: { min_pages: 'pages__gte' } }) {
       search = action({ querystring: Type.Object({ q: Type.Optional(Type.String()) }) }, async () => ({}));
       plain = action({ listParameters: false }, async () => ({}));
@@ -403,7 +403,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
     t.equal((await app.inject('/books/2')).json().pages, pages + 11, 'the record is locked');
   });
 
-  t.test('an action has a body limit, media types and hooks of its own', async (t) => {
+  t.test('an action can set its body limit, media types and hooks', async (t) => {
     const order: string[] = [];
     class UploadViewSet extends ViewSet {
       csv = action({ methods: ['post'], contentTypes: ['text/csv', 'application/json'] }, async (request) => {

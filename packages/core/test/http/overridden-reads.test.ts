@@ -57,28 +57,31 @@ forEachDatabase(t, { entities: [Person, Letter] }, async (t, orm) => {
     await em.flush();
   }
 
-  t.test('a file that no read shape shows has no route, nor has one of a view that shows no record', async (t) => {
-    class CreatedViewSet extends ModelViewSet(Person, { read: bare, write, operations: ['create'] }) {}
-    class ListedViewSet extends ModelViewSet(Person, { read: bare, write, operations: ['create', 'list'] }) {}
-    class UnshownViewSet extends ModelViewSet(Person, { read: bare, write }) {}
-    class AnsweredViewSet extends ModelViewSet(Person, { read: { default: bare, create: bare }, write }) {}
-    const router = new Router()
-      .register('created', CreatedViewSet)
-      .register('listed', ListedViewSet)
-      .register('unshown', UnshownViewSet)
-      .register('answered', AnsweredViewSet);
-    const app = await testApp(t, orm, [router]);
-    for (const path of ['created', 'listed', 'unshown', 'answered']) {
-      t.equal((await app.inject({ url: `/${path}/1/passport`, headers: STAFF })).statusCode, 404, path);
-    }
-    const operations = app.viewset.operations.map(({ path }) => path);
-    t.notOk(
-      operations.some((path) => path.endsWith('/passport')),
-      'documents tell of none',
-    );
-  });
+  t.test(
+    'a file that no read shape shows has no route, and a view that shows no records has no file routes',
+    async (t) => {
+      class CreatedViewSet extends ModelViewSet(Person, { read: bare, write, operations: ['create'] }) {}
+      class ListedViewSet extends ModelViewSet(Person, { read: bare, write, operations: ['create', 'list'] }) {}
+      class UnshownViewSet extends ModelViewSet(Person, { read: bare, write }) {}
+      class AnsweredViewSet extends ModelViewSet(Person, { read: { default: bare, create: bare }, write }) {}
+      const router = new Router()
+        .register('created', CreatedViewSet)
+        .register('listed', ListedViewSet)
+        .register('unshown', UnshownViewSet)
+        .register('answered', AnsweredViewSet);
+      const app = await testApp(t, orm, [router]);
+      for (const path of ['created', 'listed', 'unshown', 'answered']) {
+        t.equal((await app.inject({ url: `/${path}/1/passport`, headers: STAFF })).statusCode, 404, path);
+      }
+      const operations = app.viewset.operations.map(({ path }) => path);
+      t.notOk(
+        operations.some((path) => path.endsWith('/passport')),
+        'documents tell of none',
+      );
+    },
+  );
 
-  t.test('a file is shown to whom the shape of the request shows it', async (t) => {
+  t.test('a file is returned only to users whose read shape contains it', async (t) => {
     class PersonViewSet extends ModelViewSet(Person, { read: { default: bare, staff: whole }, write }) {
       override readShapeFor(request: FastifyRequest) {
         return isStaff(request) ? 'staff' : undefined;
@@ -103,7 +106,7 @@ forEachDatabase(t, { entities: [Person, Letter] }, async (t, orm) => {
     t.equal(await asked(STAFF), 'GET, HEAD, OPTIONS');
   });
 
-  t.test('a file is shown to whom permissions that go by the operation let retrieve the record', async (t) => {
+  t.test('a file is returned only to users who may retrieve the record', async (t) => {
     class StaffRetrieves extends Permission {
       override hasPermission(request: FastifyRequest, view: PermissionView) {
         return view.getAction(request) !== 'retrieve' || isStaff(request);
@@ -168,7 +171,7 @@ forEachDatabase(t, { entities: [Person, Letter] }, async (t, orm) => {
   };
 
   for (const refuse of [() => new Forbidden(), () => new NotFound()]) {
-    t.test(`an override of retrieve that throws ${refuse().name} hides what stands below the record`, async (t) => {
+    t.test(`an override of retrieve that throws ${refuse().name} hides the routes below the record`, async (t) => {
       const app = await testApp(t, orm, [refusing(refuse)]);
       const status = async (method: 'GET' | 'POST' | 'PATCH', url: string, headers = {}, payload?: object) =>
         (await app.inject({ method, url, headers, ...(payload && { payload }) })).statusCode;
@@ -218,7 +221,7 @@ forEachDatabase(t, { entities: [Person, Letter] }, async (t, orm) => {
     t.equal((await app.inject('/represented/2/passport')).statusCode, 404);
   });
 
-  t.test('OPTIONS asks an override of list', async (t) => {
+  t.test('OPTIONS calls an override of list', async (t) => {
     class PersonViewSet extends ModelViewSet(Person, { read: bare }) {
       override async list(request: FastifyRequest, reply: FastifyReply) {
         if (!isStaff(request)) throw new Forbidden();
@@ -235,7 +238,7 @@ forEachDatabase(t, { entities: [Person, Letter] }, async (t, orm) => {
   });
 
   t.test(
-    'a view whose retrieve is overridden is no view of references: it cannot be asked for many records',
+    'a view with an overridden retrieve cannot be a reference view, because it cannot check many records at once',
     async (t) => {
       class PersonViewSet extends ModelViewSet(Person, { read: bare }) {
         override async retrieve(request: FastifyRequest, reply: FastifyReply) {

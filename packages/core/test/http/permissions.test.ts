@@ -83,7 +83,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   };
 
   t.test(
-    'a failed view check is 401 for nobody and 403 for somebody, before the body and the pk are looked at',
+    'a failed view check returns 401 to anonymous users and 403 to others, before the body and the key are validated',
     async (t) => {
       const app = await testApp(t, orm, [bookRouter('books', IsSafeMethodOnly.or(IsRoleAdminUser))]);
       const post = (headers: Record<string, string>, payload: unknown) =>
@@ -103,17 +103,20 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     },
   );
 
-  t.test('an object check guards every operation on the record, and detail actions that never ask', async (t) => {
-    t.same(await statuses(t, IsLong, ANNA), {
-      listed: [1, 2, 3, 4, 5],
-      one: [403, 200, 200],
-      touch: [403, 200],
-      patch: [403, 200],
-    });
-    t.same((await statuses(t, IsLong)).one, [401, 200, 200]);
-  });
+  t.test(
+    'an object check guards every operation on a record, and detail actions that do not call getObject',
+    async (t) => {
+      t.same(await statuses(t, IsLong, ANNA), {
+        listed: [1, 2, 3, 4, 5],
+        one: [403, 200, 200],
+        touch: [403, 200],
+        patch: [403, 200],
+      });
+      t.same((await statuses(t, IsLong)).one, [401, 200, 200]);
+    },
+  );
 
-  t.test('a scope narrows lists, retrieve, update, destroy and actions alike', async (t) => {
+  t.test('a scope narrows lists, retrieve, update, destroy and actions', async (t) => {
     t.same(await statuses(t, OfNorth, ANNA), {
       listed: [1, 2],
       one: [200, 200, 404],
@@ -122,7 +125,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     });
   });
 
-  t.test('a negated view check denies nobody their objects', async (t) => {
+  t.test('a negated view check does not deny objects', async (t) => {
     t.same(await statuses(t, IsAnna.not(), ADMIN), {
       listed: [1, 2, 3, 4, 5],
       one: [200, 200, 200],
@@ -145,7 +148,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     });
   });
 
-  t.test('an empty scope is no refusal: there is nothing to see', async (t) => {
+  t.test('an empty scope is not an error: lists are empty and records return 404', async (t) => {
     const before = await orm.em.fork().count(Book);
     t.same(await statuses(t, OfNoTeam, ANNA), {
       listed: [],
@@ -193,7 +196,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     });
   });
 
-  t.test('or never grants through the half that was not asked', async (t) => {
+  t.test('OR does not grant access through the check that was not evaluated', async (t) => {
     const annasLong = IsAnna.and(IsLong);
     t.same((await statuses(t, annasLong.or(IsRoleAdminUser), ADMIN)).one, [200, 200, 200]);
     t.same((await statuses(t, annasLong.or(IsRoleAdminUser), ANNA)).one, [403, 200, 200]);
@@ -220,7 +223,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.same((await statuses(t, IsLong.not().not(), ANNA)).one, [403, 200, 200]);
   });
 
-  t.test('what is no permission class is refused at registration', async (t) => {
+  t.test('a value that is not a permission class is rejected at registration', async (t) => {
     class Stray {}
     await t.rejects(
       testApp(t, orm, [bookRouter('books', Stray as never)]),
@@ -245,7 +248,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     );
   });
 
-  t.test('a view has one instance of each permission, whatever its routes', async (t) => {
+  t.test('a view has one instance of every permission class for all routes', async (t) => {
     let made = 0;
     class Counted extends Permission {
       readonly number = ++made;

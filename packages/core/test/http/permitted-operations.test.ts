@@ -139,7 +139,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     return { methods: listed('permitted-methods').join(' '), operations: listed('permitted-operations') };
   };
 
-  await t.test('Allow has what the resource has, whoever asks', async (t) => {
+  await t.test('Allow lists the methods of the resource, for every user', async (t) => {
     for (const user of [undefined, 'ann', 'banned']) {
       const { headers, body } = await ask('/api/projects', user);
       t.equal(headers.allow, 'GET, HEAD, QUERY, POST, PATCH, DELETE, OPTIONS');
@@ -178,7 +178,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.strictSame(await permitted('/api/projects/reports/daily'), { methods: 'OPTIONS', operations: [] });
   });
 
-  await t.test('a record goes by scopes and object permissions, and tells of what stands below it', async (t) => {
+  await t.test('a record uses scopes and object permissions, and lists the operations below it', async (t) => {
     t.strictSame(await permitted('/api/projects/1', 'ann'), {
       methods: 'GET HEAD PUT PATCH DELETE OPTIONS',
       operations: [
@@ -205,7 +205,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.strictSame((await permitted('/api/projects/1/tickets')).methods, 'GET HEAD POST OPTIONS');
   });
 
-  await t.test('it tells what the requests themselves are answered', async (t) => {
+  await t.test('the listed operations are those whose requests succeed', async (t) => {
     const places = ['/api/projects/2', '/api/projects/3', '/api/projects/3/tickets', '/api/projects/1/tickets/11'];
     const requests = [
       { method: 'GET' },
@@ -223,7 +223,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
-  await t.test('a hidden record is like an absent one, and so is all that stands below it', async (t) => {
+  await t.test('a hidden record and the paths below it give the same response as a missing record', async (t) => {
     for (const rest of ['', '/tickets', '/tickets/20', '/archive']) {
       const [hidden, absent, malformed] = await Promise.all(
         ['2', '999', 'x'].map(async (id) => ask(`/api/projects/${id}${rest}`, 'bob')),
@@ -234,7 +234,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
-  await t.test('the root tells which collections one can list', async (t) => {
+  await t.test('the root lists the collections that the user can list', async (t) => {
     t.strictSame((await permitted('/api')).operations, ['listApiRoot', 'listProjects', 'listPing']);
   });
 
@@ -253,7 +253,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await ask('/api/projects', 'broken')).status, 500);
   });
 
-  await t.test('a preflight request is told nothing of it, and costs nothing', async (t) => {
+  await t.test('a preflight request lists no operations and runs no queries', async (t) => {
     const queries = recordQueries(orm);
     const headers = { origin: 'https://shop.example', 'access-control-request-method': 'DELETE' };
     const preflight = await ask('/api/projects/1', undefined, { headers });
@@ -276,7 +276,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal(ticket.length, 2, 'one of its parent, and one of itself that all of its operations look at');
   });
 
-  await t.test('each parent is looked up once', async (t) => {
+  await t.test('every parent is looked up once', async (t) => {
     const queries = recordQueries(orm);
     await ask('/api/projects/1/tickets', 'ann');
     queries.stop();
@@ -285,18 +285,21 @@ forEachDatabase(t, { entities }, async (t, orm) => {
 });
 
 forEachDatabase(t, { entities }, async (t, orm) => {
-  await t.test('it is one request to the rules of the application, and none to those of the view', async (t) => {
-    const options = { throttles: [new IPRateLimit(3, 60), new UserRateLimit(3, 60)] };
-    const app = await testApp(t, orm, [router()], { options });
-    const headers = { 'x-user': 'ann' };
-    for (const remaining of ['2', '1', '0']) {
-      const answer = await app.inject({ method: 'OPTIONS', url: '/api/projects/1', headers });
-      t.match(answer, { statusCode: 204, headers: { 'ratelimit-remaining': remaining } });
-    }
-    t.equal((await app.inject({ method: 'OPTIONS', url: '/api/projects/1', headers })).statusCode, 429);
-  });
+  await t.test(
+    'OPTIONS counts as one request for the throttles of the application, and none for those of the view',
+    async (t) => {
+      const options = { throttles: [new IPRateLimit(3, 60), new UserRateLimit(3, 60)] };
+      const app = await testApp(t, orm, [router()], { options });
+      const headers = { 'x-user': 'ann' };
+      for (const remaining of ['2', '1', '0']) {
+        const answer = await app.inject({ method: 'OPTIONS', url: '/api/projects/1', headers });
+        t.match(answer, { statusCode: 204, headers: { 'ratelimit-remaining': remaining } });
+      }
+      t.equal((await app.inject({ method: 'OPTIONS', url: '/api/projects/1', headers })).statusCode, 429);
+    },
+  );
 
-  await t.test('the hook throttleRate of a view is not asked of a collection', async (t) => {
+  await t.test('OPTIONS of a collection does not call throttleRate of the view', async (t) => {
     let calls = 0;
     class CountingViewSet extends ModelViewSet(Project, { read: readShape(Project, ['id']) }) {
       override throttleRate() {
@@ -424,7 +427,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     },
   );
 
-  await t.test('an application may answer OPTIONS itself', async (t) => {
+  await t.test('an application may define an OPTIONS route', async (t) => {
     const before: NonNullable<Parameters<typeof testApp>[3]>['before'] = (app) =>
       void app.options('/api/projects', async (_request, reply) => reply.code(200).send('own'));
     const app = await testApp(t, orm, [router()], { before });
@@ -432,7 +435,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await app.inject({ method: 'OPTIONS', url: '/api/projects/1' })).statusCode, 204);
   });
 
-  await t.test('whatever it calls the parameters, and whatever the server is made by', async (t) => {
+  await t.test('with other names of the parameters and any server options', async (t) => {
     class LatestViewSet extends ModelViewSet(Project, { read: readShape(Project, ['id']) }) {
       latest = action({}, () => ({}));
       peek = action({ detail: true }, () => ({}));
@@ -456,32 +459,35 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
-  await t.test('one that comes after the router stops the start with the way out', async (t) => {
-    for (const [url, options] of [
-      ['/api/projects', {}],
-      ['/api/projects/', {}],
-      ['/api/projects', serverOptions()],
-      ['/api/projects/', serverOptions()],
-      ['/api/projects/:id', {}],
-      ['/api/projects/:id', serverOptions()],
-    ] as const) {
-      const app = fastify(options);
-      t.teardown(() => app.close());
-      await app.register(viewset, { orm });
-      app.options('/other', async () => 'own');
-      await app.register(router().plugin);
-      app.options('/another', async () => 'own');
-      app.route({ method: 'OPTIONS', url: '/api/ping', constraints: { host: 'x' }, handler: async () => 'own' });
-      t.throws(() => app.options(url, async () => 'own'), {
-        name: 'ImproperlyConfigured',
-        message: `OPTIONS ${url} already has a route; a router adds one to each of its paths without one, so register yours before the router`,
-      });
-      t.throws(() => app.options('/other', async () => 'again'), { code: 'FST_ERR_DUPLICATED_ROUTE' });
-      await app.ready();
-    }
-  });
+  await t.test(
+    'an OPTIONS route defined after the router fails at start, and the error names the solution',
+    async (t) => {
+      for (const [url, options] of [
+        ['/api/projects', {}],
+        ['/api/projects/', {}],
+        ['/api/projects', serverOptions()],
+        ['/api/projects/', serverOptions()],
+        ['/api/projects/:id', {}],
+        ['/api/projects/:id', serverOptions()],
+      ] as const) {
+        const app = fastify(options);
+        t.teardown(() => app.close());
+        await app.register(viewset, { orm });
+        app.options('/other', async () => 'own');
+        await app.register(router().plugin);
+        app.options('/another', async () => 'own');
+        app.route({ method: 'OPTIONS', url: '/api/ping', constraints: { host: 'x' }, handler: async () => 'own' });
+        t.throws(() => app.options(url, async () => 'own'), {
+          name: 'ImproperlyConfigured',
+          message: `OPTIONS ${url} already has a route; a router adds one to each of its paths without one, so register yours before the router`,
+        });
+        t.throws(() => app.options('/other', async () => 'again'), { code: 'FST_ERR_DUPLICATED_ROUTE' });
+        await app.ready();
+      }
+    },
+  );
 
-  await t.test('two routers with one path tell of both', async (t) => {
+  await t.test('the error of two routers with one path names both', async (t) => {
     class ReadViewSet extends ModelViewSet(Project, { read: readShape(Project, ['id']), operations: ['list'] }) {}
     class WriteViewSet extends ModelViewSet(Project, {
       read: readShape(Project, ['id']),

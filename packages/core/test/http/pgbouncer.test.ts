@@ -73,7 +73,7 @@ t.test('behind PgBouncer in transaction mode', { skip: skipPgBouncer() }, async 
   await orm.schema.create();
   await fillLibrary(orm);
 
-  await t.test('reads answer what they answer without it, again and again', async (t) => {
+  await t.test('repeated reads return the same as without PgBouncer', async (t) => {
     const direct = new URL(postgresUrl()!);
     direct.pathname = new URL(clientUrl).pathname;
     const { app: directApp } = await appOn(t, direct.href);
@@ -134,7 +134,7 @@ t.test('behind PgBouncer in transaction mode', { skip: skipPgBouncer() }, async 
     t.equal(await orm.em.fork().count(Publisher, { name: 'Never' }), 0);
   });
 
-  await t.test('a conflict is told as without it', async (t) => {
+  await t.test('a conflict is reported as without PgBouncer', async (t) => {
     const payload = { title: 'x', publisher: 'Nobody' };
     t.equal((await app.inject({ method: 'POST', url: '/books', payload })).statusCode, 400);
     await t.rejects(orm.em.fork().insert(Publisher, { name: 'North' }), { name: 'UniqueConstraintViolationException' });

@@ -43,7 +43,7 @@ const byNumber = entitiesBy('number');
 
 // MongoDB keeps a many to many as a list of keys.
 forEachDatabase(t, { entities: byRelations.entities, only: SQL_DATABASES }, async (t, orm) => {
-  t.test('references are written from both sides through rows whose key is their two relations', async (t) => {
+  t.test("references are written from both sides if the pivot's key consists of its two relations", async (t) => {
     const { Person, Team } = byRelations;
     class PersonViewSet extends ModelViewSet(Person, {
       read: readShape(Person, ['id', 'email'], { teams: many('teams.name') }),
@@ -74,7 +74,7 @@ forEachDatabase(t, { entities: byNumber.entities, only: SQL_DATABASES }, async (
     testApp(t, orm, [new Router().register('views', View as never)]);
 
   t.test(
-    'references through rows with a key of their own stop the start, since each row would come twice',
+    'references through a pivot with a separate key fail at start, because every row would be written twice',
     async (t) => {
       const message = (relation: string) =>
         `${relation} cannot be written by refs(): Member has a key of its own, "id", so MikroORM writes each of its rows ` +

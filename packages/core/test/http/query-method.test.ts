@@ -165,7 +165,7 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
       payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
     });
 
-  await t.test('the answer is that of the GET whose query string says the same', async (t) => {
+  await t.test('QUERY returns the same as the GET with the same parameters', async (t) => {
     for (const [body, text] of PAIRS) {
       const [queried, got] = [await query(body), await app.inject(`/books?${text}`)];
       t.equal(got.statusCode, 200, text);
@@ -180,7 +180,7 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
     );
   });
 
-  await t.test('what a client has sent is repeated as it came', async (t) => {
+  await t.test('errors repeat the values of the client unchanged', async (t) => {
     const told = async (body: object) => (await query(body)).json().error as string;
     const text = 'Query parameter "x"';
     t.match(await told({ sort: text }), /^Body member "sort" .*Query parameter "x"/);
@@ -190,7 +190,7 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
     );
   });
 
-  await t.test('faults are those of the GET, at their places in the body', async (t) => {
+  await t.test('errors are those of the GET, with the paths of the body', async (t) => {
     for (const [body, text, paths] of FAULTY) {
       const [queried, got] = [await query(body), await app.inject(`/books?${text}`)];
       t.equal(got.statusCode, 400, text);
@@ -230,7 +230,7 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
     }
   });
 
-  await t.test('a body that is no object of JSON is a 400, another media type a 415', async (t) => {
+  await t.test('a body that is not a JSON object returns 400, another media type 415', async (t) => {
     const is = async (payload: string, status: number, code: string, headers = {}) => {
       const answer = await query(payload, '/books', headers);
       t.equal(answer.statusCode, status, payload);
@@ -259,7 +259,7 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
     t.equal((await query({}, '/linked?trace=1&page=2')).statusCode, 400);
   });
 
-  await t.test('a view without the option does not answer QUERY, and Allow tells', async (t) => {
+  await t.test('a view without queryMethod returns 405, and Allow omits QUERY', async (t) => {
     t.equal((await query({}, '/gets')).statusCode, 405);
     t.equal((await query({}, '/gets')).headers.allow, 'GET, HEAD, OPTIONS');
     t.equal((await query({}, '/nothing')).statusCode, 404);
@@ -270,7 +270,7 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
     t.equal((await query({}, '/books/1')).statusCode, 405, 'nor does a record');
   });
 
-  await t.test('it is a safe method to permissions, whose scopes hold', async (t) => {
+  await t.test('permissions treat QUERY as a safe method, and scopes apply', async (t) => {
     t.equal((await query({ titles: ['secret', 'Ash'] })).json().count, 1);
     t.equal((await app.inject({ method: 'POST', url: '/books', payload: { title: 'New', price: 1 } })).statusCode, 401);
     const refused = await query('{', '/private');
@@ -302,7 +302,7 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
     );
   });
 
-  await t.test('a cursor leads on in either form; links, which are GETs, are left out', async (t) => {
+  await t.test('a cursor works with GET and QUERY; links, which are for GET, are omitted', async (t) => {
     const { next_cursor: cursor } = (await query({ page_size: 2 }, '/cursors')).json();
     const second = await query({ page_size: 2, cursor }, '/cursors');
     t.equal(second.statusCode, 200);
@@ -312,7 +312,7 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
     t.type((await app.inject('/linked?page_size=1')).headers.link, 'string');
   });
 
-  await t.test('an override of the list reads the same query as that of a GET', async (t) => {
+  await t.test('an override of list reads the same query as with GET', async (t) => {
     const answer = await query({ trace: 'abc', title: ['Ash', 'Elm'], min_price: 3, filter: RULE }, '/linked');
     t.same(JSON.parse(String(answer.headers['x-query'])), {
       trace: 'abc',
@@ -349,7 +349,7 @@ t.test('a page of another origin may send it if CORS names the method', async (t
   t.match(preflight.headers['access-control-allow-methods'], /QUERY/);
 });
 
-t.test('its plan is an operation of its own, whose body has the parameters of the list', async (t) => {
+t.test('the plan has a separate operation whose body has the parameters of the list', async (t) => {
   const orm = await openSqlite(t, { entities: [Author, Book] });
   const app = await testApp(t, orm, [router()], { options: { secret: 'x'.repeat(32) } });
   const plan = app.viewset.operations.find(({ operationId }) => operationId === 'queryBooks');

@@ -49,7 +49,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
     .register('long', LongViewSet);
   const app = await testApp(t, orm, [router]);
 
-  t.test('a sliced getQueryset() is refused, by name, whatever asks it', async (t) => {
+  t.test('a sliced getQueryset() is rejected by every operation, with the name of the view', async (t) => {
     for (const [method, url] of [
       ['GET', '/sliced'],
       ['GET', '/sliced/1'],
@@ -64,12 +64,12 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
     t.equal(await orm.em.fork().count(Book, { title: 'x' }), 0);
   });
 
-  t.test('so is a slice that a paginator would forget; without one it is honoured', async (t) => {
+  t.test('a slice in filterQueryset is rejected with a paginator and applied without one', async (t) => {
     t.equal((await app.inject('/sliced-list')).json<{ code: string }>().code, 'improperly_configured');
     t.equal((await app.inject('/plain-sliced-list')).json<unknown[]>().length, 2);
   });
 
-  t.test('a word of a search is asked once, and not if another contains it', async (t) => {
+  t.test('a search term is queried once, and not if another term contains it', async (t) => {
     const queries = recordQueries(orm);
     const search = encodeURIComponent('CEDAR cedar dar "ceda" da');
     const found = (await app.inject(`/searched?search=${search}`)).json<{ results: { title: string }[] }>();
@@ -83,7 +83,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
     t.equal(rows!.split(/ like |\$regex/).length - 1, perScan, String(rows));
   });
 
-  t.test('on SQLite a search of many words holds up the process for a second at most', async (t) => {
+  t.test('on SQLite a search of many terms blocks the process for a second at most', async (t) => {
     const search = async (words: string) => app.inject(`/searched?search=${encodeURIComponent(words)}`);
     const [few, many] = ['çedar dúne', 'çb çc çd çe çf çg çh çi'];
     t.equal((await search(many)).statusCode, 200);
@@ -96,7 +96,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
     if (database === 'sqlite') t.equal(answer.json<{ code: string }>().code, 'service_unavailable');
   });
 
-  t.test('a scope is asked once', async (t) => {
+  t.test('a scope is evaluated once', async (t) => {
     for (const url of ['/long', '/long/2']) {
       const queries = recordQueries(orm);
       t.equal((await app.inject(url)).statusCode, 200);

@@ -147,7 +147,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
       t.same(deletes.map(({ statusCode }) => statusCode).toSorted(numerically), [204, 404, 404, 404]);
     });
 
-    t.test(`one value at once, by several, on ${View.name}`, async (t) => {
+    t.test(`several concurrent writes of one unique value, on ${View.name}`, async (t) => {
       await fill(orm);
       const app = await testApp(t, orm, [new Router().register('accounts', View)]);
       const answers = await Promise.all(
@@ -223,7 +223,7 @@ forEachDatabase(t, { entities, only: ['postgresql'] }, async (t, orm) => {
     }
   }
 
-  t.test('nor is a record that left what a filter of the request shows', async (t) => {
+  t.test('a record that left the filters of the request while its write waited is not written', async (t) => {
     const app = await testApp(t, orm, [new Router().register('accounts', HookedViewSet)], {
       before: (app) => {
         app.addHook('preHandler', async (request) => {
@@ -234,7 +234,7 @@ forEachDatabase(t, { entities, only: ['postgresql'] }, async (t, orm) => {
     await writesNothing(t, app, (em) => em.nativeUpdate(Team, { id: 1 }, { name: 'South' }));
   });
 
-  t.test('a deadlock is repeated, and a lock that is waited for too long is a 503', async (t) => {
+  t.test('a deadlock is repeated, and a lock that is not released in time returns 503', async (t) => {
     await fill(orm);
     class Crossing extends AccountViewSet {
       override async performUpdate(request: FastifyRequest, account: AccountRecord, data: Partial<Data>) {

@@ -51,7 +51,7 @@ forEachDatabase(t, { entities: [Folder, Note] }, async (t, orm) => {
     [writeShape(Note, ['text'], { folder: 'folder.name' }), 'Hers', 'His', 'Nowhere'],
   ] as const) {
     for (const Class of [OwnFolders, OwnFoldersOnly, OwnFolders.and(IsAuthenticated)]) {
-      t.test(`nobody refers by ${typeof hers} to a record that ${Class.name} hides`, async (t) => {
+      t.test(`a reference by a ${typeof hers} to a record that ${Class.name} hides is rejected`, async (t) => {
         class NoteViewSet extends ModelViewSet(Note, {
           read,
           write: write as never,
@@ -83,7 +83,7 @@ forEachDatabase(t, { entities: [Folder, Note] }, async (t, orm) => {
     }
   }
 
-  t.test('a field that is no reference is refused at start', async (t) => {
+  t.test('a field that is not a reference fails at start', async (t) => {
     class Wrong extends ModelViewSet(Note, {
       read,
       write: writeShape(Note, ['text', 'folder']),

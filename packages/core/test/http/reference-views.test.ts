@@ -138,7 +138,7 @@ forEachDatabase(t, { entities: [Folder, Tag, Note] }, async (t, orm) => {
     return { status: answer.statusCode, body: answer.json() };
   };
 
-  t.test('to one record: what the view hides is as if it were not there', async (t) => {
+  t.test('a reference to one record: hidden records are treated as missing', async (t) => {
     for (const [path, hidden, hers, unknown] of [
       ['/notes', [202, 203, 204, 205], 201, 99],
       ['/named', ['his', 'unlisted', 'locked', 'closed'], 'hers', 'nowhere'],
@@ -159,13 +159,13 @@ forEachDatabase(t, { entities: [Folder, Tag, Note] }, async (t, orm) => {
     }
   });
 
-  t.test('the view is asked as if it was to show the records, by GET', async (t) => {
+  t.test('the view is checked like a GET of the records', async (t) => {
     asked.length = 0;
     await send('POST', '/notes', { text: 'b', folder: 201 });
     t.strictSame(asked, [['GET', 'retrieve', undefined]]);
   });
 
-  t.test('the filters that the view names hold, and permissions beside it', async (t) => {
+  t.test('the filters that the view names apply, together with permissions', async (t) => {
     t.equal((await send('POST', '/closed', { text: 'b', folder: 205 })).status, 201);
     t.equal((await send('POST', '/closed', { text: 'b', folder: 206 })).status, 400);
     t.equal((await send('POST', '/closed', { text: 'b', folder: 202 })).status, 400);
@@ -179,7 +179,7 @@ forEachDatabase(t, { entities: [Folder, Tag, Note] }, async (t, orm) => {
     await orm.em.fork().nativeDelete(Folder, made.body.id);
   });
 
-  t.test('lists of references and those of children, by one statement', async (t) => {
+  t.test('lists of references and references of children, in one statement', async (t) => {
     const places = ({ status, body }: Awaited<ReturnType<typeof send>>) => [
       status,
       ...(body.details ?? []).map(({ path }: { path: string }) => path).toSorted(),

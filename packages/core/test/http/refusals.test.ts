@@ -19,7 +19,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   await fillLibrary(orm);
   const app = await testApp(t, orm, [new Router().register('publishers', PublisherViewSet)]);
 
-  t.test('the 409 of a DELETE says that others refer to the record', async (t) => {
+  t.test('the 409 of a DELETE says that other records refer to the record', async (t) => {
     for (const url of ['/publishers/1', '/publishers?pk=1,2']) {
       const answer = await app.inject({ method: 'DELETE', url });
       t.equal(answer.statusCode, 409);
@@ -27,7 +27,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     }
   });
 
-  t.test('a compressed body is a 415 that says so', async (t) => {
+  t.test('a compressed body returns a 415 that says so', async (t) => {
     const send = (payload: string | Buffer, coding: string) =>
       app.inject({
         method: 'POST',
@@ -44,7 +44,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.equal((await send(body, 'gzip')).statusCode, 201, 'something has undone it already');
   });
 
-  t.test('what a plugin says of its own refusal is told, whatever its status', async (t) => {
+  t.test('an error of a plugin is returned with its status and message', async (t) => {
     const refusing = await testApp(t, orm, [new Router().register('publishers', PublisherViewSet)], {
       before: (app) => {
         app.addHook('preParsing', async ({ headers }) => {
@@ -74,7 +74,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.equal((await send({ ...json, 'x-status': '503' })).json().error, 'The service is temporarily unavailable');
   });
 
-  t.test('OPTIONS of the server itself tells of all methods, to anybody', async (t) => {
+  t.test('OPTIONS * lists all methods, for every user', async (t) => {
     const own = await testApp(t, orm, [new Router().register('publishers', PublisherViewSet)]);
     await own.listen({ host: '127.0.0.1', port: 0 });
     const { port } = own.server.address() as AddressInfo;
@@ -91,7 +91,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.equal((await ask('GET')).statusCode, 404);
   });
 
-  t.test('of a body that the application decompresses, the fault itself is told', async (t) => {
+  t.test('errors of a body that the application decompresses name the actual problem', async (t) => {
     const bodies: [string | Buffer, number, object][] = [
       [JSON.stringify({ name: 'East' }), 201, { name: 'East' }],
       ['{"name":', 400, { error: 'The request body is not valid JSON', code: 'parse_error' }],

@@ -84,7 +84,7 @@ async function checkKeys(
   const key = encodeURIComponent(right);
   const none = encodeURIComponent(wrong);
 
-  t.test('a key of the path is a 404', async (t) => {
+  t.test('a key in the path returns 404', async (t) => {
     const requests = [
       ['GET', ''],
       ['HEAD', ''],
@@ -109,7 +109,7 @@ async function checkKeys(
     t.equal((await send('DELETE', `/hooked/${none}`)).statusCode, 404, 'with a hook');
   });
 
-  t.test('OPTIONS permits nothing there but what is permitted below an absent record', async (t) => {
+  t.test('OPTIONS permits the same as below a missing record', async (t) => {
     const absent = encodeURIComponent(absentKey(right));
     for (const rest of ['', '/ports', '/ports/1']) {
       const { statusCode, headers } = await send('OPTIONS', `/hosts/${none}${rest}`);
@@ -119,7 +119,7 @@ async function checkKeys(
     }
   });
 
-  t.test('a reference of a body is a 400 that names its place', async (t) => {
+  t.test('a reference in a body returns 400 with its path', async (t) => {
     const refusal = (path: string) => [{ in: 'body', path, message: 'must be the key of an existing Host' }];
     for (const view of ['ports', 'shown']) {
       const one = await send('POST', `/${view}`, { number: 1, host: wrong });
@@ -142,7 +142,7 @@ async function checkKeys(
     t.equal((await send('DELETE', `/ports/${id}`)).statusCode, 204);
   });
 
-  t.test('a key of a bulk request is a 404 that names it', async (t) => {
+  t.test('a key of a bulk request returns 404 with its path', async (t) => {
     const changed = await send('PATCH', '/hosts', [
       { key: right, name: 'two' },
       { key: wrong, name: 'two' },

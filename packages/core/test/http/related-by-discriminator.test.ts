@@ -57,7 +57,7 @@ forEachDatabase(t, { entities: [Person, Paper, Memo, Brief, Line] }, async (t, o
     .register('memos/:paper/lines', LineViewSet);
   const app = await testApp(t, orm, [router]);
 
-  t.test('a relation to many leads to its entity and to those that extend it', async (t) => {
+  t.test('a relation to many contains records of its entity and of those that extend it', async (t) => {
     const ann = await app.inject('/people/11');
     t.same(ann.json(), { id: 11, name: 'ann', papers: ['paper', 'memo', 'brief'], memos: ['memo', 'brief'] }, ann.body);
     const countOf = async (query: string) => (await app.inject(`/people?${query}`)).json().count as number;
@@ -72,7 +72,7 @@ forEachDatabase(t, { entities: [Person, Paper, Memo, Brief, Line] }, async (t, o
     t.match(made.json(), { name: 'bob', papers: ['new'], memos: [] }, made.body);
   });
 
-  t.test('nothing is below a record that its own view does not show, since it is of another entity', async (t) => {
+  t.test('paths below a record of another entity, which its view does not show, return 404', async (t) => {
     const statusOf = async (url: string) => (await app.inject(url)).statusCode;
     t.equal(await statusOf('/memos/12/lines'), 200);
     t.equal(await statusOf('/memos/12/lines/12'), 200);

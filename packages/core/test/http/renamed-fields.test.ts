@@ -139,7 +139,7 @@ forEachDatabase(t, { entities: [Role, Tag, Account, Post] }, async (t, orm) => {
   const ada = { email: 'ada@x', username: 'ada', about: 'Hi', group: 'staff', tagList: ['old', 'new'] };
   let id = 0;
 
-  await t.test('a record is written by the names of bodies, and hooks get those of the entity', async (t) => {
+  await t.test('bodies use the renamed fields, and hooks receive the names of the entity', async (t) => {
     const created = await send('POST', '/accounts', { ...ada, articles: [{ headline: 'One' }], name: 'dropped' });
     t.equal(created.status, 201);
     id = created.body.id;
@@ -161,7 +161,7 @@ forEachDatabase(t, { entities: [Role, Tag, Account, Post] }, async (t, orm) => {
     t.match(replaced, { status: 200, body: { email: 'ada@y', username: 'Ada', group: 'staff' } });
   });
 
-  await t.test('faults have the places of the body', async (t) => {
+  await t.test('errors have the paths of the body', async (t) => {
     t.strictSame(detailsOf(await send('POST', '/accounts', { name: 'x', bio: 7 })), [
       '/email is required',
       '/username is required',
@@ -197,7 +197,7 @@ forEachDatabase(t, { entities: [Role, Tag, Account, Post] }, async (t, orm) => {
     ]);
   });
 
-  await t.test('one statement writes it, and an If-Match is compared', async (t) => {
+  await t.test('a write is one statement and compares If-Match', async (t) => {
     const queries = recordQueries(orm);
     const created = await send('POST', '/plain', { email: 'cyd@x', username: 'cyd', name: 'no' });
     queries.stop();
@@ -209,7 +209,7 @@ forEachDatabase(t, { entities: [Role, Tag, Account, Post] }, async (t, orm) => {
     t.match(await send('PATCH', '/plain/cyd', { about: 'y' }, match), { status: 412 });
   });
 
-  await t.test('so do several at once, whose key has the name of the body', async (t) => {
+  await t.test('bulk writes use the renamed fields, also for the key', async (t) => {
     const several = [
       { email: 'dot@x', username: 'dot' },
       { email: 'eve@x', username: 'eve' },
@@ -251,7 +251,7 @@ forEachDatabase(t, { entities: [Role, Tag, Account, Post] }, async (t, orm) => {
     });
   });
 
-  await t.test('two properties may exchange their names', async (t) => {
+  await t.test('two properties may swap their names', async (t) => {
     const created = await send('POST', '/crossed', { name: 'hal@x', email: 'hal' });
     t.match(created, { status: 201, body: { name: 'hal', email: 'hal@x' } });
     t.strictSame(detailsOf(await send('PATCH', `/crossed/${created.body.id}`, { email: 'cyd' })), ['/email is taken']);

@@ -55,7 +55,7 @@ withReplica(t, 'with a replica that lags', async (t, servers) => {
   };
   const made = async (): Promise<number> => (await send('POST', '/volumes', { title: 'old' })).json.id;
 
-  await t.test('what is read comes from the replica', async (t) => {
+  await t.test('reads use the replica', async (t) => {
     const id = await made();
     await servers.freeze();
     t.equal((await send('PATCH', `/volumes/${id}`, { title: 'new' })).json.title, 'new');
@@ -78,7 +78,7 @@ withReplica(t, 'with a replica that lags', async (t, servers) => {
     });
   }
 
-  await t.test('what a write refers to is looked up on the primary', async (t) => {
+  await t.test('references of a write are looked up on the primary', async (t) => {
     await servers.freeze();
     const { json: shelf } = await send('POST', '/shelves', { name: 'upper' });
     t.equal((await send('GET', `/shelves/${shelf.id}`)).status, 404);
@@ -97,7 +97,7 @@ withReplica(t, 'with a replica that lags', async (t, servers) => {
     t.strictSame(json.entities, json.rows);
   });
 
-  await t.test('a query set on a source that reads the primary does so, of rows and entities alike', async (t) => {
+  await t.test('a query set on a source that reads the primary does so for rows and entities', async (t) => {
     await made();
     await servers.freeze();
     const id = await made();

@@ -62,7 +62,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
   const get = async <Body>(path: string) => (await app.inject(path)).json<Body>();
   const titles = ({ results }: { results: { title: string }[] }) => results.map(({ title }) => title);
 
-  t.test('a view that represents entities sends what it made of them, wherever it sends a record', async (t) => {
+  t.test('a view that represents entities sends the result of represent in every response with records', async (t) => {
     const list = await get<{ count: number; results: { title: string }[] }>('/shouting');
     t.strictSame(titles(list), [
       'Ash, North, 100',
@@ -77,7 +77,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
     t.equal((await get<{ title: string }>('/fields/1')).title, 'a field', 'a field of the class is an override');
   });
 
-  t.test('create and update answer with it too, and with what the database stored', async (t) => {
+  t.test('create and update return the result of represent, with the stored values', async (t) => {
     const payload = { title: 'Fir', price: 12.5, publisher: 'South' };
     const created = await app.inject({ method: 'POST', url: '/shouting', payload });
     t.equal(created.statusCode, 201, created.body);

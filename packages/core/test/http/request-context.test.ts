@@ -24,7 +24,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     },
   });
 
-  t.test('nothing is shown or written that a filter of the context hides', async (t) => {
+  t.test('records that a filter of the context hides are neither shown nor written', async (t) => {
     const headers = { 'x-only': 'South' };
     const [north, south] = await orm.em.fork().find(Publisher, {}, { orderBy: { id: 1 } });
     for (const only of ['South', undefined, 'South']) {

@@ -41,7 +41,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   const asked = async (url: string, name: string, more: object = {}) =>
     (await app.inject({ url, headers: { 'x-name': name }, ...more })).json();
 
-  t.test('a computed field with a second parameter gets the request of its answer', async (t) => {
+  t.test('a computed field with a second parameter receives the request of its response', async (t) => {
     const both = await Promise.all(['Ada', 'Bob'].map((name) => asked('/books/1', name)));
     t.strictSame(both, [
       { id: 1, greeting: 'Ash for Ada' },
@@ -63,7 +63,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.match((await asked('/publishers', 'Eve')).results[0], { nested: 'Eve' });
   });
 
-  t.test('so does an override of represent', async (t) => {
+  t.test('an override of represent receives the request of its response', async (t) => {
     t.strictSame(await asked('/representing/2', 'Ada'), { id: 2, title: 'Birch by Ada' });
     t.match((await asked('/representing', 'Bob')).results[1], { title: 'Birch by Bob' });
     const patch = { method: 'PATCH', payload: {} };

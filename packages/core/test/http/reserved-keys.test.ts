@@ -113,7 +113,7 @@ forEachDatabase(t, { entities: [Shelf, Book, Tag] }, async (t, orm) => {
     t.match(details[0]?.message, /^must not be ".+", because the URL/);
   };
 
-  t.test('a new record has no such key', async (t) => {
+  t.test('a new record cannot have a reserved key', async (t) => {
     for (const slug of reserved) {
       await is400(t, send('POST', '/books', { slug, title: 'x' }), '/slug');
       await is400(t, send('POST', '/editors', { slug, title: 'x' }), '/slug');
@@ -129,7 +129,7 @@ forEachDatabase(t, { entities: [Shelf, Book, Tag] }, async (t, orm) => {
     t.equal((await app.inject('/api/books')).json().count, 0);
   });
 
-  t.test('a fixed segment with another rest is not beside it', async (t) => {
+  t.test('a fixed segment with other characters is not reserved', async (t) => {
     for (const slug of ['free', 'Summary', 'summary.csv', 'editors']) {
       const { status } = await send('POST', '/books', { slug, title: 'x' });
       t.equal(status, 201, slug);
@@ -137,7 +137,7 @@ forEachDatabase(t, { entities: [Shelf, Book, Tag] }, async (t, orm) => {
     }
   });
 
-  t.test('no record gets one', async (t) => {
+  t.test('an update cannot set a reserved key', async (t) => {
     for (const slug of reserved) {
       await is400(t, send('PUT', '/books/free', { slug, title: 'x' }), '/slug');
       await is400(t, send('PATCH', '/books/free', { slug }), '/slug');
@@ -147,7 +147,7 @@ forEachDatabase(t, { entities: [Shelf, Book, Tag] }, async (t, orm) => {
     t.equal((await send('PATCH', `/editors/${id}`, { title: 'y', tags: ['x'] })).status, 200, 'which had no tags');
   });
 
-  t.test('no child gets one', async (t) => {
+  t.test('a child cannot have a reserved key', async (t) => {
     const books = [
       { slug: 'one', title: 'x' },
       { slug: 'latest', title: 'x' },
@@ -158,12 +158,12 @@ forEachDatabase(t, { entities: [Shelf, Book, Tag] }, async (t, orm) => {
     await is400(t, send('PATCH', `/shelves/${made.body.id}`, { books }), '/books/1/slug');
   });
 
-  t.test('no record that a reference creates gets one', async (t) => {
+  t.test('a record that a reference creates cannot have a reserved key', async (t) => {
     await is400(t, send('POST', '/editors', { slug: 'two', title: 'x', tags: ['a', 'summary'] }), '/tags/1');
     t.equal((await send('POST', '/editors', { slug: 'two', title: 'x', tags: ['a'] })).status, 201);
   });
 
-  t.test('no record gets one from the code of its view', async (t) => {
+  t.test('the code of a view cannot set a reserved key', async (t) => {
     await is400(t, send('POST', '/slugged', { title: 'Summary' }), '/slug');
     const { status, body } = await send('POST', '/slugged', { title: 'Fine' });
     t.equal(status, 201);
@@ -171,13 +171,13 @@ forEachDatabase(t, { entities: [Shelf, Book, Tag] }, async (t, orm) => {
     t.equal((await send('PATCH', `/slugged/${body.id}`, { title: 'Finer' })).status, 200);
   });
 
-  t.test('other faults come along', async (t) => {
+  t.test('other errors of the body are reported too', async (t) => {
     const { status, paths } = await send('POST', '/books', { slug: 'summary', title: 5 });
     t.same([status, paths.toSorted()], [400, ['/slug', '/title']]);
   });
 });
 
-t.test('where paths match in any case, so do keys', async (t) => {
+t.test('reserved keys ignore case if paths do', async (t) => {
   const orm = await openSqlite(t, { entities: [Shelf, Book, Tag] });
   const app = fastify({
     ...serverOptions(),

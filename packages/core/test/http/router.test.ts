@@ -46,7 +46,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.equal((await app.inject('/')).statusCode, 404, 'a router without a prefix has no root');
   });
 
-  t.test('the type of a router knows its views, that of a subclass too', async (t) => {
+  t.test('the type of a router knows its views, also in a subclass', async (t) => {
     class PlainRouter extends Router {
       readonly isPlain = true;
       protected override actionPath(name: string) {
@@ -92,7 +92,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.equal(router.reverse('books-list'), '/tenant/api/books');
   });
 
-  t.test('several routers live in one application', async (t) => {
+  t.test('one application may have several routers', async (t) => {
     const one = new Router({ prefix: 'a' }).register('books', BookViewSet, { basename: 'a-books' });
     const two = new Router({ prefix: 'b' }).register('books', BookViewSet, { basename: 'b-books' });
     const app = await testApp(t, orm, [one, two]);
@@ -100,7 +100,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.equal((await app.inject('/b/books')).statusCode, 200);
   });
 
-  t.test('two views on one path, two paths of one name and a second mount are refused', async (t) => {
+  t.test('two views on one path, two paths with one name and a second mount are rejected', async (t) => {
     t.throws(
       () => new Router().register('books', BookViewSet).register('/books/', PublisherViewSet),
       new ImproperlyConfigured('Router: path "books" has BookViewSet already, and cannot have PublisherViewSet too'),
@@ -116,7 +116,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.throws(() => twice.register('late', BookViewSet), /was registered after the router was mounted/);
   });
 
-  t.test('two actions on one path are refused', async (t) => {
+  t.test('two actions on one path are rejected', async (t) => {
     class TwiceViewSet extends ModelViewSet(Book, { read: readShape(Book, ['id']) }) {
       one = action({ urlPath: 'same' }, async () => ({}));
       two = action({ urlPath: 'same' }, async () => ({}));
@@ -127,7 +127,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     );
   });
 
-  t.test('wrong arguments are refused with what was expected', async (t) => {
+  t.test('invalid arguments are rejected with the expected values', async (t) => {
     t.throws(() => new Router({ prefx: 'api' } as never), /unknown option "prefx"; did you mean "prefix"/);
     t.throws(() => new Router().register('books/:id', BookViewSet), /option "path" must be a path without parameters/);
     t.throws(() => new Router().register('books', class {} as never), /option "view" must be a ViewSet class/);
@@ -175,7 +175,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.same(unknown.json(), { error: 'No route GET /nothing/here', code: 'not_found' });
   });
 
-  t.test('a route that says that nothing is there is a 404: the method is not at fault', async (t) => {
+  t.test('a route that calls callNotFound returns 404, not 405', async (t) => {
     const before = (app: FastifyInstance) => void app.get('/own/:x', (_request, reply) => reply.callNotFound());
     const app = await testApp(t, orm, [], { before });
     const absent = await app.inject('/own/1');

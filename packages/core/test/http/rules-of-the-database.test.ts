@@ -107,7 +107,7 @@ forEachDatabase(t, { entities, only: ['postgresql'] }, async (t, orm) => {
     t.equal(await orm.em.fork().count(Booking), 2);
   });
 
-  await t.test('a constraint that is asked at COMMIT is a conflict too', async (t) => {
+  await t.test('a constraint that is checked at COMMIT is a conflict too', async (t) => {
     for (const path of ['songs', 'hooked']) {
       const body = { title: path, place: path.length, ...(path === 'hooked' && { verses: [{ place: 1 }] }) };
       t.equal((await send('POST', `/${path}`, body)).statusCode, 201);

@@ -11,7 +11,7 @@ const write = writeShape(Book, ['title', 'pages']);
 forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
   const refusal = (make: () => new () => ViewSet) => errorAtStart(t, orm, make());
 
-  t.test('a default that its own schema refuses, and bounds that leave no value', async (t) => {
+  t.test('a default that does not fit its schema, and bounds that no value fits, fail at start', async (t) => {
     class Titled extends Filter {
       static override readonly options = Type.Object({ least: Type.Integer({ minimum: 1, default: 0 }) });
       readonly parameters = [];

@@ -172,7 +172,7 @@ forEachDatabase(t, { entities }, async (t, whole, database) => {
     t.match(await same(t, { url: '/books' }), /"count":8,/);
   });
 
-  await t.test('records, what is below them, and writes', async (t) => {
+  await t.test('records, nested records and writes', async (t) => {
     for (let id = 1; id <= BOOKS + 1; id++) {
       for (const path of ['/books', '/entities', '/shelves/1/books']) {
         await same(t, { url: `${path}/${id}?expand=readers` });

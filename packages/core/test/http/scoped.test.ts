@@ -72,7 +72,7 @@ forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
     return results.map(({ name }) => name);
   };
 
-  t.test('a view shows the records of its scope alone, to every operation', async (t) => {
+  t.test('every operation of a view is limited to the records of its scope', async (t) => {
     const app = await testApp(t, orm, [shelvesFor(OwnShelves)]);
     const headers = { 'x-user': 'ada' };
     t.same(await namesAt(app, '/shelves', 'ada'), ['A']);
@@ -85,13 +85,13 @@ forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
     t.equal(given.statusCode, 403, 'nobody gives a record away');
   });
 
-  t.test('the lookups may come later, and lead through relations', async (t) => {
+  t.test('the lookups may be a promise, and may use relations', async (t) => {
     const app = await testApp(t, orm, [boxesFor(BoxesOfOwnShelves)]);
     t.same(await namesAt(app, '/boxes', 'ada'), ['on A']);
     t.same(await namesAt(app, '/boxes', 'eve'), []);
   });
 
-  t.test('it composes as any class does', async (t) => {
+  t.test('a scope can be combined with other permission classes', async (t) => {
     const app = await testApp(t, orm, [shelvesFor(IsAuthenticated, IsRoleAdminUser.or(OwnShelves))]);
     t.equal((await app.inject('/shelves')).statusCode, 401);
     t.same(await namesAt(app, '/shelves', 'admin'), ['A', 'B']);
@@ -100,7 +100,7 @@ forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
     t.same(await namesAt(others, '/shelves', 'bob'), ['A']);
   });
 
-  t.test('a scope and a path hold for lists whose filters have started anew', async (t) => {
+  t.test('the scope and the path still apply if a filter returns a new query set', async (t) => {
     /** Ignores what it is given, as a search of an index does. */
     class IndexFilter extends Filter {
       readonly parameters = [];
@@ -151,7 +151,7 @@ forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
   });
 
   t.test(
-    'filters of MikroORM that getQueryset puts on hold for lists and actions whose filters have started anew',
+    'MikroORM filters that getQueryset disables stay disabled for lists and actions whose filters return a new query set',
     async (t) => {
       class AllFilter extends Filter {
         readonly parameters = [];
@@ -193,13 +193,13 @@ forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
     },
   );
 
-  t.test('one that is made of a class serves the entities that extend it', async (t) => {
+  t.test('scoped() of a base class works for the entities that extend it', async (t) => {
     const app = await testApp(t, orm, [shelvesFor(Own), boxesFor(Own)]);
     t.same(await namesAt(app, '/shelves', 'ada'), ['A']);
     t.same(await namesAt(app, '/boxes', 'ada'), ['on B', 'on none']);
   });
 
-  t.test('a view of another entity stops the start, wherever the class stands', async (t) => {
+  t.test('scoped() of another entity fails at start, in every option', async (t) => {
     const starts = (router: Router) => testApp(t, orm, [router]);
     const wrong = { name: 'ImproperlyConfigured', message: 'BoxViewSet: scoped(Shelf) stands at a view of Box' };
     await t.rejects(starts(boxesFor(OwnShelves)), wrong);
@@ -230,7 +230,7 @@ forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
     });
   });
 
-  t.test('a reference leads to what the scope shows', async (t) => {
+  t.test('a reference accepts only records that the scope shows', async (t) => {
     class BoxViewSet extends ModelViewSet(Box, {
       read: readBox,
       write: writeShape(Box, ['name', 'owner', 'shelf']),
@@ -243,7 +243,7 @@ forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
     t.equal((await putOn(1)).statusCode, 200);
   });
 
-  t.test('lookups that are none show nothing', async (t) => {
+  t.test('invalid lookups show no records', async (t) => {
     const own = { owner: 'ada' };
     const others = [new Map(Object.entries(own)), new Date(), Object.create(own), { [Symbol('owner')]: 'ada' }];
     for (const none of [undefined, null, 'owner', [], { owner: undefined }, { owner: 7 }, ...others]) {
@@ -260,7 +260,7 @@ forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
   });
 });
 
-t.test('names and values are those of the entity', async () => {
+t.test('the compiler checks the names and values of the lookups', async () => {
   // @ts-expect-error -- no such field
   scoped(Shelf, () => ({ ownr: 'ada' }));
   // @ts-expect-error -- a number is no text
@@ -287,7 +287,7 @@ const Page = defineEntity({
 forEachDatabase(t, { entities: [Page], only: SQL_DATABASES }, async (t, orm) => {
   await orm.em.getConnection().execute(`insert into page (title) values ('Mine')`);
 
-  t.test('nobody gives a record away by what the database makes of a column', async (t) => {
+  t.test('a value that the database converts cannot move a record out of the scope', async (t) => {
     class PageViewSet extends ModelViewSet(Page, {
       read: readShape(Page, ['id', 'title']),
       write: writeShape(Page, ['title']),
@@ -325,47 +325,50 @@ forEachDatabase(t, { entities: [Club, Card] }, async (t, orm) => {
     { id: 3, name: 'of none', club: null },
   ]);
 
-  t.test('a scope asks references as they are stored, as em.find does, whatever hides what they lead to', async (t) => {
-    const asked = [
-      [{ club__isnull: true }, { club: null }, [3]],
-      [{ club: null }, { club: null }, [3]],
-      [{ club__id__isnull: true }, { club: { id: null } }, [3]],
-      [{ club__isnull: false }, { club: { $ne: null } }, [1, 2]],
-      [{ club: 2 }, { club: 2 }, [2]],
-      [{ club__in: [1, 2] }, { club: { $in: [1, 2] } }, [1, 2]],
-      [{ club__owner: 'bob' }, { club: { owner: 'bob' } }, []],
-    ] as const;
-    for (const [lookups, where, ids] of asked) {
-      const found = await orm.em.fork().find(Card, where, { orderBy: { id: 1 } });
-      t.strictSame(
-        found.map(({ id }) => id),
-        ids,
-        `em.find ${JSON.stringify(where)}`,
-      );
-      const Scope = scoped(Card, () => lookups as never);
-      class CardViewSet extends ModelViewSet(Card, {
-        read: readShape(Card, ['id']),
-        write: writeShape(Card, ['name', 'club']),
-        permissionClasses: [Scope],
-        filterFields: { without: 'club__isnull' },
-      }) {}
-      const app = await testApp(t, orm, [new Router().register('cards', CardViewSet)]);
-      const listed = (await app.inject('/cards')).json<{ results: { id: number }[] }>();
-      t.strictSame(
-        listed.results.map(({ id }) => id),
-        ids,
-        JSON.stringify(lookups),
-      );
-      for (const id of [1, 2, 3]) {
-        const isShown = (ids as readonly number[]).includes(id);
-        t.equal((await app.inject(`/cards/${id}`)).statusCode, isShown ? 200 : 404, JSON.stringify(lookups));
-        const patched = await app.inject({ method: 'PATCH', url: `/cards/${id}`, payload: { name: 'x' } });
-        t.equal(patched.statusCode, isShown ? 200 : 404, JSON.stringify(lookups));
+  t.test(
+    'a scope compares references as they are stored, like em.find, even if the related record is hidden',
+    async (t) => {
+      const asked = [
+        [{ club__isnull: true }, { club: null }, [3]],
+        [{ club: null }, { club: null }, [3]],
+        [{ club__id__isnull: true }, { club: { id: null } }, [3]],
+        [{ club__isnull: false }, { club: { $ne: null } }, [1, 2]],
+        [{ club: 2 }, { club: 2 }, [2]],
+        [{ club__in: [1, 2] }, { club: { $in: [1, 2] } }, [1, 2]],
+        [{ club__owner: 'bob' }, { club: { owner: 'bob' } }, []],
+      ] as const;
+      for (const [lookups, where, ids] of asked) {
+        const found = await orm.em.fork().find(Card, where, { orderBy: { id: 1 } });
+        t.strictSame(
+          found.map(({ id }) => id),
+          ids,
+          `em.find ${JSON.stringify(where)}`,
+        );
+        const Scope = scoped(Card, () => lookups as never);
+        class CardViewSet extends ModelViewSet(Card, {
+          read: readShape(Card, ['id']),
+          write: writeShape(Card, ['name', 'club']),
+          permissionClasses: [Scope],
+          filterFields: { without: 'club__isnull' },
+        }) {}
+        const app = await testApp(t, orm, [new Router().register('cards', CardViewSet)]);
+        const listed = (await app.inject('/cards')).json<{ results: { id: number }[] }>();
+        t.strictSame(
+          listed.results.map(({ id }) => id),
+          ids,
+          JSON.stringify(lookups),
+        );
+        for (const id of [1, 2, 3]) {
+          const isShown = (ids as readonly number[]).includes(id);
+          t.equal((await app.inject(`/cards/${id}`)).statusCode, isShown ? 200 : 404, JSON.stringify(lookups));
+          const patched = await app.inject({ method: 'PATCH', url: `/cards/${id}`, payload: { name: 'x' } });
+          t.equal(patched.statusCode, isShown ? 200 : 404, JSON.stringify(lookups));
+        }
       }
-    }
-  });
+    },
+  );
 
-  t.test('a filter of clients reads a reference to a hidden record as NULL, as answers do', async (t) => {
+  t.test("a client's filter reads a reference to a hidden record as NULL, like responses", async (t) => {
     class CardViewSet extends ModelViewSet(Card, {
       read: readShape(Card, ['id', 'club']),
       filterFields: { without: 'club__isnull' },

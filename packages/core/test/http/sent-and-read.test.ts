@@ -287,7 +287,7 @@ forEachDatabase(t, { entities: [Box, Sample, Pair] }, async (t, orm, database) =
     }
   });
 
-  t.test('as children', async (t) => {
+  t.test('in children', async (t) => {
     for (let round = 0; round < ROUNDS; round++) {
       const samples = [sample(random), sample(random)];
       const { id, samples: created } = (await send('POST', '/boxes', { samples })) as { id: number; samples: Body[] };

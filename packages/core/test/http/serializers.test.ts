@@ -64,7 +64,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.equal(reads, atFirst);
   });
 
-  t.test('a hook that puts a copy in the place of a schema changes no answer', async (t) => {
+  t.test('a hook that replaces a schema by a copy does not change the response', async (t) => {
     class CopiedViewSet extends ModelViewSet(Book, { read }) {
       accepted = action({ response: Type.Object({ word: Type.String() }) }, async (_request, reply) => {
         void reply.code(202);
@@ -97,7 +97,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     );
   });
 
-  t.test('a mistake in the schema of an answer stops the start, first route or not', async (t) => {
+  t.test('an invalid response schema fails at start, on the first route and on others', async (t) => {
     const wrong = [{ type: 'bogus' }, { type: 'string', maxLength: 'many' }, { $ref: 'nowhere' }];
     for (const schema of wrong) {
       class WrongViewSet extends ModelViewSet(Book, { read }) {
@@ -111,7 +111,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     }
   });
 
-  t.test('a compiler of the application leaves the routes of the library alone', async (t) => {
+  t.test('a serializer compiler of the application does not affect the routes of the library', async (t) => {
     const app = await start(t, {}, (app) => {
       app.setSerializerCompiler(() => () => {
         throw new Error('asked for a route of the library');

@@ -96,7 +96,7 @@ forEachDatabase(t, options, async (t, orm) => {
     await cut();
   });
 
-  await t.test('each SQLSTATE: its status, and whether its connection is used again', async (t) => {
+  await t.test('every SQLSTATE has its status, and decides whether its connection is reused', async (t) => {
     await orm.em.getConnection().execute(`
       create function refuse() returns trigger language plpgsql as $$
       begin

@@ -110,7 +110,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     });
   }
 
-  t.test('a list takes nothing out of the set that a filter hides, nor does that of a child', async (t) => {
+  t.test('a list does not remove references that a filter hides, and neither does that of a child', async (t) => {
     const em = orm.em.fork();
     const author = em.create(Author, { name: 'Ada' });
     const book = em.create<InferEntity<typeof Book>>(Book, { title: 'a', author, tags: [101, 104] } as never);
@@ -130,7 +130,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     t.same(shown.body, { id: book.id, tags: ['red'] }, 'no answer shows it');
   });
 
-  t.test('one statement looks up a list, however long', async (t) => {
+  t.test('a list of any length is looked up in one statement', async (t) => {
     const { body } = await send('POST', '/books', { title: 'a', tags: [101] });
     for (const tags of [[102], [101, 102, 103]]) {
       const queries = recordQueries(orm);
@@ -142,7 +142,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     }
   });
 
-  t.test('what is no list of keys is a 400', async (t) => {
+  t.test('an invalid list of keys returns 400', async (t) => {
     for (const [tags, path] of [
       [null, '/tags'],
       ['red', '/tags'],
@@ -169,7 +169,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     t.equal((await send('POST', '/named', { title: '', tags: ['', 5] })).body.details.length, 3);
   });
 
-  t.test('nobody refers to what their permissions hide', async (t) => {
+  t.test('references to records that the user may not see are rejected', async (t) => {
     const refused = await send('POST', '/own', { title: 'a', tags: ['red', 'green', 'none'] }, 'Ada');
     t.same(
       refused.body.details.map(({ path }: { path: string }) => path),
@@ -196,7 +196,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     );
   });
 
-  t.test('of two that replace a set at once, one comes last', async (t) => {
+  t.test('of two concurrent replacements of a set, one is stored completely', async (t) => {
     const { body } = await send('POST', '/books', { title: 'a', tags: [101] });
     const sets = [[101, 102], [102, 103], [103], [], [101, 102, 103]];
     const answers = await Promise.all(
@@ -216,7 +216,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     );
   });
 
-  t.test('a view tells why it does not write them in one statement', async (t) => {
+  t.test('explain() names why such a view needs more than one statement', async (t) => {
     class Told extends ByKey {
       ways = action({}, () => this.explain());
     }

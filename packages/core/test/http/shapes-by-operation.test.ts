@@ -89,7 +89,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   };
   const ash = { id: 1, title: 'Ash', pages: 100, price: 10, publisher: { id: 1, name: 'North' } };
 
-  t.test('each operation answers with its own shape, and reads nothing else', async (t) => {
+  t.test('every operation returns its shape and reads only its columns', async (t) => {
     const list = await asked('/books?page_size=1');
     t.strictSame(list.body.results, [{ id: 1, title: 'Ash' }]);
     for (const text of list.texts) t.notMatch(text, /\bprice\b|\bpublisher/, 'a list reads no column of other shapes');
@@ -105,7 +105,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.strictSame((await asked('/named/1')).body, ash);
   });
 
-  t.test('writes that answer with columns of their own are one statement, whatever retrieve reads', async (t) => {
+  t.test('a write whose response needs only columns is one statement, with any shape of retrieve', async (t) => {
     const queries = recordQueries(orm);
     await app.inject({ method: 'PATCH', url: '/books/1', payload: { price: 10 } });
     queries.stop();
@@ -113,7 +113,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.match(queries.texts[0], /^update .* returning (?:t0\.)?"id" as c0|^book\.findOneAndUpdate\(/);
   });
 
-  t.test('actions that list have the shape of lists, and those about one record that of retrieve', async (t) => {
+  t.test('actions on the collection use the shape of list, and detail actions that of retrieve', async (t) => {
     t.strictSame((await asked('/books/shelf')).body, { results: [{ id: 1, title: 'Ash' }] });
     t.strictSame((await asked('/books/1/one')).body, ash);
     t.strictSame((await asked('/books/1/made')).body, {
@@ -122,12 +122,15 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     });
   });
 
-  t.test('an override of represent is asked for each, and inherits the shape that is being answered', async (t) => {
-    t.strictSame((await asked('/shouting?page_size=1')).body.results, [{ id: 1, title: 'ASH' }]);
-    t.strictSame((await asked('/shouting/1')).body, { ...ash, title: 'ASH' });
-    const patched = await app.inject({ method: 'PATCH', url: '/shouting/1', payload: {} });
-    t.strictSame(patched.json(), { ...ash, title: 'ASH' });
-  });
+  t.test(
+    'an override of represent is called for every shape, and super.represent uses the current shape',
+    async (t) => {
+      t.strictSame((await asked('/shouting?page_size=1')).body.results, [{ id: 1, title: 'ASH' }]);
+      t.strictSame((await asked('/shouting/1')).body, { ...ash, title: 'ASH' });
+      const patched = await app.inject({ method: 'PATCH', url: '/shouting/1', payload: {} });
+      t.strictSame(patched.json(), { ...ash, title: 'ASH' });
+    },
+  );
 
   t.test('a view chooses the shape by the user', async (t) => {
     const user = { 'x-user': 'ada' };
@@ -153,7 +156,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     }
   });
 
-  t.test('only a record as retrieve answers it has a tag, and If-Match is compared with that alone', async (t) => {
+  t.test('only the retrieve shape of a record has an ETag, and If-Match is compared with it', async (t) => {
     const created = await app.inject({ method: 'POST', url: '/books', payload: { title: 'Fir', pages: 7, price: 1 } });
     const url = created.headers.location as string;
     t.notOk('etag' in created.headers, 'another shape');
@@ -214,7 +217,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.equal(await patch(`${guesses},${tag}`), 412, 'twenty tags of a header are read');
   });
 
-  t.test('so it is for entities, and by the user who writes', async (t) => {
+  t.test('the same is true for entities, and for shapes chosen by the user', async (t) => {
     for (const [path, headers] of [
       ['/watched/2', {}],
       ['/by-user/2', { 'x-user': 'ada' }],
@@ -241,7 +244,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   });
 });
 
-t.test('an override of retrieve or update catches what readShapeFor throws as a rejection', async (t) => {
+t.test('an override of retrieve or update receives an error of readShapeFor as a rejection', async (t) => {
   const caught: string[] = [];
   class RefusingViewSet extends ModelViewSet(Book, {
     read: { default: brief, staff },
@@ -268,7 +271,7 @@ t.test('an override of retrieve or update catches what readShapeFor throws as a 
   t.strictSame(caught, ['retrieve', 'update']);
 });
 
-t.test('what cannot be meant stops the start', async (t) => {
+t.test('invalid declarations fail at start', async (t) => {
   const orm = await openSqlite(t, { entities: LIBRARY });
   const refused = (View: new () => never, message: RegExp) => {
     const router = new Router().register('books', View);

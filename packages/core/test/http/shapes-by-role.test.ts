@@ -145,7 +145,7 @@ forEachDatabase(t, { entities: [Ticket, Note, ...LIBRARY] }, async (t, orm) => {
     return `/tickets/${body.id}`;
   };
 
-  t.test('a POST takes the fields of the chosen shape, and drops those of every other one', async (t) => {
+  t.test('a POST accepts the fields of the chosen shape and drops those of the others', async (t) => {
     const sent = { title: 'Lamp', price: 5, status: 'sold' };
     t.match(await send('POST', '/tickets', sent), { status: 201, body: { title: 'Lamp', price: 1, status: 'open' } });
     t.match(await send('POST', '/tickets', sent, 'staff'), { status: 201, body: sent });
@@ -173,7 +173,7 @@ forEachDatabase(t, { entities: [Ticket, Note, ...LIBRARY] }, async (t, orm) => {
     t.equal(queries.texts.length, 1);
   });
 
-  t.test('several records at once have the shape of their request', async (t) => {
+  t.test('a bulk request uses the shape of its request', async (t) => {
     const sent = [{ title: 'a', price: 5 }];
     t.match((await send('POST', '/tickets', sent)).body, [{ price: 1 }]);
     const { body } = await send('POST', '/tickets', sent, 'staff');
@@ -239,7 +239,7 @@ forEachDatabase(t, { entities: [Ticket, Note, ...LIBRARY] }, async (t, orm) => {
     t.match((await send('POST', '/enveloped', sent, 'staff')).body, { ticket: { price: 5 } });
   });
 
-  t.test('OPTIONS tells the shape of each write', async (t) => {
+  t.test('OPTIONS returns the shape of every write', async (t) => {
     const url = await make();
     const told = async (at: string, user?: string) => {
       const headers = user === undefined ? {} : { 'x-user': user };
@@ -260,7 +260,7 @@ forEachDatabase(t, { entities: [Ticket, Note, ...LIBRARY] }, async (t, orm) => {
   });
 });
 
-t.test('mistakes in the declaration are told at start', async (t) => {
+t.test('invalid declarations fail at start', async (t) => {
   const orm = await openSqlite(t, { entities: [Ticket, Note] });
   const view = (given: object, isChosen = false) =>
     isChosen

@@ -227,7 +227,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await send('GET', '/api/projects/ink/board', { user: 72 })).status, 404);
   });
 
-  t.test('it is read by one statement', async (t) => {
+  t.test('it is read in one statement', async (t) => {
     const queries = recordQueries(orm);
     await send('GET', '/api/user', { user: 71 });
     t.equal(queries.texts.length, 1);
@@ -247,7 +247,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal(router.reverse('projects-board-detail', { project: 'tea' }), '/api/projects/tea/board');
   });
 
-  t.test('plans have one path, no key and words for one record', async (t) => {
+  t.test('plans have one path, no key, and a description for a single record', async (t) => {
     const plans = app.viewset.operations.filter(({ view }) => view.basename === 'settings');
     t.strictSame(
       plans.map(({ method, path, detail, pathParameters }) => [method, path, detail, pathParameters.length]),
@@ -291,7 +291,7 @@ t.test('mistakes are found at registration', async (t) => {
 forEachDatabase(t, { entities, only: ['sqlite'] }, async (t, orm) => {
   await orm.em.fork().insert(User, { id: 1, name: 'ann' });
 
-  t.test('no record is named below a singleton, nor referred to by one', async (t) => {
+  t.test('a path parameter or reference cannot name the record of a singleton', async (t) => {
     const router = new Router().register('user', OpenViewSet).register('user/:owner/projects', ProjectViewSet);
     await t.rejects(testApp(t, orm, [router]), {
       code: 'improperly_configured',

@@ -54,7 +54,7 @@ forEachDatabase(t, { entities: [Note], only: EVERY_DATABASE }, async (t, orm) =>
     await unchanged('nothing was written');
   });
 
-  t.test('a JSON column keeps what it is given', async (t) => {
+  t.test('a JSON column stores its value unchanged', async (t) => {
     for (const data of [
       { $gt: '' },
       { $inc: 1 },
@@ -156,7 +156,7 @@ forEachDatabase(t, { entities: [Label, Page, Line] }, async (t, orm) => {
       await orm.em.fork().nativeDelete(Page, { id: made });
     });
 
-    t.test(`${text} in what asks`, async (t) => {
+    t.test(`${text} in filters, searches and rules`, async (t) => {
       for (const name of ['title', 'starts', 'line', 'search']) {
         const found = await send('GET', `/pages?${name}=${asText}`);
         t.strictSame([found.statusCode, found.json().results], [200, []], `${name}: ${found.body}`);

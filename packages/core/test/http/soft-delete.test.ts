@@ -154,7 +154,7 @@ forEachDatabase(t, { entities: [Page, Leaf, Twig, Bud] }, async (t, orm) => {
     (await app.inject(url)).json<{ results: Page[] }>().results.map(({ title }) => title);
   const [one, two] = await em.find(Page, {}, { orderBy: { id: 1 } });
 
-  t.test('what is deleted is in the trash alone, until it is restored', async (t) => {
+  t.test('a deleted record is only in the trash until it is restored', async (t) => {
     t.strictSame(await send('DELETE', `/pages/${one!.id}`), [204, undefined]);
     t.strictSame(await titles('/pages'), ['Two', 'Three']);
     t.strictSame(await titles('/trash'), ['One'], 'the scope holds there too');
@@ -168,7 +168,7 @@ forEachDatabase(t, { entities: [Page, Leaf, Twig, Bud] }, async (t, orm) => {
     t.strictSame(await titles('/pages'), ['First', 'Two', 'Three']);
   });
 
-  t.test('several records of the trash are written there, locked and read past the same filter', async (t) => {
+  t.test('a bulk write in the trash locks and reads records with the same filter', async (t) => {
     for (const { id } of [one!, two!]) await send('DELETE', `/pages/${id}`);
     const payload = [
       { id: two!.id, title: 'Second' },
@@ -188,7 +188,7 @@ forEachDatabase(t, { entities: [Page, Leaf, Twig, Bud] }, async (t, orm) => {
     t.strictSame(await titles('/pages'), ['Uno', 'Second', 'Three']);
   });
 
-  t.test('what is destroyed in the trash is gone', async (t) => {
+  t.test('a record that is destroyed in the trash is deleted', async (t) => {
     await send('DELETE', `/pages/${two!.id}`);
     t.strictSame(await send('DELETE', `/trash/${two!.id}`), [204, undefined]);
     t.equal(await orm.em.fork().count(Page, { id: two!.id }, { filters: false }), 0);
@@ -244,7 +244,7 @@ forEachDatabase(t, { entities: [Page, Leaf, Twig, Bud] }, async (t, orm) => {
     t.equal((await write('POST', '/past-twigs', { page: dead.id, leaf: fresh.id }))[0], 201);
   });
 
-  t.test('nor does it change or delete children, or references of a set, that they hide', async (t) => {
+  t.test('it does not change or delete hidden children or hidden references of a set', async (t) => {
     const em = orm.em.fork();
     const [fresh, dry] = [em.create(Leaf, { title: 'fresh' }), em.create(Leaf, { title: 'dry', is_dry: true })];
     const twig = em.create(Twig, { leaves: [fresh, dry] });

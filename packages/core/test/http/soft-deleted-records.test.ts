@@ -152,7 +152,7 @@ forEachDatabase(t, { entities: [Shelf, Page, Link, Slip, Scan] }, async (t, orm,
     t.equal((await stored()).length, 2);
   });
 
-  t.test('several records are marked by one request, all or none, also by an override', async (t) => {
+  t.test('a bulk DELETE marks all records or none, also with an override', async (t) => {
     const hooked: unknown[] = [];
     class Pages extends ModelViewSet(Page, { ...declared, bulk: 5 }) {}
     class Hooked extends ModelViewSet(Page, { ...declared, bulk: 5 }) {
@@ -175,7 +175,7 @@ forEachDatabase(t, { entities: [Shelf, Page, Link, Slip, Scan] }, async (t, orm,
     t.match(await send('GET', '/hooked'), { body: { count: 0 } });
   });
 
-  t.test('of many requests that delete one record, one does', async (t) => {
+  t.test('of many concurrent requests that delete one record, exactly one succeeds', async (t) => {
     class Pages extends ModelViewSet(Page, { ...declared, bulk: 5 }) {}
     const send = await start(t, new Router().register('pages', Pages));
     const id = await make({ title: 'Tea' });
@@ -187,7 +187,7 @@ forEachDatabase(t, { entities: [Shelf, Page, Link, Slip, Scan] }, async (t, orm,
     );
   });
 
-  t.test('of many requests that restore one record, one does', async (t) => {
+  t.test('of many concurrent requests that restore one record, exactly one succeeds', async (t) => {
     class Pages extends ModelViewSet(Page, {
       ...declared,
       softDelete: { property: 'deleted_at', visibleTo: [AllowAny] },
@@ -228,7 +228,7 @@ forEachDatabase(t, { entities: [Shelf, Page, Link, Slip, Scan] }, async (t, orm,
     t.equal((await app.inject(url)).body, 'hello');
   });
 
-  t.test('those of visibleTo list deleted records and restore them, if the view lets them', async (t) => {
+  t.test('users of visibleTo list deleted records, and restore them if the view permits it', async (t) => {
     class Pages extends ModelViewSet(Page, {
       ...declared,
       read: readShape(Page, ['id', 'title', 'deleted_at']),
@@ -289,7 +289,7 @@ forEachDatabase(t, { entities: [Shelf, Page, Link, Slip, Scan] }, async (t, orm,
     t.match(await send('GET', '/pages', undefined, 'ann'), { body: { count: 1, results: [{ id }] } });
   });
 
-  t.test('the owner of a record restores it, and nobody else', async (t) => {
+  t.test('only the owner of a record restores it', async (t) => {
     class Pages extends ModelViewSet(Page, {
       ...declared,
       softDelete: { property: 'deleted_at', visibleTo: [AllowAny] },
@@ -305,7 +305,7 @@ forEachDatabase(t, { entities: [Shelf, Page, Link, Slip, Scan] }, async (t, orm,
     t.match(await send('GET', `/pages/${id}`), { status: 200 });
   });
 
-  t.test('no body refers to a deleted record, unless by a view that shows it', async (t) => {
+  t.test('a reference to a deleted record is rejected, unless its view shows deleted records', async (t) => {
     class Pages extends ModelViewSet(Page, declared) {}
     class All extends ModelViewSet(Page, { read }) {}
     const links = {
@@ -326,7 +326,7 @@ forEachDatabase(t, { entities: [Shelf, Page, Link, Slip, Scan] }, async (t, orm,
     t.match(await send('POST', '/shown', { page: id, pages: [gone] }), { status: 400 });
   });
 
-  t.test('nothing is below a deleted parent', async (t) => {
+  t.test('paths below a deleted parent return 404', async (t) => {
     class Shelves extends ModelViewSet(Shelf, {
       read: readShape(Shelf, ['id', 'name']),
       write: writeShape(Shelf, ['name']),
@@ -377,7 +377,7 @@ forEachDatabase(t, { entities: [Shelf, Page, Link, Slip, Scan] }, async (t, orm,
     t.match(slip, { revision: 3, deleted_at: null });
   });
 
-  t.test('listeners hear of a deletion, and of a restoring as an update', async (t) => {
+  t.test('listeners are notified of a deletion, and of a restore as an update', async (t) => {
     const told: (readonly RecordWrite[])[] = [];
     class Pages extends ModelViewSet(Page, {
       ...declared,
@@ -436,7 +436,7 @@ forEachDatabase(t, { entities: [Shelf, Page, Link, Slip, Scan] }, async (t, orm,
   });
 });
 
-t.test('the compiler refuses what can be no time of a deletion', async () => {
+t.test('the compiler rejects a property that cannot be the time of a deletion', async () => {
   // @ts-expect-error a text is no time
   ModelViewSet(Page, { read, write, softDelete: 'title' });
   // @ts-expect-error it has no such property

@@ -147,7 +147,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
     return [response.statusCode, response.json<{ error: string }>().error];
   };
 
-  await t.test('groups have their number, and the values that are asked for', async (t) => {
+  await t.test('groups have their count and the requested values', async (t) => {
     t.strictSame(await get('/orders/summary?group=status&sum=total'), {
       results: [
         { group: { status: 'draft' }, count: 1, sum: { total: '500.00' } },
@@ -182,7 +182,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
     t.strictSame(await get('/orders/summary?group=status&group=customer&sum=total'), together);
     t.strictSame(await get('/orders/summary?group=&status=open'), { results: [{ group: {}, count: 2 }] });
   });
-  await t.test('of no records there are no groups, but the one of all', async (t) => {
+  await t.test('without records there are no groups, except the group of all records', async (t) => {
     t.strictSame(await get('/orders/summary?group=status&status=lost'), { results: [] });
     t.strictSame(await get('/orders/summary?sum=total&max=margin&status=lost'), {
       results: [{ group: {}, count: 0, sum: { total: null }, max: { margin: null } }],
@@ -215,7 +215,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
     t.equal((await app.inject('/firsts/summary')).statusCode, 500);
     t.strictSame(log, ['Firsts: filterQueryset() must not be sliced: the summary would drop the slice']);
   });
-  await t.test('what a filter of MikroORM hides of related records is NULL, in the group too', async (t) => {
+  await t.test('related records that a MikroORM filter hides are NULL, also as a group', async (t) => {
     t.strictSame(await get('/orders/summary?group=customer&status=paid'), {
       results: [
         { group: { customer: 1 }, count: 1 },
@@ -236,7 +236,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
       results: [{ group: {}, count: 5, max: { margin: 4 } }],
     });
   });
-  await t.test('faults of parameters are a 400 that names each', async (t) => {
+  await t.test('invalid parameters return a 400 that names each of them', async (t) => {
     const response = await app.inject(
       '/orders/summary?group=statu,status&sum=total,total&min_total=x&page=2&sort=total',
     );
@@ -263,7 +263,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
     ]);
     t.strictSame(await get('/few/summary?group=status', 'ada'), { results: [{ group: { status: 'open' }, count: 2 }] });
   });
-  await t.test('the path takes GET alone, and is no key', async (t) => {
+  await t.test('the path accepts only GET, and is not a key', async (t) => {
     t.same((await app.inject({ method: 'HEAD', url: '/orders/summary' })).statusCode, 200);
     const { statusCode, headers } = await app.inject({ method: 'DELETE', url: '/orders/summary' });
     t.same([statusCode, headers['allow']], [405, 'GET, HEAD, OPTIONS']);
@@ -310,7 +310,7 @@ forEachDatabase(t, { entities: [Visit], orm: { timezone: '+02:00' }, only: ['pos
   );
 });
 
-t.test('a declaration that cannot be served stops the start', async (t) => {
+t.test('a declaration that cannot be served fails at start', async (t) => {
   const orm = await openSqlite(t, { entities });
   const shown = readShape(Order, ['id', 'status', 'total', 'data', 'created_at', 'deleted'], {
     customer: 'customer.id',

@@ -89,7 +89,7 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, onLibSql: tru
     ['by one statement', OuterViewSet],
     ['by a hook', HookedOuterViewSet],
   ] as const) {
-    t.test(`a write ${name} inside the application's own transaction is part of it`, async (t) => {
+    t.test(`a write ${name} inside a transaction of the application is part of it`, async (t) => {
       await fill();
       const app = await testApp(t, orm, [new Router().register('books', View)]);
       await app.inject('/books');
@@ -110,7 +110,7 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, onLibSql: tru
     });
   }
 
-  t.test('subscribers hear of the end of each transaction once', async (t) => {
+  t.test('subscribers are notified of the end of each transaction once', async (t) => {
     class FailingViewSet extends BookViewSet {
       override performCreate(): Promise<never> {
         return Promise.reject(new ServiceUnavailable('no'));
@@ -152,7 +152,7 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, onLibSql: tru
     }
   });
 
-  t.test('what was written before an error that work catches is stored if the client is told so', async (t) => {
+  t.test('writes before an error that the code catches are stored if the response is a success', async (t) => {
     await fill();
     class CarefulViewSet extends BookViewSet {
       careless = action({ methods: ['post'], transaction: true }, async ({ em }) => {
@@ -209,7 +209,7 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, onLibSql: tru
     }
   });
 
-  t.test('an error answer rolls all of the transaction back', async (t) => {
+  t.test('an error response rolls back the complete transaction', async (t) => {
     await fill();
     const app = await testApp(t, orm, [new Router().register('books', BookViewSet)], {
       before(app) {
@@ -230,7 +230,7 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, onLibSql: tru
   });
 
   t.test(
-    'all writes of a request that fails in one transaction are undone, and a part that is caught alone',
+    'a request that fails in one transaction rolls back all writes, and a caught part only its writes',
     async (t) => {
       await fill();
       class Twice extends ModelViewSet(Book, { read, write }) {
@@ -254,7 +254,7 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, onLibSql: tru
     },
   );
 
-  t.test('an action that writes has a transaction, and any other one that says so', async (t) => {
+  t.test('an action that writes has a transaction, and any other with transaction: true', async (t) => {
     await fill();
     const isOpen: Record<string, boolean> = {};
     const noted = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -379,7 +379,7 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, onLibSql: tru
     t.same((await titles()).toSorted(), ['One', 'Two', 'early'], 'nor does it write afterwards');
   });
 
-  t.test('what a hook has begun does not outlive the transaction of its request', async (t) => {
+  t.test('work that a hook started does not outlive the transaction of its request', async (t) => {
     await fill();
     const answered = Promise.withResolvers<void>();
     const ends: Promise<unknown>[] = [];
@@ -413,7 +413,7 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, onLibSql: tru
     t.same(await titles(), ['One', 'Two']);
   });
 
-  t.test('a hook whose own flush outlives its request writes nothing behind the rollback', async (t) => {
+  t.test('a hook whose flush outlives its request writes nothing after the rollback', async (t) => {
     await fill();
     const ends: Promise<unknown>[] = [];
     class Flushing extends ModelViewSet(Book, { read, write }) {
@@ -443,7 +443,7 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, onLibSql: tru
     ['one statement', BookViewSet],
     ['a hook', HookedOuterViewSet],
   ] as const) {
-    t.test(`what was to be written by ${name} is not, once the client has been told that it failed`, async (t) => {
+    t.test(`a write by ${name} is not stored after the client has received an error`, async (t) => {
       await fill();
       const app = await testApp(t, orm, [new Router().register('books', View)], {
         options: { handlerTimeoutMs: 100 },
@@ -465,7 +465,7 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, onLibSql: tru
       t.same(await titles(), ['One', 'Two']);
     });
 
-    t.test(`what was to be written by ${name} is not, once the client has gone away`, async (t) => {
+    t.test(`a write by ${name} is not stored after the client has disconnected`, async (t) => {
       await fill();
       const entered = Promise.withResolvers<void>();
       const app = await testApp(t, orm, [new Router().register('books', View)], {

@@ -112,7 +112,7 @@ forEachDatabase(t, { entities: [Team, Driver] }, async (t, orm, kind) => {
   const car = { year: 1967, tyres: ['soft'] };
   const post = async (payload: object) => app.inject({ method: 'POST', url: '/teams', payload });
 
-  t.test('a client stores what the schema says, and nothing else', async (t) => {
+  t.test('a client stores only properties of the schema', async (t) => {
     const made = await post({ car: { ...car, secret: 1 }, colours: ['red'], league: 'two' });
     t.strictSame([made.statusCode, made.json()], [201, { id: 1, car, colours: ['red'], league: 'two' }]);
     t.strictSame((await app.inject('/teams/1')).json(), made.json());
@@ -127,7 +127,7 @@ forEachDatabase(t, { entities: [Team, Driver] }, async (t, orm, kind) => {
     t.strictSame(places.toSorted(), ['/car/tyres/0', '/car/year', '/colours/0', '/league']);
   });
 
-  t.test('an answer of a derived shape has what the schema says, nested and in lists too', async (t) => {
+  t.test('a response of a derived shape has only properties of the schema, also nested and in lists', async (t) => {
     const em = orm.em.fork();
     const full = { year: 1970, tyres: ['hard'], secret: 'x' } as Car;
     const team = em.create(Team, { car: full, colours: ['red'] });
@@ -156,7 +156,7 @@ forEachDatabase(t, { entities: [Team, Driver] }, async (t, orm, kind) => {
     t.notMatch(csv.body, 'secret');
   });
 
-  t.test('what does not fit is a 500 whose error names the column and the place in it', async (t) => {
+  t.test('a value that does not fit returns 500, and the error names the column and the path', async (t) => {
     const em = orm.em.fork();
     const wrong: Readonly<Record<string, unknown>> = {
       '/year is required': { tyres: [] },
@@ -178,7 +178,7 @@ forEachDatabase(t, { entities: [Team, Driver] }, async (t, orm, kind) => {
   });
 
   t.test(
-    'what does not fit a schema written by hand is such a 500 too, whatever the serializer could make of it',
+    'a value that does not fit a schema written by hand returns 500, even if the serializer could convert it',
     async (t) => {
       const em = orm.em.fork();
       const wrong: Readonly<Record<string, unknown>> = {
@@ -235,7 +235,7 @@ forEachDatabase(t, { entities: [Team, Driver] }, async (t, orm, kind) => {
     },
   );
 
-  t.test('a hook may store what becomes JSON only in the database', async (t) => {
+  t.test('a hook may store a value that becomes JSON only in the database', async (t) => {
     const made = await app.inject({ method: 'POST', url: '/started', payload: { team: 1 } });
     t.strictSame([made.statusCode, made.json()], [201, { laps: { at: '1970-01-01T00:00:00.000Z' } }], made.body);
   });

@@ -178,7 +178,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book] }, async (t, orm) => {
     t.equal(await snapshot(), before);
   });
 
-  t.test('whatever the handler sends, and however', async (t) => {
+  t.test('in responses of every kind', async (t) => {
     const closed: string[] = [];
     const answers: Readonly<Record<string, (reply: FastifyReply) => unknown>> = {
       text: () => 'done',
@@ -205,7 +205,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book] }, async (t, orm) => {
     t.same(closed, ['stream'], 'a stream that is not sent is closed');
   });
 
-  t.test('a change by a hook or a permission is not lost beside a write of one statement', async (t) => {
+  t.test('a change by a hook or a permission is not lost in a write of one statement', async (t) => {
     const touch = async (request: FastifyRequest) => {
       (await request.em.findOneOrFail(Author, 101)).name = 'seen';
     };
@@ -284,7 +284,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book] }, async (t, orm) => {
     t.same(lines, []);
   });
 
-  t.test('a request that fails keeps its own error', async (t) => {
+  t.test('the error of a failed request is not replaced', async (t) => {
     const { app, lines } = await appOf(t, orm, (app) => {
       app.post('/conflict', async (request, reply) => {
         request.em.create(Book, { title: 'dropped' });

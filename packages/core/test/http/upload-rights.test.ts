@@ -126,7 +126,7 @@ forEachDatabase(t, { entities: [Photo, Album] }, async (t, orm) => {
       .filter((id) => id.startsWith('upload'));
   };
 
-  await t.test('an operation that needs a token lets in nobody without one', async (t) => {
+  await t.test('an operation that needs a token refuses requests without one', async (t) => {
     const needing = await testApp(t, orm, [router()], {
       options: { secret: SECRET },
       before: (made) => {
@@ -145,7 +145,7 @@ forEachDatabase(t, { entities: [Photo, Album] }, async (t, orm) => {
     t.equal((await asked({ 'x-user': 'ann' })).statusCode, 201);
   });
 
-  await t.test('a value of the program that fits no field is a fault, not a refusal', async (t) => {
+  await t.test('a value of the application that does not fit its field is a 500, not a refusal', async (t) => {
     refusing = (request, view) => {
       if (view.getAction(request) === 'create') throw new FieldValueError('a value that the permission has made');
       return view.getAction(request) === 'update';
@@ -183,7 +183,7 @@ forEachDatabase(t, { entities: [Photo, Album] }, async (t, orm) => {
     t.equal((await ask('albums/99/photos', 'ann')).statusCode, 404);
   });
 
-  await t.test('a shape that the role chooses does not take what it does not have', async (t) => {
+  await t.test('a shape chosen by role does not accept fields that it does not have', async (t) => {
     const named = await uploaded('roles', 'editor');
     const asReader = await send('POST', '/roles', { title: 'x', image: named }, 'reader');
     t.match([asReader.statusCode, asReader.json()], [201, { image: null }], 'it is an unknown property');
@@ -191,7 +191,7 @@ forEachDatabase(t, { entities: [Photo, Album] }, async (t, orm) => {
     t.equal((await send('POST', '/roles', { title: 'x', image: named }, 'editor')).statusCode, 201);
   });
 
-  await t.test('nobody replaces the file of a record that is not theirs', async (t) => {
+  await t.test("a user cannot replace the file of another user's record", async (t) => {
     const { id } = (await send('POST', '/owned', { title: 'x', image: await uploaded('owned', 'ann') }, 'ann')).json<{
       id: number;
     }>();

@@ -73,7 +73,7 @@ forEachDatabase(t, { entities: [Page, Book] }, async (t, orm) => {
   };
 
   for (const path of ['pages', 'hooked']) {
-    t.test(`${path}: a value behind a reference is created, changed, set to null and left alone`, async (t) => {
+    t.test(`${path}: a value behind a reference is created, changed, set to null and left unchanged`, async (t) => {
       const [status, made] = await send('POST', `/${path}`, { text: 'one', code: 'a' });
       t.strictSame([status, made], [201, { id: made.id, text: 'one', code: 'a' }]);
       const url = `/${path}/${made.id}`;
@@ -85,7 +85,7 @@ forEachDatabase(t, { entities: [Page, Book] }, async (t, orm) => {
     });
   }
 
-  t.test('so are those of several records, and of children', async (t) => {
+  t.test('values behind references in bulk requests and in children', async (t) => {
     const [, pages] = await send('POST', '/pages', [{ code: 'x' }, { code: 'y', text: 'y' }]);
     const changes = [
       { id: pages[0].id, text: 'X' },

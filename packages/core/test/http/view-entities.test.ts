@@ -78,7 +78,7 @@ forEachDatabase(t, { entities: ENTITIES, only: SQL_DATABASES }, async (t, orm) =
   });
 });
 
-t.test('a view that would write one, or a readonly entity, stops the start', async (t) => {
+t.test('a view that would write a view entity or a readonly entity fails at start', async (t) => {
   const orm = await openSqlite(t, { entities: [...ENTITIES, Frozen] });
   const refusal = async (entity: typeof Output | typeof Frozen, options: object): Promise<void> => {
     class ReadViewSet extends ModelViewSet(entity as typeof Output, {

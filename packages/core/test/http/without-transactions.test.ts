@@ -297,13 +297,13 @@ forEachDatabase(t, { entities: ENTITIES, orm: { disableTransactions: true } }, a
   });
 
   for (const [what, View, message] of REFUSED) {
-    await t.test(`refused at the start: ${what}`, async (t) => {
+    await t.test(`${what} fails at start`, async (t) => {
       const router = new Router().register('refused', View);
       await t.rejects(testApp(t, orm, [router]), { code: 'improperly_configured', message });
     });
   }
 
-  await t.test('an override that goes its own way is none of ours', async (t) => {
+  await t.test('an override that does not call super is allowed', async (t) => {
     class Alone extends ModelViewSet(Item, {
       read,
       write,
@@ -330,7 +330,7 @@ forEachDatabase(t, { entities: ENTITIES, orm: { disableTransactions: true } }, a
     await orm.em.fork().nativeDelete(Item, { name: 'Oak' });
   });
 
-  await t.test('an override of several creations that goes its own way is none of ours', async (t) => {
+  await t.test('an override of createMany that does not call super is allowed', async (t) => {
     class Loads extends ModelViewSet(Item, { read, write, operations: ['create'], bulk: { create: 5 } }) {
       override createMany(): Promise<never> {
         throw new UnprocessableEntity('stored by itself');
@@ -343,14 +343,14 @@ forEachDatabase(t, { entities: ENTITIES, orm: { disableTransactions: true } }, a
     await orm.em.fork().nativeDelete(Item, { name: 'Larch' });
   });
 
-  await t.test('a record that others may refer to is deleted by one statement on SQL alone', async (t) => {
+  await t.test('a record that others may refer to is deleted in one statement on SQL only', async (t) => {
     const started = testApp(t, orm, [new Router().register('kinds', class Kinds extends ModelViewSet(Kind, kinds) {})]);
     if (database !== 'mongodb') return void (await t.resolves(started));
     const message = /^Kinds\.destroy \(records may refer to Kind: MongoDB looks for them/;
     await t.rejects(started, { code: 'improperly_configured', message });
   });
 
-  await t.test('a request that needs a transaction for a reason of its own is refused before it writes', async (t) => {
+  await t.test('a request that needs a transaction is rejected before it writes', async (t) => {
     class Changing extends ModelViewSet(Item, {
       read,
       write,
@@ -372,7 +372,7 @@ forEachDatabase(t, { entities: ENTITIES, orm: { disableTransactions: true } }, a
 });
 
 withOwnMongo(t, 'a MongoDB that stands alone', { isStandalone: true }, async (t, mongo) => {
-  await t.test('stops the start', async (t) => {
+  await t.test('fails at start', async (t) => {
     const orm = await mongo.open({ entities: ENTITIES });
     await t.rejects(testApp(t, orm, []), {
       code: 'improperly_configured',

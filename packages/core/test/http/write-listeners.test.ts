@@ -23,7 +23,7 @@ const startWith = (t: Test, orm: Parameters<typeof testApp>[1], View: new () => 
   });
 
 forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
-  t.test('a listener hears of each write before its commit, with the values before', async (t) => {
+  t.test('a listener receives every write before its commit, with the previous values', async (t) => {
     await orm.schema.clear();
     const told: (readonly RecordWrite[])[] = [];
     class BookViewSet extends ModelViewSet(Book, { read, write, bulk: 5, emits: ['created', 'updated', 'deleted'] }) {}
@@ -56,7 +56,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   });
 });
 
-t.test('a view that nobody listens to, or that cannot tell, stops the start', async (t) => {
+t.test('a view that emits without a listener, or cannot emit, fails at start', async (t) => {
   const orm = await openSqlite(t, { entities: LIBRARY });
   class Unheard extends ModelViewSet(Book, { read, write, emits: ['created'] }) {}
   t.match(await errorAtStart(t, orm, Unheard), /Unheard: option "emits" needs a plugin that takes the events/);

@@ -72,7 +72,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
     [102, 'Free', true],
   ];
 
-  t.test('an override of checkObjectPermissions is asked of every record that is touched', async (t) => {
+  t.test('an override of checkObjectPermissions is called for every record that is accessed', async (t) => {
     await fill();
     const app = await testApp(t, orm, [new Router().register('books', GuardedViewSet)]);
     for (const [method, payload] of [
@@ -90,7 +90,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
   });
 
   for (const Base of [BookViewSet, HookedViewSet]) {
-    t.test(`nobody writes a record out of their scope, by ${Base.name}`, async (t) => {
+    t.test(`a record cannot be written out of the user's scope, by ${Base.name}`, async (t) => {
       await fill();
       class Scoped extends Base {
         override permissionClasses = [InPrint];
@@ -114,7 +114,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
       t.equal((await app.inject({ method: 'PUT', url: '/books/102', payload: { title: 'Put' } })).statusCode, 200);
     });
 
-    t.test(`nor by a scope of related records, by ${Base.name}`, async (t) => {
+    t.test(`a record cannot be written out of a scope of related records, by ${Base.name}`, async (t) => {
       for (const [Class, status] of [
         [OfNorth, 403],
         [NeverOfNorth, 201],
@@ -136,7 +136,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
     });
 
     const withoutTriggers = { skip: database === 'mongodb' && 'MongoDB has no triggers' };
-    t.test(`an answer shows what triggers made of a record, by ${Base.name}`, withoutTriggers, async (t) => {
+    t.test(`a response contains the changes of triggers, by ${Base.name}`, withoutTriggers, async (t) => {
       await fill();
       for (const sql of afterTrigger(database)) await orm.em.getConnection().execute(sql);
       t.teardown(() => dropTriggers(orm, database));
@@ -150,7 +150,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
     });
 
     t.test(
-      `a trigger that drops an insert is a conflict, and the log says so, by ${Base.name}`,
+      `a trigger that drops an insert is a conflict, and the log names the reason, by ${Base.name}`,
       withoutTriggers,
       async (t) => {
         await fill();
@@ -172,7 +172,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
     );
   }
 
-  t.test('a view tells how it writes, and the log does at debug level', async (t) => {
+  t.test('explain() describes how a view writes, and the log does at level debug', async (t) => {
     await fill();
     const lines: { view?: string; operation?: string; reasons?: string[] }[] = [];
     const app = fastify(
@@ -271,36 +271,39 @@ class Box extends BoxSchema.class {
 BoxSchema.setClass(Box);
 
 forEachDatabase(t, { entities: [Shelf, Label, Box] }, async (t, orm) => {
-  t.test('an entity whose class is empty is written in one statement, one with fields of its own is not', async (t) => {
-    class ShelfViewSet extends ModelViewSet(Shelf, {
-      read: readShape(Shelf, ['id', 'name']),
-      write: writeShape(Shelf, ['name']),
-    }) {
-      explanation = action({}, () => this.explain());
-    }
-    class LabelViewSet extends ModelViewSet(Label, {
-      read: readShape(Label, ['id', 'name']),
-      write: writeShape(Label, ['name']),
-    }) {
-      explanation = action({}, () => this.explain());
-    }
-    class BoxViewSet extends ModelViewSet(Box, {
-      read: readShape(Box, ['id', 'name']),
-      write: writeShape(Box, ['name']),
-    }) {
-      explanation = action({}, () => this.explain());
-    }
-    const app = await testApp(t, orm, [
-      new Router().register('shelves', ShelfViewSet).register('labels', LabelViewSet).register('boxes', BoxViewSet),
-    ]);
-    const explained = async (name: string) => (await app.inject(`/${name}/explanation`)).json().create;
-    t.strictSame(await explained('shelves'), { oneStatement: true, reasons: [] });
-    t.strictSame(await explained('boxes'), { oneStatement: true, reasons: [] }, 'whatever its text');
-    t.strictSame(await explained('labels'), {
-      oneStatement: false,
-      reasons: ['the class of Label has code of its own'],
-    });
-    const answer = await app.inject({ method: 'POST', url: '/shelves', payload: { name: 'Upper' } });
-    t.strictSame([answer.statusCode, answer.json().name], [201, 'Upper']);
-  });
+  t.test(
+    'an entity whose class is empty is written in one statement, an entity whose class has fields is not',
+    async (t) => {
+      class ShelfViewSet extends ModelViewSet(Shelf, {
+        read: readShape(Shelf, ['id', 'name']),
+        write: writeShape(Shelf, ['name']),
+      }) {
+        explanation = action({}, () => this.explain());
+      }
+      class LabelViewSet extends ModelViewSet(Label, {
+        read: readShape(Label, ['id', 'name']),
+        write: writeShape(Label, ['name']),
+      }) {
+        explanation = action({}, () => this.explain());
+      }
+      class BoxViewSet extends ModelViewSet(Box, {
+        read: readShape(Box, ['id', 'name']),
+        write: writeShape(Box, ['name']),
+      }) {
+        explanation = action({}, () => this.explain());
+      }
+      const app = await testApp(t, orm, [
+        new Router().register('shelves', ShelfViewSet).register('labels', LabelViewSet).register('boxes', BoxViewSet),
+      ]);
+      const explained = async (name: string) => (await app.inject(`/${name}/explanation`)).json().create;
+      t.strictSame(await explained('shelves'), { oneStatement: true, reasons: [] });
+      t.strictSame(await explained('boxes'), { oneStatement: true, reasons: [] }, 'whatever its text');
+      t.strictSame(await explained('labels'), {
+        oneStatement: false,
+        reasons: ['the class of Label has code of its own'],
+      });
+      const answer = await app.inject({ method: 'POST', url: '/shelves', payload: { name: 'Upper' } });
+      t.strictSame([answer.statusCode, answer.json().name], [201, 'Upper']);
+    },
+  );
 });

@@ -145,7 +145,7 @@ forEachDatabase(t, { entities: [Article, Publisher], orm, onLibSql: true }, asyn
     }
   });
 
-  t.test('each is one statement where nothing has to see an entity', async (t) => {
+  t.test('each write is one statement if no hook needs an entity', async (t) => {
     await answers(t, rowView(), []);
     const app = await testApp(t, orm, [new Router().register('articles', rowView())]);
     await app.inject('/articles');
@@ -183,7 +183,7 @@ forEachDatabase(t, { entities: [Article, Publisher], orm, onLibSql: true }, asyn
   });
 });
 
-t.test('what a hook may be given', async () => {
+t.test('the types that hooks receive', async () => {
   class Typed extends ModelViewSet(Article, { read, write }) {
     override async filterQueryset(request: FastifyRequest, queryset: QuerySet<InferEntity<typeof Article>>) {
       return (await super.filterQueryset(request, queryset)).filter({ is_open: true });
