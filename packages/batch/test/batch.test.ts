@@ -156,7 +156,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     return Promise.all([em.count(Order), em.count(Line), em.count(Note)]);
   };
 
-  await t.test('stores all operations, and answers in their order', async (t) => {
+  await t.test('stores all operations and returns their responses in order', async (t) => {
     const app = await open(t, orm);
     const { status, body } = await send(app, [
       post('/orders', { code: 'one', amount: 3 }, { id: 'a' }),
@@ -201,7 +201,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     t.strictSame(commits, []);
   });
 
-  await t.test('tells the faults of all bodies, in handlers of rules too', async (t) => {
+  await t.test('reports the errors of all bodies, including errors of rules', async (t) => {
     const app = await open(t, orm);
     const { status, body } = await send(app, [
       post('/notes', { text: 1 }, { id: 'n' }),
@@ -226,7 +226,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     t.strictSame(await count(), [0, 0, 0]);
   });
 
-  await t.test("tells faults whatever the application's format of errors", async (t) => {
+  await t.test('reports errors with any custom error format', async (t) => {
     const formatError: FormatError = ({ statusCode, message, details = [] }) => ({
       status: statusCode === 400 ? 422 : statusCode === 429 ? 503 : statusCode,
       body: { problem: message, places: details.map(({ path }) => path) },
@@ -251,7 +251,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     t.match(many, { status: 503, headers: { 'retry-after': /\d/ }, body: { problem: /^Operation 2 failed/ } });
   });
 
-  await t.test('keeps a status that says something of the whole request', async (t) => {
+  await t.test('keeps a status that concerns the complete request', async (t) => {
     const app = await open(t, orm);
     const anonymous = await send(app, [post('/notes', { text: 'note' }), post('/closed', { text: 'x' })]);
     t.equal(anonymous.status, 401);
@@ -277,7 +277,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     t.equal(other.status, 200);
   });
 
-  await t.test('asks the permissions of each operation', async (t) => {
+  await t.test('checks the permissions of every operation', async (t) => {
     const app = await open(t, orm);
     isOpen = false;
     const operations = [post('/notes', { text: 'note' }), post('/orders', { code: 'one' })];
@@ -341,7 +341,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     t.strictSame(body.answers[0].body.data, stored);
   });
 
-  await t.test('takes objects and lists out of answers', async (t) => {
+  await t.test('references objects and lists of responses', async (t) => {
     const app = await open(t, orm);
     const { status, body } = await send(app, [
       post('/notes', { text: 'one', data: { list: [{ deep: 'value' }] } }, { id: 'n' }),
@@ -377,7 +377,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     t.match(segment.body.details, [{ path: '/operations/1/path', message: /no value that a path can have/ }]);
   });
 
-  await t.test('refuses references that lead nowhere, with their index', async (t) => {
+  await t.test('rejects references to nothing, with their index', async (t) => {
     const app = await open(t, orm);
     const first = post('/notes', { text: 'one', data: { list: [1] } }, { id: 'n' });
     for (const reference of ['n.nothing', 'n.text.length', 'n.data.list.length', 'n.data.list.1', 'n.data.toString']) {
@@ -400,7 +400,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     t.strictSame(await count(), [0, 0, 0]);
   });
 
-  await t.test('answers once for a key, and stores nothing with a failure', async (t) => {
+  await t.test('responds once for an idempotency key, and stores nothing after a failure', async (t) => {
     const app = await open(t, orm, { idempotency: new IdempotencyKeys({ account: () => 'all' }) });
     const headers = { 'idempotency-key': '"batch"' };
     const failing = [post('/orders', { code: 'one' }), post('/notes', { text: 1 }), post('/notes', {})];
@@ -472,7 +472,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
 });
 
 async function refusals(t: Test, orm: MikroORM, count: () => Promise<number[]>): Promise<void> {
-  await t.test('refuses what no batch can have before anything runs', async (t) => {
+  await t.test('rejects invalid operations before any of them runs', async (t) => {
     const app = await open(t, orm);
     const note = post('/notes', { text: 'note' }, { id: 'n' });
     const cases: [unknown, string, RegExp][] = [
@@ -563,7 +563,7 @@ async function refusals(t: Test, orm: MikroORM, count: () => Promise<number[]>):
     t.equal(answer.statusCode, 400, answer.body);
     t.match(answer.json(), { details: [{ path: '/operations/0/body/data' }] });
   });
-  await t.test('an answer that is no JSON is a fault of the server', async (t) => {
+  await t.test('a response that is not JSON is a 500', async (t) => {
     const app = await open(t, orm);
     const answer = await send(app, [post('/notes', { text: 'note' }), { method: 'GET', path: '/orders/text' }]);
     t.equal(answer.status, 500);

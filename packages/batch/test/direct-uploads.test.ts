@@ -86,13 +86,13 @@ forEachDatabase(t, { entities: [Photo, IdempotencyRecord] }, async (t, orm) => {
     t.strictSame((await send('GET', results[0].image.url)).rawPayload, PNG);
   });
 
-  await t.test('a batch asks for no uploads', async (t) => {
+  await t.test('a batch cannot request an upload', async (t) => {
     const body = { name: 'a.png', size: 1, type: 'image/png' };
     const answer = await send('POST', '/batch', { operations: [{ method: 'POST', path: '/photos/uploads', body }] });
     t.equal(answer.statusCode, 400, answer.body);
   });
 
-  await t.test('a request that is sent again under its key has the first answer', async (t) => {
+  await t.test('a request that is sent again with its key returns the first response', async (t) => {
     const image = await uploaded();
     const first = await send('POST', '/photos', { title: 'x', image }, 'k');
     t.equal(first.statusCode, 201, first.body);
@@ -110,7 +110,7 @@ forEachDatabase(t, { entities: [Photo, IdempotencyRecord] }, async (t, orm) => {
     t.equal(bucket.files.size, 2);
   });
 
-  await t.test('the first answer comes again after the upload has expired', async (t) => {
+  await t.test('the first response is returned again after the upload has expired', async (t) => {
     const image = await uploaded();
     mock.timers.enable({ apis: ['Date'], now: Date.now() + 80_000_000 });
     t.teardown(() => mock.timers.reset());
@@ -124,7 +124,7 @@ forEachDatabase(t, { entities: [Photo, IdempotencyRecord] }, async (t, orm) => {
     });
   });
 
-  await t.test('a key whose request has failed takes the upload the next time', async (t) => {
+  await t.test('after a failed request, a retry with its key can use the upload', async (t) => {
     const image = await uploaded();
     bucket.afterCopy = () => Promise.reject(new Error('the bucket is down'));
     t.equal((await send('POST', '/photos', { title: 'x', image }, 'k')).statusCode, 500);
@@ -134,7 +134,7 @@ forEachDatabase(t, { entities: [Photo, IdempotencyRecord] }, async (t, orm) => {
     t.equal(bucket.files.size, 1);
   });
 
-  await t.test('of requests with one key at once, one has the upload', async (t) => {
+  await t.test('of concurrent requests with one key, exactly one uses the upload', async (t) => {
     const image = await uploaded();
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => send('POST', '/photos', { title: 'x', image }, 'k')),
@@ -147,7 +147,7 @@ forEachDatabase(t, { entities: [Photo, IdempotencyRecord] }, async (t, orm) => {
     t.equal(bucket.files.size, 1);
   });
 
-  await t.test('a request that is given up during the copy leaves nothing', async (t) => {
+  await t.test('a request that is aborted during the copy leaves nothing', async (t) => {
     const slow = await testApp(t, orm, [new Router().register('photos', PhotoViewSet).register('batch', Batch)], {
       options: { secret: SECRET, idempotency: new IdempotencyKeys(), handlerTimeoutMs: 300 },
     });

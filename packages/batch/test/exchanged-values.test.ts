@@ -57,7 +57,7 @@ forEachDatabase(t, { entities: [List, Item] }, async (t, orm) => {
   };
   const bulk = (...body: object[]) => ({ method: 'PATCH', path: '/lists/1/items', body });
 
-  await t.test('each operation may exchange values', async (t) => {
+  await t.test('every operation may exchange values', async (t) => {
     const { status, body } = await send([
       bulk({ id: 1, position: 2 }, { id: 2, position: 1 }),
       {
@@ -81,7 +81,7 @@ forEachDatabase(t, { entities: [List, Item] }, async (t, orm) => {
   });
 
   await t.test(
-    'a conflict in an action of the batch is one, whatever can still be asked of the database',
+    'a conflict in an action of the batch is a 409, although the transaction has failed already',
     async (t) => {
       const several = { method: 'POST', path: '/lists/1/items/several', body: [{ position: 8 }, { position: 1 }] };
       const { status, body } = await send([several]);

@@ -94,7 +94,7 @@ t.test('has its place in the document', async (t) => {
   t.ok(post.responses['422'].content['application/json'].schema);
 });
 
-t.test('routes outside of the plugin, and of another ORM, are no operations', async (t) => {
+t.test('routes outside of the plugin, and of another ORM, cannot be operations', async (t) => {
   const [orm, other] = [await openSqlite(t, { entities: [Note] }), await openSqlite(t, { entities: [Note] })];
   const app = fastify(serverOptions());
   t.teardown(() => app.close());

@@ -62,7 +62,7 @@ function testOn(name: string, skip: string | false, makeDatabase: (t: Test) => s
     await em.flush();
     const servers = await Promise.all([startServer(t, url), startServer(t, url)]);
 
-    await t.test('transfers at once lose nothing, and each is stored whole or not at all', async (t) => {
+    await t.test('concurrent transfers lose nothing, and each is stored completely or not at all', async (t) => {
       const requests = Array.from({ length: BATCHES }, (_, index) => {
         const amount = index % 4 < 2 ? 1 : -1;
         const transfer = [add(one.id, -amount), entry(one.id, -amount), add(two.id, amount), entry(two.id, amount)];

@@ -60,7 +60,7 @@ for (const accounts of ['--accounts', '--no-accounts']) {
   });
 }
 
-t.test('what the files say', async (t) => {
+t.test('the generated files', async (t) => {
   const application = make('files');
   viewset(application, 'add', 'resource', 'Person', 'name:string', 'boss:ref?:Account', '--plural', 'people');
   t.equal(
@@ -100,7 +100,7 @@ export const entities = [
   t.equal(faults(application), '');
 });
 
-t.test('mistakes are told, and nothing is written', async (t) => {
+t.test('mistakes are reported, and nothing is written', async (t) => {
   const application = make('mistakes');
   const before = join(workspace, 'before');
   cpSync(application, before, { recursive: true });

@@ -25,7 +25,7 @@ class RoleViewSet extends ModelViewSet(Role, {
 const newRouter = () => new Router({ prefix: 'api' }).register('roles', RoleViewSet);
 type RoleApi = ReturnType<typeof newRouter>;
 
-t.test('a program registers, logs in and asks', async (t) => {
+t.test('a program registers, logs in and sends requests', async (t) => {
   const orm = await openSqlite(t, { entities: [Account, Role] });
   const em = orm.em.fork();
   await em.persist(em.create(Role, { name: 'user' })).flush();
@@ -131,7 +131,7 @@ t.test('with sessions the client refreshes by itself', async (t) => {
   t.match(await phone.auth.logoutAll.post.safe(undefined, { token }), { ok: false, status: 401 });
 });
 
-t.test('the own account, two factors and API keys', async (t) => {
+t.test('account, two factors and API keys', async (t) => {
   const orm = await openSqlite(t, { entities: [Account, ApiKey, Role, TwoFactor] });
   const app = fastify(serverOptions());
   t.teardown(() => app.close());

@@ -55,7 +55,7 @@ t.test('batch()', async (t) => {
   const url = `${await app.listen({ port: 0 })}/api`;
   const api = createClient<Api>({ url });
 
-  await t.test('answers in the places of the operations, typed', async (t) => {
+  await t.test('returns the responses in the order of the operations, typed', async (t) => {
     const [order, { line, again }, loud] = await batch(api, (tx) => {
       const made = tx.orders.create({ code: 'one', data: {} });
       const below = tx.orders(made.ref('id')).lines.create({ text: 'below' });
@@ -124,7 +124,7 @@ t.test('batch()', async (t) => {
     t.equal((await api.orders.list({ code: 'lost' })).results.length, 0);
   });
 
-  await t.test('sends nothing if a call is none for a batch', async (t) => {
+  await t.test('sends nothing if a call cannot be part of a batch', async (t) => {
     bodies.length = 0;
     const wrong = [
       () => batch(api, (tx) => tx.orders.retrieve('')),

@@ -34,7 +34,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Loan], only: ['sqlite'] }, async (t,
     });
   });
 
-  t.test('and finds no fault in their types', { skip }, async (t) => {
+  t.test('Deno finds no type errors in them', { skip }, async (t) => {
     await t.resolves(deno('check', '--no-config', '--no-lock', path('../src/index.ts')));
   });
 });

@@ -83,7 +83,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
   const api = createClient<Api>({ url });
   const all = createClient<ReturnType<typeof enveloping>>({ url: `${url}/all` });
 
-  t.test('a router has members for views without their own', async (t) => {
+  t.test('the envelope of a router applies to views without an envelope', async (t) => {
     same<DataOf<typeof all.plain.retrieve>, { readonly data: Item }>(true);
     same<DataOf<typeof all.plain.list>, { readonly items: Item[]; readonly total: number }>(true);
     same<Parameters<typeof all.plain.update>[1], { readonly data: { title?: string } }>(true);
@@ -117,7 +117,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     same<keyof NonNullable<Parameters<typeof api.renamed.list>[0]>, 'take' | 'skip'>(true);
   });
 
-  t.test('what comes fits the types', async (t) => {
+  t.test('responses fit the types', async (t) => {
     const { book } = await api.books.create({ book: { title: 'Fir' } });
     t.equal((await api.books.retrieve(book.id)).book.title, 'Fir');
     t.equal((await api.books.update(book.id, { book: { title: 'Oak' } })).book.title, 'Oak');
@@ -154,7 +154,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     if (!usual.ok && usual.status === 404) t.equal(usual.error.body.code, 'not_found');
   });
 
-  t.test('each walks by the names that it is told', async (t) => {
+  t.test('each pages by the configured names', async (t) => {
     const titles: string[] = [];
     const named = { results: 'items', next: 'more', offset: 'skip', pageSize: 'take' } as const;
     for await (const { title } of api.renamed.each({ pageSize: 2 }, { paging: named })) titles.push(title);

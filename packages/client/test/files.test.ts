@@ -32,7 +32,7 @@ t.test('a record with a file is sent as a form, and any other as JSON', async (t
   await t.rejects(api.tickets.create({ title: '', screen }), { code: 'invalid_usage' });
 });
 
-t.test('the fields of a form stand beside each other, and its answer in the envelope', async (t) => {
+t.test('the fields of a form are not in the envelope, but its response is', async (t) => {
   const api = createClient<Api>({ url: `${await startTickets(t)}/api` });
   const screen = new File(['hello'], 'hello.txt', { type: 'text/plain' });
   const { ticket } = await api.enveloped.create({ ticket: { title: '12', screen } });

@@ -61,7 +61,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Loan] }, async (t, orm) => {
     t.strictSame(selecting.retrieve.key(1, { fields: ['id', 'title'] }).at(-1), { fields: ['id', 'title'] });
   });
 
-  await t.test('a list that a query cannot say is a mistake, and never all records', async (t) => {
+  await t.test('an empty list in a query throws instead of returning all records', async (t) => {
     const before = requests.length;
     await t.rejects(api.books.list({ ids: [] }), { name: 'TypeError', message: /"ids" is an empty list/ });
     t.equal(requests.length, before);
@@ -83,7 +83,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Loan] }, async (t, orm) => {
     await t.rejects(api.books.retrieve(made.id), { status: 404, code: 'not_found' });
   });
 
-  await t.test('a list comes as a file, whose body is left to be read', async (t) => {
+  await t.test('a list can be exported as a file, whose body is not read', async (t) => {
     const csv = await api.many.exportAs('csv', { sort: '-id', expand: ['publisher'], fields: ['id', 'publisher'] });
     t.equal(last(), 'GET /api/many.csv?sort=-id&expand=publisher&fields=id,publisher');
     t.match(csv.headers.get('content-disposition'), /filename="many\.csv"/);
@@ -95,7 +95,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Loan] }, async (t, orm) => {
     t.match(refused, { ok: false, status: 400, error: { details: [{ path: '/sort' }] } });
   });
 
-  await t.test('several records are created, changed and destroyed at once', async (t) => {
+  await t.test('several records are created, updated and destroyed in one request', async (t) => {
     const { many, named } = api;
     const made = await many.createMany([{ title: 'Fig' }, { title: 'Gorse', price: 4, publisher: 1 }]);
     t.match(made, [
@@ -138,7 +138,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Loan] }, async (t, orm) => {
     t.equal(last(), 'DELETE /api/named?pk=East & West,East, or West', 'of which the second comma was encoded');
   });
 
-  await t.test('a key stays a key: it is encoded, and never leads to another path', async (t) => {
+  await t.test('a key is encoded, and cannot change the path', async (t) => {
     await t.rejects(api.books.retrieve('a/b?c#d'), { code: 'not_found', status: 404 });
     t.equal(last(), 'GET /api/books/a/b?c#d', 'which was a%2Fb%3Fc%23d');
     const before = requests.length;
@@ -164,12 +164,12 @@ forEachDatabase(t, { entities: [...LIBRARY, Loan] }, async (t, orm) => {
     t.equal(last(), 'DELETE /api/books/clear');
   });
 
-  await t.test('a write may have a query of its own', async (t) => {
+  await t.test('a write may have a query string', async (t) => {
     t.strictSame(await api.books.shelve.post(3, undefined, { query: { shelf: 'B', row: 2 } }), { place: '3@B2' });
     t.equal(last(), 'POST /api/books/3/shelve?shelf=B&row=2');
   });
 
-  await t.test('the values of a filter are those of its field, whatever its kind', async (t) => {
+  await t.test('filter values have the type of their field, for every kind', async (t) => {
     const id = 2n ** 62n + 1n;
     const ticket = '0189d3a4-7e5c-7cc3-98c4-dc0c0c07398f';
     const lentAt = new Date('2026-03-01T10:00:00.000Z');
@@ -196,7 +196,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Loan] }, async (t, orm) => {
     }
   });
 
-  await t.test('each walks over all records of every paginator', async (t) => {
+  await t.test('each iterates over all records with every paginator', async (t) => {
     const all = ['Ash', 'Birch', 'Cedar', 'Date', 'Elm'];
     const walk = async (records: AsyncIterable<{ readonly title: string }>) => {
       const found: string[] = [];

@@ -185,7 +185,7 @@ t.test('a token that has expired is renewed, and the list is followed on', async
   await lists.return();
 });
 
-t.test('types: a list is what list() returns, and the query what it takes', async (t) => {
+t.test('types: a list has the type of list(), and the query its parameters', async (t) => {
   const { api } = await start(t);
   for await (const { results, count } of watch(api.tasks, { done: true })) {
     const titles: string[] = results.map(({ title }) => title);

@@ -69,16 +69,19 @@ forEachDatabase(t, { entities: [Order, IdempotencyRecord] }, async (t, orm) => {
     t.not(keys[2], keys[0], 'each write has its own key');
   });
 
-  await t.test('a try that takes too long is given up, and the next one waits for the first to end', async (t) => {
-    let open = (): void => {};
-    gate = new Promise((resolve) => (open = resolve));
-    const before = await count();
-    const made = api.orders.create({ item: 'Slow' }, { fetch: fetchOnce({ timeoutMs: 300, tries: 5 }) });
-    void sleep(600).then(() => open());
-    t.match(await made, { item: 'Slow' });
-    t.equal(await count(), before + 1);
-    t.ok(new Set(keys).size === 1);
-  });
+  await t.test(
+    'an attempt that takes too long is aborted, and the next one waits until the first has ended',
+    async (t) => {
+      let open = (): void => {};
+      gate = new Promise((resolve) => (open = resolve));
+      const before = await count();
+      const made = api.orders.create({ item: 'Slow' }, { fetch: fetchOnce({ timeoutMs: 300, tries: 5 }) });
+      void sleep(600).then(() => open());
+      t.match(await made, { item: 'Slow' });
+      t.equal(await count(), before + 1);
+      t.ok(new Set(keys).size === 1);
+    },
+  );
 
   await t.test('a refusal is returned at once, and the last failure is thrown', async (t) => {
     const fetch = fetchOnce({ tries: 2 });

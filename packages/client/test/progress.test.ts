@@ -47,7 +47,7 @@ t.test('in a browser', { skip: skipWithoutBrowser() }, async (t) => {
   const slow = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 4_000_000 };
   await session.send('Network.emulateNetworkConditions', slow);
 
-  await t.test('an upload tells how much of it is sent, of one call alone', async (t) => {
+  await t.test('the upload progress of a single call is reported', async (t) => {
     const { told, made, text } = await page.evaluate(async () => {
       const api = lib.createClient({ url: '/api', headers: { 'x-trace': 'told' } });
       const told: { loaded: number; total: number }[] = [];
@@ -75,7 +75,7 @@ t.test('in a browser', { skip: skipWithoutBrowser() }, async (t) => {
     );
   });
 
-  await t.test('a client has it for all calls, whose answers are those of fetch', async (t) => {
+  await t.test('a client reports progress of all calls, with the same responses as fetch', async (t) => {
     asked.length = 0;
     const answers = await page.evaluate(async () => {
       const api = lib.createClient({ url: '/api', fetch: lib.fetchWithProgress(() => {}) });
@@ -141,7 +141,7 @@ t.test('in a browser', { skip: skipWithoutBrowser() }, async (t) => {
     t.strictSame(said.records, ['Other'], 'nothing is kept of what was ended');
   });
 
-  await t.test('a server that does not answer is the error that fetch has', async (t) => {
+  await t.test('a server that does not respond gives the same error as fetch', async (t) => {
     await app!.close();
     const said = await page.evaluate(async () => {
       const api = lib.createClient({ url: '/api', fetch: lib.fetchWithProgress(() => {}) });
@@ -152,7 +152,7 @@ t.test('in a browser', { skip: skipWithoutBrowser() }, async (t) => {
   });
 });
 
-t.test('where there is no XMLHttpRequest, fetch sends', async (t) => {
+t.test('without XMLHttpRequest, fetch is used', async (t) => {
   const url = await startTickets(t);
   const told: unknown[] = [];
   const fetch = fetchWithProgress((progress) => told.push(progress));

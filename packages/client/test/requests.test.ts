@@ -22,7 +22,7 @@ async function errorOf(promise: Promise<unknown>): Promise<ApiError> {
   throw error;
 }
 
-t.test('a GET is sent again after 429 and 503, when the server says', async (t) => {
+t.test('a GET is repeated after 429 and 503, at the time that the server sends', async (t) => {
   const { url, seen } = await answeringServer(t, (_request, times) => {
     if (times === 1) return { status: 429, body: REFUSED, headers: { 'retry-after': '0' } };
     if (times === 2) return { status: 503, body: REFUSED, headers: { 'retry-after': new Date(0).toUTCString() } };
@@ -52,7 +52,7 @@ t.test('retries are bounded, in number and in time', async (t) => {
   t.equal(seen.length, 6);
 });
 
-t.test('a write is sent again only if the call says so', async (t) => {
+t.test('a write is repeated only if the call requests it', async (t) => {
   const { url, seen } = await answeringServer(t, (_request, times) =>
     times === 4 ? { status: 201, body: BOOK } : { status: 503, body: REFUSED, headers: { 'retry-after': '0' } },
   );
@@ -81,7 +81,7 @@ t.test('a lost connection is another reason to try a GET again, and an error of 
   t.match(await api.books.create.safe({ title: 'x' }), { ok: false, status: 0, error: { code: 'network_error' } });
 });
 
-t.test('a try that takes too long is given up, and not repeated', async (t) => {
+t.test('an attempt that takes too long is aborted and not repeated', async (t) => {
   const { url, seen } = await answeringServer(t, () => undefined);
   // Long enough for the request to arrive on a busy machine.
   const error = await errorOf(createClient<Api>({ url, timeoutMs: 1000 }).books.retrieve(1));
@@ -89,7 +89,7 @@ t.test('a try that takes too long is given up, and not repeated', async (t) => {
   t.equal(seen.length, 1);
 });
 
-t.test('a signal ends a call with its own reason, wherever the call stands', async (t) => {
+t.test('a signal ends a call with its reason, at any stage', async (t) => {
   const gone = new Error('gone');
   let controller = new AbortController();
   const { url, seen } = await answeringServer(t, ({ url: path }) => {
@@ -114,7 +114,7 @@ t.test('a signal ends a call with its own reason, wherever the call stands', asy
   await t.rejects(waiting.books.retrieve(2, {}, aborted()), gone, 'while it waits for a token');
 });
 
-t.test('a token is asked for before every request, and sent', async (t) => {
+t.test('the token function is called before every request, and its token is sent', async (t) => {
   const { url, seen } = await answeringServer(t, () => ({ body: BOOK }));
   const tokens = ['one', undefined, 'two'];
   const api = createClient<Api>({ url, token: () => tokens.shift(), headers: { 'x-tenant': 'a' } });
@@ -183,7 +183,7 @@ t.test('a 401 that no other token would change is thrown as it is', async (t) =>
   t.strictSame([error.status, (error.cause as Error).message], [401, 'logged out']);
 });
 
-t.test('a token that came by a renewal is not sent any more once its user has logged out', async (t) => {
+t.test('a renewed token is not sent any more after its user has logged out', async (t) => {
   const { url, seen } = await answeringServer(t, ({ headers }) => (headers.authorization ? { body: BOOK } : EXPIRED));
   for (const between of [0, 1]) {
     let token: string | null = null;
@@ -206,7 +206,7 @@ t.test('a token that came by a renewal is not sent any more once its user has lo
   }
 });
 
-t.test('a renewal that is under way serves nobody but those who had the token that it renews', async (t) => {
+t.test('a renewal in progress serves only calls that have the token that it renews', async (t) => {
   const { url, seen } = await answeringServer(t, ({ headers }) => {
     return ['Bearer ada 2', 'Bearer bob 2'].includes(String(headers.authorization)) ? { body: BOOK } : EXPIRED;
   });
@@ -246,7 +246,7 @@ t.test('a renewal that is under way serves nobody but those who had the token th
   }
 });
 
-t.test('a call with a token of its own, or with none, renews nothing', async (t) => {
+t.test('a call with a separate token, or without one, does not renew', async (t) => {
   const { url, seen } = await answeringServer(t, ({ headers }) =>
     headers.authorization === 'Bearer mine' ? { body: BOOK } : EXPIRED,
   );
@@ -268,7 +268,7 @@ t.test('a call with a token of its own, or with none, renews nothing', async (t)
   t.equal(seen.at(-1)?.headers.authorization, undefined);
 });
 
-t.test('an answer with an ETag is kept, and asked for by it', async (t) => {
+t.test('a response with an ETag is cached, and revalidated by it', async (t) => {
   let version = 1;
   const { url, seen } = await answeringServer(t, ({ method, headers }) => {
     const etag = `"v${version}"`;
@@ -305,7 +305,7 @@ t.test('an answer with an ETag is kept, and asked for by it', async (t) => {
   t.equal(seen.at(-1)?.headers['if-none-match'], undefined, 'only the last two are kept');
 });
 
-t.test('what was kept for one token is not asked for by another', async (t) => {
+t.test('a response cached for one token is not used for another', async (t) => {
   const { url, seen } = await answeringServer(t, () => ({ body: BOOK, headers: { etag: '"1"' } }));
   let token = 'one';
   const api = createClient<Api>({ url, token: () => token });
@@ -344,7 +344,7 @@ t.test('a record that was just created can be written by ifMatch', async (t) => 
   t.match(seen.at(-1), { url: '/books/green%20tea', headers: { 'if-match': '"1"' } });
 });
 
-t.test('answers that are not of a Viewset server are errors of their status', async (t) => {
+t.test('responses that are not from a Viewset server are errors with their status', async (t) => {
   const { url } = await answeringServer(t, ({ url: path }) =>
     path.endsWith('/1') ? { status: 502, body: '<html>' } : { status: 500, body: { message: 'x' } },
   );
@@ -369,7 +369,7 @@ t.test('bigints are sent as texts, and a router with other paths is followed', a
   t.match(seen[0], { url: '/books/1152921504606846976/ADDPAGES', body: '{"pages":"10"}' });
 });
 
-t.test('it sits under TanStack Query', async (t) => {
+t.test('it works with TanStack Query', async (t) => {
   const { url, seen } = await answeringServer(t, () => ({
     body: { count: 1, next: false, previous: false, results: [BOOK] },
   }));

@@ -44,7 +44,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
   const api = createClient<Api>({ url: `${await app.listen({ port: 0, host: '127.0.0.1' })}/api` });
   const signal = new AbortController().signal;
 
-  t.test('no call takes a key', async (t) => {
+  t.test('calls have no key', async (t) => {
     const { book } = await api.current.retrieve();
     t.strictSame(book, { id: 1, title: 'Ash' });
     t.equal((await api.current.retrieve({ expand: 'publisher' })).book.publisher?.name, 'North');

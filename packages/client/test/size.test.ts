@@ -6,7 +6,7 @@ import t from 'tap';
 /** The size that the client promises to stay under. */
 const MAX_BYTES = 4000;
 
-t.test('the client is small, and needs nothing but what every platform has', async (t) => {
+t.test('the client is small, and depends only on standard Web APIs', async (t) => {
   const { outputFiles, metafile } = await build({
     entryPoints: [fileURLToPath(new URL('../src/index.ts', import.meta.url))],
     bundle: true,

@@ -42,7 +42,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
   app.addHook('onRequest', async ({ url }) => void requests.push(decodeURIComponent(url)));
   const api = createClient<Api>({ url: `${await app.listen({ port: 0, host: '127.0.0.1' })}/api` });
 
-  t.test('the answer has the groups and values that are asked for', async (t) => {
+  t.test('the response has the requested groups and values', async (t) => {
     const { results } = await api.books.summary({
       group: ['publisher.name', 'in_print'],
       sum: 'pages',

@@ -112,7 +112,7 @@ t.test('answers', async () => {
   for await (const { title } of api.books.each()) title.trim();
 });
 
-t.test('a column of JSON whose schema is declared', async () => {
+t.test('a JSON column with a declared schema', async () => {
   const Place = defineEntity({ name: 'Place', properties: { id: p.integer().primary(), spot: p.json().nullable() } });
   const spot = Type.Object({ x: Type.Number() });
   class PlaceViewSet extends ModelViewSet(Place, {
@@ -139,7 +139,7 @@ t.test('records of several shapes', async () => {
   same<DataOf<(typeof api)['by-user']['retrieve']>, Whole | Staff>(true);
 });
 
-t.test('fields that are chosen by literal names are those of the answer', async (t) => {
+t.test('fields selected by literal names are those of the response type', async (t) => {
   type Brief = { id: number; title: string };
   type Publisher = { id: number; name: string } | null;
   // Written down only, not called.
@@ -227,7 +227,7 @@ t.test('bodies, keys and operations', async (t) => {
   t.type(calls, 'function');
 });
 
-t.test('several records at once', async (t) => {
+t.test('several records in one request', async (t) => {
   type Made = DataOf<typeof api.many.create>;
   same<DataOf<typeof api.many.createMany>, Made[]>(true);
   same<DataOf<typeof api.many.updateMany>, Made[]>(true);
@@ -400,7 +400,7 @@ t.test('filters of a view', async (t) => {
   t.ok(client.more);
 });
 
-t.test('a path that is no literal hides no other', async (t) => {
+t.test('a path that is not a literal does not hide other views', async (t) => {
   const path: string = 'some/where';
   const router = new Router().register('books', BookViewSet).register(path, BookViewSet);
   const client = createClient<typeof router>(options);
@@ -408,7 +408,7 @@ t.test('a path that is no literal hides no other', async (t) => {
   t.ok(client.books);
 });
 
-t.test('a router whose calls of register() are not chained knows no views', async (t) => {
+t.test('a router whose register() calls are not chained has no typed views', async (t) => {
   const router = new Router({ prefix: 'api' });
   router.register('books', BookViewSet);
   const client = createClient<typeof router>(options);
@@ -460,7 +460,7 @@ function await0<Call extends (...args: never) => Promise<unknown>>(): Awaited<Re
   return { ok: true } as Awaited<ReturnType<Call>>;
 }
 
-t.test('what related records tell', async () => {
+t.test('exists() and count() fields', async () => {
   class Shelf extends ModelViewSet(Keeper, {
     read: readShape(Keeper, ['id'], { is_used: exists('keys'), keys_count: count('keys') }),
     filterFields: {

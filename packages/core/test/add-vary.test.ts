@@ -2,7 +2,7 @@ import { fastify } from 'fastify';
 import t from 'tap';
 import { addVary } from '../src/index.ts';
 
-t.test('a header is named once in Vary, beside those that stand there', async (t) => {
+t.test('addVary adds a header to Vary once, and keeps the others', async (t) => {
   const app = fastify();
   t.teardown(() => app.close());
   app.get('/', (request, reply) => {

@@ -70,7 +70,7 @@ t.test('imports run downwards', async (t) => {
   t.strictSame(upwards, []);
 });
 
-t.test('what stands above backends/ knows no kind of database, but for the file that chooses', async (t) => {
+t.test('no module above backends/ imports a kind of database, except the file that selects the backend', async (t) => {
   const outside = core.filter(({ path }) => !path.startsWith('backends/'));
   const knowing = outside.filter((module) => relativeImports(module).some(({ path }) => /^backends\/.+\//.test(path)));
   t.strictSame(
@@ -90,7 +90,7 @@ t.test(
   },
 );
 
-t.test('no file imports itself, directly or through others', async (t) => {
+t.test('no file imports itself, directly or indirectly', async (t) => {
   t.strictSame(cycles(core), [], 'in core');
   t.strictSame(cycles(auth), [], 'in auth');
   t.strictSame(cycles(outbox), [], 'in outbox');
@@ -106,7 +106,7 @@ t.test('no file imports itself, directly or through others', async (t) => {
   t.strictSame(cycles(testing), [], 'in testing');
 });
 
-t.test('core imports what it declares, and no driver', async (t) => {
+t.test('core imports only packages that it declares, and no driver', async (t) => {
   const allowed = declaredPackages('../package.json');
   for (const { place, specifier, isType } of bareImports(core)) {
     const name = packageName(specifier);
@@ -116,7 +116,7 @@ t.test('core imports what it declares, and no driver', async (t) => {
   }
 });
 
-t.test("MikroORM's private names stand in mikro/ alone, and are those that its README lists", async (t) => {
+t.test('only mikro/ uses private names of MikroORM, and its README lists them', async (t) => {
   const hidden = privateNames(new URL('.', import.meta.resolve('@mikro-orm/core')));
   t.ok(hidden.size > 100 && hidden.has('connected') && hidden.has('applyFilters'), 'the declarations can be read');
   const used = [...core, ...auth, ...outbox].flatMap(({ path, identifiers }) =>
@@ -142,7 +142,7 @@ t.test("MikroORM's private names stand in mikro/ alone, and are those that its R
   }
 });
 
-t.test('private names of Kysely, of the drivers and of Fastify stand in mikro/ alone', async (t) => {
+t.test('only mikro/ uses private names of Kysely, of drivers and of Fastify', async (t) => {
   const outside = every.filter(({ path }) => !path.startsWith('mikro/'));
   const named = outside.flatMap(({ path, identifiers }) =>
     [...identifiers].filter((name) => PRIVATE_ELSEWHERE.test(name)).map((name) => `${path}: ${name}`),
@@ -152,7 +152,7 @@ t.test('private names of Kysely, of the drivers and of Fastify stand in mikro/ a
   t.strictSame(inner, [], 'no file of Fastify or Kysely is imported but their entry');
 });
 
-t.test('what MikroORM keeps on entities under names of two underscores stands in mikro/ alone', async (t) => {
+t.test('only mikro/ uses the properties with two underscores that MikroORM sets on entities', async (t) => {
   const outside = every.filter(({ path }) => !path.startsWith('mikro/'));
   const named = outside.flatMap(({ path, identifiers }) =>
     [...identifiers].filter((name) => /^__[a-z]/.test(name) && name !== '__proto__').map((name) => `${path}: ${name}`),
@@ -174,7 +174,7 @@ for (const [name, modules, doors] of [
   ['history', history, ['@viewset/core']],
   ['testing', testing, ['@viewset/core', '@viewset/client', '@viewset/mongodb']],
 ] as const) {
-  t.test(`${name} knows core by its public names alone`, async (t) => {
+  t.test(`${name} imports only public names of core`, async (t) => {
     const allowed = declaredPackages(`../../${name}/package.json`);
     for (const { place, specifier } of bareImports(modules)) {
       if (specifier.startsWith('node:')) continue;
@@ -189,7 +189,7 @@ for (const [name, modules, doors] of [
   });
 }
 
-t.test('the backend of MongoDB stands on the room of what is private, not the other way round', async (t) => {
+t.test('in the package mongodb, backend/ may import mikro/, but not the reverse', async (t) => {
   const upwards = mongodb.filter(
     (module) =>
       module.path.startsWith('mikro/') && relativeImports(module).some(({ path }) => path.startsWith('backend/')),
@@ -238,7 +238,7 @@ for (const [name, modules, entries] of [
   });
 }
 
-t.test('no name of core is public twice', async (t) => {
+t.test('every name of core is exported by one entry point only', async (t) => {
   const names = core.filter(({ path }) => ENTRIES.includes(path)).flatMap(({ reExports }) => reExports);
   const twice = names.filter(({ name }, index) => names.findIndex((other) => other.name === name) < index);
   t.strictSame(twice, []);

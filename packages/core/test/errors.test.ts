@@ -23,7 +23,7 @@ t.test('docs/errors.md lists each class with its status and code, and nothing el
   t.strictSame(documented.toSorted(), actual.toSorted());
 });
 
-t.test('an error says on the wire what it is, and nothing of its cause or of the configuration', async (t) => {
+t.test('the body of an error contains its message and code, but not its cause or the configuration', async (t) => {
   for (const error of made) t.match(error.toBody(), { error: /^[A-Z]/, code: error.code }, error.name);
   const bodies = [...made, new errors.NotFound(undefined, { cause: new Error('secret') })].map((error) =>
     error.toBody(),

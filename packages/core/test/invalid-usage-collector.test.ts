@@ -16,7 +16,7 @@ t.test('steps that succeed give their results, and nothing is thrown', async (t)
   t.doesNotThrow(() => problems.throwIfAny());
 });
 
-t.test('one failure is thrown as it was', async (t) => {
+t.test('a single failure is thrown unchanged', async (t) => {
   const problems = new InvalidUsageCollector();
   const error = new InvalidUsage('no');
   t.equal(
@@ -28,7 +28,7 @@ t.test('one failure is thrown as it was', async (t) => {
   t.throws(() => problems.throwIfAny(), error);
 });
 
-t.test('several failures become one that names them all', async (t) => {
+t.test('several failures become one error that names them all', async (t) => {
   const problems = new InvalidUsageCollector();
   problems.attempt(fail('page'));
   problems.attempt(fail('sort'));

@@ -19,7 +19,7 @@ t.test('finds nothing where nothing is close', async (t) => {
   t.equal(nearest('name', []), undefined);
 });
 
-t.test('as near as is asked for', async (t) => {
+t.test('the maximum distance can be set', async (t) => {
   t.equal(nearest('performDelete', ['performCreate']), 'performCreate');
   t.equal(nearest('performDelete', ['performCreate'], 2), undefined);
   t.equal(nearest('getQuerySet', ['getQueryset'], 1), 'getQueryset');

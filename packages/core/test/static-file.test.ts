@@ -2,7 +2,7 @@ import { fastify } from 'fastify';
 import t from 'tap';
 import { sendStaticFile, staticFile } from '../src/index.ts';
 
-t.test('a file that stays as it is has a tag, by which a client asks if it is still the same', async (t) => {
+t.test('a static file has an ETag, and a matching If-None-Match returns 304', async (t) => {
   const file = staticFile('text/plain; charset=utf-8', 'User-agent: *');
   const app = fastify();
   t.teardown(() => app.close());

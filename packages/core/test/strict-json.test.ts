@@ -1,7 +1,7 @@
 import t from 'tap';
 import { parseStrictJson, StrictJsonError } from '../src/strict-json.ts';
 
-t.test('parses what JSON.parse does', async (t) => {
+t.test('parses the same as JSON.parse', async (t) => {
   for (const text of [
     'null',
     '-1.5e3',
@@ -17,7 +17,7 @@ t.test('parses what JSON.parse does', async (t) => {
   }
 });
 
-t.test('a key that comes twice in one object is refused, wherever it stands', async (t) => {
+t.test('a duplicate key in an object is rejected, at any depth', async (t) => {
   for (const text of [
     '{"a":1,"a":1}',
     '[{"b":{"a":1,"a":2}}]',
@@ -28,7 +28,7 @@ t.test('a key that comes twice in one object is refused, wherever it stands', as
   }
 });
 
-t.test('what is not JSON is refused', async (t) => {
+t.test('a text that is not JSON is rejected', async (t) => {
   for (const text of ['', '{', "{'a':1}", '{a:1}', '[1,]', 'NaN', 'undefined', '01', '{"a":1}{"b":2}', '"\u0001"']) {
     t.throws(() => parseStrictJson(text), StrictJsonError, JSON.stringify(text));
   }
@@ -39,7 +39,7 @@ t.test('a number that would become Infinity is refused', async (t) => {
   t.throws(() => parseStrictJson('{"a":-1e400}'), StrictJsonError);
 });
 
-t.test('nesting without end is no danger', async (t) => {
+t.test('deep nesting does not overflow the stack', async (t) => {
   const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
   t.doesNotThrow(() => parseStrictJson(deep));
 });

@@ -28,13 +28,13 @@ t.test('a person who presses enter gets the defaults', async (t) => {
   });
 });
 
-t.test('only what the command line does not say is asked', async (t) => {
+t.test('only choices missing from the command line are prompted', async (t) => {
   const asked = terminal([DOWN, ENTER, SPACE, ENTER]);
   const choices = await askChoices({ folder: 'shelf', chosen: { tests: true, ci: false } }, asked);
   t.match(choices, { folder: 'shelf', database: 'postgresql', parts: ['explorer', 'tests', 'container'] });
   t.notMatch(asked.shown(), 'Which folder?');
 });
 
-t.test('a person who gives up is told that nothing was made', async (t) => {
+t.test('cancelling reports that nothing was created', async (t) => {
   await t.rejects(askChoices({ chosen: {} }, terminal([CTRL_C])), { message: 'Nothing was made' });
 });

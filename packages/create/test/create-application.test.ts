@@ -87,7 +87,7 @@ t.test('what it makes is closed until a view says otherwise', async (t) => {
   );
 });
 
-t.test('each package manager installs as it does', async (t) => {
+t.test('every package manager uses its install command', async (t) => {
   t.match(make('by-npm', {}).read('Dockerfile'), 'npm ci --omit=dev');
   const pnpm = make('by-pnpm', { packageManager: 'pnpm' });
   t.match(pnpm.read('Dockerfile'), 'pnpm install --frozen-lockfile --prod');
@@ -109,7 +109,7 @@ t.test('packages come from tarballs, if a folder has them', async (t) => {
   t.match(pnpm.read('pnpm-workspace.yaml'), "'@viewset/core': file:tarballs/viewset-core-0.1.0.tgz");
 });
 
-t.test('mistakes are told, and nothing is written over', async (t) => {
+t.test('mistakes are reported, and nothing is overwritten', async (t) => {
   make('taken', {});
   t.throws(() => make('taken', {}), { message: /taken is not empty/ });
   t.throws(() => make('No Name', {}), { message: /"No Name" cannot be the name of a package/ });
@@ -127,7 +127,7 @@ t.test('mistakes are told, and nothing is written over', async (t) => {
   }
 });
 
-t.test('options answer the questions', async (t) => {
+t.test('options replace the prompts', async (t) => {
   const { given } = readCommandLine(['shelf', '--no-explorer', '--database', 'mongodb'], 'pnpm/12.0.0 npm/? node/v24');
   t.match(withDefaults(given), {
     folder: 'shelf',

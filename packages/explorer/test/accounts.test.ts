@@ -247,7 +247,7 @@ t.test('accounts in a browser', { skip: skipWithoutBrowser() }, async (t) => {
     await page.getByText('Read only until you log in.').waitFor();
   });
 
-  t.test('whoever is not logged in is asked to, and is on the page then', async () => {
+  t.test('a page of the account asks an anonymous user to log in, and then shows itself', async () => {
     const page = await visit('/api#account=sessions');
     await page.getByText('This needs a login.').waitFor();
     await logIn(page);

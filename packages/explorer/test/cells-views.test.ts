@@ -34,7 +34,7 @@ t.test('the speed of hands', { skip: skipWithoutBrowser() }, async (t) => {
     t.match(await read('ada', `${TICKETS}/4`), { priority: 4, status: 'doing' });
   });
 
-  t.test('cells are reached and edited by keyboard alone', async (t) => {
+  t.test('cells are focused and edited by keyboard', async (t) => {
     const page = await visit('ada', `${TICKETS}?sort=id`);
     const { keyboard } = page;
     const focused = () =>
@@ -71,7 +71,7 @@ t.test('the speed of hands', { skip: skipWithoutBrowser() }, async (t) => {
     t.ok(await page.evaluate(() => document.activeElement?.matches('td.editable-cell')));
   });
 
-  t.test('a value in a cell does not overwrite what somebody else has written', async (t) => {
+  t.test('a value edited in a cell does not overwrite a change of another user', async (t) => {
     const page = await visit('ada', `${TICKETS}?sort=id`, { bypassCSP: true });
     await reloadWithoutStreams(page);
     const url = `${TICKETS}/1`;
@@ -120,7 +120,7 @@ t.test('the speed of hands', { skip: skipWithoutBrowser() }, async (t) => {
     t.match(await read('ada', url), { priority: 3 });
   });
 
-  t.test('the id and the version of a record are beside its form, to be copied', async (t) => {
+  t.test('the id and the version of a record are shown with its form, and can be copied', async (t) => {
     const page = await visit('ada', `${TICKETS}/4`);
     const facts = page.getByRole('region', { name: 'Set by the server' });
     await facts.getByRole('button', { name: /^Version \d+ Copy$/ }).waitFor();
@@ -136,7 +136,7 @@ t.test('the speed of hands', { skip: skipWithoutBrowser() }, async (t) => {
     await page.getByText('Copied.').waitFor();
   });
 
-  t.test('no value is edited by who may not', async (t) => {
+  t.test('a user who may not write is not offered to edit values', async (t) => {
     const page = await visit('dov', '/api/tickets');
     await page.locator('tbody tr').first().waitFor();
     t.equal(await page.locator('.edit').count(), 0);

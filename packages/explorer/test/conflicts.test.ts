@@ -7,10 +7,10 @@ t.setTimeout(110_000);
 
 const TICKETS = '/api/projects/lighthouse/tickets';
 
-t.test('two people change a record', { skip: skipWithoutBrowser() }, async (t) => {
+t.test('two users change a record', { skip: skipWithoutBrowser() }, async (t) => {
   const { visit, read, send } = await openTracker(t);
 
-  t.test('each field that both have changed is chosen by itself, with both values side by side', async (t) => {
+  t.test('for each field that both have changed the user selects one of both values', async (t) => {
     const page = await visit('ada', `${TICKETS}/1`);
     await page.getByLabel('Title').fill('Mine');
     await page.getByLabel('Minutes spent').fill('7');

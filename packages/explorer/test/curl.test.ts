@@ -25,7 +25,7 @@ interface Received {
   readonly body: string;
 }
 
-t.test('the command sends what was sent', { skip }, async (t) => {
+t.test('the curl command sends the same request as the page', { skip }, async (t) => {
   let received: Received | undefined;
   const server = createServer((request, response) => {
     void text(request).then((body) => {
@@ -112,7 +112,7 @@ t.test('the command sends what was sent', { skip }, async (t) => {
     t.match({ method, headers }, { method: 'PATCH', headers: { authorization: 'Bearer abc', 'if-match': '"a"' } });
   });
 
-  await t.test('a file that was chosen is read by its name, whatever that is', async (t) => {
+  await t.test('a selected file is read by its name, with any characters', async (t) => {
     for (const fileName of ['plain.txt', 'a;type=b,c.txt', 'with "quotes".txt', "it's.txt", 'back\\slash.txt']) {
       await writeFile(join(folder, fileName), `content of ${fileName}`);
       const [[name, file]] = (await parts(await perform({ form: [{ name: 'cover', fileName }] }))) as [[string, File]];

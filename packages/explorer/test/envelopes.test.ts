@@ -6,7 +6,7 @@ import { openBrowser, openPage, skipWithoutBrowser } from './support/browser.ts'
 
 t.setTimeout(110_000);
 
-t.test('Conduit, whose records stand in envelopes', { skip: skipWithoutBrowser() }, async (t) => {
+t.test('Conduit, whose records are in envelopes', { skip: skipWithoutBrowser() }, async (t) => {
   const orm = await openSqlite(t, { entities: ENTITIES });
   const app = await buildApp({ orm, secret: 'a secret of 32 bytes for the tests', bcryptRounds: 4 });
   t.teardown(() => app.close());
@@ -37,7 +37,7 @@ t.test('Conduit, whose records stand in envelopes', { skip: skipWithoutBrowser()
     await page.getByText('1–20 of 25').waitFor();
   });
 
-  t.test('a login of the API’s own', async () => {
+  t.test('a custom login of the API', async () => {
     await page.getByRole('button', { name: 'Log in' }).first().click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Email').fill(ann.email);
@@ -46,7 +46,7 @@ t.test('Conduit, whose records stand in envelopes', { skip: skipWithoutBrowser()
     await page.getByRole('banner').getByText('ann').first().waitFor();
   });
 
-  t.test('a record is created, with the faults beside their fields, and changed', async (t) => {
+  t.test('a record is created, with errors at their fields, and changed', async (t) => {
     await page.getByRole('link', { name: 'New article' }).click();
     await page.getByLabel('Title').fill('How to ride');
     await page.getByRole('button', { name: 'New article' }).click();
@@ -62,7 +62,7 @@ t.test('Conduit, whose records stand in envelopes', { skip: skipWithoutBrowser()
     await page.getByRole('heading', { name: 'How to fly' }).waitFor();
   });
 
-  t.test('a list without pages, and an action that answers with a page', async () => {
+  t.test('a list without pages, and an action that returns a page', async () => {
     const comments = page.getByRole('link', { name: 'Comments', exact: true });
     await comments.click();
     await page.getByText('No comments yet.').waitFor();

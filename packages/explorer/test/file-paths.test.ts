@@ -23,7 +23,7 @@ t.test('the path of a declared file is one', async (t) => {
   for (const url of ['/api/notes/1/scan', '/api/notes/a%2Fb/scan']) t.ok(isFilePath(DOCUMENT, url), url);
 });
 
-t.test('no other path, no other server and no detour is one', async (t) => {
+t.test('other paths, other servers and paths with dots are not file paths', async (t) => {
   const urls = [
     '/api/notes/1',
     '/api/notes/export',

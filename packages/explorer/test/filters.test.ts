@@ -5,7 +5,7 @@ import { openTracker } from './support/tracker.ts';
 
 t.setTimeout(110_000);
 
-t.test('filters in words for people', { skip: skipWithoutBrowser() }, async (t) => {
+t.test('filters are described in plain language', { skip: skipWithoutBrowser() }, async (t) => {
   const { visit } = await openTracker(t);
 
   t.test('a filter takes several values', async (t) => {
@@ -30,7 +30,7 @@ t.test('filters in words for people', { skip: skipWithoutBrowser() }, async (t) 
     t.match(await page.locator('#filter-panel').innerText(), /Due on, before this/);
   });
 
-  t.test('a condition is built of lines, and shown in words; its text is one click away', async (t) => {
+  t.test('a condition is built from lines and described in plain language; its text is one click away', async (t) => {
     const page = await visit('ada', '/api/tickets');
     const ruleOf = (): unknown => JSON.parse(new URL(page.url()).searchParams.get('filter') ?? 'null');
     await page.getByRole('button', { name: 'Filters' }).click();
@@ -73,7 +73,7 @@ t.test('filters in words for people', { skip: skipWithoutBrowser() }, async (t) 
     await sheet.waitFor({ state: 'hidden' });
   });
 
-  t.test('bounds and sizes are words', async (t) => {
+  t.test('bounds and sizes are described in plain language', async (t) => {
     const page = await visit('ada', '/api/projects/lighthouse/tickets/1');
     await page.getByText('From 1 to 5').waitFor();
     await page.getByLabel('Priority').fill('9');

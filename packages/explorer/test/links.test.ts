@@ -4,7 +4,7 @@ import { openTracker } from './support/tracker.ts';
 
 t.setTimeout(110_000);
 
-t.test('what names a record leads to it', { skip: skipWithoutBrowser() }, async (t) => {
+t.test('references are links to their records', { skip: skipWithoutBrowser() }, async (t) => {
   const { visit } = await openTracker(t);
 
   t.test('references of a list and of a record, and back again', async (t) => {
@@ -19,7 +19,7 @@ t.test('what names a record leads to it', { skip: skipWithoutBrowser() }, async 
     t.ok((await page.locator('td .badge').count()) > 0, 'a status is a badge');
   });
 
-  t.test('a record that is read-only here says where it can be edited', async (t) => {
+  t.test('a record that is read-only here links to the page where it can be edited', async (t) => {
     const page = await visit('ada', '/api/tickets/1');
     await page.getByRole('link', { name: 'Edit it where it belongs' }).click();
     await page.getByRole('button', { name: 'Save' }).waitFor();

@@ -7,7 +7,7 @@ t.setTimeout(110_000);
 t.test('collections in a browser', { skip: skipWithoutBrowser() }, async (t) => {
   const { visit, logIn, isAt, app } = await openLibrary(t);
 
-  t.test('the root leads to the collections, and from there to a record and back', async (t) => {
+  t.test('the root links to the collections, which link to records and back', async (t) => {
     const page = await visit('/api');
     await page.getByRole('heading', { name: 'Library' }).waitFor();
     await page.getByRole('cell', { name: 'Books' }).getByRole('link').click();
@@ -54,7 +54,7 @@ t.test('collections in a browser', { skip: skipWithoutBrowser() }, async (t) => 
     t.equal(await page.getByRole('searchbox').inputValue(), 'book 1');
   });
 
-  t.test('a wrong filter is told beside its control', async (t) => {
+  t.test('an invalid filter is reported at its control', async (t) => {
     const page = await visit('/api/books?min_price=cheap');
     await page.getByText('The server does not understand this').waitFor();
     const field = page.getByLabel('Min price', { exact: true });

@@ -43,7 +43,7 @@ t.test('logins that last, in a browser', { skip: skipWithoutBrowser() }, async (
     await stranger.getByText('Read only until you log in.').waitFor();
   });
 
-  t.test('tabs that need a token at once ask for one together', async (t) => {
+  t.test('tabs that need a token at the same time request one together', async (t) => {
     const page = await visit('/api/books');
     await logIn(page);
     const other = await openTab(page.context(), '/api/authors');

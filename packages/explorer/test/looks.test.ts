@@ -30,7 +30,7 @@ t.test('looks in a browser', { skip: skipWithoutBrowser() }, async (t) => {
     t.notOk(await page.evaluate(() => 'hacked' in window));
   });
 
-  t.test('the keyboard alone is enough', async (t) => {
+  t.test('the page can be used with the keyboard only', async (t) => {
     const page = await visit('/api/books#columns=id,title');
     await page.getByRole('link', { name: 'Book 01' }).waitFor();
     await page.keyboard.press('Tab');

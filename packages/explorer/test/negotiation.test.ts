@@ -40,7 +40,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     t.equal(head.body, '');
   });
 
-  t.test('everybody else gets JSON as before, and caches are told', async (t) => {
+  t.test('other clients get JSON as before, with a Vary header', async (t) => {
     for (const accept of ['*/*', 'application/json', '']) {
       const { statusCode, headers } = await get('/api/books', accept === '' ? {} : { accept });
       t.equal(statusCode, 200);
@@ -52,7 +52,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     t.equal(refused.headers.vary, 'Accept', 'of a refusal too');
   });
 
-  t.test('nothing else has a page, nor a choice', async (t) => {
+  t.test('other routes have no page, and no Vary header', async (t) => {
     const action = await get('/api/books/newest', html);
     t.match(action.headers['content-type'], 'application/json');
     t.equal(action.headers.vary, undefined);
@@ -67,7 +67,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     t.equal((await get('/health/', html)).json().status, 'ok');
   });
 
-  t.test('a policy lets the page run what the server itself has, and nothing else', async (t) => {
+  t.test('the policy permits only scripts and styles of the server', async (t) => {
     const { headers, body } = await get('/api', html);
     const policy = String(headers['content-security-policy']);
     t.match(policy, /default-src 'none'; script-src 'self'; style-src 'self';/);
@@ -78,7 +78,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     t.ok(scripts.length === 1 && scripts[0]![2] === '', 'no script stands in the page');
   });
 
-  t.test('its files come from the server, need no token, and may be kept for good', async (t) => {
+  t.test('its files come from the server, need no token, and may be cached forever', async (t) => {
     const { body } = await get('/api', html);
     const urls = [...body.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map((match) => match[1]!);
     t.equal(urls.length, 2);

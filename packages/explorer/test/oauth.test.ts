@@ -14,7 +14,7 @@ t.test('logins by another service, in a browser', { skip: skipWithoutBrowser() }
   const providers = { github: { issuer: github.issuer, ...CLIENT, kind: 'github' as const } };
   const { visit } = await openMembers(t, { oauth: { identity: Identity, providers } });
 
-  t.test('a link leads to the service and back to the page', async (t) => {
+  t.test('a link opens the service, which returns to the page', async (t) => {
     const page = await visit('/api/books?search=a');
     await page.getByRole('button', { name: 'Log in' }).first().click();
     await page.getByRole('dialog').getByRole('link', { name: 'Log in with GitHub' }).click();
@@ -23,7 +23,7 @@ t.test('logins by another service, in a browser', { skip: skipWithoutBrowser() }
     t.strictSame([pathname, search, hash], ['/api/books', '?search=a', '']);
   });
 
-  t.test('an account with two steps is asked for the second one', async (t) => {
+  t.test('an account with two factors must enter the second one', async (t) => {
     const page = await visit('/api/books');
     await page.getByRole('button', { name: 'Log in' }).first().click();
     await page.getByRole('link', { name: 'Log in with GitHub' }).click();

@@ -5,7 +5,7 @@ import { openTracker } from './support/tracker.ts';
 
 t.setTimeout(110_000);
 
-t.test('a palette leads everywhere by the keyboard', { skip: skipWithoutBrowser() }, async (t) => {
+t.test('the palette opens every page by keyboard', { skip: skipWithoutBrowser() }, async (t) => {
   const { visit } = await openTracker(t);
   const page = await visit('ada', '/api', { bypassCSP: true });
   const palette = page.getByRole('dialog', { name: 'Go to…' });
@@ -28,7 +28,7 @@ t.test('a palette leads everywhere by the keyboard', { skip: skipWithoutBrowser(
     await page.getByRole('heading', { name: 'New label' }).waitFor();
   });
 
-  t.test('to a record that is found by its words', async () => {
+  t.test('to a record found by a search', async () => {
     await page.getByRole('button', { name: 'Go to…' }).click();
     await page.keyboard.type('berth 7');
     await palette.getByRole('option', { name: /Berth 7 is offered twice/ }).waitFor();

@@ -40,14 +40,14 @@ t.test('passkeys in a browser', { skip: skipWithoutBrowser() }, async (t) => {
     t.match(credentials, [{ isResidentCredential: true, rpId: 'localhost' }]);
   });
 
-  t.test('a device that has one is told so', async () => {
+  t.test('a device that has a passkey already gets a message', async () => {
     await page.getByRole('button', { name: 'Add a passkey' }).click();
     await page.getByLabel('Password').fill(READER.password);
     await page.getByRole('button', { name: 'Add a passkey' }).click();
     await page.getByText('This device has a passkey of your account already.').waitFor();
   });
 
-  t.test('it logs in without an address and a password', async () => {
+  t.test('it logs in without an email address or password', async () => {
     await logOut();
     await page.getByRole('banner').getByRole('button', { name: 'Log in' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Use a passkey' }).click();
@@ -56,7 +56,7 @@ t.test('passkeys in a browser', { skip: skipWithoutBrowser() }, async (t) => {
     await page.getByText('Last used').waitFor();
   });
 
-  t.test('it is deleted with the password, and logs nobody in then', async () => {
+  t.test('it is deleted with the password, and cannot log in afterwards', async () => {
     await page.getByRole('button', { name: 'Delete the passkey Phone' }).click();
     await page.getByLabel('Password').fill(READER.password);
     await page.getByRole('button', { name: 'Delete', exact: true }).click();

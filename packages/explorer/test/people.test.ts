@@ -33,7 +33,7 @@ t.test('logins, refusals and waiting in a browser', { skip: skipWithoutBrowser()
     t.equal(await page.evaluate(() => sessionStorage.length), 0);
   });
 
-  t.test('what a person may not do is not offered, and refused clearly when tried', async (t) => {
+  t.test('forbidden operations are not offered, and a refusal is shown clearly', async (t) => {
     const page = await visit('/api/authors');
     await page.getByRole('link', { name: 'Author 00001' }).waitFor();
     t.equal(await page.getByRole('link', { name: 'New author' }).count(), 0);
@@ -52,14 +52,14 @@ t.test('logins, refusals and waiting in a browser', { skip: skipWithoutBrowser()
     await nobody.getByText(READER.email).waitFor();
   });
 
-  t.test('a record that is not there is told of', async () => {
+  t.test('a missing record shows a message', async () => {
     const page = await visit('/api/books/4711');
     await page.getByText('There is nothing here').waitFor();
     const wrong = await visit('/api/books/none');
     await wrong.getByText('There is nothing here').waitFor();
   });
 
-  t.test('a server that is slow, fails or is silent is told of, and asked again', async (t) => {
+  t.test('a slow, failing or unreachable server shows a message, and the request is repeated', async (t) => {
     t.teardown(() => Object.assign(disturbance, { status: 0 }));
     const page = await visit('/api');
     const { release } = await hold(page, (request) => new URL(request.url()).pathname === '/api/books');
@@ -82,7 +82,7 @@ t.test('logins, refusals and waiting in a browser', { skip: skipWithoutBrowser()
     await page.getByText('41–').waitFor();
   });
 
-  t.test('the raw request and answer can be read, and copied as curl, without the token', async (t) => {
+  t.test('the raw request and response can be read, and copied as curl, without the token', async (t) => {
     const page = await visit('/api/books/7', { permissions: ['clipboard-read', 'clipboard-write'] });
     await logIn(page);
     await page.getByRole('button', { name: 'Save' }).waitFor();

@@ -3,7 +3,7 @@ import { prefersHtml } from '../src/index.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
 
-t.test('a page is for whoever prefers text/html to application/json', async (t) => {
+t.test('a client that prefers text/html to application/json gets a page', async (t) => {
   for (const accept of [
     'text/html',
     BROWSER,

@@ -8,7 +8,7 @@ t.setTimeout(110_000);
 t.test('records in a browser', { skip: skipWithoutBrowser() }, async (t) => {
   const { visit, logIn, isAt, app } = await openLibrary(t);
 
-  t.test('a record is changed, with the messages of the server beside their fields', async (t) => {
+  t.test('a record is changed, and messages of the server are shown at their fields', async (t) => {
     const page = await visit('/api/books/4');
     await logIn(page);
     await page.getByLabel('Title').fill('');
@@ -44,7 +44,7 @@ t.test('records in a browser', { skip: skipWithoutBrowser() }, async (t) => {
     t.match(raw, /POST\s+\/api\/auth\/login\s+200/);
   });
 
-  t.test('only what was changed is sent, and only if nobody else has changed the record', async (t) => {
+  t.test('only changed fields are sent, and only if no other user has changed the record', async (t) => {
     const page = await visit('/api/books/5');
     await logIn(page);
     await page.getByLabel('Title').fill('Mine');
@@ -99,7 +99,7 @@ t.test('records in a browser', { skip: skipWithoutBrowser() }, async (t) => {
     await page.getByText('1–1 of 1').waitFor();
   });
 
-  t.test('a record is made, acted upon, and deleted after a question', async (t) => {
+  t.test('a record is created, an action runs on it, and it is deleted after a confirmation', async (t) => {
     const page = await visit('/api/books');
     await logIn(page);
     await page.getByRole('link', { name: 'New book' }).click();

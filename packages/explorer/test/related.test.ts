@@ -8,10 +8,10 @@ t.setTimeout(110_000);
 /** A picture of one pixel. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-t.test('what belongs together is seen together', { skip: skipWithoutBrowser() }, async (t) => {
+t.test('related records are shown together', { skip: skipWithoutBrowser() }, async (t) => {
   const { visit } = await openTracker(t);
 
-  t.test('the first page tells how many records there are', async (t) => {
+  t.test('the first page shows the number of records', async (t) => {
     const page = await visit('ada', '/api');
     const row = page.getByRole('row', { name: /Tickets/ });
     await row.getByRole('cell', { name: '42', exact: true }).waitFor();
@@ -44,7 +44,7 @@ t.test('what belongs together is seen together', { skip: skipWithoutBrowser() },
     t.equal(await thumbnail.first().getAttribute('alt'), 'Preview of pixel.png');
   });
 
-  t.test('headers tell the order of several columns', async (t) => {
+  t.test('column headers show the order of several columns', async (t) => {
     const page = await visit('ada', '/api/tickets?sort=-priority,due_on');
     await page.locator('th', { hasText: 'Priority' }).getByText('↓').waitFor();
     t.match(await page.locator('th', { hasText: 'Priority' }).innerText(), /↓\s*1/);

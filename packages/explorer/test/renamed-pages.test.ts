@@ -36,7 +36,7 @@ class CursorViewSet extends ModelViewSet(Author, {
   pagination: CursorPagination.with({ names: { cursor: 'after', page_size: 'per' }, pageSize: 10 }),
 }) {}
 
-t.test('pages whose parameters have other names', { skip: skipWithoutBrowser() }, async (t) => {
+t.test('pages with renamed parameters', { skip: skipWithoutBrowser() }, async (t) => {
   const orm = await openSqlite(t, { entities: ENTITIES });
   const authors = Array.from({ length: 25 }, (_, index) => ({ id: index + 1, name: `Author ${index + 1}` }));
   await orm.em.fork().insertMany(Author, authors);

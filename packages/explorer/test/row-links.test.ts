@@ -65,7 +65,7 @@ class OrderViewSet extends ModelViewSet(Order, {
   permissionClasses: [IsSafeMethodOnly],
 }) {}
 
-t.test('rows lead to records', { skip: skipWithoutBrowser() }, async (t) => {
+t.test('rows link to records', { skip: skipWithoutBrowser() }, async (t) => {
   const orm = await openSqlite(t, { entities: [Book, Order, Line] });
   const em = orm.em.fork();
   const book = em.create(Book, { title: 'Emma' });
@@ -86,7 +86,7 @@ t.test('rows lead to records', { skip: skipWithoutBrowser() }, async (t) => {
     await page.waitForURL('**/books/1');
   });
 
-  t.test('from the answers of actions', async (t) => {
+  t.test('from the responses of actions', async (t) => {
     await page.goto('/books');
     await page.getByRole('link', { name: 'List the newest books' }).click();
     await page.getByRole('button', { name: 'Run', exact: true }).click();

@@ -30,7 +30,7 @@ class AuthorViewSet extends ModelViewSet(Author, {
   write: writeShape(Author, ['name']),
 }) {}
 
-t.test('forms have the fields of the shape that the API tells', { skip: skipWithoutBrowser() }, async (t) => {
+t.test('forms have the fields of the shape that OPTIONS returns', { skip: skipWithoutBrowser() }, async (t) => {
   const orm = await openSqlite(t, { entities: [Author, Book] });
   const app = fastify(serverOptions());
   t.teardown(() => app.close());

@@ -5,7 +5,7 @@ import { bundlePage } from '../page/bundle-page.ts';
 /** The size that the page promises to stay under, its script and its style together. */
 const MAX_BYTES = 60_000;
 
-t.test('the page is small, and asks no other server', async (t) => {
+t.test('the page is small, and requests no other server', async (t) => {
   const { script, style, later } = await bundlePage({ minify: true });
   const bytes = gzipSync(script).length + gzipSync(style).length;
   t.comment(`${bytes} bytes, minified and gzipped`);

@@ -13,13 +13,13 @@ const file: Schema = { title: 'File', type: 'object', properties: parts };
 const document = { components: { schemas: { File: file } } } as unknown as ApiDocument;
 const kind = (schema: Schema): string => describe(document, schema).kind;
 
-t.test('a file is known by the schema of files, behind a reference and beside null', async (t) => {
+t.test('a file is recognized by the file schema, also behind a reference and in a union with null', async (t) => {
   t.equal(kind(file), 'stored file');
   t.equal(kind({ $ref: '#/components/schemas/File' }), 'stored file');
   t.equal(kind({ anyOf: [{ $ref: '#/components/schemas/File' }, { type: 'null' }] }), 'stored file');
 });
 
-t.test('what looks like a file is none', async (t) => {
+t.test('a schema that only resembles a file is not one', async (t) => {
   t.equal(kind({}), 'json');
   t.equal(kind({ type: 'object' }), 'json');
   t.equal(kind({ type: 'object', properties: parts }), 'object');

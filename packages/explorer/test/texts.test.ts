@@ -34,7 +34,7 @@ function saidIn(node: unknown, isSaid = false): string[] {
   return [name, value, ...Object.values(rest)].flatMap((each) => saidIn(each, isSaid));
 }
 
-t.test('no text of the page stands anywhere but in the file of texts', async (t) => {
+t.test('texts of the page are only in the file of texts', async (t) => {
   const files = globSync('*.tsx', { cwd: folder });
   t.ok(files.length > 20);
   for (const file of files) {

@@ -28,7 +28,7 @@ async function answerLogin(page: Page, person: string): Promise<void> {
   await page.getByRole('button', { name: 'Log out' }).waitFor();
 }
 
-t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, async (t) => {
+t.test("a user's input is not lost", { skip: skipWithoutBrowser() }, async (t) => {
   const { visit, read, send } = await openTracker(t);
 
   t.test('a form that the API has not permitted yet is waited for, with nothing in its place', async (t) => {
@@ -45,7 +45,7 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     t.match(await read('ada', new URL(page.url()).pathname), { file: { name: 'notes.txt', size: 11 } });
   });
 
-  t.test('a record that the API has not judged yet is waited for', async (t) => {
+  t.test('a record is shown only after its permissions have loaded', async (t) => {
     const page = await visit('ada', '/api');
     const { asked, release } = await hold(page, isOptions);
     await page.goto(`${TICKETS}/2`);
@@ -56,7 +56,7 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     await page.getByLabel('Title').waitFor();
   });
 
-  t.test('whoever goes on typing while a record is saved and read again keeps what was typed', async (t) => {
+  t.test('input during a save and a reload is kept', async (t) => {
     const page = await visit('ada', `${TICKETS}/2`);
     for (const held of ['PATCH', 'GET', 'OPTIONS']) {
       await page.getByLabel('Title').fill(`Before ${held}`);
@@ -87,22 +87,19 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     }
   });
 
-  t.test(
-    'relations that are added leave what was entered, and what somebody else has changed is not overwritten',
-    async (t) => {
-      const page = await visit('ada', `${TICKETS}/1`);
-      await page.getByLabel('Title').fill('Entered before');
-      t.equal(await send('ben', 'PATCH', `${TICKETS}/1`, { title: 'Of another' }), 200);
-      const again = page.waitForResponse((response) => response.url().endsWith('?expand=comments'));
-      await page.getByRole('checkbox', { name: 'Comments' }).check();
-      await (await again).finished();
-      await page.locator('.facts').getByText('Comments').waitFor();
-      t.equal(await page.getByLabel('Title').inputValue(), 'Entered before');
-      await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('Changed in the meantime').waitFor();
-      t.match(await read('ada', `${TICKETS}/1`), { title: 'Of another' });
-    },
-  );
+  t.test('adding relations keeps the input, and does not overwrite changes of others', async (t) => {
+    const page = await visit('ada', `${TICKETS}/1`);
+    await page.getByLabel('Title').fill('Entered before');
+    t.equal(await send('ben', 'PATCH', `${TICKETS}/1`, { title: 'Of another' }), 200);
+    const again = page.waitForResponse((response) => response.url().endsWith('?expand=comments'));
+    await page.getByRole('checkbox', { name: 'Comments' }).check();
+    await (await again).finished();
+    await page.locator('.facts').getByText('Comments').waitFor();
+    t.equal(await page.getByLabel('Title').inputValue(), 'Entered before');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Changed in the meantime').waitFor();
+    t.match(await read('ada', `${TICKETS}/1`), { title: 'Of another' });
+  });
 
   t.test('a login that ends in the middle of a form takes nothing with it', async (t) => {
     const page = await visit('ada', `${TICKETS}/4`);
@@ -136,7 +133,7 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     await page.getByRole('button', { name: 'notes.txt' }).waitFor();
   });
 
-  t.test('what one person has entered is not another’s', async (t) => {
+  t.test('input of one user is not shown to another', async (t) => {
     const page = await visit('ada', `${TICKETS}#new=`);
     await page.getByLabel('Title').fill('Of Ada alone');
     await endLogin(page);
@@ -152,7 +149,7 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     t.equal(await page.getByLabel('Title').inputValue(), '', 'nor is it there after a logout');
   });
 
-  t.test('whoever cannot be told apart from another is another', async (t) => {
+  t.test('a user who cannot be identified is treated as a different one', async (t) => {
     const page = await visit(undefined, `${TICKETS}#new=`);
     await hideClaims(page);
     await page.getByRole('button', { name: 'Log in' }).first().click();
@@ -168,7 +165,7 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     t.notMatch(await page.locator('.log').innerText(), /\b401\b/, 'nor what was asked');
   });
 
-  t.test('nothing of one person is there for the next, however slow the server is', async (t) => {
+  t.test('data of one user is never shown to the next, even if the server is slow', async (t) => {
     const page = await visit('ada', `${TICKETS}/1`);
     await page.getByLabel('Title').waitFor();
     const { asked, release } = await hold(page, (request) => request.resourceType() === 'fetch');
@@ -183,7 +180,7 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     await page.getByText('Log in to see this').waitFor();
   });
 
-  t.test('an answer that comes after a logout is not kept for the next person', async (t) => {
+  t.test('a response that arrives after a logout is not kept for the next user', async (t) => {
     const page = await visit('ada', TICKETS);
     await page.locator(`table a[href^="${TICKETS}/"]`).first().click();
     await page.route(`**${TICKETS}/*`, (route) =>
@@ -210,7 +207,7 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     await t.resolves(page.getByLabel('Title').waitFor(), 'nor is what was refused');
   });
 
-  t.test('what was said of the last thing that was done goes when the next is done', async (t) => {
+  t.test('the message about the last operation disappears at the next one', async (t) => {
     const page = await visit('ada', `${TICKETS}/16`);
     await page.getByLabel('Title').fill('Saved once');
     await save(page, 'Save');
@@ -222,7 +219,7 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     t.equal(await page.getByLabel('Title').inputValue(), 'Saved twice');
   });
 
-  t.test('whoever has a record read anew changes it as it is then, not as it was', async (t) => {
+  t.test('after a reload the user edits the current record, not the old one', async (t) => {
     const page = await visit('ada', `${TICKETS}/14`);
     await page.getByLabel('Title').fill('Thrown away');
     t.equal(await send('ben', 'PATCH', `${TICKETS}/14`, { title: 'Of another' }), 200);
@@ -237,7 +234,7 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     await page.getByText('Saved.').waitFor();
   });
 
-  t.test('whoever looks at another page and comes back goes on', async (t) => {
+  t.test('input is still there after a visit to another page', async (t) => {
     const page = await visit('ada', `${TICKETS}/15`);
     await page.getByLabel('Title').fill('Half');
     await page.locator('.crumbs').getByRole('link', { name: 'Tickets' }).click();
@@ -278,7 +275,7 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     t.match(await read('ada', new URL(page.url()).pathname), { file: { name: 'notes.txt' } });
   });
 
-  t.test('an answer that comes when somebody has gone on does not call them back', async (t) => {
+  t.test("a late response does not navigate away from the user's current page", async (t) => {
     const page = await visit('ada', `${TICKETS}#new=`);
     const { asked, release } = await hold(page, (request) => request.method() === 'POST');
     await page.getByLabel('Title').fill('Made slowly');
@@ -291,7 +288,7 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     t.equal(new URL(page.url()).pathname, '/api/labels');
   });
 
-  t.test('whoever gives a slow login up is not logged in', async (t) => {
+  t.test('cancelling a slow login leaves the user logged out', async (t) => {
     const page = await visit(undefined, '/api/labels');
     const { asked, release } = await hold(page, (request) => request.method() === 'POST');
     await page.getByRole('button', { name: 'Log in' }).first().click();

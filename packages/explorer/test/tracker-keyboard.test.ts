@@ -23,7 +23,7 @@ const isFocused = (page: Page, selector: string) =>
 const hasFocus = (page: Page, selector: string) =>
   page.waitForFunction((wanted) => document.activeElement?.matches(wanted), selector);
 
-t.test('the tracker by keyboard alone', { skip: skipWithoutBrowser() }, async (t) => {
+t.test('the tracker by keyboard only', { skip: skipWithoutBrowser() }, async (t) => {
   const { visit, read } = await openTracker(t);
   const page = await visit(undefined, '/api');
   const { keyboard } = page;
@@ -32,7 +32,7 @@ t.test('the tracker by keyboard alone', { skip: skipWithoutBrowser() }, async (t
   await page.route('**/*', (route) => route.fallback());
   await page.getByRole('heading', { name: 'Tracker' }).waitFor();
 
-  await t.test('one logs in', async (t) => {
+  await t.test('a user logs in', async (t) => {
     await tabTo(page, '.account button');
     await keyboard.press('Enter');
     await hasFocus(page, '#login-email');
@@ -53,7 +53,7 @@ t.test('the tracker by keyboard alone', { skip: skipWithoutBrowser() }, async (t
     t.ok(await page.evaluate(() => document.activeElement !== document.body), 'the focus is somewhere');
   });
 
-  await t.test('one goes to a list, orders it, and selects rows', async (t) => {
+  await t.test('a user opens a list, orders it, and selects rows', async (t) => {
     await tabTo(page, 'nav a[href="/api/projects"]');
     await keyboard.press('Enter');
     await page.getByRole('link', { name: 'Lighthouse' }).waitFor();
@@ -82,7 +82,7 @@ t.test('the tracker by keyboard alone', { skip: skipWithoutBrowser() }, async (t
     t.pass();
   });
 
-  await t.test('one makes a record with children and a label', async (t) => {
+  await t.test('a user creates a record with children and a label', async (t) => {
     await page.getByRole('link', { name: 'New ticket' }).waitFor();
     await tabTo(page, '.heading a.primary', 'Shift+Tab');
     await keyboard.press('Enter');
@@ -118,7 +118,7 @@ t.test('the tracker by keyboard alone', { skip: skipWithoutBrowser() }, async (t
     });
   });
 
-  await t.test('one edits it', async (t) => {
+  await t.test('a user edits it', async (t) => {
     await tabTo(page, '#record-status');
     await keyboard.type('done');
     await tabTo(page, '#record-priority');
@@ -141,7 +141,7 @@ t.test('the tracker by keyboard alone', { skip: skipWithoutBrowser() }, async (t
     t.match(await read('ada', new URL(page.url()).pathname), { status: 'done', priority: 2 });
   });
 
-  await t.test('one uploads a file', async (t) => {
+  await t.test('a user uploads a file', async (t) => {
     const path = join(t.testdir(), 'notes.txt');
     await writeFile(path, 'Some notes.');
     await tabTo(page, '.below a[href$="/attachments"]');
@@ -161,7 +161,7 @@ t.test('the tracker by keyboard alone', { skip: skipWithoutBrowser() }, async (t
     t.match(await read('ada', new URL(page.url()).pathname), { file: { name: 'notes.txt', size: 11 } });
   });
 
-  await t.test('one deletes it', async (t) => {
+  await t.test('a user deletes it', async (t) => {
     await tabTo(page, '.end button.danger');
     await keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();

@@ -36,7 +36,7 @@ t.test('collections of the tracker in a browser', { skip: skipWithoutBrowser() }
     t.match(await read('ada', `${TICKETS}/15`), { priority: 4 });
   });
 
-  t.test('several records are deleted in one request after a question', async (t) => {
+  t.test('several records are deleted in one request after a confirmation', async (t) => {
     const page = await visit('ada', `${TICKETS}?page_size=50`);
     for (const id of ['Dark mode', 'Rename "Archive" to "Close" everywhere']) {
       await page.getByRole('checkbox', { name: `Select ${id}` }).check();
@@ -50,7 +50,7 @@ t.test('collections of the tracker in a browser', { skip: skipWithoutBrowser() }
     t.match(await read('ada', TICKETS), { count: 20 });
   });
 
-  t.test('a deletion of which one record is gone deletes none, and says which', async (t) => {
+  t.test('a bulk deletion with a missing record deletes none, and names the missing one', async (t) => {
     const page = await visit('ada', TICKETS);
     await reloadWithoutStreams(page);
     for (const row of [0, 1]) await page.locator('tbody tr').nth(row).getByRole('checkbox').check();

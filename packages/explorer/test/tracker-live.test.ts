@@ -20,7 +20,7 @@ function setHidden(page: Page, isHidden: boolean): Promise<void> {
 t.test('lists that are live, in a browser', { skip: skipWithoutBrowser() }, async (t) => {
   const { visit, send, app } = await openTracker(t);
 
-  t.test('what others do shows by itself', async (t) => {
+  t.test('changes of other users appear automatically', async (t) => {
     const page = await visit('ada', `${TICKETS}?status=open&page_size=50`);
     await live(page).waitFor();
     t.equal(await live(page).getAttribute('title'), 'Changes show by themselves.');
@@ -59,7 +59,7 @@ t.test('lists that are live, in a browser', { skip: skipWithoutBrowser() }, asyn
     await page.keyboard.press('Escape');
   });
 
-  t.test('nothing is followed while nobody sees the page', async () => {
+  t.test('the list is not followed while the page is hidden', async () => {
     const page = await visit('ada', TICKETS);
     await live(page).waitFor();
     await setHidden(page, true);

@@ -23,7 +23,7 @@ t.test('the people of the tracker in a browser', { skip: skipWithoutBrowser() },
     (await page.getByRole('button', { name, exact: true }).count()) +
     (await page.getByRole('link', { name, exact: true }).count());
 
-  t.test('an administrator is offered what a user is not', async (t) => {
+  t.test('an administrator is offered more than a user', async (t) => {
     const admin = await visit('ada', '/api/labels/bug');
     await admin.getByRole('button', { name: 'Save' }).waitFor();
     t.equal(await offered(admin, 'Delete'), 1);
@@ -43,48 +43,51 @@ t.test('the people of the tracker in a browser', { skip: skipWithoutBrowser() },
     t.equal(await offered(readers, 'Change…'), 0);
   });
 
-  t.test('what only the server knows to be forbidden is not offered, by one request a page', async (t) => {
-    const page = await visit('chiara', `${TICKETS}/1`);
-    await page.getByText('Read only.').waitFor();
-    t.strictSame([await offered(page, 'Save'), await offered(page, 'Delete')], [0, 0], 'to a guest');
-    await page.goto(`${TICKETS}/2`);
-    await page.getByRole('region', { name: 'Comments' }).locator('time').first().waitFor();
-    await page.goto(TICKETS);
-    await page.getByRole('link', { name: 'Dark mode' }).waitFor();
-    t.equal(await offered(page, 'New ticket'), 0);
-    await page.getByRole('checkbox', { name: 'Select all' }).check();
-    await page.getByRole('button', { name: 'Copy as JSON' }).waitFor();
-    t.strictSame([await offered(page, 'Change…'), await offered(page, 'Delete')], [0, 0]);
-    await page.getByRole('link', { name: 'Projects' }).first().click();
-    await page.getByRole('link', { name: 'Compass' }).click();
-    await page.locator('.below').getByRole('link', { name: 'Tickets' }).click();
-    await page.getByRole('link', { name: 'New ticket' }).waitFor();
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
-    for (const person of ['ada', 'ben'] as const) {
-      t.equal(await send(person, 'POST', `${TICKETS}/1/comments`, { text: 'Mine.' }), 201);
-    }
-    const { results } = (await read('ben', `${TICKETS}/1/comments?page_size=100`)) as { results: Comment[] };
-    for (const own of [true, false]) {
-      const { id } = results.find(({ author }) => (author.name === 'Ben Okafor') === own)!;
-      const member = await visit('ben', `${TICKETS}/1/comments/${id}`);
-      await member.getByText(own ? 'Save' : 'Read only.', { exact: true }).waitFor();
-      t.equal(await offered(member, 'Delete'), own ? 1 : 0, 'by the record');
-    }
-    const comments = await visit('ben', `${TICKETS}/1/comments`);
-    await comments.getByRole('checkbox', { name: 'Select all' }).check();
-    await comments.getByRole('button', { name: 'Copy as JSON' }).waitFor();
-    t.strictSame(
-      [await offered(comments, 'Change…'), await offered(comments, 'Delete')],
-      [0, 0],
-      'of rows, nobody has asked',
-    );
-    await page.goto(`${TICKETS}/1`);
-    await page.getByText('Read only.').waitFor();
-    t.equal(asked.filter((each) => each.startsWith('OPTIONS')).length, 1);
-  });
+  t.test(
+    'operations that only the server knows to be forbidden are not offered, with one request per page',
+    async (t) => {
+      const page = await visit('chiara', `${TICKETS}/1`);
+      await page.getByText('Read only.').waitFor();
+      t.strictSame([await offered(page, 'Save'), await offered(page, 'Delete')], [0, 0], 'to a guest');
+      await page.goto(`${TICKETS}/2`);
+      await page.getByRole('region', { name: 'Comments' }).locator('time').first().waitFor();
+      await page.goto(TICKETS);
+      await page.getByRole('link', { name: 'Dark mode' }).waitFor();
+      t.equal(await offered(page, 'New ticket'), 0);
+      await page.getByRole('checkbox', { name: 'Select all' }).check();
+      await page.getByRole('button', { name: 'Copy as JSON' }).waitFor();
+      t.strictSame([await offered(page, 'Change…'), await offered(page, 'Delete')], [0, 0]);
+      await page.getByRole('link', { name: 'Projects' }).first().click();
+      await page.getByRole('link', { name: 'Compass' }).click();
+      await page.locator('.below').getByRole('link', { name: 'Tickets' }).click();
+      await page.getByRole('link', { name: 'New ticket' }).waitFor();
+      const asked: string[] = [];
+      page.on('request', (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
+      for (const person of ['ada', 'ben'] as const) {
+        t.equal(await send(person, 'POST', `${TICKETS}/1/comments`, { text: 'Mine.' }), 201);
+      }
+      const { results } = (await read('ben', `${TICKETS}/1/comments?page_size=100`)) as { results: Comment[] };
+      for (const own of [true, false]) {
+        const { id } = results.find(({ author }) => (author.name === 'Ben Okafor') === own)!;
+        const member = await visit('ben', `${TICKETS}/1/comments/${id}`);
+        await member.getByText(own ? 'Save' : 'Read only.', { exact: true }).waitFor();
+        t.equal(await offered(member, 'Delete'), own ? 1 : 0, 'by the record');
+      }
+      const comments = await visit('ben', `${TICKETS}/1/comments`);
+      await comments.getByRole('checkbox', { name: 'Select all' }).check();
+      await comments.getByRole('button', { name: 'Copy as JSON' }).waitFor();
+      t.strictSame(
+        [await offered(comments, 'Change…'), await offered(comments, 'Delete')],
+        [0, 0],
+        'of rows, nobody has asked',
+      );
+      await page.goto(`${TICKETS}/1`);
+      await page.getByText('Read only.').waitFor();
+      t.equal(asked.filter((each) => each.startsWith('OPTIONS')).length, 1);
+    },
+  );
 
-  t.test('who may do something later is offered it then, and who may not any more is refused', async (t) => {
+  t.test('a permission granted later is offered then, and a revoked one is refused', async (t) => {
     const page = await visit('dov', '/api/projects/compass/tickets');
     await page.getByRole('link', { name: 'New ticket' }).click();
     await page.getByLabel('Title').fill('Too late');
@@ -102,7 +105,7 @@ t.test('the people of the tracker in a browser', { skip: skipWithoutBrowser() },
     await page.getByRole('link', { name: 'New ticket' }).waitFor();
   });
 
-  t.test('who may not change a record any more, as it was saved, is not offered to', async (t) => {
+  t.test('a record that the user may not change after the save is not offered for editing', async (t) => {
     const page = await visit('ada', `${TICKETS}/15`);
     await page.getByLabel('Title').fill('The last change');
     // The API permits nothing but reading as soon as the record is written.
@@ -118,7 +121,7 @@ t.test('the people of the tracker in a browser', { skip: skipWithoutBrowser() },
     t.strictSame([await offered(page, 'Save'), await offered(page, 'Delete')], [0, 0]);
   });
 
-  t.test('where the API does not tell, everything is offered until it is refused', async (t) => {
+  t.test('without permissions in OPTIONS, everything is offered until it is refused', async (t) => {
     const page = await visit('chiara', '/api');
     // As @fastify/cors does, unless it is told to answer preflight requests alone.
     await page.route('**/*', (route) =>
@@ -139,7 +142,7 @@ t.test('the people of the tracker in a browser', { skip: skipWithoutBrowser() },
     t.match(await read('chiara', `${TICKETS}/1`), { title: /^Login fails/ });
   });
 
-  t.test('what one does not see is nothing, and nobody is asked to log in', async (t) => {
+  t.test('hidden records show as missing, and no login is requested', async (t) => {
     const page = await visit('dov', '/api/projects/lighthouse');
     await page.getByText('There is nothing here').waitFor();
     await page.goto(TICKETS);
@@ -153,7 +156,7 @@ t.test('the people of the tracker in a browser', { skip: skipWithoutBrowser() },
     t.equal(await nobody.evaluate(() => sessionStorage.length), 0, 'a token that is none is forgotten');
   });
 
-  t.test('an answer that cannot be read is told of', async (t) => {
+  t.test('an unreadable response shows a message', async (t) => {
     const page = await visit('ada', '/api');
     const answers = async (path: string, body: string): Promise<void> => {
       await page.unrouteAll();
@@ -200,7 +203,7 @@ t.test('the people of the tracker in a browser', { skip: skipWithoutBrowser() },
     await page.getByRole('option', { name: 'Ben Okafor' }).waitFor();
   });
 
-  t.test('a page that came by plain HTTP copies too', async (t) => {
+  t.test('copying works on a page served by plain HTTP too', async (t) => {
     const page = await visit('ada', '/api', { permissions: ['clipboard-read', 'clipboard-write'] });
     await page.goto(`${TICKETS}/1`);
     await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));

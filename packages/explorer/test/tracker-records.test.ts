@@ -16,7 +16,7 @@ const PIXEL = Buffer.from(
 t.test('records of the tracker in a browser', { skip: skipWithoutBrowser() }, async (t) => {
   const { visit, read, send } = await openTracker(t);
 
-  t.test('nested collections are reached from their records, and lead back', async (t) => {
+  t.test('nested collections are reached from their records, and link back', async (t) => {
     const page = await visit('ada', '/api/projects');
     await page.getByRole('link', { name: 'Lighthouse' }).click();
     await page.getByRole('heading', { name: 'Lighthouse' }).waitFor();
@@ -84,7 +84,7 @@ t.test('records of the tracker in a browser', { skip: skipWithoutBrowser() }, as
     t.match(await read('ada', pathname), { steps: [{ id: steps[0]!.id, text: 'Think twice' }, { text: 'Act once' }] });
   });
 
-  t.test('what is no number goes to the server as it is', async (t) => {
+  t.test('an invalid number is sent to the server as it was entered', async (t) => {
     const page = await visit('ada', `${TICKETS}/1`);
     for (const text of ['1e999', '9007199254740993', '0x10', '1,5']) {
       await page.getByLabel('Priority').fill(text);
@@ -96,7 +96,7 @@ t.test('records of the tracker in a browser', { skip: skipWithoutBrowser() }, as
     }
   });
 
-  t.test('rules over several fields and unknown references are told at their fields', async (t) => {
+  t.test('errors of rules over several fields and of unknown references are shown at their fields', async (t) => {
     const page = await visit('ada', `${TICKETS}/1`);
     await page.getByLabel('Starts on').fill('2027-03-02');
     await page.getByLabel('Due on').fill('2027-03-01');
@@ -109,7 +109,7 @@ t.test('records of the tracker in a browser', { skip: skipWithoutBrowser() }, as
     await page.getByText('Nothing found').waitFor();
   });
 
-  t.test('what somebody else has changed is overwritten only on purpose', async (t) => {
+  t.test('a change of another user is overwritten only on purpose', async (t) => {
     const page = await visit('ada', `${TICKETS}/2`);
     await page.getByLabel('Title').fill('Mine');
     t.equal(await send('ben', 'PATCH', `${TICKETS}/2`, { priority: 5 }), 200);
@@ -148,7 +148,7 @@ t.test('records of the tracker in a browser', { skip: skipWithoutBrowser() }, as
     t.match(new URL(page.url()).search, '', 'which is the page’s own business');
   });
 
-  t.test('a list is saved whole, as it is filtered and ordered', async (t) => {
+  t.test('a complete list is saved, filtered and ordered as shown', async (t) => {
     const page = await visit('ada', `${TICKETS}?status=done&sort=-priority&page_size=1`);
     for (const [name, file] of [
       ['CSV', 'projects-tickets.csv'],

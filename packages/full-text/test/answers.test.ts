@@ -83,7 +83,7 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, 
   const articles = made.map(({ id, title, body, topic }) => ({ id, title, body: body ?? '', topic }));
   const app = await open(t, orm);
 
-  t.test('random words, phrases and exclusions find what a naive model finds', async (t) => {
+  t.test('random words, phrases and exclusions match the same records as a naive model', async (t) => {
     for (let round = 0; round < 80; round++) {
       const required = Array.from({ length: 1 + Math.floor(random() * 2) }, () =>
         pick(random() < 0.3 ? 2 : 1).join(' '),
@@ -106,7 +106,7 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, 
     t.same(await found(app, 'hidden'), [], 'a field that is not searched');
   });
 
-  t.test('a word in the heavier field ranks above one in the lighter', async (t) => {
+  t.test('a word in a field with a higher weight ranks first', async (t) => {
     const inBody = em.create(Article, { title: 'baobab', body: 'sequoia', topic: 'public', secret: '' });
     await em.flush();
     const inTitle = em.create(Article, { title: 'sequoia', body: 'baobab', topic: 'public', secret: '' });
@@ -126,7 +126,7 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, 
     );
   });
 
-  t.test('no text is an error of the server', async (t) => {
+  t.test('no text causes a server error', async (t) => {
     const texts = [
       '"',
       '""',
@@ -196,7 +196,7 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, 
     t.same(await found(app, '“oak”'), await found(app, 'oak'));
   });
 
-  t.test('more than twenty words are refused, however they are written', async (t) => {
+  t.test('more than twenty words are rejected in every notation', async (t) => {
     const many = Array.from({ length: 10_000 }, (_, index) => `w${index}`);
     for (const text of [many.slice(0, 21).join(' '), `"${many.slice(0, 21).join(' ')}"`, many.slice(0, 21).join('-')]) {
       const answer = await app.inject({ url: '/articles', query: { search: text } });
@@ -213,7 +213,7 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, 
     t.same(await found(app, 'firstword'), [long.id]);
   });
 
-  t.test('phrases in long texts are found where the page says', async (t) => {
+  t.test('phrases in long texts match as documented', async (t) => {
     const texts = [`${'red ink '.repeat(300)} red unicorn`, `${'ab '.repeat(16_500)} green unicorn`];
     const long = texts.map((body) => em.create(Article, { title: 'phrases', body, topic: 'public', secret: '' }));
     await em.flush();
@@ -224,7 +224,7 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, 
     t.same(await found(app, 'green unicorn'), [long[1]?.id]);
   });
 
-  t.test('texts that are not in NFC are found by words without accents alone', async (t) => {
+  t.test('texts that are not in NFC match only by words without accents', async (t) => {
     const body = 'cafe\u0301 unaccented';
     const made = em.create(Article, { title: 'form', body, topic: 'public', secret: '' });
     await em.flush();
@@ -234,7 +234,7 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, 
   });
 });
 
-t.test('PostgreSQL answers by the index', { skip: skipPostgreSql() }, async (t) => {
+t.test('PostgreSQL uses the index', { skip: skipPostgreSql() }, async (t) => {
   const statements: string[] = [];
   const orm = await openPostgreSql(t, {
     entities,

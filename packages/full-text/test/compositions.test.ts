@@ -147,7 +147,7 @@ forEachDatabase(t, { entities: [Shelf, Paper], orm: GENERATOR, onLibSql: true },
     t.same(await titles('/papers?search=draft'), []);
   });
 
-  t.test('below a parent, its own records are found', async (t) => {
+  t.test('a search below a parent finds only records of the parent', async (t) => {
     t.same((await titles(`/shelves/${one}/papers?search=oak`)).toSorted(), ['oak leaf', 'oak tree']);
     t.same(await titles(`/shelves/${two}/papers?search=leaf`), []);
   });
@@ -173,7 +173,7 @@ forEachDatabase(t, { entities: [Shelf, Paper], orm: GENERATOR, onLibSql: true },
     t.same(shown.toSorted(), ['OAK', 'OAK LEAF', 'OAK TREE']);
   });
 
-  t.test('a filter with other names and limits asks the same search', async (t) => {
+  t.test('a filter with other names and limits runs the same search', async (t) => {
     t.equal((await app.inject('/find?q=oak')).json<unknown[]>().length, 3);
     t.match((await app.inject('/find?q=a+b+c')).json(), { error: /"q" must not have more than 2 words/ });
     t.equal((await app.inject('/find?search=oak')).statusCode, 400);
@@ -183,7 +183,7 @@ forEachDatabase(t, { entities: [Shelf, Paper], orm: GENERATOR, onLibSql: true },
     ]);
   });
 
-  t.test('a deleted record is found among the deleted ones alone', async (t) => {
+  t.test('a deleted record is found only among deleted records', async (t) => {
     const { results } = (await app.inject('/papers?search=leaf')).json<Listed>();
     t.equal((await app.inject({ method: 'DELETE', url: `/papers/${results[0]!.id}` })).statusCode, 204);
     t.same(await titles('/papers?search=leaf'), []);

@@ -68,7 +68,7 @@ t.test('the index of something else than a search is refused', async (t) => {
   await t.rejects(updateFullText(orm, Article, ['title'] as never), { message });
 });
 
-t.test('misspelt fields, those of other types and those of relations do not compile', async () => {
+t.test('misspelt fields, and fields of other types or of relations, do not compile', async () => {
   // @ts-expect-error -- no such field
   fullText<Article>(['titel']);
   // @ts-expect-error -- no text
@@ -82,7 +82,7 @@ t.test('misspelt fields, those of other types and those of relations do not comp
   });
 });
 
-t.test('fields that are no text columns of the entity stop the registration', async (t) => {
+t.test('fields that are not text columns of the entity fail at registration', async (t) => {
   const orm = await openSqlite(t, { entities });
   const refused = (field: string, message: RegExp) =>
     t.rejects(start(t, orm, fullText<Article>([field as never])), { message });
@@ -95,14 +95,14 @@ t.test('fields that are no text columns of the entity stop the registration', as
   });
 });
 
-t.test('FTS5 of SQLite needs a whole number as the key', async (t) => {
+t.test('FTS5 of SQLite needs an integer key', async (t) => {
   const orm = await openSqlite(t, { entities: [Keyed] });
   t.throws(() => fullTextSchema(orm, Keyed, fullText<Keyed>(['title'])), {
     message: /needs an integer as its primary key/,
   });
 });
 
-t.test('a big whole number is a key too, and a view of the database has no index', async (t) => {
+t.test('a bigint key is accepted, and a view entity has no index', async (t) => {
   const Big = defineEntity({ name: 'Big', properties: { id: p.bigint().primary(), title: p.string() } });
   class BigEntity extends Big.class {}
   Big.setClass(BigEntity);
@@ -158,7 +158,7 @@ t.test('a table in the schema of the ORM has its index there', { skip: skipPostg
   t.equal((await app.inject('/articles?search=oak')).json<{ results: unknown[] }>().results.length, 1);
 });
 
-t.test('two searches of a table with a long name have two indexes', { skip: skipPostgreSql() }, async (t) => {
+t.test('two searches of a table with a long name have different index names', { skip: skipPostgreSql() }, async (t) => {
   const LongSchema = defineEntity({
     name: 'Long',
     tableName: 'l'.repeat(63),
@@ -171,7 +171,7 @@ t.test('two searches of a table with a long name have two indexes', { skip: skip
   await t.resolves(updateFullText(orm, Long, fullText<Long>(['title'], { name: 'title_text' })));
 });
 
-t.test('a view whose filters do not search is refused', async (t) => {
+t.test('a view without a search filter is rejected', async (t) => {
   const orm = await openSqlite(t, { entities });
   await t.rejects(start(t, orm, fullText<Article>(['title']), [OrderingFilter]), {
     message: /option "searchFields" is read by none of the view's filters/,
@@ -184,13 +184,13 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, 
   filled.create(Article, { title: 'There before the index', topic: 'none', secret: '' });
   await filled.flush();
 
-  t.test('an application without the index does not start, and says how to make it', async (t) => {
+  t.test('an application without the index fails at start, and the error says how to create it', async (t) => {
     const message = { sqlite: /create virtual table/, postgresql: /create index/, mongodb: /createIndex/ }[database];
     await t.rejects(start(t, orm, search), { message: /ArticleViewSet: the full-text index of Article is missing/ });
     await t.rejects(start(t, orm, search), { message });
   });
 
-  t.test('the statements make it, and it finds what was there before', async (t) => {
+  t.test('the statements create the index, and existing records are found', async (t) => {
     if (database === 'mongodb') await updateFullText(orm, Article, search);
     else for (const sql of fullTextSchema(orm, Article, search)) await orm.em.getConnection().execute(sql);
     await updateFullText(orm, Article, search);
@@ -220,7 +220,7 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, 
   });
 });
 
-t.test('on SQLite, the schema generator has to leave the index alone', async (t) => {
+t.test('on SQLite, the schema generator must ignore the index', async (t) => {
   const search = fullText<Article>(['title']);
   for (const schemaGenerator of [
     {},
@@ -242,7 +242,7 @@ t.test('on SQLite, the schema generator has to leave the index alone', async (t)
 });
 
 forEachDatabase(t, { entities, orm: GENERATOR }, async (t, orm, database) => {
-  t.test('what is not of this package is left alone', async (t) => {
+  t.test('tables and columns of the application are not changed', async (t) => {
     const connection = orm.em.getConnection();
     if (database === 'postgresql') await connection.execute('alter table "article" add column "full_text" text');
     else if (database === 'sqlite') await connection.execute('create table "article_full_text" ("id" integer)');

@@ -75,7 +75,7 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm) 
   }
   const app = await open(t, orm);
 
-  t.test('every word must be found, in any of the fields, as a whole word', async (t) => {
+  t.test('every word must match a complete word of any field', async (t) => {
     t.same(sorted(await found(app, 'tea')), [1, 2, 3, 4]);
     t.same(sorted(await found(app, 'TEA green')), [1, 2, 3]);
     t.same(await found(app, 'tea table'), [3]);
@@ -83,7 +83,7 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm) 
     t.same(await found(app, 'black nothing'), []);
   });
 
-  t.test('a phrase stands side by side, and what is excluded is not found', async (t) => {
+  t.test('the words of a phrase must be adjacent, and excluded words must not match', async (t) => {
     t.same(await found(app, '"green tea"'), [1]);
     t.same(await found(app, '"tea green"'), []);
     t.same(await found(app, 'tea -green'), [4]);
@@ -133,7 +133,7 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm) 
     t.same(shown, all);
   });
 
-  t.test('filters, summaries and exports see what the search finds', async (t) => {
+  t.test('filters, summaries and exports use the search', async (t) => {
     t.same(sorted((await ask(app, { search: 'tea', topic: 'tea' })).results.map(({ id }) => id)), [1, 2]);
     const summary = await app.inject({ url: '/articles/summary', query: { search: 'tea', group: 'topic' } });
     t.equal(summary.statusCode, 200, summary.body);

@@ -52,7 +52,7 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, 
   const cats = await add('Cats', 'are sleeping');
   const app = await open(t, orm);
 
-  t.test('forms of a word are found by one another', async (t) => {
+  t.test('every form of a word finds the others', async (t) => {
     t.same(
       (await ask(app, { search: 'cat' })).ids.toSorted((a, b) => a - b),
       [cat, cats],
@@ -64,7 +64,7 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, 
     t.same((await ask(app, { search: 'cats -sleeps' })).ids, []);
   });
 
-  t.test('forms of several words are found, but on MongoDB as they are written', async (t) => {
+  t.test('forms of several words match, but on MongoDB only as they are written', async (t) => {
     const expected = database === 'mongodb' ? [] : [cat, cats];
     t.same(
       (await ask(app, { search: 'cats sleep' })).ids.toSorted((a, b) => a - b),
@@ -73,19 +73,19 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, 
     t.same((await ask(app, { search: 'cat sleeps' })).ids.includes(cat), true);
   });
 
-  t.test('stop words alone find what the page says', async (t) => {
+  t.test('stop words match as documented', async (t) => {
     t.same((await ask(app, { search: 'the' })).ids, database === 'sqlite' ? [cat] : []);
     t.same((await ask(app, { search: 'the cat' })).ids.includes(cat), true);
     t.same((await ask(app, { search: 'the -cat' })).ids, []);
     t.same((await ask(app, { search: '"the the" -dog' })).ids, []);
   });
 
-  t.test('a word that is too long for an index is stored', async (t) => {
+  t.test('a word that is too long for the index is stored', async (t) => {
     const id = await add('long', `needle ${'x'.repeat(5000)}`);
     t.same((await ask(app, { search: 'needle' })).ids, [id]);
   });
 
-  t.test('a search stands beside filters and orders of related records, also of many', async (t) => {
+  t.test('a search can be combined with filters and orders of related records, also to many', async (t) => {
     for (let index = 0; index < 1100; index++) {
       em.create(Article, { title: `oak ${index}`, body: '', section: sections[index % 2]!, topic: 'x', secret: '' });
     }
@@ -99,7 +99,7 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, 
     t.equal(again.ids.length, 3);
   });
 
-  t.test('a search runs in a transaction, and sees what it has written', async (t) => {
+  t.test('a search runs in a transaction and finds its writes', async (t) => {
     const { ids } = await ask(app, { search: 'cat' });
     t.equal(ids.length, 2);
     await orm.em.fork().transactional(async (inner) => {

@@ -105,7 +105,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     return orm.em.fork().insert(HistoryEntry, { written_at: timeOf(entry.id!), ...all } as HistoryEntry);
   };
 
-  t.test('every kind of column is told as retrieve tells it, and written again', async (t) => {
+  t.test('every kind of column has the same value as in retrieve, and can be reverted', async (t) => {
     const send = await start(t);
     const em = orm.em.fork();
     const maker = em.create(Maker, { name: 'North', country: em.create(Country, { code: 'FR', name: 'France' }) });
@@ -146,7 +146,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.strictSame([reverted.status, reverted.body], [200, made.body]);
   });
 
-  t.test('a tag of the past is that of what it says', async (t) => {
+  t.test('the ETag of an earlier state is that of its content', async (t) => {
     const send = await start(t);
     const { id } = (await send('POST', '/products', { name: 'A', stock: 1, active: true })).body;
     const now = await send('GET', `/products/${id}`);
@@ -159,7 +159,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.match(await send('HEAD', `/products/${id}?at=2999-01-01`), { status: 200 });
   });
 
-  t.test('a key that comes again begins a history of its own', async (t) => {
+  t.test('a reused key starts a new history', async (t) => {
     const send = await start(t);
     await send('POST', '/labels', { slug: 'tea', text: 'secret', place: 1 });
     const [old] = await orm.em.fork().findAll(HistoryEntry);
@@ -180,7 +180,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await orm.em.fork().findAll(HistoryEntry)).length, 4);
   });
 
-  t.test('records whose key is a relation have a history each', async (t) => {
+  t.test('records whose key is a relation have separate histories', async (t) => {
     const send = await start(t);
     for (const person of [1, 2]) {
       await send('POST', '/people', { name: String(person) });
@@ -236,7 +236,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.match((await send('GET', '/labels/tea')).body, { place });
   });
 
-  t.test('a revert that meets a taken value names that field alone', async (t) => {
+  t.test('a revert that conflicts with another record names only the conflicting field', async (t) => {
     const send = await start(t);
     await send('POST', '/labels', { slug: 'tea', text: 'A', place: 1 });
     const [first] = await orm.em.fork().findAll(HistoryEntry);
@@ -259,7 +259,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.match(await send('GET', '/labels/n1199/history'), { body: { count: 1 } });
   });
 
-  t.test('no key leads to the history of a record with a long key', async (t) => {
+  t.test('the history of a record with a long key is not found by another key', async (t) => {
     const send = await start(t);
     for (const length of [255, 256, 300]) {
       await orm.schema.clear();
@@ -277,7 +277,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
-  t.test('a time before a field was shown is a 404 that names the field', async (t) => {
+  t.test('a time before a field was shown returns 404 and names the field', async (t) => {
     const send = await start(t);
     await send('POST', '/labels', { slug: 'tea', text: 'A', place: 1 });
     const [entry] = await orm.em.fork().find(HistoryEntry, {});

@@ -91,7 +91,7 @@ forEachDatabase(t, { entities: [Shelf, Note, HistoryEntry] }, async (t, orm) => 
     return shelf.id;
   };
 
-  t.test('each write is an entry, with what it has changed, newest first', async (t) => {
+  t.test('each write is an entry with its changes, newest first', async (t) => {
     class Notes extends ModelViewSet(Note, { read, write, history: true }) {}
     const send = await start(t, Notes);
     const shelf = await makeShelf('North');
@@ -139,7 +139,7 @@ forEachDatabase(t, { entities: [Shelf, Note, HistoryEntry] }, async (t, orm) => 
     t.match(await entries(), [{ entity: 'Note', record: String(id), request: /./ }]);
   });
 
-  t.test('bulk requests store an entry of each record; what is rolled back stores none', async (t) => {
+  t.test('bulk requests store an entry for each record; a rollback stores none', async (t) => {
     class Notes extends ModelViewSet(Note, { read, write, bulk: 5, history: true }) {}
     class Failing extends ModelViewSet(Note, { read, write, history: true }) {
       override async performUpdate(...args: Parameters<InstanceType<typeof Notes>['performUpdate']>): Promise<never> {
@@ -173,7 +173,7 @@ forEachDatabase(t, { entities: [Shelf, Note, HistoryEntry] }, async (t, orm) => 
     t.match(await send('GET', `/notes/${a}/history`), { status: 404 });
   });
 
-  t.test('those who may not retrieve the record, or a field, do not see its history', async (t) => {
+  t.test('a user who may not retrieve a record or a field does not see its history', async (t) => {
     class Notes extends ModelViewSet(Note, {
       read: { default: plain.extend(['salary']), brief: readShape(Note, ['id'], { name: 'title' }) },
       write: writeShape(Note, ['title', 'salary']),
@@ -198,7 +198,7 @@ forEachDatabase(t, { entities: [Shelf, Note, HistoryEntry] }, async (t, orm) => 
     t.match(await send('GET', `/notes/${id}/history`, undefined, 'ann'), { status: 404 });
   });
 
-  t.test('permissions and shapes that go by the operation are asked as for retrieve', async (t) => {
+  t.test('permissions and shapes that depend on the operation are evaluated as for retrieve', async (t) => {
     class RetrievedByAnn extends Permission {
       override hasPermission(request: FastifyRequest, view: PermissionView) {
         return view.getAction(request) !== 'retrieve' || request.headers['x-user'] === 'ann';
@@ -228,7 +228,7 @@ forEachDatabase(t, { entities: [Shelf, Note, HistoryEntry] }, async (t, orm) => 
     t.match(await orm.em.fork().findAll(Note), [{ title: 'A', salary: 6 }], 'a field that is not seen stays');
   });
 
-  t.test('nobody reverts without the token that an update needs', async (t) => {
+  t.test('a revert needs the token that an update needs', async (t) => {
     class Notes extends ModelViewSet(Note, { read: plain, write, history: { revert: true }, allowAnonymous: true }) {}
     await orm.schema.clear();
     const app = await testApp(t, orm, [new Router().register('notes', Notes)], {
@@ -249,7 +249,7 @@ forEachDatabase(t, { entities: [Shelf, Note, HistoryEntry] }, async (t, orm) => 
     t.equal((await revert({ 'x-user': 'ann' })).statusCode, 200);
   });
 
-  t.test('those who may not update a record do not revert it', async (t) => {
+  t.test('a user who may not update a record cannot revert it', async (t) => {
     class UpdatedByAnn extends Permission {
       #isRefused(request: FastifyRequest, view: PermissionView) {
         const user = request.user as { role: { name: string } } | null;
@@ -287,7 +287,7 @@ forEachDatabase(t, { entities: [Shelf, Note, HistoryEntry] }, async (t, orm) => 
     }
   });
 
-  t.test('at answers with the record as it was', async (t) => {
+  t.test('?at returns the record at that time', async (t) => {
     class Notes extends ModelViewSet(Note, {
       read: plain,
       write,

@@ -225,7 +225,7 @@ forEachDatabase(t, { entities: [Customer, Order, HistoryEntry] }, async (t, orm)
     ]);
   });
 
-  t.test('a record that a hook changes beside the one of the request', async (t) => {
+  t.test('a record that a hook changes in addition to the one of the request', async (t) => {
     const send = await start(t, Orders);
     const [a, b] = (await send('POST', '/orders', [{ code: 'a' }, { code: 'b' }])).body;
     await send('PATCH', `/orders/${a.id}`, { code: 'default' });
@@ -237,7 +237,7 @@ forEachDatabase(t, { entities: [Customer, Order, HistoryEntry] }, async (t, orm)
     ]);
   });
 
-  t.test('replaying the entries of random writes gives what is stored', async (t) => {
+  t.test('replaying the entries of random writes gives the stored records', async (t) => {
     const send = await start(t, Orders);
     let seed = 7;
     const random = (most: number): number => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) % most;

@@ -112,7 +112,7 @@ t.test('a mistake is refused at the start', async (t) => {
   }
 });
 
-t.test('an account that is no text is not taken for one', async (t) => {
+t.test('an account that is not text is an error', async (t) => {
   class Orders extends ModelViewSet(Order, { read, write }) {}
   const sent = async (account: () => unknown) => {
     const orm = await openSqlite(t, { entities: [Order, IdempotencyRecord] });

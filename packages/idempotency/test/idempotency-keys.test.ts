@@ -197,7 +197,7 @@ forEachDatabase(
       [runs, sent, gate, isOpen, rival] = [[], [], undefined, true, undefined];
     });
 
-    await t.test('a create that is sent again writes nothing, and has the bytes of the first answer', async (t) => {
+    await t.test('a repeated create writes nothing, and returns the bytes of the first response', async (t) => {
       const send = await start(t);
       const key = newKey();
       const first = await send({ url: '/orders', key, payload: { item: 'tea' } });
@@ -297,7 +297,7 @@ forEachDatabase(
       t.equal((await send({ url: '/orders/999/pay', key })).statusCode, 422, 'another path');
     });
 
-    await t.test('an answer that lost a race at first comes again with its headers', async (t) => {
+    await t.test('a response stored after a lost race is returned again with its headers', async (t) => {
       const send = await start(t);
       await send({ url: '/orders', payload: { item: 'A' } });
       // Only here does a transaction that lost a race run again.
@@ -310,7 +310,7 @@ forEachDatabase(
       t.match(again, { statusCode: 202, headers: { 'x-carrier': 'North', 'idempotent-replayed': 'true' } });
     });
 
-    await t.test('answers of any kind come again', async (t) => {
+    await t.test('responses of any kind are returned again', async (t) => {
       const send = await start(t);
       for (const url of ['/orders/bytes', '/orders/text', '/orders/nothing']) {
         const key = newKey();
@@ -343,7 +343,7 @@ forEachDatabase(
       t.equal((await send({ method: 'DELETE', url: `/orders/${id}`, key: 'bad' })).statusCode, 204);
     });
 
-    await t.test('a key that is missing or malformed is a 400 that says what came', async (t) => {
+    await t.test('a missing or malformed key returns 400 with the received value', async (t) => {
       const send = await start(t);
       const missing = await send({ url: '/strict', payload: { item: 'tea' } });
       t.equal(missing.statusCode, 400);
@@ -397,7 +397,7 @@ forEachDatabase(
       t.equal(again.body, first.body);
     });
 
-    await t.test('rights and throttles are asked before an answer comes again', async (t) => {
+    await t.test('permissions and throttles are checked before a response is returned again', async (t) => {
       const send = await start(t);
       const key = newKey();
       const request = { url: '/strict', key, payload: { item: 'tea' } };
@@ -414,7 +414,7 @@ forEachDatabase(
       );
     });
 
-    await t.test('several records, children and files are written once', async (t) => {
+    await t.test('bulk requests, children and files are written once', async (t) => {
       const send = await start(t);
       const key = newKey();
       const many = { url: '/orders', key, payload: [{ item: 'a' }, { item: 'b' }] };
@@ -463,7 +463,7 @@ forEachDatabase(
       t.strictSame(await items(), ['tea']);
     });
 
-    await t.test('so they do if the key has an answer that has expired', async (t) => {
+    await t.test('the same is true if the stored response of the key has expired', async (t) => {
       const send = await start(t);
       // On SQLite, another process waits for the only transaction.
       const elsewhere = database === 'sqlite' ? send : await start(t);
@@ -482,7 +482,7 @@ forEachDatabase(
       t.strictSame(await items(), ['tea', 'tea']);
     });
 
-    await t.test('of many requests at once, one writes', async (t) => {
+    await t.test('of many concurrent requests with one key, exactly one writes', async (t) => {
       const senders = [await start(t), await start(t)];
       for (let round = 0; round < 5; round++) {
         const key = newKey();
@@ -498,7 +498,7 @@ forEachDatabase(
       t.equal((await items()).length, 5);
     });
 
-    await t.test('an answer that has expired is forgotten, and deleted in time', async (t) => {
+    await t.test('an expired response is not returned, and is deleted in time', async (t) => {
       const keys = new IdempotencyKeys({ ttlSeconds: 1 });
       const send = await start(t, { idempotency: keys });
       const request = { url: '/orders', key: newKey(), payload: { item: 'tea' } };
@@ -511,7 +511,7 @@ forEachDatabase(
       t.equal(await orm.em.fork().count(IdempotencyRecord, {}), 0);
     });
 
-    await t.test('the table tells nothing of keys, requests and answers', async (t) => {
+    await t.test('the table does not reveal keys, requests or responses', async (t) => {
       const send = await start(t);
       const key = newKey();
       await send({ url: '/orders', key, payload: { item: 'a secret' } });

@@ -43,7 +43,7 @@ function testOn(name: string, skip: string | false, makeDatabase: (t: Test) => s
     await orm.schema.create();
     const servers = await Promise.all([startServer(t, url), startServer(t, url)]);
 
-    await t.test(`of ${REQUESTS} requests at once with one key, one writes`, async (t) => {
+    await t.test(`of ${REQUESTS} concurrent requests with one key, exactly one writes`, async (t) => {
       const key = randomUUID();
       const requests = Array.from({ length: REQUESTS }, (_, index) => post(servers[index % 2]!, '/orders', key));
       const answers = await Promise.all(requests);
@@ -62,7 +62,7 @@ function testOn(name: string, skip: string | false, makeDatabase: (t: Test) => s
       t.equal((await post(servers[1], '/orders', key)).text, counts[201]![0]!.text);
     });
 
-    await t.test('a process that ends while it writes leaves neither record nor key', async (t) => {
+    await t.test('a process that is killed during a write leaves neither record nor key', async (t) => {
       const dying = await startServer(t, url);
       const key = randomUUID();
       const lost = post(dying, '/orders/slow', key).catch(() => 'lost');

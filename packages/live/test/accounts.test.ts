@@ -116,7 +116,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.match(stream.events[1]!.data, { status });
   };
 
-  t.test('a logout, a disabled account, a lost role and a key that is gone end their streams alone', async (t) => {
+  t.test('a logout, a disabled account, a lost role and a deleted key end only their streams', async (t) => {
     const { ann, bob, send, login, open } = await start(t);
     const [anns, bobs, bobsPhone] = [await login(ann.email), await login(bob.email), await login(bob.email)];
     const key = await send('POST', '/auth/api-keys', bobs, { name: 'program' });
@@ -172,7 +172,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     },
   );
 
-  t.test('a field of a role is told to that role alone, and no longer once the role is lost', async (t) => {
+  t.test('a field of a role is sent only to that role, and not after the role is lost', async (t) => {
     const { ann, bob, send, login, open } = await start(t);
     const [anns, bobs] = [await login(ann.email), await login(bob.email)];
     const [one, two] = [await open(anns, '/tasks-by-role'), await open(bobs, '/tasks-by-role')];
@@ -193,7 +193,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.notMatch(JSON.stringify(two.events), /note/);
   });
 
-  t.test("another person's id of an event tells nothing of their list, nor does one that is made up", async (t) => {
+  t.test('an event id of another user, or an invented one, reveals nothing of their list', async (t) => {
     const { ann, bob, send, login, open } = await start(t);
     const [anns, bobs] = [await login(ann.email), await login(bob.email)];
     await send('POST', '/tasks', anns, { title: 'of Ann' });

@@ -17,7 +17,7 @@ function idsBetween(count: number): { readonly ids: string[]; readonly last: str
   return { ids: [...text.matchAll(/^id: (.*)$/gm)].map(([, id]) => id!), last: state.id };
 }
 
-t.test('each event of a short list has the id of the state that it leads to', async (t) => {
+t.test('each event of a short list has the id of the state after it', async (t) => {
   const { ids, last } = idsBetween(20);
   t.equal(ids.length, 21);
   t.equal(new Set(ids).size, 21);
@@ -25,7 +25,7 @@ t.test('each event of a short list has the id of the state that it leads to', as
   t.ok(ids.every((id) => ListState.parse(id)?.keys.length === 20));
 });
 
-t.test('the last event alone of a long one has the id of a state, and no other is worked out', async (t) => {
+t.test('only the last event of a long list has the id of a state, and no other is computed', async (t) => {
   const { ids, last } = idsBetween(500);
   t.equal(ids.length, 501);
   t.equal(ids.at(-1), last);

@@ -122,7 +122,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
 
   class Tasks extends ModelViewSet(Task, { ...common, live: true }) {}
 
-  t.test('a stream begins with the list, and goes on with what enters, changes and leaves', async (t) => {
+  t.test('a stream begins with the list, followed by records that enter, change and leave', async (t) => {
     const { url, send, store, agrees } = await start(t, Tasks);
     const [a, b] = await store({ title: 'A', place: 1 }, { title: 'B', place: 2 });
     const stream = await EventStream.open(t, `${url}?sort=place&done=false`);
@@ -181,7 +181,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     t.strictSame(whole.rest, { count: 0, next: false, previous: false });
   });
 
-  t.test('several writes at once are told once, and a write that is rolled back never', async (t) => {
+  t.test('several writes of a transaction are sent once, and a rolled back write never', async (t) => {
     const { url, send, store, agrees } = await start(t, Tasks);
     const ids = await store({ title: 'A' }, { title: 'B' });
     const stream = await EventStream.open(t, url);
@@ -203,7 +203,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     t.notMatch(JSON.stringify(stream.events), /lost/);
   });
 
-  t.test('a job tells by notifyLists, and only once it has committed', async (t) => {
+  t.test('a job notifies by notifyLists, after it has committed', async (t) => {
     const { url, store } = await start(t, Tasks);
     const [id] = await store({ title: 'A' });
     const stream = await EventStream.open(t, url);
@@ -217,7 +217,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     t.match(stream.events[1], { event: 'change', data: { record: { title: 'by a job' } } });
   });
 
-  t.test('a client goes on from what it knows, with another process too, and is told the difference', async (t) => {
+  t.test('a client resumes from its last event, also on another process, and receives the difference', async (t) => {
     const first = await start(t, Tasks);
     const [a, b] = await first.store({ title: 'A' }, { title: 'B' });
     const before = await EventStream.open(t, first.url);
@@ -244,7 +244,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     await first.agrees(resumed);
   });
 
-  t.test('an id that tells nothing gets a reset with the whole list', async (t) => {
+  t.test('an unknown id returns a reset with the complete list', async (t) => {
     const { url, store, send } = await start(t, Tasks);
     await store({ title: 'A' });
     const made = Buffer.from(JSON.stringify(['AAAAAAAAAAAA', 7, 'x'])).toString('base64url');
@@ -257,7 +257,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     }
   });
 
-  t.test('nor does an id of a list of which no id can tell', async (t) => {
+  t.test('an id of a list that is too long for ids returns a reset too', async (t) => {
     class AllTasks extends ModelViewSet(Task, { ...common, pageSize: 200, maxPageSize: 200, live: true }) {}
     const { url } = await start(t, AllTasks);
     await orm.em.fork().insertMany(
@@ -294,7 +294,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     }
   });
 
-  t.test('each client sees its own scope alone, and what leaves it leaves the list', async (t) => {
+  t.test('each client sees only its scope, and records that leave the scope leave the list', async (t) => {
     class OwnTasks extends ModelViewSet(Task, {
       ...common,
       write: writeShape(Task, ['title', 'place', 'done']),
@@ -319,7 +319,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     t.notMatch(JSON.stringify(two.events), /"C"|"D"/);
   });
 
-  t.test('a sender who may not have the list any more is told so, and nothing else', async (t) => {
+  t.test('a user who loses access to the list receives only an event that says so', async (t) => {
     const banned = new Set<number>();
     const ended = new Set<string>();
     class Guarded extends ModelViewSet(Task, {
@@ -354,7 +354,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
   });
 
   t.test(
-    'a list whose request is in a transaction of a hook is refused: what it holds, the stream would not',
+    'a list whose request is in a transaction of a hook is rejected, because the stream would not see its changes',
     async (t) => {
       const { url, send, store } = await start(t, Tasks, {}, (app) => {
         app.addHook('preHandler', async (request) => {
@@ -372,7 +372,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     },
   );
 
-  t.test('clients with the same question share one answer of the database', async (t) => {
+  t.test('clients with equal queries share one database query', async (t) => {
     let pages = 0;
     class CountedTasks extends ModelViewSet(Task, { ...common, live: true, pagination: CountedPages }) {}
     CountedPages.onPage = () => (pages += 1);
@@ -391,43 +391,38 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     await agrees(streams[0]!, '?done=false&page=1');
   });
 
-  t.test(
-    'clients with the same order of a term share one answer too, and those with other values do not',
-    async (t) => {
-      let pages = 0;
-      const rank: NativeTerm = {
-        name: 'rank',
-        sql: ({ alias, value }) => `${alias}."id" * ${value}`,
-        document: (factor) => ({ $multiply: ['$_id', factor] }),
-      };
-      const ranked: TextSearch = {
-        forView: () => ({
-          fields: [],
-          describe: () => 'A number',
-          search: (queryset, text) => {
-            return queryset.orderByPaths([
-              { path: nativeNumber(queryset.meta, rank, [Number(text)]), descending: true },
-            ]);
-          },
-        }),
-      };
-      class RankedTasks extends ModelViewSet(Task, {
-        ...common,
-        searchFields: ranked,
-        live: true,
-        pagination: CountedPages,
-      }) {}
-      CountedPages.onPage = () => (pages += 1);
-      const { url, send } = await start(t, RankedTasks, { maxConnectionsPerUser: 100 }, withUsers);
-      const open = (factor: number) => EventStream.open(t, `${url}?search=${factor}`, { headers: { user: '1' } });
-      const streams = await Promise.all(Array.from({ length: 20 }, (_, index) => open(index < 19 ? 2 : -2)));
-      for (const stream of streams) await stream.until(({ events }) => events.length === 1);
-      pages = 0;
-      await send('POST', '', { title: 'A' });
-      for (const stream of streams) await stream.until(({ told }) => told.includes('count'));
-      t.ok(pages >= 2 && pages <= 4, `${pages} pages were read, of two questions in one round or two`);
-    },
-  );
+  t.test('clients with an equal native term share one query too, and those with other values do not', async (t) => {
+    let pages = 0;
+    const rank: NativeTerm = {
+      name: 'rank',
+      sql: ({ alias, value }) => `${alias}."id" * ${value}`,
+      document: (factor) => ({ $multiply: ['$_id', factor] }),
+    };
+    const ranked: TextSearch = {
+      forView: () => ({
+        fields: [],
+        describe: () => 'A number',
+        search: (queryset, text) => {
+          return queryset.orderByPaths([{ path: nativeNumber(queryset.meta, rank, [Number(text)]), descending: true }]);
+        },
+      }),
+    };
+    class RankedTasks extends ModelViewSet(Task, {
+      ...common,
+      searchFields: ranked,
+      live: true,
+      pagination: CountedPages,
+    }) {}
+    CountedPages.onPage = () => (pages += 1);
+    const { url, send } = await start(t, RankedTasks, { maxConnectionsPerUser: 100 }, withUsers);
+    const open = (factor: number) => EventStream.open(t, `${url}?search=${factor}`, { headers: { user: '1' } });
+    const streams = await Promise.all(Array.from({ length: 20 }, (_, index) => open(index < 19 ? 2 : -2)));
+    for (const stream of streams) await stream.until(({ events }) => events.length === 1);
+    pages = 0;
+    await send('POST', '', { title: 'A' });
+    for (const stream of streams) await stream.until(({ told }) => told.includes('count'));
+    t.ok(pages >= 2 && pages <= 4, `${pages} pages were read, of two questions in one round or two`);
+  });
 
   t.test('pages by cursor and chosen fields are followed as they are', async (t) => {
     class CursorTasks extends ModelViewSet(Task, { ...common, live: true, fields: true, pagination: SmallCursors }) {}
@@ -443,7 +438,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     t.match(stream.told.join(), /^list,leave \d+,enter \d+$/, 'the cursors alone are no news');
   });
 
-  t.test('an action that lists is not live: it has permissions of its own', async (t) => {
+  t.test('an action that lists is not live, because it has separate permissions', async (t) => {
     class ActingTasks extends ModelViewSet(Task, { ...common, live: true }) {
       mine = action(
         { answers: 'page', permissionClasses: [AllowAny] },
@@ -473,7 +468,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     t.equal(stream.closed, false);
   });
 
-  t.test('what a stream could not tell truly fails at start', async (t) => {
+  t.test('a view that a stream could not follow fails at start', async (t) => {
     const refused = async (options: object, ...others: (new () => ViewSet)[]) => {
       class View extends ModelViewSet(Task, { ...common, ...options }) {}
       const app = fastify(serverOptions());
@@ -524,7 +519,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     await t.rejects(async () => wrong.register(live, { pollMs: 0 }), /live: option "pollMs"/);
   });
 
-  t.test('a list is asked for after some time even if nothing was told of', async (t) => {
+  t.test('a list is read again after some time even without a notification', async (t) => {
     const ended = new Set<string>();
     const { url, store } = await start(t, Tasks, { refreshMs: 50, pollMs: 20 }, (app) => {
       app.viewset.live.identify.add(async (request) => {
@@ -541,7 +536,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     t.equal(stream.told.at(-1), 'end');
   });
 
-  t.test('HEAD, unlive lists, wrong parameters and closing answer as any list does', async (t) => {
+  t.test('HEAD, lists that are not live, invalid parameters and shutdown respond as for any list', async (t) => {
     const { app, url, store, send } = await start(t, Tasks, { maxConnectionsPerUser: 2 });
     await store({ title: 'A' });
     const accept = 'text/event-stream';
@@ -569,7 +564,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     await two.until(({ isEnded }) => isEnded);
   });
 
-  t.test('one client has so many streams, whatever address of its network it comes from', async (t) => {
+  t.test('the number of streams of a client is limited across the addresses of its network', async (t) => {
     const { url } = await start(t, Tasks, { maxConnectionsPerUser: 2 }, withUsers);
     const open = async (address: string, user?: string): Promise<number> => {
       const headers = { 'x-forwarded-for': address, ...(user !== undefined && { user }) };
@@ -583,7 +578,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     t.equal(await open('192.0.2.2', '7'), 429, 'a user, from anywhere');
   });
 
-  t.test('a change is told though a process that is gone keeps the locks of its notes', async (t) => {
+  t.test('a change is sent although a dead process holds locks on its notes', async (t) => {
     // The transaction of such a process is open for a minute on MongoDB. SQLite and PostgreSQL end it with the process.
     if (database !== 'mongodb') return;
     const { url, send, agrees } = await start(t, Tasks, { pollMs: 50 });
@@ -605,7 +600,7 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
     t.strictSame(stream.faults, []);
   });
 
-  t.test('a change is told though another process is just taking its note', async (t) => {
+  t.test('a change is sent although another process is reading its note', async (t) => {
     // Only PostgreSQL lets a process pass by the notes that another one has locked.
     if (database !== 'postgresql') return;
     const waking = Promise.withResolvers<() => void>();

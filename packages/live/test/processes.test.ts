@@ -103,7 +103,7 @@ function testOn(
   t.test(`on ${name}`, { skip }, async (t) => {
     await t.test('a client of a process that is killed goes on with another one', (t) => chaos(t));
 
-    await t.test('a process that ends between its commit and its hint has told', async (t) => {
+    await t.test('a process that ends between its commit and its wake-up has stored its notification', async (t) => {
       const { url } = await prepare(t);
       const [dying, other] = [await startServer(t, url, wakeUps), await startServer(t, url)];
       const stream = await EventStream.open(t, other.address + QUERY);

@@ -33,7 +33,7 @@ const userOf = ({ headers }: FastifyRequest): number => Number(headers['user']);
 const titles = ({ records }: EventStream): unknown[] => records.map(({ record }) => record['title']);
 
 forEachDatabase(t, { entities }, async (t, orm) => {
-  t.test('entity managers with filters of their own', async (t) => {
+  t.test('entity managers with separate filters', async (t) => {
     const View = readingWith((request) => {
       const em = orm.em.fork();
       em.addFilter({ name: 'own', cond: ({ owner }: { owner: number }) => ({ owner }), entity: [Task] } as never);
@@ -68,7 +68,7 @@ t.test('entity managers of two databases', async (t) => {
   t.strictSame(streams.map(titles), [['of the first'], ['of the second', 'of the second too']]);
 });
 
-t.test('what hooks keep in the asynchronous context of a request', async (t) => {
+t.test('values that hooks store in the asynchronous context of a request', async (t) => {
   const Own = defineEntity({
     name: 'Own',
     properties: { id: p.integer().primary(), title: p.string().length(50), owner: p.integer() },

@@ -53,7 +53,7 @@ t.test('a list that is not known for long keeps no other one from being opened',
   await until(() => quick?.events.length === 1);
 });
 
-t.test('nor others from being told, and is told itself at last', async (t) => {
+t.test('a slow list does not delay notifications of others, and is sent in the end', async (t) => {
   const end = new AbortController();
   t.teardown(() => end.abort());
   let isSlow = false;
@@ -107,7 +107,7 @@ t.test('a client that goes away counts until its list has been read, and no long
   t.equal((await fetch(url, { headers })).status, 429, 'two are open');
 });
 
-t.test('a list that goes on failing is told of once, and asked for with the others', async (t) => {
+t.test('a list that keeps failing is logged once, and read again with the others', async (t) => {
   let isBroken = false;
   let asked = 0;
   const { open, send, errors } = await start(
@@ -136,7 +136,7 @@ t.test('a list that goes on failing is told of once, and asked for with the othe
   await until(() => errors.length === 2);
 });
 
-t.test('a client that has not read for some time is told the last state as soon as it has caught up', async (t) => {
+t.test('a client that has not read for some time receives the last state when it has caught up', async (t) => {
   const { url, send, orm } = await start(t, () => {}, { heartbeatMs: 60_000 });
   const long = 100_000;
   await orm.em.fork().insertMany(
@@ -154,7 +154,7 @@ t.test('a client that has not read for some time is told the last state as soon 
   await until(() => text.includes('ccc'));
 });
 
-t.test('a read that is never answered keeps its slot for some time only', async (t) => {
+t.test('a read that never finishes keeps its slot for a limited time', async (t) => {
   const slots = new ReadSlots(1, 10);
   const hanging = slots.run(() => new Promise<never>(() => {}));
   let answer: string | undefined;

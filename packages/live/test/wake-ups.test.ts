@@ -20,7 +20,7 @@ import {
 import { openTasks, Task } from './support/task-server.ts';
 import { until } from './support/until.ts';
 
-t.test('a connection to PostgreSQL that is on its way when nobody listens any more is ended', async (t) => {
+t.test('a connection to PostgreSQL that is opened after the last listener has gone is closed', async (t) => {
   const connected = Promise.withResolvers<void>();
   const told: string[] = [];
   class Client extends EventEmitter {
@@ -41,7 +41,7 @@ t.test('a connection to PostgreSQL that is on its way when nobody listens any mo
   t.equal(told.at(-1), 'end');
 });
 
-t.test('what is told before the connection to PostgreSQL is there wakes others once it is', async (t) => {
+t.test('notifications sent before the connection to PostgreSQL is open are sent once it is', async (t) => {
   const connected = Promise.withResolvers<void>();
   const sent: string[] = [];
   class Client extends EventEmitter {
@@ -70,7 +70,7 @@ function mockTimers(t: Test): (ms: number) => void {
   return (ms) => mock.timers.tick(ms);
 }
 
-t.test('a connection to PostgreSQL that tells of its loss twice is made again once', async (t) => {
+t.test('a connection to PostgreSQL that reports its loss twice is reopened once', async (t) => {
   const tick = mockTimers(t);
   const clients: EventEmitter[] = [];
   class Client extends EventEmitter {
@@ -112,7 +112,7 @@ t.test('a change stream that fails, and is closed later, is made again once', as
   t.ok(streams.every(({ isClosed }) => isClosed));
 });
 
-t.test('a change stream wakes when it has begun: what was written before that is not in it', async (t) => {
+t.test('a change stream wakes when it has begun, because earlier writes are not in it', async (t) => {
   const stream = new Stream();
   let woken = 0;
   const end = await mongoWakeUps(() => ({ watch: () => stream })).listen(() => woken++);
@@ -125,7 +125,7 @@ t.test('a change stream wakes when it has begun: what was written before that is
   await end();
 });
 
-t.test('a change stream of MongoDB tells that it has begun', { skip: skipMongo() }, async (t) => {
+t.test('a change stream of MongoDB reports that it has begun', { skip: skipMongo() }, async (t) => {
   const orm = await openTasks(mongoDatabase());
   t.teardown(async () => {
     await orm.schema.drop();
@@ -215,14 +215,14 @@ t.test('a hint that never ends holds up no application that closes', async (t) =
   t.ok(isEnded);
 });
 
-t.test('a URL is no connection to Redis', async (t) => {
+t.test('redisWakeUps() rejects a URL', async (t) => {
   t.throws(
     () => redisWakeUps('redis://localhost' as never),
     /redisWakeUps\(\): the connection must be a Redis of ioredis/,
   );
 });
 
-t.test('notifyLists names what it lacks', async (t) => {
+t.test('notifyLists names the missing argument', async (t) => {
   const orm = await openSqlite(t, { entities: [Task] });
   const em = orm.em.fork();
   await t.rejects(

@@ -13,7 +13,7 @@ const driver = createRequire(import.meta.resolve('@mikro-orm/mongodb'));
 const { BSON } = driver('mongodb') as { BSON: Bson };
 const version = bsonVersionOf(new BSON.ObjectId());
 
-t.test('the bytes are those of the driver', async (t) => {
+t.test('the bytes are the same as from the driver', async (t) => {
   for (const text of [
     '0',
     '1',
@@ -47,7 +47,7 @@ t.test('a column has its digits after the point, the last one rounded half up', 
   }
 });
 
-t.test('what is no finite number, or has too many digits, is refused', async (t) => {
+t.test('values that are not finite numbers, or have too many digits, are rejected', async (t) => {
   for (const value of ['', '.', 'NaN', 'Infinity', '1,5', '0x1', {}, '9'.repeat(35), `${'9'.repeat(35)}0`]) {
     t.throws(() => Decimal128.of(value, undefined, version), RangeError, JSON.stringify(value));
   }

@@ -53,7 +53,7 @@ withOwnMongo(t, 'failures of MongoDB', { hasFailPoints: true }, async (t, mongo)
   const title = (): string => `new ${(titles += 1)}`;
   const count = (name: string): Promise<number> => orm.em.fork().count(Book, { title: name });
 
-  t.test('a count of keys that fails is told to all who waited for it, and to nobody after them', async (t) => {
+  t.test('a failed key counter fails all requests that waited for it, and none after them', async (t) => {
     const store = () => app.inject({ method: 'POST', url: '/books', payload: { title: title() } });
     await mongo.fail(['findAndModify'], 1, { errorCode: 8000 });
     const statuses = (await Promise.all(Array.from({ length: 10 }, store))).map(({ statusCode }) => statusCode);
@@ -73,7 +73,7 @@ withOwnMongo(t, 'failures of MongoDB', { hasFailPoints: true }, async (t, mongo)
       ['/hooked', { publisher: 1 }],
     ] as const) {
       for (const command of ['insert', 'commitTransaction']) {
-        t.test(`POST ${url} ${JSON.stringify(payload)} begins anew: ${how.errorCode} of ${command}`, async (t) => {
+        t.test(`POST ${url} ${JSON.stringify(payload)} is repeated: ${how.errorCode} of ${command}`, async (t) => {
           const name = title();
           await mongo.fail([command], 3, how);
           const answer = await app.inject({ method: 'POST', url, payload: { ...payload, title: name } });
@@ -86,7 +86,7 @@ withOwnMongo(t, 'failures of MongoDB', { hasFailPoints: true }, async (t, mongo)
 
   for (const how of LOST_RACES) {
     for (const command of ['findAndModify', 'commitTransaction']) {
-      t.test(`DELETE begins anew: ${how.errorCode} of ${command}`, async (t) => {
+      t.test(`DELETE is repeated: ${how.errorCode} of ${command}`, async (t) => {
         const { id } = (await app.inject({ method: 'POST', url: '/publishers', payload: { name: title() } })).json();
         await mongo.fail([command], 3, how);
         const answer = await app.inject({ method: 'DELETE', url: `/publishers/${id}` });
@@ -96,7 +96,7 @@ withOwnMongo(t, 'failures of MongoDB', { hasFailPoints: true }, async (t, mongo)
     }
   }
 
-  t.test('every command carries the time limit of the ORM, and is a 503 beyond it', async (t) => {
+  t.test('every command has the time limit of the ORM, and returns 503 beyond it', async (t) => {
     const always = (mode: 'alwaysOn' | 'off') => mongo.configure('maxTimeAlwaysTimeOut', mode);
     await always('alwaysOn');
     const requests = [
@@ -122,7 +122,7 @@ withOwnMongo(t, 'failures of MongoDB', { hasFailPoints: true }, async (t, mongo)
     t.equal((await app.inject('/books/1')).statusCode, 200);
   });
 
-  t.test('a query that takes too long is a 503, and ends on the server', async (t) => {
+  t.test('a query that takes too long returns 503 and is ended on the server', async (t) => {
     const answer = await app.inject('/slow');
     t.equal(answer.statusCode, 503, answer.body);
     t.match(answer.json(), { code: 'service_unavailable' });
@@ -133,7 +133,7 @@ withOwnMongo(t, 'failures of MongoDB', { hasFailPoints: true }, async (t, mongo)
     }
   });
 
-  t.test('a transaction that loses each time is a 409, and may be sent again', async (t) => {
+  t.test('a transaction that loses every attempt returns 409, and may be sent again', async (t) => {
     const name = title();
     await mongo.fail(['commitTransaction'], 1000, LOST_RACES[0]!);
     const answer = await app.inject({ method: 'POST', url: '/hooked', payload: { title: name } });
@@ -150,7 +150,7 @@ withOwnMongo(t, 'failures of MongoDB', { hasFailPoints: true }, async (t, mongo)
     ['it takes too long', { blockConnection: true, blockTimeMS: TIMEOUT_MS + 500 }],
     ['too few members confirm', { writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' } }],
   ] as const) {
-    t.test(`a commit whose outcome is unknown is asked for again: ${name}`, async (t) => {
+    t.test(`a commit with an unknown outcome is repeated: ${name}`, async (t) => {
       for (const [url, payload] of [
         ['/books', { publisher: 1 }],
         ['/hooked', {}],
@@ -162,7 +162,7 @@ withOwnMongo(t, 'failures of MongoDB', { hasFailPoints: true }, async (t, mongo)
         t.equal(await count(book), 1);
       }
     });
-    t.test(`and is a 503 if it stays unknown: ${name}`, async (t) => {
+    t.test(`and returns 503 if it stays unknown: ${name}`, async (t) => {
       const book = title();
       await mongo.fail(['commitTransaction'], 100_000, how);
       const answer = await app.inject({ method: 'POST', url: '/hooked', payload: { title: book } });

@@ -15,7 +15,7 @@ t.test('filters', { skip: skipMongo() }, async (t) => {
   const filter = (condition: Parameters<typeof filterOf>[2]) => filterOf(orm.em, meta, condition);
   const path = (name: string) => fieldPath(meta, name, '.');
 
-  t.test('a value stands behind an operator, whatever it is', async (t) => {
+  t.test('a value is always the operand of an operator', async (t) => {
     t.strictSame(filter(compare(path('name'), 'exact', '$where')), { name: { $eq: '$where' } });
     t.strictSame(filter(compare(path('stock'), 'in', [1, 2])), { stock: { $in: [1, 2] } });
     for (const smuggled of [{ $gt: '' }, ['a'], { a: 1 }]) {
@@ -33,7 +33,7 @@ t.test('filters', { skip: skipMongo() }, async (t) => {
     t.strictSame(filter(not(compare(path('shelf'), 'gt', 1))), { $nor: [{ shelf: { $gt: 1 } }] });
   });
 
-  t.test('a date that no column holds is judged by the milliseconds around it', async (t) => {
+  t.test('a date more precise than its column is compared with the milliseconds around it', async (t) => {
     const asked = parsePreciseDate('2026-01-01T00:00:00.0015Z') as Date;
     const before = new Date('2026-01-01T00:00:00.001Z');
     const between = (lookup: 'exact' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte') =>
@@ -60,7 +60,7 @@ t.test('filters', { skip: skipMongo() }, async (t) => {
     t.strictSame(filter(after(order.total, [null, 7])), { $and: [{ shelf: { $eq: null } }, { _id: { $gt: 7 } }] });
   });
 
-  t.test("what is asked in MikroORM's words joins in", async (t) => {
+  t.test('a condition in MikroORM syntax is combined with the others', async (t) => {
     const asked = and(compare(path('stock'), 'gt', 0), matching(meta, { note: { $ne: 'x' } }));
     const unlike = (name: string) => ({ $and: [{ [name]: { $ne: null } }, { [name]: { $ne: 'x' } }] });
     t.strictSame(filter(asked), { $and: [{ stock: { $gt: 0 } }, unlike('remark')] }, 'NULL is not unlike anything');
@@ -77,7 +77,7 @@ t.test('filters', { skip: skipMongo() }, async (t) => {
     t.throws(() => filter(matching(meta, { name: { $ilike: 'x' } })), { message: /\$ilike: MongoDB has no/ });
   });
 
-  t.test('a condition that reads other records is none of own columns', async (t) => {
+  t.test('a condition on related records is not a condition of columns', async (t) => {
     t.throws(() => filter(compare(path('maker.name'), 'exact', 'x')), { message: /own columns/ });
   });
 });

@@ -20,7 +20,7 @@ const Item = defineEntity({
   },
 });
 
-t.test('a list in a transaction answers what it answers outside of one', { skip: skipMongo() }, async (t) => {
+t.test('a list in a transaction returns the same as outside of one', { skip: skipMongo() }, async (t) => {
   const orm = await openMongo(t, { entities: [Maker, Item] });
   const em = orm.em.fork();
   const makers = ['one', 'two'].map((name) => em.create(Maker, { name }));

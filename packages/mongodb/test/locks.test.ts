@@ -37,7 +37,7 @@ interface Connection {
 }
 
 t.test(
-  'of many who want one record, one tries at a time, and others are not in its way',
+  'of many writers of one record, one tries at a time, and writers of others are not blocked',
   { skip: skipMongo() },
   async (t) => {
     const orm = await openMongo(t, { entities: [Counter], orm: { driverOptions: { monitorCommands: true } } });
@@ -75,7 +75,7 @@ t.test(
 );
 
 t.test(
-  'requests that wait for a record that nobody releases get 409, all of them together',
+  'requests that wait for a record that is never released return 409 together',
   { skip: skipMongo() },
   async (t) => {
     const orm = await openMongo(t, { entities: [Counter] });
@@ -95,7 +95,7 @@ t.test(
 );
 
 t.test(
-  'the patience of those in line ends together if nobody gets the lock, and anew when somebody does',
+  'waiting requests time out together if nobody gets the lock, and the time starts again when somebody does',
   async (t) => {
     const driver = {} as MongoDriver;
     const deadlines: number[] = [];
@@ -139,7 +139,7 @@ class WritableCounters extends ModelViewSet(Counter, {
 }) {}
 
 t.test(
-  'writes of one command that wait for a record leave whoever has written it the connections to go on',
+  'one-command writes that wait for a record leave the current writer enough connections',
   { skip: skipMongo() },
   async (t) => {
     const orm = await openMongo(t, { entities: [Counter], orm: { pool: { max: 2 } } });
@@ -197,57 +197,61 @@ function counting(orm: MikroORM, name: string): { readonly most: number; readonl
 /** Options by which the client tells of its commands. */
 const TELLING = { driverOptions: { monitorCommands: true } };
 
-t.test('a bulk goes on whose records are all wanted by writes of one command', { skip: skipMongo() }, async (t) => {
-  const orm = await openMongo(t, { entities: [Counter], orm: { pool: { max: 4 }, ...TELLING } });
-  const ids = [1, 2, 3, 4, 5, 6, 7, 8];
-  await orm.em.fork().insertMany(
-    Counter,
-    ids.map((id) => ({ id })),
-  );
-  const locked = Promise.withResolvers<void>();
-  const others = Promise.withResolvers<void>();
-  class TogetherWritten extends ModelViewSet(Counter, {
-    read: readShape(Counter, ['id', 'value']),
-    write: writeShape(Counter, ['value']),
-    bulk: 10,
-  }) {
-    override async performUpdate(...given: Parameters<WritableCounters['performUpdate']>) {
-      locked.resolve();
-      await others.promise;
-      return super.performUpdate(...given);
+t.test(
+  'a bulk write makes progress while one-command writes wait for all its records',
+  { skip: skipMongo() },
+  async (t) => {
+    const orm = await openMongo(t, { entities: [Counter], orm: { pool: { max: 4 }, ...TELLING } });
+    const ids = [1, 2, 3, 4, 5, 6, 7, 8];
+    await orm.em.fork().insertMany(
+      Counter,
+      ids.map((id) => ({ id })),
+    );
+    const locked = Promise.withResolvers<void>();
+    const others = Promise.withResolvers<void>();
+    class TogetherWritten extends ModelViewSet(Counter, {
+      read: readShape(Counter, ['id', 'value']),
+      write: writeShape(Counter, ['value']),
+      bulk: 10,
+    }) {
+      override async performUpdate(...given: Parameters<WritableCounters['performUpdate']>) {
+        locked.resolve();
+        await others.promise;
+        return super.performUpdate(...given);
+      }
     }
-  }
-  const routers = [
-    new Router().register('together', TogetherWritten),
-    new Router().register('counters', WritableCounters),
-  ];
-  const app = await testApp(t, orm, routers, { options: { handlerTimeoutMs: 10_000 } });
-  // Another process, as far as MongoDB and the pool can tell.
-  const other = await MongoORM.init({
-    clientUrl: orm.config.get('clientUrl'),
-    extensions: [MongoExtension],
-    entities: [Counter],
-  });
-  t.teardown(() => other.close(true));
-  const apart = await testApp(t, other, [new Router().register('counters', WritableCounters)]);
+    const routers = [
+      new Router().register('together', TogetherWritten),
+      new Router().register('counters', WritableCounters),
+    ];
+    const app = await testApp(t, orm, routers, { options: { handlerTimeoutMs: 10_000 } });
+    // Another process, as far as MongoDB and the pool can tell.
+    const other = await MongoORM.init({
+      clientUrl: orm.config.get('clientUrl'),
+      extensions: [MongoExtension],
+      entities: [Counter],
+    });
+    t.teardown(() => other.close(true));
+    const apart = await testApp(t, other, [new Router().register('counters', WritableCounters)]);
 
-  const waiting = counting(orm, 'findAndModify');
-  const payload = ids.map((id) => ({ id, value: 5 }));
-  const bulk = app.inject({ method: 'PATCH', url: '/together', payload });
-  await locked.promise;
-  const writing = ids.flatMap((id) =>
-    [app, apart].map((each) => each.inject({ method: 'PATCH', url: `/counters/${id}`, payload: { value: 7 } })),
-  );
-  while (waiting.now < 2) await sleep(10);
-  await sleep(30);
-  others.resolve();
-  const answer = await bulk;
-  t.equal(answer.statusCode, 200, answer.body);
-  const answers = await Promise.all(writing);
-  t.strictSame(new Set(answers.map(({ statusCode }) => statusCode)), new Set([200]));
-  t.equal(waiting.most, 2, 'half of the connections are for those who wait');
-  t.strictSame(new Set((await orm.em.fork().find(Counter, {})).map(({ value }) => value)), new Set([7]));
-});
+    const waiting = counting(orm, 'findAndModify');
+    const payload = ids.map((id) => ({ id, value: 5 }));
+    const bulk = app.inject({ method: 'PATCH', url: '/together', payload });
+    await locked.promise;
+    const writing = ids.flatMap((id) =>
+      [app, apart].map((each) => each.inject({ method: 'PATCH', url: `/counters/${id}`, payload: { value: 7 } })),
+    );
+    while (waiting.now < 2) await sleep(10);
+    await sleep(30);
+    others.resolve();
+    const answer = await bulk;
+    t.equal(answer.statusCode, 200, answer.body);
+    const answers = await Promise.all(writing);
+    t.strictSame(new Set(answers.map(({ statusCode }) => statusCode)), new Set([200]));
+    t.equal(waiting.most, 2, 'half of the connections are for those who wait');
+    t.strictSame(new Set((await orm.em.fork().find(Counter, {})).map(({ value }) => value)), new Set([7]));
+  },
+);
 
 const Named = defineEntity({
   name: 'Named',
@@ -284,7 +288,7 @@ t.test(
 );
 
 t.test(
-  'writes of one record wait in one line, whatever else they ask of it, and not in that of locks',
+  'one-command writes of one record wait in one queue, separate from that of locks',
   { skip: skipMongo() },
   async (t) => {
     const orm = await openMongo(t, { entities: [Counter], orm: TELLING });
@@ -316,7 +320,7 @@ t.test(
   },
 );
 
-t.test('whoever waits in line does not try a server that has gone, one after the other', async (t) => {
+t.test('waiting requests do not try an unreachable server one after the other', async (t) => {
   const driver = {} as MongoDriver;
   const tried: string[] = [];
   const gone = Promise.withResolvers<never>();
@@ -342,7 +346,7 @@ t.test('whoever waits in line does not try a server that has gone, one after the
 });
 
 t.test(
-  'whoever waits for a connection to write with fails with the server, and not with one that took too long',
+  'requests that wait for a connection fail with the server, and not because another one took too long',
   async (t) => {
     const client = { options: { maxPoolSize: 2 } };
     const driver = { getConnection: () => ({ getClient: () => client }) } as unknown as MongoDriver;

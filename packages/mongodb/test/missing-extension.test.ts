@@ -27,9 +27,12 @@ for (const [name, extensions, problem] of [
   });
 }
 
-t.test('errors of MongoDB that reach no backend are read too, and those of others beside them', async (t) => {
-  t.equal(toHttpError(Object.assign(new Error('not primary'), { code: 10_107 })).statusCode, 503);
-  t.equal(toHttpError(Object.assign(new Error('write conflict'), { code: 112 })).statusCode, 409);
-  t.equal(toHttpError(Object.assign(new Error('terminating connection'), { code: '57P01' })).statusCode, 503);
-  t.equal(toHttpError(Object.assign(new Error('bad value'), { code: 2 })).statusCode, 500);
-});
+t.test(
+  'MongoDB errors that do not pass through a backend are mapped too, as well as errors of other servers',
+  async (t) => {
+    t.equal(toHttpError(Object.assign(new Error('not primary'), { code: 10_107 })).statusCode, 503);
+    t.equal(toHttpError(Object.assign(new Error('write conflict'), { code: 112 })).statusCode, 409);
+    t.equal(toHttpError(Object.assign(new Error('terminating connection'), { code: '57P01' })).statusCode, 503);
+    t.equal(toHttpError(Object.assign(new Error('bad value'), { code: 2 })).statusCode, 500);
+  },
+);

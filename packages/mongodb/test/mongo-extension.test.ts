@@ -58,7 +58,7 @@ forEachDatabase(t, { entities: [Maker, Label, Thing, Part, Task, Rumour] }, asyn
     return made.id;
   };
 
-  t.test('whole numbers as keys are counted', async (t) => {
+  t.test('integer keys are counted', async (t) => {
     const first = await maker('first');
     t.equal(await maker('second'), first + 1);
     const em = fork();
@@ -70,7 +70,7 @@ forEachDatabase(t, { entities: [Maker, Label, Thing, Part, Task, Rumour] }, asyn
     t.equal((await fork().findOneOrFail(Maker, { name: 'third' })).id, first + 2);
   });
 
-  t.test('no number comes twice', { skip: database !== 'mongodb' }, async (t) => {
+  t.test('a number is never used twice', { skip: database !== 'mongodb' }, async (t) => {
     const first = await maker('before a crash');
     const crash = fork().transactional(async (em) => {
       await em.insert(Maker, { name: 'counted, and never stored' });
@@ -167,7 +167,7 @@ forEachDatabase(t, { entities: [Maker, Label, Thing, Part, Task, Rumour] }, asyn
     }
   });
 
-  t.test('what is unique is so, and NULL any number of times', async (t) => {
+  t.test('unique values are unique, and NULL is allowed any number of times', async (t) => {
     const em = fork();
     const owner = await maker('of uniques');
     em.create(Thing, { name: 'a', maker: owner });
@@ -185,7 +185,7 @@ forEachDatabase(t, { entities: [Maker, Label, Thing, Part, Task, Rumour] }, asyn
     t.strictSame([now.code ?? null, now.stock], [null, 7]);
   });
 
-  t.test('JSON is stored as it is, whatever its keys are', async (t) => {
+  t.test('JSON with any keys is stored unchanged', async (t) => {
     const values = [
       { $inc: 5 },
       { $re: '.' },
@@ -209,7 +209,7 @@ forEachDatabase(t, { entities: [Maker, Label, Thing, Part, Task, Rumour] }, asyn
     }
   });
 
-  t.test('an update tells how many records it has found, changed or not', async (t) => {
+  t.test('an update returns the number of matched records, changed or not', async (t) => {
     const id = await maker('same');
     t.equal(await fork().nativeUpdate(Maker, { id }, { name: 'same' }), 1);
     t.equal(await fork().nativeUpdate(Maker, { id }, { name: 'same' }), 1);

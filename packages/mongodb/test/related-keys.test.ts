@@ -145,7 +145,7 @@ t.test('the same lists on MongoDB as on SQLite', { skip: skipMongo() }, async (t
   ];
   const SORTS = ['', 'maker', '-maker', 'country,-rank', '-country,name', 'rank,maker'];
 
-  t.test('filters, alone and together, in every order', async () => {
+  t.test('filters, single and combined, in every order', async () => {
     const random = numbers(7);
     for (const [index, question] of QUESTIONS.entries()) {
       const other = QUESTIONS[Math.floor(random() * 14)]!;
@@ -170,7 +170,7 @@ t.test('the same lists on MongoDB as on SQLite', { skip: skipMongo() }, async (t
     }
   });
 
-  t.test('no document looks another one up but those that are shown', async (t) => {
+  t.test('only shown records are looked up by documents', async (t) => {
     for (const [url, commands] of [
       ['/items?maker=M3', ['aggregate maker', 'aggregate item']],
       ['/items?sort=maker', ['aggregate maker', 'aggregate item']],

@@ -123,7 +123,7 @@ function request(random: Random): string {
 class Numbered extends ModelViewSet(Product, { ...declared, pageSize: 20 }) {}
 class ByCursor extends ModelViewSet(Product, { ...declared, pagination: CursorPagination, pageSize: 7 }) {}
 
-t.test('the same answers', { skip: skipMongo() || skipPostgreSql() }, async (t) => {
+t.test('the same responses', { skip: skipMongo() || skipPostgreSql() }, async (t) => {
   const [mongo, postgres] = [
     await server(t, await openMongo(t, { entities })),
     await server(t, await openPostgreSql(t, { entities })),

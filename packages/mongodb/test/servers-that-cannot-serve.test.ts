@@ -63,7 +63,7 @@ withOwnMongo(t, 'a server that cannot serve', { hasFailPoints: true }, async (t,
   const create = async (url: string) => app.inject({ method: 'POST', url, payload: { title: 'Ash' } });
   const isReady = async () => (await app.inject('/health/ready')).statusCode;
 
-  await t.test('each code: its status', async (t) => {
+  await t.test('every error code has its status', async (t) => {
     for (const [name, errorCode, status] of CODES) {
       await fail(['insert'], errorCode);
       t.equal((await create('/books')).statusCode, status, `${name} POST`);

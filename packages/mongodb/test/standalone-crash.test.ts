@@ -99,7 +99,7 @@ withOwnMongo(t, 'a MongoDB that stands alone is killed under load', { isStandalo
 
   stop.abort();
   await running;
-  await t.test('nothing that was acknowledged is lost, and no key was given twice', async (t) => {
+  await t.test('no acknowledged write is lost, and no key is used twice', async (t) => {
     const stored = await orm.em.fork().find(Item, {});
     const byId = new Map(stored.map(({ id, stock }) => [id, stock]));
     const items = clients.flatMap((client) => [...client.items]);

@@ -43,7 +43,7 @@ t.test('the dotted capital I is two characters, which a text may begin or end be
   }
 });
 
-t.test('nothing in a text is a sign of a pattern', async (t) => {
+t.test('no character of a text is special in a pattern', async (t) => {
   const text = ['\\E^$.*+?()[]{}|/-#\\d', ''].join('\n');
   t.match(`a${text}b`, pattern('contains', text));
   t.notMatch(`a${text}b`.replace('.', 'x'), pattern('contains', text));

@@ -72,7 +72,7 @@ forEachDatabase(t, { entities: [Line, Order, Trip], only: ['sqlite'] }, async (t
   const document = await documentOf(app);
   const schemas = document.components['schemas'] as Record<string, { properties: Record<string, object> }>;
 
-  t.test('those of the children of a record, new ones and changed ones', (t) => {
+  t.test('columns of new and changed children of a record', (t) => {
     const items = (body: string) => (schemas[body]!.properties['lines'] as { items: unknown }).items;
     t.match(resolve(document, items('OrderInput')), { properties: LINE });
     const [changed, made] = (items('OrderPatch') as { anyOf: unknown[] }).anyOf;
@@ -81,7 +81,7 @@ forEachDatabase(t, { entities: [Line, Order, Trip], only: ['sqlite'] }, async (t
     t.end();
   });
 
-  t.test('those of embeddables, and of lists of them', (t) => {
+  t.test('columns of embeddables, and of lists of them', (t) => {
     const { place: one, stops } = schemas['TripInput']!.properties;
     const city = { type: 'string', minLength: 2, maxLength: 30 };
     t.match(resolve(document, one), { properties: { city } });

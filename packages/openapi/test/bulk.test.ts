@@ -36,7 +36,7 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
   const { post, patch, delete: remove, put } = { ...document.paths['/books/{pk}'], ...document.paths['/books'] };
   const several = document.paths['/books.bulk']!['post']!;
 
-  t.test('it is sound, and names one record alike wherever it stands', async (t) => {
+  t.test('the document is valid, and uses one component for a record everywhere', async (t) => {
     await isSound(t, document);
     const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
     t.strictSame(bodyOf(post!), ref('BookInput'));
@@ -80,7 +80,7 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
     t.end();
   });
 
-  t.test('what the document says is valid is taken, anything else is refused, and each answer fits', async (t) => {
+  t.test('the server accepts bodies that fit the document, rejects others, and every response fits', async (t) => {
     const book = { title: 'Ash', price: 10 };
     const send = async (method: 'POST' | 'PATCH' | 'DELETE', url: string, payload?: unknown) => {
       const creates = url.startsWith('/books.bulk') ? several : post!;

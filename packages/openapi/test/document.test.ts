@@ -13,13 +13,13 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
   const parameter = (name: string) => parameters.find((each) => each['name'] === name);
   const schema = (name: string) => components['schemas']![name] as { properties: Record<string, unknown> };
 
-  t.test('it is OpenAPI 3.1, by the official schema', async (t) => {
+  t.test('it is valid OpenAPI 3.1 by the official schema', async (t) => {
     t.match(document, { openapi: '3.1.1', info: INFO, servers: [{ url: '/' }] });
     const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
     t.ok(valid, JSON.stringify(errors));
   });
 
-  t.test('it has every route of views, of health, and those of the application that have schemas', async (t) => {
+  t.test('it has every route of views and of health, and those of the application that have schemas', async (t) => {
     const ids = Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
     );
@@ -46,7 +46,7 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
     ]);
   });
 
-  t.test('an operation has the words of its view, and good ones where there are none', async (t) => {
+  t.test('an operation has the description of its view, or a generated one', async (t) => {
     t.match(list, { summary: 'Browse the books', description: 'The newest first.', tags: ['books'] });
     t.match(paths['/api/publishers']!['get'], { summary: 'List the publishers' });
     t.equal(paths['/api/books/newest']!['get']!.deprecated, true);
@@ -54,7 +54,7 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
     t.ok(document.tags.every(({ description }) => description !== ''));
   });
 
-  t.test('parameters have types, bounds, defaults and words', async (t) => {
+  t.test('parameters have types, bounds, defaults and descriptions', async (t) => {
     t.match(parameter('title'), {
       in: 'query',
       description: 'Title, equal to this. Repeat the parameter for several values',
@@ -79,11 +79,11 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
     t.match(pk, { name: 'pk', in: 'path', required: true, schema: { type: 'integer', maximum: 2147483647 } });
   });
 
-  t.test('a parameter has the words that its view gives it', async (t) => {
+  t.test('a parameter has the description that its view declares', async (t) => {
     t.match(parameter('min_price'), { description: 'In euros, at least', deprecated: true, example: 5 });
   });
 
-  t.test('schemas are named components, and stand nowhere else', async (t) => {
+  t.test('schemas are named components, and are never inlined', async (t) => {
     t.match(list.responses['200'], {
       content: { 'application/json': { schema: { $ref: '#/components/schemas/BookPage' } } },
     });
@@ -104,7 +104,7 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
     t.match(schema('NewestBooksResponse').properties['results'], { items: { $ref: '#/components/schemas/Book' } });
   });
 
-  t.test('a body need not have what the server fills in', async (t) => {
+  t.test('a body need not contain values that the server fills', async (t) => {
     const from = { $ref: '#/components/schemas/RecountBookBodyFrom' };
     t.match(components['schemas'], {
       RecountBookBody: { required: ['from'], properties: { from } },
@@ -126,7 +126,7 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
     t.strictSame([...objectsInside(paths, true), ...unnamed], []);
   });
 
-  t.test('a body says what its columns can hold, and has examples and the words of fields', async (t) => {
+  t.test('a body has the bounds of its columns, examples, and the descriptions of fields', async (t) => {
     t.match(schema('BookInput').properties, {
       title: { minLength: 1, maxLength: 50, description: 'As on the cover', examples: ['Emma'] },
       price: { maximum: 9999.99, multipleOf: 0.01 },
@@ -160,7 +160,7 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
     t.notOk('429' in paths['/health']!['get']!.responses, 'no throttle counts health routes');
   });
 
-  t.test('an answer that has the key of a record leads to what takes it', async (t) => {
+  t.test('a response with the key of a record links to the operations on it', async (t) => {
     const linksOf = (path: string, method: string, status: string) => paths[path]![method]!.responses[status]!['links'];
     const ids = ['retrieveBook', 'replaceBook', 'updateBook', 'destroyBook', 'recountBook'];
     const created = linksOf('/api/books', 'post', '201') as Record<string, object>;
@@ -174,7 +174,7 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
     t.equal(linksOf('/api/books/{pk}', 'get', '200'), undefined, 'whoever asked for it had the key');
   });
 
-  t.test('security stands where a token is needed', async (t) => {
+  t.test('only operations that need a token have security', async (t) => {
     t.strictSame(paths['/api/books/newest']!['get']!.security, []);
     t.strictSame(paths['/health']!['get']!.security, []);
     t.strictSame(paths['/api']!['get']!.security, []);
@@ -182,7 +182,7 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
     t.match(components['securitySchemes'], { bearerAuth: { type: 'http', scheme: 'bearer' } });
   });
 
-  t.test('JSON and YAML say the same, and the same in every process', async (t) => {
+  t.test('JSON and YAML have the same content, and the same in every process', async (t) => {
     const yaml = await app.inject('/openapi.yaml');
     t.equal(yaml.headers['content-type'], 'application/yaml; charset=utf-8');
     t.strictSame(parse(yaml.body), document);
@@ -194,7 +194,7 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
     }
   });
 
-  t.test('a client that has the document is answered with 304', async (t) => {
+  t.test('a client that has the document gets 304', async (t) => {
     const { headers } = await app.inject('/openapi.json');
     const ask = (tag: string) => app.inject({ url: '/openapi.json', headers: { 'if-none-match': tag } });
     t.match(headers.etag, /^"[\w-]+"$/);

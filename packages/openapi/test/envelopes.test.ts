@@ -61,7 +61,7 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
     });
   });
 
-  t.test('it tells programs the names', async (t) => {
+  t.test('the extension x-viewset contains the names', async (t) => {
     const pageMembers = { results: 'books', count: 'booksCount', next: 'more', previous: null };
     t.match(get, { 'x-viewset': { pageMembers } });
     t.match(post, { 'x-viewset': { envelope: 'book' } });
@@ -71,7 +71,7 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
     });
   });
 
-  t.test('it tells programs which part of a page a parameter chooses', async (t) => {
+  t.test('the extension x-viewset says which parameters select the page', async (t) => {
     const parameters = get!['parameters'] as { name: string; 'x-viewset'?: object }[];
     const told = parameters.map(({ name, 'x-viewset': facts }) => [name, facts] as const);
     t.strictSame(
@@ -83,14 +83,14 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
     );
   });
 
-  t.test('the envelope of a router is that of its views', async (t) => {
+  t.test('the envelope of a router applies to its views', async (t) => {
     const plain = document.paths['/all/plain']!;
     t.match(plain['get'], { 'x-viewset': { pageMembers: { results: 'items', count: null } } });
     t.match(plain['post'], { 'x-viewset': { envelope: 'data' } });
     t.match(document.paths['/all/publishers']!['get'], { 'x-viewset': { pageMembers: { results: 'publishers' } } });
   });
 
-  t.test('the server answers so', async (t) => {
+  t.test('the responses of the server fit', async (t) => {
     const fits = (schema: object, url: string, payload?: object) =>
       t.test(url, async (t) => {
         const answer = await app.inject({ method: payload ? 'POST' : 'GET', url, ...(payload && { payload }) });

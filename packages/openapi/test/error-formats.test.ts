@@ -14,7 +14,7 @@ class PublisherViewSet extends ModelViewSet(Publisher, {
 }) {}
 
 forEachDatabase(t, { entities: [Publisher], only: ['sqlite'] }, async (t, orm) => {
-  t.test('the component of errors is its schema, and the statuses are its own', async (t) => {
+  t.test('the error component is the custom schema, and the statuses are those of the format', async (t) => {
     const app = fastify(serverOptions());
     t.teardown(() => app.close());
     await app.register(openapi, { info: INFO });

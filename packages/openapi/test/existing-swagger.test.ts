@@ -36,12 +36,12 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
     });
   }
 
-  t.test('a document of Swagger 2 cannot be completed, and stops the start', async (t) => {
+  t.test('a Swagger 2 document cannot be completed, and fails at start', async (t) => {
     const start = startLibrary(t, orm, { options: {}, before: (scope) => scope.register(swagger) });
     await t.rejects(start, { name: 'ImproperlyConfigured', message: /Swagger 2/ });
   });
 
-  t.test('wrong options stop the start', async (t) => {
+  t.test('invalid options fail at start', async (t) => {
     const start = (options: object) => startLibrary(t, orm, { options });
     await t.rejects(start({}), ImproperlyConfigured);
     await t.rejects(start({ info: { title: 'Library' } }), { message: /"info".*"version"/ });

@@ -14,7 +14,7 @@ const declared = { read: readShape(Note, ['id', 'title']), write: writeShape(Not
 class Notes extends ModelViewSet(Note, { ...declared, live: true }) {}
 class Others extends ModelViewSet(Note, { ...declared, live: 'writes' }) {}
 
-t.test('a list that can be followed is JSON to generated clients, and says that it can be a stream', async (t) => {
+t.test('a live list is JSON for generated clients, and documents that it can be a stream', async (t) => {
   const orm = await openSqlite(t, { entities: [Note] });
   const router = new Router({ prefix: 'api' }).register('notes', Notes).register('others', Others);
   const app = await startApp(t, orm, (made) => {

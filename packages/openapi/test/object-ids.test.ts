@@ -32,7 +32,7 @@ forEachDatabase(t, { entities: NOTES, only: ['mongodb'] }, async (t, orm) => {
     t.match(parametersOf('/api/notes', 'delete')['pk'], { type: 'array', items: KEY });
   });
 
-  t.test('the fields of bodies and answers', async (t) => {
+  t.test('the fields of bodies and responses', async (t) => {
     const author = { entity: 'Author', field: 'id' };
     t.strictSame(schemas['NoteInput']!.properties['author'], {
       type: ['string', 'null'],

@@ -42,7 +42,7 @@ forEachDatabase(t, { entities: [Publisher, Book, Place], only: ['sqlite'] }, asy
   const open = (views: Router) => startApp(t, orm, (app) => void app.register(views.plugin));
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-  t.test('each shape has a name of its own, after the operation that answers with it', async (t) => {
+  t.test('every shape has a name, derived from the operation that returns it', async (t) => {
     const document = await documentOf(
       await open(new Router().register('books', BookViewSet).register('publishers', AllNamedViewSet)),
     );
@@ -73,7 +73,7 @@ forEachDatabase(t, { entities: [Publisher, Book, Place], only: ['sqlite'] }, asy
     t.match(get!.responses['200'], { content: { 'application/json': { schema: ref('Book') } } });
   });
 
-  t.test('those that a view chooses are any of them', async (t) => {
+  t.test('shapes that a view selects per request are a union', async (t) => {
     const document = await documentOf(await open(new Router().register('books', ByUserViewSet)));
     await isSound(t, document);
     const { schemas } = document.components;

@@ -5,7 +5,7 @@ import { Book, Publisher, startLibrary } from './support/app.ts';
 forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, orm) => {
   const app = await startLibrary(t, orm);
 
-  t.test('the page has no script of its own, and a policy that allows none', async (t) => {
+  t.test('the page has no inline script, and a policy that forbids them', async (t) => {
     const { statusCode, headers, body } = await app.inject('/docs');
     t.equal(statusCode, 200);
     t.equal(headers['content-type'], 'text/html; charset=utf-8');
@@ -29,7 +29,7 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
     t.equal(again.statusCode, 304);
   });
 
-  t.test('neither is in the document', async (t) => {
+  t.test('neither route is in the document', async (t) => {
     t.notMatch((await app.inject('/openapi.json')).body, /"\/docs/);
   });
 });

@@ -40,7 +40,7 @@ class AuthorViewSet extends ModelViewSet(Author, {
 }) {}
 
 forEachDatabase(t, { entities: [Author, Genre, Novel], only: ['sqlite'] }, async (t, orm) => {
-  t.test('related records are arrays, of the component that their own view has if they say the same', async (t) => {
+  t.test('related records are arrays of the component of their view if the schemas are equal', async (t) => {
     const router = new Router().register('novels', NovelViewSet).register('authors', AuthorViewSet);
     const app = await startApp(t, orm, async (made) => {
       await made.register(router.plugin);

@@ -77,7 +77,7 @@ function secured({ paths }: Document): string[] {
 }
 
 forEachDatabase(t, { entities: [Book, Publisher, Role, Account], only: ['sqlite'] }, async (t, orm) => {
-  await t.test('without an authentication, the permissions say who needs a token', async (t) => {
+  await t.test('without authentication, the permissions decide which operations need a token', async (t) => {
     const document = await documentOf(await startApp(t, orm, register));
     const { paths, components } = document;
     t.strictSame(secured(document).toSorted(), [
@@ -107,7 +107,7 @@ forEachDatabase(t, { entities: [Book, Publisher, Role, Account], only: ['sqlite'
     );
   });
 
-  await t.test('where nothing needs a token, there is no scheme of one', async (t) => {
+  await t.test('without operations that need a token, there is no security scheme', async (t) => {
     const app = await startApp(t, orm, (app) =>
       app.register(new Router({ prefix: 'api' }).register('books', viewOf([])).plugin),
     );
@@ -116,7 +116,7 @@ forEachDatabase(t, { entities: [Book, Publisher, Role, Account], only: ['sqlite'
     t.notOk('securitySchemes' in document.components);
   });
 
-  await t.test('with one, so does what it says of each route', async (t) => {
+  await t.test('with authentication, its rule for each route decides', async (t) => {
     const app = await startApp(t, orm, async (app) => {
       await app.register(auth, {
         account: Account,
@@ -138,7 +138,7 @@ forEachDatabase(t, { entities: [Book, Publisher, Role, Account], only: ['sqlite'
     t.strictSame(securityOf('/api/any'), []);
   });
 
-  await t.test('an authentication of the application says it by the configuration of its routes', async (t) => {
+  await t.test('authentication of the application decides by the configuration of its routes', async (t) => {
     const app = await startApp(t, orm, async (app) => {
       app.addHook('onRoute', (route) => {
         route.config = { ...route.config, needsToken: route.url.startsWith('/api/timed') };

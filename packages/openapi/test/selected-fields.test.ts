@@ -31,7 +31,7 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
     return { document, parameter, book };
   };
 
-  t.test('both parameters; what a request without them gets is required', async (t) => {
+  t.test('both parameters; fields that are sent without them are required', async (t) => {
     const { document, parameter, book } = await open(BothViewSet);
     const list = (names: string[]) => ({
       style: 'form',
@@ -51,7 +51,7 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
     t.notMatch(JSON.stringify(remove!.parameters), /Expand|Fields/);
   });
 
-  t.test('expand alone, and fields alone', async (t) => {
+  t.test('only expand, and only fields', async (t) => {
     const expand = await open(ExpandViewSet);
     t.notOk(expand.parameter('fields'));
     t.strictSame(Object.keys(expand.book.properties), ['id', 'title', 'publisher', 'house']);
@@ -61,7 +61,7 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
     t.strictSame(fields.book.required, ['id', 'title', 'publisher']);
   });
 
-  t.test('each operation has the names of its own shape', async (t) => {
+  t.test('every operation has the names of its shape', async (t) => {
     const { document } = await open(BriefListsViewSet as unknown as typeof BothViewSet);
     const { components, paths } = document;
     const namesOf = (operation: object): readonly string[] | undefined => {

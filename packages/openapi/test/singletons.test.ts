@@ -18,7 +18,7 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
   const app = await startApp(t, orm, (made) => void made.register(router.plugin));
   const document = await documentOf(app);
 
-  t.test('it has one path, and no operation has a key', async (t) => {
+  t.test('it has one path, and its operations have no key', async (t) => {
     await isSound(t, document);
     t.strictSame(
       Object.keys(document.paths).filter((path) => !path.startsWith('/health')),

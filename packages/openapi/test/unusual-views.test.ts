@@ -94,7 +94,7 @@ forEachDatabase(t, { entities: [Street, Tea], only: ['sqlite'] }, async (t, orm)
     t.match(document.paths['/api/tees']!['get'], { operationId: 'listTees' });
   });
 
-  t.test('views whose names are alike, in two versions, below a prefix with a parameter', async (t) => {
+  t.test('views with similar names, in two versions, below a prefix with a parameter', async (t) => {
     const document = await documentOf(
       await startApp(t, orm, async (app) => {
         for (const version of ['v1', 'v2']) {
@@ -115,7 +115,7 @@ forEachDatabase(t, { entities: [Street, Tea], only: ['sqlite'] }, async (t, orm)
     });
   });
 
-  t.test('actions with schemas that contain themselves, unions, bytes and words in Markdown', async (t) => {
+  t.test('actions with recursive schemas, unions, bytes and descriptions in Markdown', async (t) => {
     const app = await startApp(t, orm, async (app) => {
       await app.register(new Router().register('odd', OddViewSet).plugin);
     });

@@ -57,7 +57,7 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
     t.notOk('writeShapes' in (one['get'] as unknown as { 'x-viewset': object })['x-viewset']);
   });
 
-  t.test('and so is what an envelope holds', async (t) => {
+  t.test('the content of an envelope is any of the shapes', async (t) => {
     const { paths, components } = await documented(EnvelopedViewSet);
     const kinds = any('BookPatch', 'BookStaffPatch', 'BookPriceSetterPatch');
     t.match(paths['/books/{pk}']!['patch']!.requestBody, json({ $ref: '#/components/schemas/BookPatchEnvelope' }));

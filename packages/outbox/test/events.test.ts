@@ -71,7 +71,7 @@ forEachDatabase(t, { entities: [Shelf, Volume, OutboxEvent] }, async (t, orm) =>
     }
   }
 
-  t.test('each write of a record stores one event, with the record as retrieve shows it by itself', async (t) => {
+  t.test('every write of a record stores one event, with the record as in retrieve', async (t) => {
     const send = await start(t, Shelves);
     const made = await send('POST', '', {
       name: 'A',
@@ -119,7 +119,7 @@ forEachDatabase(t, { entities: [Shelf, Volume, OutboxEvent] }, async (t, orm) =>
     t.equal((await events()).length, 6, 'none of a request that was rolled back');
   });
 
-  t.test('overridden hooks tell of what they mean, whatever they write', async (t) => {
+  t.test('overridden hooks emit the event of their operation, with any writes', async (t) => {
     class Hooked extends ModelViewSet(Shelf, { read, write, bulk: 10, emits: all }) {
       override async performCreate(request: FastifyRequest, data: Data) {
         if (data.name === 'refused') {
@@ -152,7 +152,7 @@ forEachDatabase(t, { entities: [Shelf, Volume, OutboxEvent] }, async (t, orm) =>
     t.equal(await orm.em.fork().count(Shelf, { gone: true }), 2);
   });
 
-  t.test('a view tells of the kinds that it names, and of no other', async (t) => {
+  t.test('a view emits only the kinds that it names', async (t) => {
     class Deleting extends ModelViewSet(Shelf, { read, write, emits: ['deleted'] }) {}
     const send = await start(t, Deleting);
     const { id } = (await send('POST', '', { name: 'A' })).json();
@@ -162,7 +162,7 @@ forEachDatabase(t, { entities: [Shelf, Volume, OutboxEvent] }, async (t, orm) =>
     t.strictSame(await told2(), [`book_shelf.deleted BookShelf/${id}`]);
   });
 
-  t.test('an action stores events of its own; a part that is rolled back leaves none', async (t) => {
+  t.test('an action stores custom events; a part that is rolled back stores none', async (t) => {
     class Acting extends ModelViewSet(Shelf, { read, write }) {
       open = action({ methods: ['post'], detail: false, transaction: true }, async (request) => {
         await emit(request, 'shelf.opened', { at: new Date(0), by: 7n }, { subject: 'hall' });

@@ -63,7 +63,7 @@ forEachDatabase(t, { entities: [OutboxEvent, WebhookSubscription], orm: { pool: 
   const count = (where: object) => em().count(OutboxEvent, where);
   const find = (id: string) => em().findOneOrFail(WebhookSubscription, { id });
 
-  t.test('receivers that hang take their share of the places, and delay neither others nor handlers', async (t) => {
+  t.test('receivers that hang use only their share of the places, and delay neither others nor handlers', async (t) => {
     await orm.schema.clear();
     const { address, got } = await receiver(t, (path) => (path === '/healthy' ? 204 : 'never'));
     await subscribe(address, [
@@ -88,7 +88,7 @@ forEachDatabase(t, { entities: [OutboxEvent, WebhookSubscription], orm: { pool: 
     await worker.stop();
   });
 
-  t.test('a stop is no failure of the receiver that it interrupts', async (t) => {
+  t.test('a stop does not count as a failure of the receiver that it interrupts', async (t) => {
     await orm.schema.clear();
     const { address, got } = await receiver(t, () => 'never');
     await subscribe(address, [{ id: 'hangs' }]);
@@ -100,7 +100,7 @@ forEachDatabase(t, { entities: [OutboxEvent, WebhookSubscription], orm: { pool: 
     t.equal(await count({ type: DELIVERY, status: 'waiting', attempts: 0, lease: null }), 1);
   });
 
-  t.test('a slow fan-out has its own places', async (t) => {
+  t.test('a slow fan-out has separate places', async (t) => {
     await orm.schema.clear();
     await subscribe('http://127.0.0.1:1', [{ id: 'any' }]);
     const own: string[] = [];
@@ -116,7 +116,7 @@ forEachDatabase(t, { entities: [OutboxEvent, WebhookSubscription], orm: { pool: 
     await worker.stop();
   });
 
-  t.test('a subscription that fails again and again rests as a whole, and goes on after a success', async (t) => {
+  t.test('a subscription that fails repeatedly is paused, and continues after a success', async (t) => {
     await orm.schema.clear();
     let isDown = true;
     const { address, got } = await receiver(t, () => (isDown ? 500 : 204));

@@ -49,7 +49,7 @@ forEachDatabase(t, { entities: [Order, OutboxEvent], orm: { extensions: [tenants
     t.equal(answer.statusCode, 201);
   };
 
-  t.test('they read the records of one tenant', async (t) => {
+  t.test('handlers read the records of one tenant', async (t) => {
     await send('1', '/orders', { text: 'of one' });
     await until(() => handled.length === 1);
     await send('2', '/orders', { text: 'of two' });

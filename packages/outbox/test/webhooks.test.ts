@@ -120,7 +120,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
-  t.test('a subscription that is enabled again has no reason any more, and the answer says so', async (t) => {
+  t.test('enabling a subscription clears the reason, also in the response', async (t) => {
     await orm.schema.clear();
     const app = await start(t, orm);
     const payload = { url: 'http://127.0.0.1:1', event_types: ['*'] };
@@ -215,7 +215,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.throws(() => new Webhook(made.secret).verify(body, headers));
   });
 
-  t.test('no request sets a secret, asks for one, or shows one but a creation and a rotation', async (t) => {
+  t.test('a request cannot set or read a secret, and only a creation and a rotation return it', async (t) => {
     await orm.schema.clear();
     const { address } = await receiver(t, () => 500);
     const app = await start(t, orm);
@@ -254,7 +254,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.notMatch(shown, /whsec_/);
   });
 
-  t.test('each subscription has its own deliveries; 410 ends one, redirects are not followed', async (t) => {
+  t.test('every subscription has separate deliveries; 410 ends one, redirects are not followed', async (t) => {
     await orm.schema.clear();
     const statuses: Record<string, number> = { '/ok': 204, '/gone': 410, '/moved': 302, '/big': 200 };
     const { address, got } = await receiver(t, (path) => statuses[path] ?? 500);
@@ -316,7 +316,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   });
 });
 
-t.test('addresses that lead inside are refused, when a webhook is made and when it is sent', async (t) => {
+t.test('private addresses are rejected, when a webhook is created and when it is sent', async (t) => {
   for (const address of [
     '127.0.0.1',
     '10.1.2.3',
@@ -380,7 +380,7 @@ t.test('addresses that lead inside are refused, when a webhook is made and when 
   ]);
 });
 
-t.test('a name that leads inside is refused when it is connected to, each time', async (t) => {
+t.test('a name that resolves to a private address is rejected at every connection', async (t) => {
   const { address, got } = await receiver(t);
   const { port } = new URL(address);
   const signal = new AbortController().signal;
@@ -410,7 +410,7 @@ t.test('a name that leads inside is refused when it is connected to, each time',
   t.strictSame(got, []);
 });
 
-t.test('a receiver that does not answer in time has failed', async (t) => {
+t.test('a receiver that does not respond in time has failed', async (t) => {
   const app = fastify();
   app.post('/', () => new Promise(() => {}));
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
@@ -463,7 +463,7 @@ t.test('a webhook that was changed, is old, or is signed by another secret is re
   t.ok(verifyWebhook({ secret, headers: headersAt(new Date(Date.now() - 400_000)), body, toleranceSeconds: 500 }));
 });
 
-t.test('mistakes stop the start', async (t) => {
+t.test('invalid options fail at start', async (t) => {
   t.throws(() => webhooks({} as never), /webhooks\(\): option "mayReceive" must be a function/);
   t.throws(() => webhooks({ mayReceive: () => true, timeoutMs: 0 }), /"timeoutMs" must be a whole number above 0/);
   t.throws(() => WebhookViewSet({ permissionClasses: [] }), /WebhookViewSet: option "permissionClasses" must be/);

@@ -138,7 +138,7 @@ forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm, datab
     );
   });
 
-  t.test('no attempt is forgotten until the next look', async (t) => {
+  t.test('every retry is scheduled before the next poll', async (t) => {
     await orm.schema.clear();
     for (let each = 0; each < 20; each++) await emit({ em: em() }, 'bad', {}, { subject: `S/${each}` });
     const bad = () => {
@@ -149,7 +149,7 @@ forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm, datab
     t.pass('all were tried in time');
   });
 
-  t.test('several workers deliver each event once, never one at two places, and subjects in order', async (t) => {
+  t.test('several workers deliver each event once, never concurrently, and each subject in order', async (t) => {
     await orm.schema.clear();
     const running = new Set<string>();
     const perSubject = new Map<string, number[]>();
@@ -282,7 +282,7 @@ forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm, datab
     t.equal(count, 6 * 150);
   });
 
-  t.test('a worker looks again soon if another one has locked what it could have', async (t) => {
+  t.test('a worker polls again soon if another worker has locked the events', async (t) => {
     // Only PostgreSQL lets a worker pass by what another one has locked.
     if (database !== 'postgresql') return;
     await orm.schema.clear();
@@ -439,7 +439,7 @@ forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm, datab
     },
   );
 
-  t.test('a stop is no failed attempt, and gives the event back', async (t) => {
+  t.test('a stop is not a failed attempt, and releases the event', async (t) => {
     await orm.schema.clear();
     await emit({ em: em() }, 'stuck', {});
     let isCalled = false;
@@ -547,7 +547,7 @@ t.test('a worker that stops does not wait for ever for a handler that has lost i
   await until(() => isStopped);
 });
 
-t.test('mistakes stop the start', async (t) => {
+t.test('invalid options fail at start', async (t) => {
   const orm = await openSqlite(t, { entities: [OutboxEvent] });
   const other = await openSqlite(t, { entities: LIBRARY });
   t.throws(() => startOutbox(other, { handlers: {} }), /startOutbox\(\): the ORM needs the entity OutboxEvent/);

@@ -88,7 +88,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     });
   }
 
-  t.test('a client that goes away before the plugin hears of it leaves nothing open', async (t) => {
+  t.test('a client that disconnects before the plugin sees the request leaves no open span', async (t) => {
     spans.reset();
     const begun = new Promise<void>((resolve) => (late.begun = resolve));
     let goOn!: () => void;
@@ -119,7 +119,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.match(overdue[0]?.attributes, { 'http.response.status_code': 503 });
   });
 
-  t.test('no client chooses an attribute', async (t) => {
+  t.test('a client cannot set an attribute', async (t) => {
     spans.reset();
     const headers = { 'x-forwarded-proto': 'secret', 'x-forwarded-host': 'secret.example', 'x-request-id': 'secret' };
     await app.inject({ url: '/timed?q=secret', headers });
@@ -136,7 +136,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.match(headers['server-timing'], /^cache;dur=1, total;dur=[\d.]+, db;dur=0;desc="0 statements"$/);
   });
 
-  t.test('a statement of an application inside another one is told once', async (t) => {
+  t.test('a statement of a request injected by another one is recorded once', async (t) => {
     const outer = fastify(serverOptions());
     t.teardown(() => outer.close());
     await outer.register(viewset, { orm });

@@ -31,7 +31,7 @@ t.test('a statement has its kind and its table', async (t) => {
   for (const [text, operation, collection] of CASES) t.strictSame(names.of(text), { operation, collection }, text);
 });
 
-t.test('the time grows with the length of a text alone', async (t) => {
+t.test('the time is linear in the length of a text', async (t) => {
   const names = new StatementNames(await openSqlite(t, { entities: LIBRARY }));
   const words = `select ${'from '.repeat(100_000)}${'from a.'.repeat(100_000)}`;
   t.strictSame(names.of(words), { operation: 'SELECT', collection: undefined });

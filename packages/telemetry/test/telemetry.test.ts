@@ -112,7 +112,7 @@ forEachDatabase(t, { entities: LIBRARY, orm }, async (t, orm, database) => {
     t.notMatch(JSON.stringify(found.map(({ name, attributes, events }) => [name, attributes, events])), SECRET);
   });
 
-  t.test('an unknown method is _OTHER, and its text is in the span alone', async (t) => {
+  t.test('an unknown method is _OTHER, and its text is only in the span', async (t) => {
     const [server] = await during(() => app.inject({ method: 'PROPFIND' as never, url: '/own/a' }));
     t.match(server, {
       name: /^HTTP/,
@@ -135,7 +135,7 @@ forEachDatabase(t, { entities: LIBRARY, orm }, async (t, orm, database) => {
     t.notMatch(JSON.stringify(found.map(({ name, attributes }) => [name, attributes])), SECRET);
   });
 
-  t.test('a fault has the kind of its error, and not its message', async (t) => {
+  t.test('an error has its type as an attribute, and not its message', async (t) => {
     const found = await during(() => app.inject({ method: 'POST', url: '/api/books/1/fail' }));
     const server = found.find(({ kind }) => kind === SpanKind.SERVER);
     t.match(server, {
@@ -174,7 +174,7 @@ forEachDatabase(t, { entities: LIBRARY, orm }, async (t, orm, database) => {
     t.equal(inner?.parentSpanContext?.spanId, outer.spanContext().spanId);
   });
 
-  t.test('a client that goes away leaves a span that says so', async (t) => {
+  t.test('a client that disconnects leaves a span that says so', async (t) => {
     const listening = await start();
     await listening.listen({ port: 0, host: '127.0.0.1' });
     const { port } = listening.server.address() as AddressInfo;
@@ -197,7 +197,7 @@ forEachDatabase(t, { entities: LIBRARY, orm }, async (t, orm, database) => {
     t.match(found[0], { name: 'GET /api/books', attributes: { 'http.response.status_code': 429 } });
   });
 
-  t.test('Server-Timing tells the time of a request and of its statements, if the option says so', async (t) => {
+  t.test('with the option, Server-Timing contains the duration of a request and of its statements', async (t) => {
     t.notOk('server-timing' in (await app.inject('/api/books/1')).headers);
     const timed = await start({ serverTiming: true });
     const { headers } = await timed.inject('/api/books/1');
@@ -205,7 +205,7 @@ forEachDatabase(t, { entities: LIBRARY, orm }, async (t, orm, database) => {
     t.match((await timed.inject('/own/a')).headers['server-timing'], /db;dur=0;desc="0 statements"/);
   });
 
-  t.test('Server-Timing of a batch tells of the statements of its operations', async (t) => {
+  t.test('Server-Timing of a batch includes the statements of its operations', async (t) => {
     const timed = await start({ serverTiming: true });
     const operations = [1, 2].map((id) => ({ method: 'GET', path: `/books/${id}` }));
     const { statusCode, headers } = await timed.inject({ method: 'POST', url: '/api/batch', payload: { operations } });
@@ -229,7 +229,7 @@ forEachDatabase(t, { entities: LIBRARY, orm }, async (t, orm, database) => {
     t.notMatch(warnings.join(''), SECRET);
   });
 
-  t.test('the log of the ORM stays as it was, and is left alone in the end', async (t) => {
+  t.test('the log of the ORM does not change, and is restored in the end', async (t) => {
     const logger = orm.config.getLogger();
     written.length = 0;
     await app.inject('/api/books/1');

@@ -40,7 +40,7 @@ t.test('codes and tokens grow old', async (t) => {
   t.equal((await create()).statusCode, 401, 'the token is too old');
 });
 
-t.test('a mail is waited for, and answered once', async (t) => {
+t.test('a mail is awaited, and returned once', async (t) => {
   const mails = new MailBox();
   setTimeout(() => void mails.send('ada@example.com', 'Hello', 'It is 123456.'), 20);
   t.equal(await mails.code('ada@example.com'), '123456');

@@ -128,7 +128,7 @@ t.test('a client sends its token by the scheme of the application', async (t) =>
   t.match(await library.as<Api>(account).books.create.safe({} as never), { status: 400 });
 });
 
-t.test('applications have databases of their own', async (t) => {
+t.test('applications have separate databases', async (t) => {
   const open = () => testApp(createApp, { entities: ENTITIES, database: 'sqlite' });
   const [first, second] = await Promise.all([open(), open()]);
   await first.factory(Author).create();
@@ -142,7 +142,7 @@ t.test('an application that does not start leaves nothing open', async (t) => {
   await t.rejects(testApp(build, { entities: ENTITIES }), { message: 'no application' });
 });
 
-t.test('a database that is none is named', async (t) => {
+t.test('an unknown database is rejected by name', async (t) => {
   const options = { entities: ENTITIES, database: 'oracle' as never };
   await t.rejects(testApp(createApp, options), { message: /must be sqlite, postgresql or mongodb, but got oracle/ });
 });

@@ -20,7 +20,7 @@ t.teardown(() => rmSync(scratch, { recursive: true, force: true }));
 
 const said = compile({ classes: AS_CLASSES, constants: AS_CONSTANTS });
 
-t.test('what is right compiles', async (t) => {
+t.test('correct programs compile', async (t) => {
   const elsewhere = [...said.keys()].filter((file) => !/\d+\.ts$/.test(file));
   t.strictSame(elsewhere, []);
 });

@@ -84,7 +84,7 @@ function byDocument(schema: Readonly<Record<string, unknown>>, text: string): un
   return values?.find((value) => String(value) === text) ?? text;
 }
 
-t.test('an object that is no ObjectId is refused, whatever it says of its text', async (t) => {
+t.test('an object that is not an ObjectId is rejected, with any toString or toHexString', async (t) => {
   const type: FieldType = { kind: 'objectId' };
   for (const value of [{ toString: 1 }, { toHexString: 1 }, Object.create(null), 1, undefined]) {
     t.throws(() => checkFieldValue(type, value), FieldValueError);
@@ -98,7 +98,7 @@ for (const { type, values } of CASES) {
   const name = mode === undefined ? kind : `${kind} as ${mode}`;
   const field = { type, property: {}, list: false, custom: false } as ShapeField;
 
-  t.test(`${name}: an answer is a body, and stands for the value that it was made of`, async (t) => {
+  t.test(`${name}: the JSON of a stored value is a valid body with the same value`, async (t) => {
     const rule = columnRule(field) ?? ((json: unknown) => json);
     const check = compileValidator({ ...wireType(type), ...bounds(type, true) }, 'body');
     fc.assert(
@@ -140,7 +140,7 @@ for (const { type, values } of CASES) {
     );
   });
 
-  t.test(`${name}: what is no value is refused in words for the client`, async (t) => {
+  t.test(`${name}: an invalid value is rejected with a message for the client`, async (t) => {
     const attempt = (read: () => unknown): unknown => {
       try {
         return read();
@@ -204,7 +204,7 @@ forEachDatabase(t, { entities: [Specimen], onLibSql: true }, async (t, orm) => {
   }
   await em.flush();
 
-  t.test('the answer of a stored value finds its record, as a text and as JSON', async (t) => {
+  t.test('the JSON and the text of a stored value find its record', async (t) => {
     const records = await QuerySet.of(orm.em.fork(), Specimen).entities();
     t.equal(records.length, RECORDS);
     for (const path of paths.filter(({ type }) => lookupsFor(type).includes('exact'))) {

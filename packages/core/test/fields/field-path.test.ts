@@ -39,7 +39,7 @@ const orm = new MikroORM({ dbName: ':memory:', entities: [...entities, Address, 
 const product = orm.getMetadata().get(Product);
 const shop = orm.getMetadata().get(Shop);
 
-t.test('a path of names leads to a column', async (t) => {
+t.test('a path of names resolves to a column', async (t) => {
   const path = fieldPath(product, 'maker.country.name', '.');
   t.match(path, { key: 'maker.country.name', nullable: true, toMany: false, type: { kind: 'string' } });
   t.strictSame(
@@ -52,7 +52,7 @@ t.test('a path of names leads to a column', async (t) => {
   t.match(fieldPath(product, 'note', '.'), { nullable: true });
 });
 
-t.test('a relation at the end stands for its key', async (t) => {
+t.test('a relation at the end of a path resolves to its key', async (t) => {
   t.match(fieldPath(product, 'maker', '.'), { key: 'maker', steps: [], type: { kind: 'integer' }, nullable: true });
   t.match(fieldPath(product, 'origin', '.'), { type: { kind: 'string', maxLength: 2 } });
   const tags = fieldPath(product, 'tags', '.');
@@ -74,7 +74,7 @@ t.test('embeddables, formulas and names that contain the separator', async (t) =
   t.match(fieldPath(shop, 'extra', '.'), { type: { kind: 'json' } });
 });
 
-t.test('what is no field is named, with what there is and the nearest', async (t) => {
+t.test('an unknown name fails with the existing names and the nearest one', async (t) => {
   const wrong =
     (path: string, separator: '.' | '__' = '.') =>
     (): unknown =>
@@ -98,7 +98,7 @@ t.test('what is no field is named, with what there is and the nearest', async (t
   t.throws(wrong('toString.length'), { name: 'ImproperlyConfigured' });
 });
 
-t.test('what is no single column is refused', async (t) => {
+t.test('a path that is not a single column is rejected', async (t) => {
   t.throws(() => fieldPath(shop, 'address', '.'), { message: /embeddable of several columns/ });
   t.throws(() => fieldPath(shop, 'extra.city', '.'), {
     message: /Shop\.extra is kept in one column, so it has no "city"/,

@@ -114,7 +114,7 @@ t.test('the type of a field is the same before any ORM has discovered its entity
 });
 
 for (const [database, make] of Object.entries(ORMS)) {
-  t.test(`the type of a field is what its entity declares, on ${database}`, async (t) => {
+  t.test(`field types follow the declaration of the entity, on ${database}`, async (t) => {
     const orm = make();
     // As when an application starts.
     rememberSchemas([Wide]);

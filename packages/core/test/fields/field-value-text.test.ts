@@ -92,7 +92,7 @@ t.test('text that fits becomes a value', async (t) => {
   for (const [type, text, value] of FITS) t.strictSame(parseFieldText(type, text), value, `${type.kind} ${text}`);
 });
 
-t.test('text that does not fit is refused, in words that complete a sentence', async (t) => {
+t.test('text that does not fit is rejected with a message that completes a sentence', async (t) => {
   for (const [type, texts, message] of DOES_NOT_FIT) {
     for (const text of texts) {
       const parse = (): unknown => parseFieldText(type, text);

@@ -74,7 +74,7 @@ for (const [kind, querystringParser] of Object.entries(PARSERS)) {
         : [response.statusCode, response.json<{ details?: { path: string }[] }>().details?.[0]?.path];
     };
 
-    t.test('a filter, an order and a page of such a name work, sent or not', async (t) => {
+    t.test('filters, orders and pages with an inherited name work, sent or not', async (t) => {
       t.same(await ids('/books'), [1, 2, 3, 4, 5]);
       for (const name of INHERITED) {
         // A plain object that is assigned `__proto__` loses it: no parser of that kind has the name to give.
@@ -87,13 +87,13 @@ for (const [kind, querystringParser] of Object.entries(PARSERS)) {
       t.same(await ids('/books?isPrototypeOf=0'), [400, '/isPrototypeOf']);
     });
 
-    t.test('an action takes a parameter of such a name, and knows when it was not sent', async (t) => {
+    t.test('an action can declare a parameter with an inherited name, and detects that it was not sent', async (t) => {
       t.same((await app.inject('/books/echo')).json(), []);
       t.same((await app.inject('/books/echo?constructor=7')).json(), [['constructor', 7]]);
       t.same((await app.inject('/books/echo?constructor=x')).statusCode, 400);
     });
 
-    t.test('where nothing declares such a name it is a 400, and one that is not known', async (t) => {
+    t.test('an undeclared parameter with an inherited name returns 400, as an unknown one', async (t) => {
       for (const name of ['constructor', 'toString', 'hasOwnProperty']) {
         t.same(await ids(`/plain?${name}=1`), [400, `/${name}`]);
       }

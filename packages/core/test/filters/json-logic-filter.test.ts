@@ -182,7 +182,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     });
   }
 
-  t.test('what is not in the grammar is a 400 that says what was wrong, and where', async (t) => {
+  t.test('an invalid rule returns 400 with the error and its place', async (t) => {
     for (const [rule, message] of REFUSED) {
       t.throws(
         () => apply(rule),
@@ -197,7 +197,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   });
 
   t.test(
-    'the schema of the parameter takes what the filter takes, and nothing else that a schema can tell',
+    'the schema of the parameter accepts exactly the rules that the filter accepts, as far as a schema can express',
     async (t) => {
       const schema = filter.parameters[0]!.schema as { readonly contentSchema?: object };
       const fits = (rule: unknown): boolean => Check(schema.contentSchema!, rule);
@@ -211,7 +211,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     },
   );
 
-  t.test('messages repeat little of what the client sent', async (t) => {
+  t.test("messages repeat only a short part of the client's input", async (t) => {
     try {
       apply({ '==': [{ var: 'x'.repeat(100_000) }, 1] });
       t.fail('was taken');
@@ -268,7 +268,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     },
   );
 
-  t.test('without fields there is no filter parameter', async (t) => {
+  t.test('without fields there is no filter parameter in the plan', async (t) => {
     t.same(new JsonLogicFilter(target(orm)).parameters, []);
     t.same(new JsonLogicFilter(target(orm, { jsonLogicFields: [], filterFields: { name: 'name' } })).parameters, []);
   });
@@ -286,7 +286,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     });
   });
 
-  t.test('a field that does not exist stops the start', async (t) => {
+  t.test('an unknown field fails at start', async (t) => {
     const make = (field: string) => () => new JsonLogicFilter(target(orm, { jsonLogicFields: [field] }));
     t.throws(make('prcie'), ImproperlyConfigured);
     t.throws(make('brand.nmae'), { message: /ItemViewSet: jsonLogicFields "brand\.nmae".*"name"/ });

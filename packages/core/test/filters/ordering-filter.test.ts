@@ -11,7 +11,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   const filter = new OrderingFilter(target(orm, { orderingFields }));
   const sorted = async (text: string) => await ids(filter.apply(items(orm), query(text)));
 
-  t.test('orders by the field that the name stands for; a leading minus means descending', async (t) => {
+  t.test('sorts by the field of the name; a leading minus means descending', async (t) => {
     t.same(await sorted('sort=name'), [2, 4, 1, 5, 3]);
     t.same(await sorted('sort=-name'), [3, 5, 1, 4, 2]);
   });
@@ -21,7 +21,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.same(await sorted('sort=-price'), [3, 2, 1, 4, 5]);
   });
 
-  t.test('several names order one after the other', async (t) => {
+  t.test('several names sort in their order', async (t) => {
     t.same(await sorted('sort=price,-name'), [5, 4, 1, 2, 3]);
     t.same(await sorted('sort=-brand,-price'), [5, 3, 4, 2, 1]);
     t.same(await sorted('sort=price,cost'), [4, 5, 1, 2, 3], 'two names of one field');
@@ -32,14 +32,14 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.same(await sorted('sort=-brand'), [5, 3, 4, 1, 2]);
   });
 
-  t.test('without a sort the order is that of the view, or the primary key', async (t) => {
+  t.test('without sort the order of the view applies, or the primary key', async (t) => {
     t.same(await sorted(''), [1, 2, 3, 4, 5]);
     t.same(await sorted('sort='), [1, 2, 3, 4, 5]);
     t.same(await ids(filter.apply(items(orm).orderBy('-price'), query(''))), [3, 2, 1, 4, 5]);
     t.same(await ids(filter.apply(items(orm).orderBy('-price'), query('sort=name'))), [2, 4, 1, 5, 3]);
   });
 
-  t.test('an unknown name is a 400 that lists the names allowed', async (t) => {
+  t.test('an unknown name returns 400 with the allowed names', async (t) => {
     t.throws(() => filter.apply(items(orm), query('sort=prcie')), {
       statusCode: 400,
       message:
@@ -64,7 +64,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
-  t.test('an empty name, or one given twice, is a 400', async (t) => {
+  t.test('an empty or repeated name returns 400', async (t) => {
     for (const text of [',', 'price,', ',price', 'price,,name', '-', 'price,-']) {
       t.throws(
         () => filter.apply(items(orm), query(`sort=${text}`)),
@@ -78,7 +78,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.throws(() => filter.apply(items(orm), query('sort=price&sort=name')), { message: /must be given only once/ });
   });
 
-  t.test('without ordering fields there is no sort parameter', async (t) => {
+  t.test('without ordering fields there is no sort parameter in the plan', async (t) => {
     t.same(new OrderingFilter(target(orm)).parameters, []);
     t.match(filter.parameters, [
       { name: 'sort', schema: { type: 'array', items: { enum: ['price', '-price', 'name', '-name'] } } },
@@ -94,7 +94,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.same(await ids(renamed.apply(items(orm), query('order_by=name'))), [2, 4, 1, 5, 3]);
   });
 
-  t.test('what cannot be ordered by stops the start', async (t) => {
+  t.test('a field without an order fails at start', async (t) => {
     const make = (fields: Record<string, string>) => () => new OrderingFilter(target(orm, { orderingFields: fields }));
     t.throws(make({ price: 'prcie' }), { message: /ItemViewSet: orderingFields "price".*"price"/ });
     t.throws(make({ data: 'data' }), ImproperlyConfigured);

@@ -32,7 +32,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
       text,
     );
 
-  t.test('each parameter filters by its lookup; all must hold', async (t) => {
+  t.test('every parameter filters by its lookup, and all are combined by AND', async (t) => {
     t.same(await found('min_price=12.5'), [2, 3]);
     t.same(await found('max_price=10'), [1, 4, 5]);
     t.same(await found('min_price=6&max_price=13'), [1, 2]);
@@ -59,7 +59,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.same(await found('serial=9007199254740991&serial=9007199254740993'), [1, 3]);
   });
 
-  t.test('any other lookup given twice is a 400', async (t) => {
+  t.test('any other lookup sent twice returns 400', async (t) => {
     refuse(t, 'min_price=1&min_price=2', { message: 'Query parameter "min_price" must be given only once' });
     refuse(t, 'kinds=tea&kinds=ware', { message: /"kinds" must be given only once/ });
     refuse(t, 'not_stock=1&not_stock=2', {});
@@ -69,7 +69,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.same(await found('min_price=&name=&unbranded=&kinds='), [1, 2, 3, 4, 5]);
   });
 
-  t.test('a value that does not fit is a 400 that names the parameter', async (t) => {
+  t.test('a value that does not fit returns 400 with the parameter', async (t) => {
     refuse(t, 'min_price=cheap', { details: [{ in: 'query', path: '/min_price' }] });
     for (const text of ['stock=1.5', 'stock=01', 'stock=99999999999', 'stock=a&stock=1', 'active=yes', 'kind=coffee']) {
       refuse(t, text, { message: new RegExp(`"${text.split('=')[0]}" must `) });
@@ -87,13 +87,13 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
-  t.test('one answer names every parameter that does not fit', async (t) => {
+  t.test('one response names every parameter that does not fit', async (t) => {
     refuse(t, 'min_price=a&name=Cup&stock=b&active=c', {
       details: [{ path: '/min_price' }, { path: '/stock' }, { path: '/active' }],
     });
   });
 
-  t.test('each parameter is declared with a schema and a description', async (t) => {
+  t.test('every parameter is declared with a schema and a description', async (t) => {
     const declared = Object.fromEntries(filter.parameters.map(({ name, schema }) => [name, schema]));
     t.same(Object.keys(declared), Object.keys(filterFields));
     t.match(declared, {
@@ -108,7 +108,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     });
   });
 
-  t.test('a lookup that does not exist or does not fit stops the start', async (t) => {
+  t.test('a lookup that does not exist or does not fit fails at start', async (t) => {
     const make = (lookup: string) => () => new QueryParameterFilter(target(orm, { filterFields: { cost: lookup } }));
     t.throws(make('prcie__gte'), ImproperlyConfigured);
     t.throws(make('prcie__gte'), { message: /ItemViewSet: filterFields "cost".*"price"/ });

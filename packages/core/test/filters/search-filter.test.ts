@@ -17,20 +17,20 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     return await ids(await filter.apply(items(orm), new QueryParameters({ search }), request));
   };
 
-  t.test('a word is found anywhere in a field, whatever its case', async (t) => {
+  t.test('a search term matches anywhere in a field and ignores case', async (t) => {
     t.same(await found('tea', 'name'), [1, 2, 3]);
     t.same(await found('TEA', 'name'), [1, 2, 3]);
     t.same(await found('poo', 'name'), [5]);
     t.same(await found('coffee', 'name'), []);
   });
 
-  t.test('case is that of Unicode', async (t) => {
+  t.test('case is compared by Unicode rules', async (t) => {
     t.same(await found('élan', 'note'), [1]);
     t.same(await found('ÉLAN', 'note'), [1]);
     t.same(await found('ÉLAN', 'brand__name'), [1, 2]);
   });
 
-  t.test('every word must be found, in any one of the fields', async (t) => {
+  t.test('every search term must match at least one of the fields', async (t) => {
     t.same(await found('tea green', 'name'), [1]);
     t.same(await found('green', 'name', 'note'), [1, 5]);
     t.same(await found('spoon black', 'name', 'note'), [5]);
@@ -53,7 +53,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.same(await found("'; drop table item; --", 'note'), []);
   });
 
-  t.test('a prefix makes a field start with the word, or equal it', async (t) => {
+  t.test('^ matches the start of a field, and = the complete field', async (t) => {
     t.same(await found('tea', '^name'), [3]);
     t.same(await found('cup', '=name'), [4]);
     t.same(await found('cu', '=name'), []);
@@ -62,11 +62,11 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.same(await found('%', '^name'), []);
   });
 
-  t.test('a search of nothing is no search', async (t) => {
+  t.test('an empty search does not filter', async (t) => {
     for (const nothing of ['', '   ', '""', '"" \'  \'']) t.same(await found(nothing, 'name'), [1, 2, 3, 4, 5]);
   });
 
-  t.test('20 words are taken, 21 are a 400', async (t) => {
+  t.test('20 search terms are accepted, and 21 return 400', async (t) => {
     t.same(await found('tea '.repeat(20), 'name', 'note', 'brand__name'), [1, 2, 3]);
     await t.rejects(found('tea '.repeat(21), 'name'), {
       statusCode: 400,
@@ -75,13 +75,13 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     });
   });
 
-  t.test('a search given twice, or with a NUL, is a 400', async (t) => {
+  t.test('a search sent twice, or with a NUL, returns 400', async (t) => {
     const filter = new SearchFilter(target(orm, { searchFields: ['name'] }));
     t.throws(() => filter.apply(items(orm), query('search=a&search=b'), request), InvalidUsage);
     t.throws(() => filter.apply(items(orm), query('search=a%00'), request), InvalidUsage);
   });
 
-  t.test('without search fields there is no search parameter', async (t) => {
+  t.test('without search fields there is no search parameter in the plan', async (t) => {
     t.same(new SearchFilter(target(orm)).parameters, []);
     const declared = new SearchFilter(target(orm, { searchFields: ['name', '^brand__name'] })).parameters;
     t.match(declared, [
@@ -89,7 +89,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     ]);
   });
 
-  t.test('the parameter and the number of words can be changed by a subclass', async (t) => {
+  t.test('a subclass can change the parameter and the number of terms', async (t) => {
     class Find extends SearchFilter {
       override readonly parameter = 'q';
       override readonly maximumWords = 1;
@@ -105,7 +105,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     });
   });
 
-  t.test('a search field that does not exist, or holds no text, stops the start', async (t) => {
+  t.test('a search field that does not exist, or is not text, fails at start', async (t) => {
     const make = (field: string) => () => new SearchFilter(target(orm, { searchFields: [field] }));
     t.throws(make('nmae'), ImproperlyConfigured);
     t.throws(make('nmae'), { message: /ItemViewSet: searchFields "nmae".*"name"/ });

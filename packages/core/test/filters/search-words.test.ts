@@ -3,7 +3,7 @@ import { searchWords } from '../../src/filters/search-filter.ts';
 
 const words = (text: string) => searchWords(text, 20);
 
-t.test('words are separated by white space of any kind', async (t) => {
+t.test('terms are separated by white space of any kind', async (t) => {
   t.same(words('red  hat'), ['red', 'hat']);
   t.same(words('\tred\n hat\u00a0\u3000blue '), ['red', 'hat', 'blue']);
 });
@@ -28,14 +28,14 @@ t.test('a quote that opens or closes no phrase is an ordinary character', async 
   t.same(words('\'red hat"'), ["'red", 'hat"']);
 });
 
-t.test('nothing, and phrases of nothing, are no words', async (t) => {
+t.test('an empty text and empty phrases have no terms', async (t) => {
   t.same(words(''), []);
   t.same(words('   '), []);
   t.same(words('"" \'\' "  "'), []);
   t.same(words('"" red'), ['red']);
 });
 
-t.test('reading stops one word after the maximum', async (t) => {
+t.test('parsing stops one term after the maximum', async (t) => {
   t.equal(words('a '.repeat(20)).length, 20);
   t.equal(words('a '.repeat(10_000)).length, 21);
 });

@@ -79,7 +79,7 @@ t.test('on PostgreSQL', { skip: skipPostgreSql() }, async (t) => {
     .register('mistaken', MistakenViewSet);
   const app = await testApp(t, orm, [router]);
 
-  t.test('each value that fits finds, and each that does not is a 400 that names its parameter', async (t) => {
+  t.test('every value that fits matches, and others return 400 with the parameter', async (t) => {
     const right = {
       address: '10.0.0.1',
       network: '10.0.0.0/8',
@@ -104,7 +104,7 @@ t.test('on PostgreSQL', { skip: skipPostgreSql() }, async (t) => {
     }
   });
 
-  t.test('all parameters at fault are named, and no other', async (t) => {
+  t.test('all invalid parameters are named, and no others', async (t) => {
     const query = { address: 'x', ports: 'y', price: '$5.00', search: 'one', page_size: '3' };
     const refused = await app.inject({ url: '/hosts', query });
     t.equal(refused.statusCode, 400);
@@ -125,7 +125,7 @@ t.test('on PostgreSQL', { skip: skipPostgreSql() }, async (t) => {
     }
   });
 
-  t.test('a comparison by a type that has none stops the start, and a search in its text does not', async (t) => {
+  t.test('a comparison of a type without comparisons fails at start, and a search in its text does not', async (t) => {
     const lookups = { place: 'exact', note: 'in', tags: 'gt' };
     for (const [field, lookup] of Object.entries(lookups)) {
       const filterFields = { q: `${field}__${lookup}` } as never;
@@ -144,7 +144,7 @@ t.test('on PostgreSQL', { skip: skipPostgreSql() }, async (t) => {
     t.equal((await texted.inject('/texts?filter={"==":[{"var":"note"},"x"]}')).statusCode, 400);
   });
 
-  t.test('an order by a type that has none stops the start', async (t) => {
+  t.test('an order by a type without an order fails at start', async (t) => {
     class PlacesViewSet extends ModelViewSet(Host, { ...options, orderingFields: { place: 'place' } }) {}
     await t.rejects(testApp(t, orm, [new Router().register('places', PlacesViewSet)]), {
       message: /Host cannot be ordered by "place": "point" has no order/,

@@ -156,7 +156,7 @@ t.test('MongoDB, a real server', { skip: skipMongo() }, async (t) => {
   t.equal((await statusOf(new MongoHealthCheck(orm))).status, 'ok');
 });
 
-t.test('sources that are none are refused', async (t) => {
+t.test('invalid sources are rejected', async (t) => {
   for (const source of [undefined, null, 'postgres://localhost', {}]) {
     t.throws(() => new PostgresHealthCheck(source as never), {
       message: /^PostgresHealthCheck: option "source" must be a MikroORM/,

@@ -33,7 +33,7 @@ t.test('without checks all is well', async (t) => {
   t.same(await new HealthRegistry().run(), { status: 'ok', checks: {} });
 });
 
-t.test('checks run side by side, and the report says how long each took', async (t) => {
+t.test('checks run concurrently, and the report contains the duration of each', async (t) => {
   const begun = Promise.withResolvers<true>();
   const first: Check = () => begun.promise;
   const second: Check = async () => {
@@ -48,7 +48,7 @@ t.test('checks run side by side, and the report says how long each took', async 
   t.match(String(checks['a']!.duration_ms), /^\d+(\.\d)?$/);
 });
 
-t.test('whatever goes wrong in a check is unavailable, and touches no other', async (t) => {
+t.test('any failure of a check makes only that check unavailable', async (t) => {
   const checks: Record<string, Check> = {
     no: async () => false,
     nothing: async () => undefined as unknown as boolean,
@@ -72,7 +72,7 @@ t.test('whatever goes wrong in a check is unavailable, and touches no other', as
   t.notMatch(JSON.stringify(report), /secret/);
 });
 
-t.test('a check that fails after its time is up hurts nobody', async (t) => {
+t.test('a check that fails after its timeout is ignored', async (t) => {
   const late: Check = async () => {
     await sleep(50);
     throw new Error('late');
@@ -82,7 +82,7 @@ t.test('a check that fails after its time is up hurts nobody', async (t) => {
   t.pass('no unhandled rejection');
 });
 
-t.test('a check is told when its time is up', async (t) => {
+t.test('the signal of a check is aborted at its timeout', async (t) => {
   const aborted = Promise.withResolvers<unknown>();
   const check: Check = async (signal) => {
     signal.addEventListener('abort', () => aborted.resolve((signal.reason as Error).message));
@@ -92,7 +92,7 @@ t.test('a check is told when its time is up', async (t) => {
   t.equal(await aborted.promise, 'Health check "slow" did not answer within 20 ms');
 });
 
-t.test('a call that hangs is not made again beside itself, and is given up in the end', async (t) => {
+t.test('a call that hangs is not repeated while it runs, and is abandoned in the end', async (t) => {
   const check = new Told('hangs', hang, { timeoutMs: 60 });
   const registry = registryOf(check);
   for (let i = 0; i < 3; i++) t.equal((await registry.run()).status, 'unavailable');
@@ -102,7 +102,7 @@ t.test('a call that hangs is not made again beside itself, and is given up in th
   t.equal(check.calls, 2);
 });
 
-t.test('those who ask at once share one run, and so do those who ask soon after', async (t) => {
+t.test('concurrent requests share one run, and so do requests shortly after it', async (t) => {
   const check = new Told('slow', async () => sleep(20, true));
   const registry = new HealthRegistry({ cacheMs: 300 });
   registry.register(check);
@@ -115,7 +115,7 @@ t.test('those who ask at once share one run, and so do those who ask soon after'
   t.equal(check.calls, 2);
 });
 
-t.test('a result is reused no longer for being reported beside a slow one', async (t) => {
+t.test('a result is not reused longer because another check is slow', async (t) => {
   const quick = new Told('quick', async () => true);
   const slow = new Told('slow', async () => sleep(300, true));
   const registry = new HealthRegistry({ cacheMs: 200 });
@@ -126,7 +126,7 @@ t.test('a result is reused no longer for being reported beside a slow one', asyn
   t.equal(slow.calls, 1);
 });
 
-t.test('what changes is logged, and what stays is not', async (t) => {
+t.test('only changes of the status are logged', async (t) => {
   const lines: unknown[] = [];
   const log = {
     warn: (...line: unknown[]) => void lines.push(['warn', ...line]),
@@ -147,7 +147,7 @@ t.test('what changes is logged, and what stays is not', async (t) => {
   t.equal(lines.length, 2);
 });
 
-t.test('readiness asks the essential checks, and ends with the shutdown', async (t) => {
+t.test('readiness runs the essential checks, and fails after shutdown begins', async (t) => {
   const registry = registryOf(
     new Told('database', well),
     new Told('cache', hang, { timeoutMs: 10, isEssential: false }),

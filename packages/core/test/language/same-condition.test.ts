@@ -33,7 +33,7 @@ class Written extends Sealed {
   }
 }
 
-t.test('values that are written alike are the same', async (t) => {
+t.test('equal values are the same', async (t) => {
   const pairs: (() => unknown)[] = [
     () => 1,
     () => 'a',

@@ -90,7 +90,7 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
     },
   );
 
-  t.test('the global entity manager stands for the one of the context', async (t) => {
+  t.test('the global entity manager resolves to the one of the context', async (t) => {
     RequestContext.create(orm.em, () => {
       orm.em.addFilter({ name: 'late', cond: { name: 'x' }, entity: Thing });
       t.equal(hasNoFilter(orm.em, meta), false);
@@ -99,7 +99,7 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
   });
 
   t.test(
-    "the query builder makes a statement with its parameters apart, with the condition's values converted or not",
+    'the query builder makes a statement and its separate parameters, with the values of the condition converted or not',
     async (t) => {
       const { sql, params } = keysQuery(orm.em.fork(), meta, { name: 'x' }, false);
       t.match(sql, /^select .* from .* where .*\?/);
@@ -123,7 +123,7 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
     },
   );
 
-  t.test('what entities know of themselves: __em, their metadata, and what is loaded', async (t) => {
+  t.test('__em, the metadata and the loaded state of entities', async (t) => {
     const em = orm.em.fork();
     const thing = em.create(Thing, { name: 'a', of: em.create(Thing, { name: 'b' }) });
     await em.flush();
@@ -168,7 +168,7 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
     t.equal(metaOf(class {}), undefined);
   });
 
-  t.test('UnitOfWork.dispatchOnLoadEvent: tells subscribers of the entities that were made of rows', async (t) => {
+  t.test('UnitOfWork.dispatchOnLoadEvent: notifies subscribers of the entities that were made from rows', async (t) => {
     const em = orm.em.fork({ freshEventManager: true });
     const told: unknown[] = [];
     em.getEventManager().registerSubscriber({
@@ -199,7 +199,7 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
   });
 
   t.test(
-    'ControlledTransaction.savepoint: savepoints, and every statement by what stands for transactions',
+    'ControlledTransaction.savepoint: savepoints, and every statement through the wrapped transaction',
     async (t) => {
       const em = orm.em.fork();
       await em.begin();
@@ -221,7 +221,7 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
     },
   );
 
-  t.test('QueryExecutor.executeQuery: tells if a statement has failed', async (t) => {
+  t.test('QueryExecutor.executeQuery: reports if a statement has failed', async (t) => {
     const em = orm.em.fork();
     await em.begin();
     const own = em.getTransactionContext<object>()!;
@@ -233,7 +233,7 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
     await em.rollback();
   });
 
-  t.test('Connection.logQuery: tells the log', async (t) => {
+  t.test('Connection.logQuery: writes to the log', async (t) => {
     const logger = orm.config.getLogger();
     const told: unknown[] = [];
     t.capture(logger, 'logQuery', (context: { query: string }) => told.push(context.query));

@@ -13,7 +13,7 @@ const Post = defineEntity({
 });
 
 forEachDatabase(t, { entities: [Tag, Post] }, async (t, orm) => {
-  t.test('removes an entity without loading what refers to it by a relation of many to many', async (t) => {
+  t.test('removes an entity without loading the many-to-many relations that refer to it', async (t) => {
     const made = orm.em.fork();
     made.create(Post, { id: 1, tags: [made.create(Tag, { id: 1 }), made.create(Tag, { id: 2 })] });
     await made.flush();

@@ -69,13 +69,13 @@ t.test('a cursor of another basis or another secret is refused', async (t) => {
   t.equal(codec.open('basis', new CursorCodec('View', `${SECRET}!`).seal('basis', cursor)), undefined);
 });
 
-t.test('what never was a cursor is refused', async (t) => {
+t.test('a text that is not a cursor is rejected', async (t) => {
   for (const text of ['', 'x', 'null', '..', '%00', 'é', 'A'.repeat(43), 'A'.repeat(44), 'A'.repeat(10_000)]) {
     t.equal(codec.open('basis', text), undefined, text.slice(0, 50));
   }
 });
 
-t.test('a secret of fewer than 32 bytes is refused, and the message says how to give one', async (t) => {
+t.test('a secret of fewer than 32 bytes is rejected, and the message shows how to set one', async (t) => {
   t.throws(() => new CursorCodec('View', undefined), ImproperlyConfigured);
   t.throws(() => new CursorCodec('View', ''), { message: /View: .*at least 32 bytes.*app\.register\(viewset/ });
   t.throws(() => new CursorCodec('View', 'x'.repeat(31)), { message: /31 bytes/ });

@@ -102,7 +102,7 @@ forEachDatabase(t, { entities: [Place, Event], onLibSql: true }, async (t, orm, 
     t.same((await read(events(), 'page_size=100', capped)).results, [1, 2, 3, 4]);
   });
 
-  t.test('one query a page', async (t) => {
+  t.test('a page needs one query', async (t) => {
     const calls: string[] = [];
     for (const name of ['rows', 'first', 'page', 'count', 'exists', 'entities', 'entity'] as const) {
       const method = QuerySet.prototype[name] as (...args: never[]) => unknown;
@@ -116,7 +116,7 @@ forEachDatabase(t, { entities: [Place, Event], onLibSql: true }, async (t, orm, 
     t.same(calls, ['rows']);
   });
 
-  t.test('records that come and go meanwhile neither repeat nor hide others', async (t) => {
+  t.test('records that are added or deleted between pages neither repeat nor hide others', async (t) => {
     const em = orm.em.fork();
     await em.begin();
     const within = () => QuerySet.of(em, Event);

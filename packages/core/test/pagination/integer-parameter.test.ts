@@ -18,7 +18,7 @@ t.test('an absent or empty value is the default', async (t) => {
   t.equal(read(''), 7);
 });
 
-t.test('anything else is a 400 that names the parameter and what was expected', async (t) => {
+t.test('any other value returns 400 with the parameter and the expected value', async (t) => {
   const wrong = ['0', '-1', '-0', '+1', '01', '00', '1.0', '1.', '.5', '1e2', ' 1', '1 ', '1_000', '0x10', 'a', 'null'];
   for (const text of [...wrong, '2147483648', '99999999999', '9'.repeat(400), 'Infinity', 'NaN', '１', '1\n', '1,2']) {
     t.throws(() => read(text), InvalidUsage, JSON.stringify(text));

@@ -51,7 +51,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
   const get = async <Body>(path: string) => (await app.inject(`/api/${path}`)).json<Body>();
   const ids = ({ results }: { results: { id: number }[] }) => results.map(({ id }) => id);
 
-  t.test('pages by number, by offset, and none', async (t) => {
+  t.test('lists paginated by number, by offset, and not paginated', async (t) => {
     const numbers = await get<Page>('numbers?p=2&sort=-price');
     t.same(numbers, {
       count: 5,
@@ -85,7 +85,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
     t.equal((await app.inject(`/api/cursors?cursor=${first.next_cursor}`)).statusCode, 400);
   });
 
-  t.test('a cursor shows nothing of what it is made of', async (t) => {
+  t.test('a cursor reveals nothing about its content', async (t) => {
     const bytes = async (sort: string) =>
       Buffer.from((await get<CursorPage>(`cursors?sort=${sort}`)).next_cursor!, 'base64url');
     const brands = [await bytes('brand'), await bytes('brand')] as const;
@@ -102,7 +102,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
     t.match(refused.json(), { code: 'invalid_usage', details: [{ in: 'query', path: '/cursor' }] });
   });
 
-  t.test('one answer names every parameter that does not fit, of filters and paginator alike', async (t) => {
+  t.test('one response names every parameter that does not fit, of filters and paginator', async (t) => {
     const query = 'search=a%00&filter=x&min_price=a&sort=b&p=0&page_size=c';
     const response = await app.inject(`/api/numbers?${query}`);
     t.equal(response.statusCode, 400);

@@ -39,7 +39,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.same(await paginate(new PageNumberPagination({ pageSize: 5 }), ''), page([1, 2, 3, 4, 5], false, false));
   });
 
-  t.test('the count is of what the filters keep', async (t) => {
+  t.test('the count includes only filtered records', async (t) => {
     const queryset = items(orm).filter({ price__lt: 11 }).orderBy('-price');
     t.same(await paginate(new PageNumberPagination({ pageSize: 2 }), '', queryset), page([1, 4], true, false, 3));
   });

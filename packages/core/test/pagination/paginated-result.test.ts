@@ -6,7 +6,7 @@ import { PaginatedResult, pageEnvelope } from '../../src/pagination/paginated-re
 
 const results = [{ id: 1 }, { id: 2 }];
 
-t.test('its JSON is the page envelope; page and page_size are attributes that are not in it', async (t) => {
+t.test('its JSON is the page envelope, without the attributes page and page_size', async (t) => {
   const result = new PaginatedResult({ results, count: 23, page: 2, pageSize: 10 });
   t.equal(
     JSON.stringify(result),
@@ -31,18 +31,18 @@ t.test('next and previous follow from the count and the page', async (t) => {
   t.same(flags(5, 2_147_483_647, 100), [false, true], 'far past the end');
 });
 
-t.test('the page is 1 where none is given', async (t) => {
+t.test('the page defaults to 1', async (t) => {
   t.equal(new PaginatedResult({ results, count: 2, pageSize: 10 }).page, 1);
 });
 
-t.test('further fields stand beside the envelope, in JSON and in the type', async (t) => {
+t.test('extra fields are added to the envelope, in JSON and in the type', async (t) => {
   const result = new PaginatedResult({ results, count: 2, pageSize: 10, extra: { keyword: 'tea' } });
   const keyword: string = result.keyword;
   t.equal(keyword, 'tea');
   t.match(JSON.stringify(result), /"keyword":"tea"}$/);
 });
 
-t.test('it is of the type that a schema of the envelope says', async (t) => {
+t.test('its type is that of the envelope schema', async (t) => {
   const schema = Type.Object({
     count: Type.Integer(),
     next: Type.Boolean(),
@@ -68,7 +68,7 @@ t.test('a further field must not take the place of the envelope', async (t) => {
   }
 });
 
-t.test('numbers that are not whole or too small are refused by name', async (t) => {
+t.test('numbers that are not integers or too small are rejected by name', async (t) => {
   t.throws(() => new PaginatedResult({ results, count: -1, pageSize: 10 }), { message: /"count".*-1/ });
   t.throws(() => new PaginatedResult({ results, count: 1.5, pageSize: 10 }), { message: /"count"/ });
   t.throws(() => new PaginatedResult({ results, count: 1, page: 0, pageSize: 10 }), { message: /"page"/ });
@@ -76,7 +76,7 @@ t.test('numbers that are not whole or too small are refused by name', async (t) 
   t.throws(() => new PaginatedResult({ results, count: '3' as never, pageSize: 10 }), ImproperlyConfigured);
 });
 
-t.test('it passes through a compiled serializer', async (t) => {
+t.test('a compiled serializer writes it', async (t) => {
   const app = fastify();
   t.teardown(() => app.close());
   const item = Type.Object({ id: Type.Integer() });
@@ -92,7 +92,7 @@ t.test('it passes through a compiled serializer', async (t) => {
   t.same((await app.inject('/extra')).json(), { ...envelope, keyword: 'tea' });
 });
 
-t.test('without a count, next has to be said', async (t) => {
+t.test('without a count, next is required', async (t) => {
   const result = new PaginatedResult({ results, count: null, next: true, page: 2, pageSize: 2 });
   const count: null = result.count;
   t.equal(count, null);

@@ -11,7 +11,7 @@ const CLASSES = [PageNumberPagination, LimitOffsetPagination, CursorPagination];
 for (const Class of CLASSES) {
   const make = (options: PaginatorOptions = {}) => new Class({ name: 'ItemViewSet', secret, ...options });
 
-  t.test(`${Class.name}: wrong sizes stop the start, by name`, async (t) => {
+  t.test(`${Class.name}: invalid sizes fail at start, with their names`, async (t) => {
     for (const size of [0, -1, 1.5, NaN, Infinity, '10' as never, null as never]) {
       t.throws(() => make({ pageSize: size }), ImproperlyConfigured, `pageSize ${size}`);
       t.throws(() => make({ maxPageSize: size }), ImproperlyConfigured, `maxPageSize ${size}`);
@@ -32,7 +32,7 @@ for (const Class of CLASSES) {
   });
 }
 
-t.test('wrong sizes of a subclass stop the start too', async (t) => {
+t.test('invalid sizes of a subclass fail at start too', async (t) => {
   class Nothing extends PageNumberPagination {
     override readonly pageSize = 0;
   }
@@ -76,7 +76,7 @@ t.test('the sizes in force are documented', async (t) => {
   t.match(size(new Big({ pageSize: 7, maxPageSize: 70 })), { default: 7, description: /at most 70/ });
 });
 
-t.test('envelopes are schemas of what is sent', async (t) => {
+t.test('envelope schemas describe the sent pages', async (t) => {
   const item = Type.Object({ id: Type.Integer() });
   const keys = (schema: TSchema) => Object.keys((schema as unknown as { properties: object }).properties);
   const envelope = ['count', 'next', 'previous', 'results'];
@@ -94,7 +94,7 @@ t.test('a cursor needs a secret, and the message names the view', async (t) => {
   t.throws(() => new CursorPagination({ secret: 'short' }), ImproperlyConfigured);
 });
 
-t.test('a paginator of one own needs no more than three members', async (t) => {
+t.test('a custom paginator needs only three members', async (t) => {
   class Everything extends Paginator {
     readonly parameters = [];
     envelope(item: TSchema) {

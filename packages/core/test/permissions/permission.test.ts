@@ -76,7 +76,7 @@ t.test('the built-in classes', async (t) => {
   t.ok(passes(IsOwnerRole, request('GET', user)));
 });
 
-t.test('no permissions, or those that say nothing, let everything through and ask nothing', async (t) => {
+t.test('no permissions, or only AllowAny, allow everything and run no check', async (t) => {
   for (const classes of [[], [AllowAny], [AllowAny, AllowAny]]) {
     for (const object of [true, false]) {
       const grant = evaluate(classes, object);
@@ -86,7 +86,7 @@ t.test('no permissions, or those that say nothing, let everything through and as
   }
 });
 
-t.test('all listed classes must agree, and none is asked after one that refuses', async (t) => {
+t.test('all listed classes must allow, and none is evaluated after one that refuses', async (t) => {
   const asked: string[] = [];
   const grant = evaluate(
     [told(asked, 'A', {}), told(asked, 'B', { view: false, object: true }), told(asked, 'C', {})],
@@ -97,7 +97,7 @@ t.test('all listed classes must agree, and none is asked after one that refuses'
   t.same(asked, ['A view', 'B view']);
 });
 
-t.test('an object check is asked of the object alone, in order, until one refuses', async (t) => {
+t.test('object checks run for the object only, in order, until one refuses', async (t) => {
   const asked: string[] = [];
   const classes = [
     told(asked, 'A', { object: true }),
@@ -112,14 +112,14 @@ t.test('an object check is asked of the object alone, in order, until one refuse
   t.same(asked, ['A object', 'C object']);
 });
 
-t.test('lists do not need objects, but a record can still be asked about', async (t) => {
+t.test('lists do not need objects, but a record can still be checked', async (t) => {
   const asked: string[] = [];
   const grant = evaluate([told(asked, 'A', { object: false })], false);
   t.match(grant, { denied: false, needsObject: false });
   t.equal(grant.allows({}), false, 'a collection action asks about a record: it is looked at');
 });
 
-t.test('the half that is not needed is not asked', async (t) => {
+t.test('a check that cannot change the result is not evaluated', async (t) => {
   const asked: string[] = [];
   const yes = told(asked, 'yes', {});
   const no = told(asked, 'no', { view: false });
@@ -136,7 +136,7 @@ t.test('the half that is not needed is not asked', async (t) => {
   t.same(asks(yes.not().and(other)), ['yes view']);
 });
 
-t.test('an or never grants through the half that was not asked', async (t) => {
+t.test('OR does not grant access through the check that was not evaluated', async (t) => {
   const asked: string[] = [];
   const viewOnly = told(asked, 'no', { view: false });
   const objectNo = told(asked, 'objectNo', { object: false });
@@ -193,7 +193,7 @@ t.test('a composition is a permission class itself', async (t) => {
   t.equal(new (yes.and(no))().hasObjectPermission(anonymousGet, view, {}), false);
 });
 
-t.test('a class that extends a composition and overrides a question is asked that one', async (t) => {
+t.test('a class that extends a composition and overrides a check uses its override', async (t) => {
   class ReadOnlyUnlessLoggedIn extends IsSafeMethodOnly.or(IsAuthenticated) {}
   t.ok(evaluate([ReadOnlyUnlessLoggedIn], false, request('POST')).denied);
   t.equal(ReadOnlyUnlessLoggedIn.name, 'ReadOnlyUnlessLoggedIn');
@@ -227,7 +227,7 @@ t.test('instances are made once', async (t) => {
   t.equal(made, 3);
 });
 
-t.test('what is no permission class is refused by name', async (t) => {
+t.test('a value that is not a permission class is rejected by name', async (t) => {
   const refused = (value: unknown): unknown =>
     t.throws(() => makePermissions(value as never, 'ThingViewSet.list'), { name: 'ImproperlyConfigured' });
   t.throws(() => makePermissions([AllowAny, new AllowAny() as never], 'ThingViewSet.list'), {
@@ -250,7 +250,7 @@ t.test('records needs a view with an entity', async (t) => {
   t.throws(() => evaluate([Mine], false), { message: 'Mine: ThingViewSet has no entity to find records of' });
 });
 
-t.test('a misspelt question is refused, since a class that asks nothing lets everybody in', async (t) => {
+t.test('a misspelt check is rejected, because a class without checks would allow everybody', async (t) => {
   class Plural extends Permission {
     hasPermissions(): boolean {
       return false;

@@ -99,7 +99,7 @@ async function app(t: Test, options: Partial<ViewsetOptions> = {}) {
   return app;
 }
 
-t.test('no handler whose type says that somebody is logged in is called for anybody else', async (t) => {
+t.test('a handler whose type promises a user is never called without one', async (t) => {
   const known = await app(t);
   const actions = known.viewset.operations.filter(({ view }) => view.name === 'Known');
   t.equal(actions.length, 12);
@@ -111,7 +111,7 @@ t.test('no handler whose type says that somebody is logged in is called for anyb
   }
 });
 
-t.test('a user whom the application keeps elsewhere is request.user too', async (t) => {
+t.test('request.user is also set for a user that the application stores elsewhere', async (t) => {
   const kept = await app(t, {
     user: ({ headers }) => (headers['x-account'] === undefined ? null : { id: 7, role: { name: 'admin' } }),
   });
@@ -120,7 +120,7 @@ t.test('a user whom the application keeps elsewhere is request.user too', async 
   t.equal((await kept.inject({ url: '/known/plain', headers })).body, '{"id":7}');
 });
 
-t.test('AllowAny on an action lets everybody in, whatever the view asks', async (t) => {
+t.test('AllowAny on an action allows everybody, with any permissions of the view', async (t) => {
   const open = await app(t);
   t.equal((await open.inject('/perhaps/fine')).body, '{"id":null}');
 });

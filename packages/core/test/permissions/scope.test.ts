@@ -160,7 +160,7 @@ forEachDatabase(t, { entities: [Thing] }, async (t, orm) => {
   };
 
   t.test(
-    'whatever is composed, a record is granted if and only if lists show it and the composition grants it',
+    'for random compositions, a record is granted if and only if lists show it and the composition grants it',
     async (t) => {
       const random = randomNumbers(7);
       let granted = 0;
@@ -183,7 +183,7 @@ forEachDatabase(t, { entities: [Thing] }, async (t, orm) => {
     },
   );
 
-  t.test('where there was no object at hand, a record that is asked about is looked at in full', async (t) => {
+  t.test('if the object was not available before, a checked record is evaluated completely', async (t) => {
     const random = randomNumbers(11);
     for (let round = 0; round < 60; round++) {
       const { Class, grants, possible } = randomMeaning(random, 2);
@@ -201,7 +201,7 @@ forEachDatabase(t, { entities: [Thing] }, async (t, orm) => {
   });
 
   t.test(
-    'whatever is composed, a list shows a record if and only if some answer of the object checks grants it',
+    'for random compositions, a list shows a record if and only if some result of the object checks grants it',
     async (t) => {
       const random = randomNumbers(13);
       let hidden = 0;
@@ -219,7 +219,7 @@ forEachDatabase(t, { entities: [Thing] }, async (t, orm) => {
     },
   );
 
-  t.test('a list shows what the scopes let through, or what nothing speaks against', async (t) => {
+  t.test('a list shows records that a scope admits, or that no check excludes', async (t) => {
     const listed = async (Class: PermissionClass): Promise<string[]> => {
       const request = newRequest();
       const grant = await evaluatePermissions(makePermissions([Class], 'test'), request, view, { object: false });
@@ -245,24 +245,21 @@ forEachDatabase(t, { entities: [Thing] }, async (t, orm) => {
     t.same(await listed(Red.or(Red.not())), ['blue', 'null', 'red']);
   });
 
-  t.test(
-    'whatever is composed, a request is refused if and only if the questions about requests refuse it',
-    async (t) => {
-      const random = randomNumbers(17);
-      const counts = { refused: 0, empty: 0 };
-      for (let round = 0; round < 300; round++) {
-        const { Class, admits } = randomMeaning(random, 3);
-        const request = newRequest();
-        const grant = await evaluatePermissions(makePermissions([Class], 'test'), request, view, { object: false });
-        if (grant.denied === (admits !== 'nothing')) t.fail(`${Class.name} is ${grant.denied ? '' : 'not '}refused`);
-        const isEmpty = !grant.denied && (await visible(request, grant)).length === 0;
-        counts[grant.denied ? 'refused' : 'empty'] += grant.denied || isEmpty ? 1 : 0;
-      }
-      t.ok(counts.refused > 30 && counts.empty > 5, JSON.stringify(counts));
-    },
-  );
+  t.test('for random compositions, a request is refused if and only if the view checks refuse it', async (t) => {
+    const random = randomNumbers(17);
+    const counts = { refused: 0, empty: 0 };
+    for (let round = 0; round < 300; round++) {
+      const { Class, admits } = randomMeaning(random, 3);
+      const request = newRequest();
+      const grant = await evaluatePermissions(makePermissions([Class], 'test'), request, view, { object: false });
+      if (grant.denied === (admits !== 'nothing')) t.fail(`${Class.name} is ${grant.denied ? '' : 'not '}refused`);
+      const isEmpty = !grant.denied && (await visible(request, grant)).length === 0;
+      counts[grant.denied ? 'refused' : 'empty'] += grant.denied || isEmpty ? 1 : 0;
+    }
+    t.ok(counts.refused > 30 && counts.empty > 5, JSON.stringify(counts));
+  });
 
-  t.test('an empty scope shows nothing and refuses nobody', async (t) => {
+  t.test('an empty scope shows no records and does not refuse the request', async (t) => {
     const evaluated = async (Class: PermissionClass): Promise<PermissionGrant> =>
       evaluatePermissions(makePermissions([Class], 'test'), newRequest(), view, { object: false });
     class OfNoTeam extends Permission {
@@ -305,7 +302,7 @@ forEachDatabase(t, { entities: [Thing] }, async (t, orm) => {
     t.ok(denied, 'nobody narrows the answers of a view without an entity');
   });
 
-  t.test('a record is asked about within its own transaction', async (t) => {
+  t.test('a record is checked in its transaction', async (t) => {
     const Class = leaf({ view: true, color: 'red', later: false }).Class.or(
       leaf({ view: true, size: 1, later: false }).Class,
     );
@@ -323,7 +320,7 @@ forEachDatabase(t, { entities: [Thing] }, async (t, orm) => {
     await t.rejects(changed, { message: 'rolled back' });
   });
 
-  t.test('what is no entity cannot be in a scope', async (t) => {
+  t.test('a value that is not an entity cannot be in a scope', async (t) => {
     const Class = leaf({ view: true, color: 'red', later: false }).Class.or(
       leaf({ view: true, size: 1, later: false }).Class,
     );

@@ -78,7 +78,7 @@ export class OfMembers extends ModelViewSet(Author, {
 // @ts-expect-error -- a user has an id
 void (() => withUser<{ name: string }>());
 
-t.test('each API has the functions of its own user', async (t) => {
+t.test('every API has functions with the type of its user', async (t) => {
   const orm = await openSqlite(t, { entities: LIBRARY });
   const serve = async (user: Member | Machine, path: string, View: new () => ViewSet) => {
     const app = fastify(serverOptions());

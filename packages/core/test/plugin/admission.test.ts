@@ -202,7 +202,7 @@ async function lateAndGone(t: Test, gate: Gate, app: FastifyInstance): Promise<v
   await sleep(1000);
 }
 
-t.test('a body that does not come in is a 408, and no error of ours', async (t) => {
+t.test('a body that does not arrive in time returns 408, and is not logged as an error', async (t) => {
   const { app, lines } = await newApp(t, new Gate(), { handlerTimeoutMs: 200 });
   const answer = await readAll(openSocket(t, app, POST));
   t.match(answer, /^HTTP\/1.1 408 /);
@@ -210,7 +210,7 @@ t.test('a body that does not come in is a 408, and no error of ours', async (t) 
   t.same(lines, []);
 });
 
-t.test('what is pipelined behind a request is refused after its answer', async (t) => {
+t.test('a pipelined request is refused after the response before it', async (t) => {
   const gate = new Gate();
   const { app } = await newApp(t, gate, {});
   gate.close();
@@ -226,7 +226,7 @@ t.test('what is pipelined behind a request is refused after its answer', async (
   t.equal(answer.split('parse_error').length, 2, 'refused once');
 });
 
-t.test('good requests keep their answers when garbage comes in the same packet', async (t) => {
+t.test('valid requests get their responses when invalid bytes arrive in the same packet', async (t) => {
   const gate = new Gate();
   const { app } = await newApp(t, gate, {});
   const received = await readAll(openSocket(t, app, `${get('/quick')}${get('/slow')}garbage\r\n\r\n`));
@@ -258,7 +258,7 @@ t.test('a header that cannot be sent is an internal error with our body', async 
   }
 });
 
-t.test('no answer lets a browser guess its type', async (t) => {
+t.test('every response disables content type sniffing', async (t) => {
   const { app, address } = await newApp(t, new Gate(), {});
   for (const path of ['/quick', '/nowhere', '/health/', '/%zz']) {
     t.equal((await fetch(address + path)).headers.get('x-content-type-options'), 'nosniff', path);

@@ -140,7 +140,7 @@ t.test('connections without a request do not keep the process', async (t) => {
   await app.close();
 });
 
-t.test('a request whose head is arriving is served', async (t) => {
+t.test('a request whose headers are arriving is served', async (t) => {
   const { app, port } = await open(t);
   const socket = await socketTo(t, port, 'GET /books HTTP/1.1\r\nHost: x\r\n');
   await textOf(await send(port, '/books', keptAlive(t)));
@@ -152,7 +152,7 @@ t.test('a request whose head is arriving is served', async (t) => {
   await closed;
 });
 
-t.test('a request that is never answered is cut off after closeTimeoutMs', async (t) => {
+t.test('a request without a response is cut off after closeTimeoutMs', async (t) => {
   const { app, port, arrived } = await open(t, { closeTimeoutMs: 300 });
   const pending = send(port, '/waits', keptAlive(t));
   const refused = t.rejects(pending, { code: 'ECONNRESET' });

@@ -136,7 +136,7 @@ t.test('time in which the server has nothing to send does not count', async (t) 
   t.equal(await (await fetch(`http://127.0.0.1:${port}/pauses`)).text(), 'firstlast');
 });
 
-t.test('answers that wait for their clients keep no slot', async (t) => {
+t.test('responses that wait for their clients use no slot', async (t) => {
   const { app, seen, port } = await newApp(t, { maxRequestsInFlight: 3, handlerTimeoutMs: 200 });
   for (let asked = 0; asked < 3; asked++) ask(t, port, '/text');
   await until(() => seen.begun === 3);
@@ -207,7 +207,7 @@ t.test('a client of TLS that does not read is cut off, and one that pauses gets 
   await until(async () => (await connections(app)) === 0);
 });
 
-t.test('an answer over HTTP/2 that is not read is ended', async (t) => {
+t.test('an unread response over HTTP/2 is ended', async (t) => {
   const { port } = await newApp(t, STRICT, { http2: true });
   const session = connectHttp2(`http://127.0.0.1:${port}`);
   t.teardown(() => session.destroy());
@@ -217,7 +217,7 @@ t.test('an answer over HTTP/2 that is not read is ended', async (t) => {
   t.equal(stream.destroyed, true);
 });
 
-t.test('limits that are none stop the start', async (t) => {
+t.test('invalid limits fail at start', async (t) => {
   for (const options of [{ readerTimeoutMs: 0 }, { minReadRate: Infinity }, { maxExports: -1 }]) {
     await t.rejects(newApp(t, options), { message: new RegExp(Object.keys(options)[0]!) });
   }

@@ -158,7 +158,7 @@ const HOLDS: Partial<Record<Lookup, (order: number) => boolean>> = {
 
 forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
   for (const { field, stored, asked, ordered, key = asNumber } of CASES) {
-    t.test(`${field}: what is found is what JavaScript would find`, async (t) => {
+    t.test(`${field}: comparisons find the same values as in JavaScript`, async (t) => {
       const ids = await store(orm, field, stored);
       const path = fieldPath(orm.getMetadata().get(Product), field, '.');
       const all = QuerySet.of(orm.em.fork(), Product).filter({ id__in: ids });
@@ -243,7 +243,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
     t.equal(await found({ cost__range: [below, above] }), 1);
   });
 
-  t.test('JSON and bytes can be asked for NULL', async (t) => {
+  t.test('JSON and bytes can be compared with NULL', async (t) => {
     const [id] = await store(orm, 'data', [{ a: 1 }]);
     const products = QuerySet.of(orm.em.fork(), Product).filter({ id: id as number });
     t.equal(await products.filter({ data__isnull: false }).count(), 1);

@@ -97,7 +97,7 @@ forEachDatabase(t, { entities, only }, async (t, orm) => {
   const products = QuerySet.of(orm.em.fork(), Product);
   const names = pick(orm, Product, 'name');
 
-  t.test('a lost connection is a 503, and the next query has another', async (t) => {
+  t.test('a lost connection returns 503, and the next query uses another one', async (t) => {
     for (let time = 0; time < 3; time++) await products.rows(names);
     const name = orm.config.get('dbName');
     const terminate = (): Promise<void> =>
@@ -119,7 +119,7 @@ forEachDatabase(t, { entities, only }, async (t, orm) => {
     t.strictSame(await products.rows(names), [['x']], 'and all is well again');
   });
 
-  t.test("an error of the statement is MikroORM's own", async (t) => {
+  t.test('an error of the statement is an error of MikroORM', async (t) => {
     await orm.em.getConnection().execute('alter table product rename column name to nom');
     const stack = /QuerySet\.rows[^]*connections\.test/;
     await t.rejects(products.rows(names), { name: 'InvalidFieldNameException', stack }, 'which says who asked');
@@ -127,7 +127,7 @@ forEachDatabase(t, { entities, only }, async (t, orm) => {
   });
 });
 
-t.test('a server that cannot be reached is a 503', async (t) => {
+t.test('a server that cannot be reached is a 503 error', async (t) => {
   const orm = new PostgreSqlORM({ clientUrl: 'postgres://nobody@127.0.0.1:1/none', entities });
   t.teardown(() => orm.close(true));
   await t.rejects(QuerySet.of(orm.em.fork(), Product).count(), {
@@ -136,7 +136,7 @@ t.test('a server that cannot be reached is a 503', async (t) => {
   });
 });
 
-t.test('a connection that is closed is opened anew', async (t) => {
+t.test('a closed connection is opened again', async (t) => {
   const orm = await SqliteORM.init({ dbName: ':memory:', entities });
   t.teardown(() => orm.close(true));
   await orm.schema.create();

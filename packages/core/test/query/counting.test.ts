@@ -35,7 +35,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     t.strictSame((await products.page(ids, { count: 'none' })).next, false, 'without a slice');
   });
 
-  t.test('what a page shows is not asked for, and what is cheap is counted', async (t) => {
+  t.test('a count that follows from the page is not queried, and small counts are exact', async (t) => {
     const page = counter();
     // MongoDB keeps a number of documents, which is no query.
     const asked = { sqlite: 2, postgresql: 3, mongodb: 1 }[database];
@@ -68,7 +68,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     }
   });
 
-  t.test('another word for the way of counting is refused', async (t) => {
+  t.test('an invalid count is rejected', async (t) => {
     const page = products.slice(0, 10).page(ids, { count: 'guess' as never });
     await t.rejects(page, {
       name: 'ImproperlyConfigured',
@@ -78,7 +78,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
 
   if (database !== 'postgresql') return;
 
-  t.test('on a large table PostgreSQL is asked what it expects', async (t) => {
+  t.test('on a large table the estimate of PostgreSQL is used', async (t) => {
     await fill(orm);
     const page = async (queryset: typeof products, offset: number) =>
       queryset.slice(offset, 10).page(ids, { count: 'estimated' });

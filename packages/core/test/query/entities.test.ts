@@ -34,7 +34,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
   em.create(Product, { name: 'bag' });
   await em.flush();
 
-  t.test('an entity is what em.find gives', async (t) => {
+  t.test('an entity is the same as from em.find', async (t) => {
     const [found, theirs] = [orm.em.fork(), orm.em.fork()];
     const ours = await QuerySet.of(found, Product)
       .orderBy('id')
@@ -109,7 +109,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     t.equal(await QuerySet.of(fork, Product).filter({ name: 'none' }).entity(), undefined);
   });
 
-  t.test('reading again refreshes what is managed', async (t) => {
+  t.test('reading again refreshes managed entities', async (t) => {
     const fork = orm.em.fork();
     const products = QuerySet.of(fork, Product).filter({ name: 'bag' });
     const bag = await products.entity();
@@ -157,7 +157,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     t.strictSame(await products.first(pick(orm, Product, 'stock')), [5]);
   });
 
-  t.test('a decimal stored with an exponent reads as digits alone', { skip: database !== 'mongodb' }, async (t) => {
+  t.test('a decimal stored with an exponent is read without one', { skip: database !== 'mongodb' }, async (t) => {
     const connection = orm.em.getConnection() as unknown as MongoConnection;
     const key = orm.em.getPlatform().denormalizePrimaryKey('0'.repeat(24)) as unknown as object;
     const cost = Decimal128.of('12e3', undefined, bsonVersionOf(key));

@@ -149,14 +149,14 @@ forEachDatabase(t, { entities: entities as never, only: SQL_DATABASES }, async (
     t.equal((await shops.matching({ name: 'Corner' }).entities()).length, 1);
   });
 
-  t.test('embeddables in columns of their own', async (t) => {
+  t.test('embeddables in separate columns', async (t) => {
     t.strictSame(
       await read(Shop, { address__city__iexact: 'KÖLN', address__zip__gte: 50000 }, 'address.city', 'address.zip'),
       [['Köln', 50667]],
     );
   });
 
-  t.test("the application's own types", async (t) => {
+  t.test('custom types of the application', async (t) => {
     t.strictSame(await read(Shop, { rent__gte: new Money(1250) }, 'rent'), [[new Money(1250)]]);
     t.equal((await read(Shop, { rent__lt: new Money(1250) }, 'rent')).length, 0);
     t.equal((await read(Shop, { rent__in: [new Money(1), new Money(1250)] }, 'rent')).length, 1);
@@ -210,7 +210,7 @@ forEachDatabase(t, { entities: entities as never, only: SQL_DATABASES }, async (
     t.equal(counter?.of?.id, 9223372036854775807n);
   });
 
-  t.test('several entities in one table', async (t) => {
+  t.test('several entities in one table (single table inheritance)', async (t) => {
     t.strictSame((await read(Animal, {}, 'name')).flat(), ['Tom', 'Rex', 'Pip']);
     t.strictSame(
       await read(Dog, {}, 'name', 'tricks'),

@@ -37,7 +37,7 @@ t.test('a text is written once for its steps', async (t) => {
   t.strictSame(written, ['a', 'a b', 'a b c', 'a c', '']);
 });
 
-t.test('a text whose writer binds other values is written each time', async (t) => {
+t.test('a text whose writer binds other values is written every time', async (t) => {
   const texts = new KnownTexts();
   let count = 0;
   for (let time = 0; time < 3; time++) {
@@ -87,7 +87,7 @@ t.test('a tree keeps so many steps', async (t) => {
   t.equal(written.length, 101, 'the first is not');
 });
 
-t.test('many ways lead on from one place', async (t) => {
+t.test('many steps can follow the same one', async (t) => {
   const { written, bind } = binder();
   const ways = Array.from({ length: 50 }, (_, number) => ['shared', `way ${number}`, 'end']);
   for (let time = 0; time < 2; time++) for (const pieces of ways) bind(pieces);

@@ -138,7 +138,7 @@ forEachDatabase(t, { entities: [Box, Note], onLibSql: true }, async (t, orm) => 
     kinds: ['kinds', 'any_kind'],
   } as const;
 
-  await t.test('contains and overlaps find what a model finds', async (t) => {
+  await t.test('contains and overlaps find the same records as a model in JavaScript', async (t) => {
     const all = QuerySet.of(orm.em.fork(), Note);
     for (const name of Object.keys(VALUES) as ListName[]) {
       for (const lookup of ['contains', 'overlaps'] as const) {
@@ -163,7 +163,7 @@ forEachDatabase(t, { entities: [Box, Note], onLibSql: true }, async (t, orm) => 
     }
   });
 
-  await t.test('JSON Logic asks for one element, and for several by "and" and "or"', async (t) => {
+  await t.test('JSON Logic compares with one element, and with several by "and" and "or"', async (t) => {
     const ask = (rule: object): Promise<number[]> => idsOf(`/notes?filter=${encodeURIComponent(JSON.stringify(rule))}`);
     for (const name of ['tags', 'sizes', 'kinds'] as const) {
       const field = { var: name };
@@ -217,7 +217,7 @@ forEachDatabase(t, { entities: [Box, Note], onLibSql: true }, async (t, orm) => 
     }
   });
 
-  await t.test('what no element can be is a 400, or finds nothing', async (t) => {
+  await t.test('a value that no element can have returns 400 or matches no record', async (t) => {
     for (const query of [
       'sizes=x',
       'sizes=1,,2',
@@ -279,7 +279,7 @@ forEachDatabase(t, { entities: [Box, Note], onLibSql: true }, async (t, orm) => 
   });
 });
 
-t.test('a list has no other lookups, and other JSON has none of these', async (t) => {
+t.test('a list has no other lookups, and other JSON columns have none of these', async (t) => {
   const message = async (lookup: string): Promise<string | undefined> =>
     errorAtStart(
       t,

@@ -138,14 +138,14 @@ forEachDatabase(t, { entities: [Shop, Chain, Maker, Item, Label] }, async (t, or
     );
   });
 
-  t.test('what looks past a filter looks past it in related records too', async (t) => {
+  t.test('a query set that disables a filter disables it for related records too', async (t) => {
     const filters = { live: false } as const;
     const rows = await QuerySet.of(orm.em.fork(), Shop).withFilters(filters).orderBy('id').rows(projection);
     t.strictSame(rows, await found(orm.em.fork(), filters));
     t.match(rows[0]?.items[1], { name: 'dropped', labels: ['red', 'old'] });
   });
 
-  t.test('a limit counts what the filters show', async (t) => {
+  t.test('a limit counts only records that the filters show', async (t) => {
     const em = orm.em.fork();
     em.setFilterParams('tenant', { id: 1 });
     em.addFilter({ name: 'some', cond: { name: { $ne: 'plain' } }, entity: Item, default: true });

@@ -135,7 +135,7 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) =
     [1, 99],
   ];
 
-  t.test('means what em.find makes of it, with its values bound', async (t) => {
+  t.test('matches the same records as em.find, with bound values', async (t) => {
     for (const where of ASKED) {
       const queries = recordQueries(orm);
       const found = (await products.matching(where as object).rows(names)).flat();
@@ -152,7 +152,7 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) =
     }
   });
 
-  t.test('asks through relations as em.find does', async (t) => {
+  t.test('matches through relations like em.find', async (t) => {
     const em = orm.em.fork();
     await fillFamily(em);
     const ofOwn = matching(products.meta, { maker: null });
@@ -220,7 +220,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     );
   });
 
-  t.test('asks what its object says when it is called', async (t) => {
+  t.test('uses the state of its object at the call', async (t) => {
     const where = { maker: { name: 'ACME' } };
     t.equal(await products.matching(where).count(), 1);
     where.maker.name = 'nobody';
@@ -241,7 +241,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     }
   });
 
-  t.test('refuses what is no condition: MikroORM would match all records', async (t) => {
+  t.test('rejects values that are not conditions, for which MikroORM would match all records', async (t) => {
     const lists = [[undefined], [null], [[undefined]], [{ id: 1 }, null]];
     for (const where of [undefined, null, true, false, () => ({}), Symbol('x'), ...lists]) {
       t.throws(() => products.matching(where as never), {
@@ -281,7 +281,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
   em.create(Chapter, { id: 2, heading: 'Two', book: 2 });
   await em.flush();
 
-  t.test('what a filter of MikroORM hides is not found, as to em.find and to lookups', async (t) => {
+  t.test('records hidden by a MikroORM filter do not match, as in em.find and lookups', async (t) => {
     const authors = QuerySet.of(orm.em.fork(), ShelfAuthor);
     const books = QuerySet.of(orm.em.fork(), Book);
     const tags = QuerySet.of(orm.em.fork(), ShelfTag);
@@ -307,7 +307,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
   });
 });
 
-t.test('MongoDB is asked through relations as SQL is', { skip: skipMongo() }, async (t) => {
+t.test('relations on MongoDB match like on SQL', { skip: skipMongo() }, async (t) => {
   // One after the other: MikroORM writes what it discovers of a class to its prototype.
   const sql = await openSqlite(t, { entities });
   await fillFamily(sql.em.fork());

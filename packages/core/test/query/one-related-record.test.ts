@@ -35,7 +35,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   const idsOf = async (queryset: typeof products): Promise<unknown[]> =>
     (await queryset.rows(pick(orm, Product, 'id'))).flat();
 
-  await t.test('several lookups share one question, each call has its own', async (t) => {
+  await t.test('the lookups of one call share one sub-query, and every call has another one', async (t) => {
     const queries = recordQueries(orm);
     const both = await idsOf(products.filter({ tags__label: 'a', tags__rank: 0 }));
     const questions = (text: string | undefined) => text?.match(/ exists |\$lookup/g)?.length;
@@ -54,12 +54,12 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     );
   });
 
-  await t.test('a lookup that the column cannot hold is true of none', async (t) => {
+  await t.test('a lookup with a value that does not fit the column matches no record', async (t) => {
     t.strictSame(await idsOf(products.filter({ tags__rank: 3_000_000_000, tags__label: 'a' })), []);
     t.equal(some([], { kind: 'constant', value: false }).kind, 'constant');
   });
 
-  await t.test('whatever is asked, the answer is that of a model', async (t) => {
+  await t.test('random combinations of lookups find the same records as a model in JavaScript', async (t) => {
     const lookups: Lookups[] = [
       { name: 'cup' },
       { maker__name: 'ACME' },

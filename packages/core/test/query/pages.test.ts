@@ -55,7 +55,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
     t.strictSame(await products.slice(0, 0).rows(ids), []);
   });
 
-  t.test('nothing is asked for nothing', async (t) => {
+  t.test('an empty query set runs no query', async (t) => {
     const queries = recordQueries(orm);
     t.strictSame(await products.none().rows(ids), []);
     t.strictSame(await products.none().page(ids), { rows: [], count: 0, next: false });
@@ -89,7 +89,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
     t.strictSame(products.orderBy('-id', 'name').totalOrder().length, 2, 'the primary key is there already');
   });
 
-  t.test('a slice is two whole numbers', async (t) => {
+  t.test('a slice consists of two integers', async (t) => {
     for (const [offset, limit] of [
       [-1, 1],
       [0, -1],
@@ -102,7 +102,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
     }
   });
 
-  t.test('thousands of conditions are no deeper than a few', async (t) => {
+  t.test('thousands of conditions are nested no deeper than a few', async (t) => {
     const path = fieldPath(orm.getMetadata().get(Product), 'name', '.');
     const many = Array.from({ length: 3000 }, (_, index) => compare(path, 'exact', `n${index + 1}`));
     t.equal(await products.where(or(...many)).count(), 25);
@@ -112,7 +112,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
     );
   });
 
-  t.test('undefined is no value', async (t) => {
+  t.test('undefined and other values are rejected as lookups', async (t) => {
     for (const nothing of [undefined, null, [], () => ({}), 5, 'name']) {
       t.throws(() => products.filter(nothing as never), {
         name: 'ImproperlyConfigured',

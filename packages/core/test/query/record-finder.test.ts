@@ -142,7 +142,7 @@ forEachDatabase(t, { entities: [Tree, Coin] }, async (t, orm, database) => {
   await all.count();
   await QuerySet.of(orm.em, Coin).count();
 
-  t.test('it answers what the query set answers, whatever is asked first', async (t) => {
+  t.test('it returns the same as the query set, for keys in any order', async (t) => {
     for (const first of [1, 2, 3, null, 2 ** 40, -1]) {
       const finder = finderOf();
       for (const key of [first, 1, 2, 3, null, 2 ** 40, -1, 1.5, 1]) {
@@ -152,7 +152,7 @@ forEachDatabase(t, { entities: [Tree, Coin] }, async (t, orm, database) => {
     }
   });
 
-  t.test('one statement serves every key', async (t) => {
+  t.test('one statement is used for every key', async (t) => {
     const finder = finderOf();
     await finder.find(orm.em, 1);
     const queries = recordQueries(orm);
@@ -162,7 +162,7 @@ forEachDatabase(t, { entities: [Tree, Coin] }, async (t, orm, database) => {
     if (database !== 'mongodb') t.equal(new Set(queries.texts).size, 1);
   });
 
-  t.test('it finds among the records alone, whatever their order and slice', async (t) => {
+  t.test('it finds only records of the query set, with any order and slice', async (t) => {
     const old = finderOf(all.filter({ isOld: true }).orderBy('-name').slice(5, 0));
     t.strictSame(await old.find(orm.em, 1), ['Oak', null]);
     t.equal(await old.find(orm.em, 2), undefined);
@@ -187,7 +187,7 @@ forEachDatabase(t, { entities: [Tree, Coin] }, async (t, orm, database) => {
     t.equal(await finder.find(orm.em, 2n ** 60n + 1n), undefined);
   });
 
-  t.test('it reads in the transaction of the entity manager that asks', async (t) => {
+  t.test('it reads in the transaction of the given entity manager', async (t) => {
     const finder = finderOf();
     const within = orm.em.fork();
     await within.begin();

@@ -24,7 +24,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
   const namesOf = async (queryset: typeof products): Promise<unknown[]> =>
     (await queryset.rows(pick(orm, Product, 'name'))).flat();
 
-  t.test('a path to one is joined once, whoever needs it', async (t) => {
+  t.test('a path to one is joined once for all its uses', async (t) => {
     const queries = recordQueries(orm);
     const rows = await products
       .filter({ maker__name__icontains: 'a', maker__country__name: 'Germany' })
@@ -50,7 +50,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
     );
   });
 
-  t.test('what is missing reads as NULL', async (t) => {
+  t.test('missing related records read as NULL', async (t) => {
     const rows = await products.rows(pick(orm, Product, 'name', 'maker', 'maker.name', 'maker.country.name'));
     t.strictSame(rows, [
       ['bag', null, null, null],
@@ -72,7 +72,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
     t.strictSame(await namesOf(products.exclude({ maker__name__gt: 'B' })), ['bag', 'box', 'cup']);
   });
 
-  t.test('a path to many asks whether there is one, and repeats nothing', async (t) => {
+  t.test('a path to many matches if one related record does, and does not repeat records', async (t) => {
     t.strictSame(await namesOf(products.filter({ tags__label__in: ['hot', 'cold'] })), ['cup', 'lid']);
     t.strictSame(await namesOf(products.filter({ tags__rank__gte: 0 })), ['box', 'cup', 'lid']);
     t.strictSame(await namesOf(products.filter({ tags__rank__range: [1, 1] })), ['cup']);
@@ -88,7 +88,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
     t.equal(await products.filter({ tags__rank__gte: 0 }).count(), 3);
   });
 
-  t.test('of a path to many, the opposite means that there is none', async (t) => {
+  t.test('the negation of a path to many matches if no related record does', async (t) => {
     t.strictSame(await namesOf(products.filter({ tags__label__ne: 'hot' })), ['bag', 'box']);
     t.strictSame(await namesOf(products.exclude({ tags__label: 'hot' })), ['bag', 'box']);
     t.strictSame(await namesOf(products.filter({ tags__isnull: true })), ['bag']);
@@ -108,7 +108,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
     t.strictSame((await tags.rows(pick(orm, Tag, 'label'))).flat(), ['cold', 'hot']);
   });
 
-  t.test('to many is neither read nor ordered by', async (t) => {
+  t.test('a relation to many can be neither read nor ordered by', async (t) => {
     await t.rejects(products.rows(pick(orm, Product, 'tags.label')), {
       name: 'ImproperlyConfigured',
       message: /"tags.label" cannot be read: it has several values/,

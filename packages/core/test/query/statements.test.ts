@@ -12,7 +12,7 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) =
   const products = QuerySet.of(orm.em.fork(), Product);
   const names = pick(orm, Product, 'name', 'maker.name');
 
-  t.test('no value is ever in the text', async (t) => {
+  t.test('the text of a statement never contains values', async (t) => {
     const queries = recordQueries(orm);
     const secret = "x'; drop table product; --";
     await products
@@ -26,7 +26,7 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) =
     t.equal(await products.count(), 1, 'the table is still there');
   });
 
-  t.test('the text is that of the form', async (t) => {
+  t.test('queries of the same form share the text', async (t) => {
     const queries = recordQueries(orm);
     const run = (name: string, stock: number, ids: number[]) =>
       products
@@ -53,7 +53,7 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) =
     } as const;
   }
 
-  t.test('two questions never take the same text for each other', async (t) => {
+  t.test('queries of different forms never share the text', async (t) => {
     const by = (path: 'name' | 'maker__name') => products.filter({ [path]: 'm' });
     for (let time = 0; time < 2; time++) {
       t.equal(await by('name').count(), 0);

@@ -7,7 +7,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   const products = QuerySet.of(orm.em.fork(), Product);
   const names = pick(orm, Product, 'name');
 
-  t.test('what a transaction has not committed, it alone sees', async (t) => {
+  t.test('uncommitted changes are visible only in their transaction', async (t) => {
     const writer = orm.em.fork();
     await writer.begin();
     writer.create(Product, { name: 'uncommitted' });

@@ -129,7 +129,7 @@ const wrong = (em: EntityManager) => {
   ];
 };
 
-t.test('what compiles resolves', async (t) => {
+t.test('code that compiles also runs', async (t) => {
   t.ok(names && fields && paths.length + lookups.length + orders.length > 0);
   t.ok([wrongField, manyPath, wrongPath, wrongLookup, unfit, unordered, manyOrder].length > 0);
   const orm = new MikroORM({ dbName: ':memory:', entities });
@@ -137,7 +137,7 @@ t.test('what compiles resolves', async (t) => {
   t.equal(wrongMatching(orm.em).length, 3);
 });
 
-t.test('what does not compile is refused at run time as well', async (t) => {
+t.test('code that does not compile is rejected at run time too', async (t) => {
   const orm = new MikroORM({ dbName: ':memory:', entities });
   const harmless = /name: null/;
   for (const attempt of wrong(orm.em)) {

@@ -32,7 +32,7 @@ const Task = defineEntity({
   properties: { id: p.integer().primary(), of: () => p.manyToOne(Special), also: () => p.manyToMany(Special) },
 });
 
-t.test('nor is what lies in such an entity, nor may a body name its records', async (t) => {
+t.test('an entity related to it cannot be read, and a body cannot refer to its records', async (t) => {
   const orm = await MikroORM.init({ dbName: ':memory:', entities: [Base, Special, Task] });
   t.teardown(() => orm.close());
   const starts = async (options: object): Promise<void> => {
@@ -66,7 +66,7 @@ const OpenLike = defineEntity({
   properties: { id: p.integer().primary(), target: () => p.manyToOne([Post, Base]) },
 });
 
-t.test('nor one that em.find hides with what a polymorphic relation leads to', async (t) => {
+t.test('an entity whose filter uses a polymorphic relation cannot be read', async (t) => {
   const orm = await MikroORM.init({ dbName: ':memory:', entities: [Post, HiddenPost, Like, OpenLike, Base] });
   t.teardown(() => orm.close());
   await orm.schema.create();
@@ -92,7 +92,7 @@ t.test('an entity that MikroORM does not know is refused at once', async (t) => 
   });
 });
 
-t.test('a SQLite whose LIKE was made to mind case is refused', async (t) => {
+t.test('SQLite with a case-sensitive LIKE is rejected', async (t) => {
   const Thing = defineEntity({ name: 'Thing', properties: { id: p.integer().primary() } });
   const orm = await MikroORM.init({ dbName: ':memory:', entities: [Thing] });
   t.teardown(() => orm.close());

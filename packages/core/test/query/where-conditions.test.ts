@@ -5,7 +5,7 @@ import { whereCondition } from '../../src/language/where-condition.ts';
 import { openSqlite } from '../support/databases.ts';
 import { entities } from './random-conditions.ts';
 
-t.test('a filter that asks the same again through relations is the same condition', async (t) => {
+t.test('equal filters through relations are the same condition', async (t) => {
   const orm = await openSqlite(t, { entities });
   const [writer, label] = ['Writer', 'Label'].map((name) => orm.getMetadata().getByClassName(name));
   const made = (where: object, meta = writer!) => whereCondition(meta, where);

@@ -65,7 +65,7 @@ for (const filtersOnRelations of [true, false]) {
       t.equal(await authors.filter({ shown__title__contains: '' }).count(), 1);
     });
 
-    await t.test('a condition in words of MikroORM', async (t) => {
+    await t.test('a condition in MikroORM syntax', async (t) => {
       t.equal(await of(authors.filter({ fine__hidden: true })), 'Bob');
       t.equal(await of(authors.filter({ fine__title: 'ash' })), 'Ada');
     });

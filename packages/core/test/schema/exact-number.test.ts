@@ -44,11 +44,11 @@ t.test('digits before the point are counted without leading zeros', async (t) =>
   for (const [text, expected] of digits) t.equal(integerDigits(text), expected, text);
 });
 
-t.test('what is no finite number has no digits', async (t) => {
+t.test('numbers that are not finite have no digits', async (t) => {
   for (const value of [Infinity, -Infinity, NaN]) t.throws(() => decimalPlaces(value), RangeError);
 });
 
-t.test('multiples are judged in decimal arithmetic', async (t) => {
+t.test('multiples are checked in decimal arithmetic', async (t) => {
   const isInCents = multiplesOf(0.01);
   for (const value of [0, 0.29, 0.57, 1.1, 19.99, 12345678.91, -4.35, 1e21]) t.ok(isInCents(value), String(value));
   for (const value of [1.005, 0.001, 1e-7, 0.1 + 0.2]) t.notOk(isInCents(value), String(value));

@@ -4,12 +4,12 @@ import { markRounded } from '../../src/schema/rounded-numbers.ts';
 
 const marked = (text: string): unknown => markRounded(text, JSON.parse(text));
 
-t.test('a whole number that would be rounded becomes a bigint', async (t) => {
+t.test('an integer that would be rounded becomes a bigint', async (t) => {
   t.strictSame(marked('[9007199254740993,{"a":-9007199254740995}]'), [9007199254740993n, { a: -9007199254740995n }]);
   t.strictSame(marked('123456789012345678901234567890'), 123456789012345678901234567890n);
 });
 
-t.test('in whatever way it is written', async (t) => {
+t.test('in every notation', async (t) => {
   for (const text of [
     '9007199254740993.0',
     '9007199254740993e0',
@@ -24,7 +24,7 @@ t.test('in whatever way it is written', async (t) => {
   }
 });
 
-t.test('what JavaScript holds, or writes in the same digits, stays a number', async (t) => {
+t.test('a number that JavaScript represents exactly, or writes with the same digits, stays a number', async (t) => {
   for (const text of [
     '9007199254740991',
     '9007199254740991.0',
@@ -51,7 +51,7 @@ t.test('a document in which nothing is rounded is the one that was given', async
   t.equal(markRounded(JSON.stringify(document), document), document);
 });
 
-t.test('no number costs more than its length', async (t) => {
+t.test('the cost of a number is linear in its length', async (t) => {
   const zeros = '0'.repeat(500_000);
   const texts = ['1e999999999', '1e-999999999', '0e999999999999999999999', '1234567890123456789e-999999999'];
   for (const text of [...texts, `0.${zeros}1e500000`, `1.${zeros}1`, `[1${zeros}e-500000]`]) {
@@ -61,7 +61,7 @@ t.test('no number costs more than its length', async (t) => {
   t.strictSame(marked(`0.${zeros}9007199254740993e500016`), 9007199254740993n);
 });
 
-t.test('of numbers at random, each that is rounded is found, and no other', async (t) => {
+t.test('of random numbers, exactly those that would be rounded are found', async (t) => {
   const random = seeded(20261123);
   const wrong: string[] = [];
   let found = 0;

@@ -19,7 +19,7 @@ function refusal(schema: TSchema, value: unknown): string | undefined {
   }
 }
 
-t.test('no value is turned into another one', async (t) => {
+t.test('the serializer never converts a value', async (t) => {
   const wrong: readonly (readonly [TSchema, unknown, string])[] = [
     [Type.Integer(), '5', 'it must be an integer, got a string'],
     [Type.Integer(), 1.5, 'it must be an integer, got a number'],
@@ -79,7 +79,7 @@ t.test('values that are not JSON yet are written by their schema', async (t) => 
   t.equal(written(Type.Object({ a: Type.Integer() }), { toJSON: () => ({ a: 1, b: 2 }) }), '{"a":1}');
 });
 
-t.test('only what the schema names is written, in its order', async (t) => {
+t.test('only the properties of the schema are written, in its order', async (t) => {
   const schema = Type.Object({
     b: Type.Integer(),
     a: Type.Optional(Type.String()),

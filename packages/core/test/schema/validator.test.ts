@@ -36,7 +36,7 @@ const Product = Type.Object({
   stock: Type.Optional(Type.Integer({ minimum: 0 })),
 });
 
-t.test('every offending field is named, also a missing one by its own path', async (t) => {
+t.test('every invalid field is named, and a missing one by its path', async (t) => {
   t.same(problems(Product, { price: 0, stock: 1.5 }), [
     '/name is required',
     '/price must be > 0',
@@ -71,13 +71,13 @@ t.test('the sentence names the first fields and how many more there are', async 
   });
 });
 
-t.test('a body that is no object is refused', async (t) => {
+t.test('a body that is not an object is rejected', async (t) => {
   for (const value of [null, [], 'x', 3, true, undefined]) {
     t.equal(problems(Product, value).length, 1, JSON.stringify(value));
   }
 });
 
-t.test('nothing is coerced in a body', async (t) => {
+t.test('values of a body are not coerced', async (t) => {
   const schema = Type.Object({ n: Type.Integer(), s: Type.String(), b: Type.Boolean(), a: Type.Array(Type.String()) });
   t.equal(problems(schema, { n: '1', s: 1, b: 'true', a: 'x' }).length, 4);
   t.equal(problems(schema, { n: true, s: null, b: 1, a: null }).length, 4);
@@ -88,7 +88,7 @@ t.test('lengths count code points', async (t) => {
   t.same(problems(Product, { name: '😀😀😀😀😀😀', price: 1 }), ['/name must be at most 5 characters']);
 });
 
-t.test('multipleOf is judged in decimal arithmetic', async (t) => {
+t.test('multipleOf is checked in decimal arithmetic', async (t) => {
   for (const price of [0.29, 12345678.91, 1.1, 4.35]) {
     t.same(problems(Product, { name: 'a', price }), [], String(price));
   }
@@ -98,7 +98,7 @@ t.test('multipleOf is judged in decimal arithmetic', async (t) => {
   t.same(problems(Type.Number({ multipleOf: 5 }), 7), [' must be a multiple of 5']);
 });
 
-t.test('what one body has wrong is not said of another, nor of another place', async (t) => {
+t.test('the errors of one body or place do not appear in another', async (t) => {
   const Cents = Type.Number({ multipleOf: 0.01 });
   const wrong = (path: string): string => `${path} must have at most 2 decimals`;
   const list = Type.Object({ prices: Type.Array(Cents) });
@@ -165,7 +165,7 @@ t.test('messages are for people', async (t) => {
   for (const [schema, value, message] of cases) t.same(problems(schema, value), [` ${message}`], message);
 });
 
-t.test('NUL characters and lone surrogates are refused wherever they stand, known or not', async (t) => {
+t.test('NUL characters and lone surrogates are rejected everywhere, in known and unknown properties', async (t) => {
   const schema = Type.Object({
     json: Type.Optional(Type.Unknown()),
     name: Type.Optional(Type.String({ maxLength: 1 })),
@@ -192,7 +192,7 @@ t.test('a document that is nested too deep is refused, and no stack overflows', 
   t.same(problems(Tree, { child: { child: {} } }), []);
 });
 
-t.test('an answer names at most 50 problems and stays small', async (t) => {
+t.test('a response names at most 50 problems and stays small', async (t) => {
   const schema = Type.Object({
     a: Type.Array(Type.String()),
     r: Type.Optional(Type.Record(Type.String(), Type.String())),
@@ -208,7 +208,7 @@ t.test('an answer names at most 50 problems and stays small', async (t) => {
   t.ok(long.length < 400);
 });
 
-t.test('unknown properties are dropped at every depth, and the value given is left alone', async (t) => {
+t.test('unknown properties are dropped at every depth, and the given value is not changed', async (t) => {
   const schema = Type.Object({
     o: Type.Object({ a: Type.Number() }, { additionalProperties: false }),
     l: Type.Array(Type.Object({ a: Type.Number() })),
@@ -245,7 +245,7 @@ t.test('unknown properties are dropped at every depth, and the value given is le
   t.same(value, before);
 });
 
-t.test('what is kept as it is, is a copy without unsafe names all the same', async (t) => {
+t.test('a value that is kept is copied without unsafe names', async (t) => {
   const cases: [TSchema, string][] = [
     [Type.Object({}, { additionalProperties: true }), '{"o":{"__proto__":{"x":1},"a":[1]}}'],
     [Type.Unsafe({ type: 'array', items: [{ type: 'string' }] }), '["a",{"__proto__":{"x":1},"a":[1]}]'],
@@ -259,7 +259,7 @@ t.test('what is kept as it is, is a copy without unsafe names all the same', asy
   }
 });
 
-t.test('what any part of an intersection names is known', async (t) => {
+t.test('a property of any part of an intersection is known', async (t) => {
   const schema = Type.Intersect([
     Type.Object({ a: Type.String() }, { additionalProperties: false }),
     Type.Object({ b: Type.Object({ c: Type.Number() }) }),
@@ -273,7 +273,7 @@ t.test('what any part of an intersection names is known', async (t) => {
   t.same(body(composite, { a: 'x', b: 'y', x: 1 }), { a: 'x', b: 'y' });
 });
 
-t.test('of a union, what the members name by which the value is valid is known', async (t) => {
+t.test('in a union, the properties of the matching members are known', async (t) => {
   const schema = Type.Union([
     Type.Object({ kind: Type.Literal('a'), x: Type.Number() }),
     Type.Object({ kind: Type.Literal('b'), y: Type.Object({ z: Type.String() }) }, { additionalProperties: false }),
@@ -294,7 +294,7 @@ t.test('of a union, what the members name by which the value is valid is known',
   t.same(body(nullable, { o: null }), { o: null });
 });
 
-t.test('the errors of a union are those of the member that was meant', async (t) => {
+t.test('the errors of a union are those of the member that fits best', async (t) => {
   const schema = Type.Union([
     Type.Object({ kind: Type.Literal('a'), x: Type.Number() }),
     Type.Object({ kind: Type.Literal('b'), y: Type.String() }),
@@ -381,7 +381,7 @@ t.test('a property may have the name of a keyword', async (t) => {
   t.same(body(schema, { anyOf: 'a', if: true, not: 1 }), { anyOf: 'a', if: true });
 });
 
-t.test('defaults are filled in at every depth that is there, each time anew', async (t) => {
+t.test('defaults are filled in at every existing depth, with a new value each time', async (t) => {
   const schema = Type.Object({
     n: Type.Integer({ default: 3 }),
     list: Type.Optional(Type.Array(Type.String(), { default: [] })),
@@ -396,7 +396,7 @@ t.test('defaults are filled in at every depth that is there, each time anew', as
   t.same(problems(schema, { n: null }), ['/n must not be null'], 'null is not absent');
 });
 
-t.test('a refinement is asked about a value that is otherwise valid, and of its own type', async (t) => {
+t.test('a refinement is called only with a value that is otherwise valid', async (t) => {
   const parts = Type.Object({ from: Type.Integer(), to: Type.Integer(), name: Type.String() });
   const Range = Type.Refine(
     parts,
@@ -421,7 +421,7 @@ t.test('a refinement is asked about a value that is otherwise valid, and of its 
   t.throws(() => body(Broken, 'a'), { name: 'TypeError' }, 'which is not to be passed off as one of the client');
 });
 
-t.test('texts of a query string become what the schema asks for', async (t) => {
+t.test('texts of a query string are converted to the types of the schema', async (t) => {
   const schema = Type.Object({
     q: Type.Optional(Type.String()),
     n: Type.Optional(Type.Integer()),
@@ -575,7 +575,7 @@ t.test('a URL is the address of something public on the web', async (t) => {
   }
 });
 
-t.test('items are compared in one pass, whatever the order of their properties', async (t) => {
+t.test('items are compared in one pass, with properties in any order', async (t) => {
   const schema = Type.Array(Type.Unknown(), { uniqueItems: true });
   const twice = [' must not have the same item twice'];
   t.same(
@@ -592,7 +592,7 @@ t.test('items are compared in one pass, whatever the order of their properties',
   t.same(problems(schema, [...many, { name: 'an item', index: 19_999 }]), twice);
 });
 
-t.test('what several members of a union contain is judged once', async (t) => {
+t.test('a value that several members of a union contain is checked once', async (t) => {
   const Children = Type.Array(Type.Ref('Rule'));
   const Rule = Type.Cyclic(
     {
@@ -670,7 +670,7 @@ t.test('inside a union or condition, a closed object rejects further properties'
   t.same(body(Type.Object({ a: Type.Integer() }, closed), { a: 1, x: 2 }), { a: 1 }, 'elsewhere they are dropped');
 });
 
-t.test('a reference that only leads back to itself ends', async (t) => {
+t.test('a reference that only refers to itself ends with an error', async (t) => {
   t.same(problems(Type.Unsafe({ $ref: '#' }), 5), [' has a schema that only refers to itself']);
   t.same(problems(Type.Unsafe({ anyOf: [{ $ref: '#' }, { type: 'integer' }] }), 5), []);
 });

@@ -81,7 +81,7 @@ t.test('the types of arrays follow from the shapes and paths', async () => {
   >(true);
 });
 
-t.test('what is no relation to many, no shape of its entity and no order of it does not compile', async (t) => {
+t.test('a relation that is not to many, a shape of another entity and an invalid order do not compile', async (t) => {
   const poem = readShape(Poem, ['title']);
   const refused: [() => unknown, RegExp][] = [
     [
@@ -175,7 +175,7 @@ t.test('what is no relation to many, no shape of its entity and no order of it d
   for (const [make, message] of refused) t.throws(make, message);
 });
 
-t.test('what the metadata alone tells is refused when the view is registered', async (t) => {
+t.test('errors that need the metadata are found when the view is registered', async (t) => {
   const orm: MikroORM = (await openSqlite(t, { entities: [Writer, Poem, Word, Pair] })) as MikroORM;
   const poem = readShape(Poem, ['title']);
   const refused = [
@@ -206,7 +206,7 @@ t.test('what the metadata alone tells is refused when the view is registered', a
   }
 });
 
-t.test('the names of a schema written by hand are those of the entity, relations to many among them', async () => {
+t.test('a schema written by hand has the names of the entity, including relations to many', async () => {
   ModelViewSet(Writer, { read: Type.Object({ name: Type.String(), poems: Type.Array(Type.String()) }) });
   // @ts-expect-error -- no property of the entity
   ModelViewSet(Writer, { read: Type.Object({ verses: Type.Array(Type.String()) }) });
@@ -214,7 +214,7 @@ t.test('the names of a schema written by hand are those of the entity, relations
   ModelViewSet(Writer, { read: readShape(Writer, ['id']), write: Type.Object({ poems: Type.Array(Type.String()) }) });
 });
 
-t.test('the children of an entity that were not loaded are no missing ones', async (t) => {
+t.test('children that were not loaded are an error, not an empty list', async (t) => {
   const orm = await openSqlite(t, { entities: [Writer, Poem, Word, Pair] });
   const em = orm.em.fork();
   const writer = em.create(Writer, { name: 'Ada' });
@@ -227,7 +227,7 @@ t.test('the children of an entity that were not loaded are no missing ones', asy
   );
 });
 
-t.test('a shape that comes second is told its place', (t) => {
+t.test('a shape as the second argument fails with its correct place', (t) => {
   const shape = readShape(Poem, ['id']);
   t.throws(() => (many as (...given: unknown[]) => unknown)('poems', shape), {
     message:

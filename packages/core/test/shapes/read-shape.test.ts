@@ -111,7 +111,7 @@ const everything = readShape(
 forEachDatabase(t, { entities: SPECIMENS }, async (t, orm, database) => {
   await fill(orm);
 
-  t.test('every kind of column is in JSON what the shape says, from a row and from an entity alike', async (t) => {
+  t.test('every kind of column has the JSON of its schema, from rows and from entities', async (t) => {
     const { rows, fromEntities } = await read(orm.em.fork(), everything);
     t.equal(JSON.stringify(rows), JSON.stringify(fromEntities));
     const [full, empty, half] = JSON.parse(JSON.stringify(rows)) as Record<string, unknown>[];
@@ -145,7 +145,7 @@ forEachDatabase(t, { entities: SPECIMENS }, async (t, orm, database) => {
     t.match(half, { maker: 2, makerName: 'Alone', countryOfMaker: null, codeOfMaker: null });
   });
 
-  t.test('the serializer writes what JSON.stringify would', async (t) => {
+  t.test('the serializer writes the same as JSON.stringify', async (t) => {
     const { rows } = await read(orm.em.fork(), everything);
     const app = fastify();
     t.teardown(() => app.close());
@@ -154,7 +154,7 @@ forEachDatabase(t, { entities: SPECIMENS }, async (t, orm, database) => {
     t.strictSame(JSON.parse(body), JSON.parse(JSON.stringify(rows)));
   });
 
-  t.test('a related record may be an object of its own', async (t) => {
+  t.test('a related record may be a nested object', async (t) => {
     const country = readShape(Country, ['code', 'name']);
     const shape = readShape(Specimen, ['name'], {
       maker: readShape(Maker, ['name'], {
@@ -192,7 +192,7 @@ forEachDatabase(t, { entities: SPECIMENS }, async (t, orm, database) => {
     t.strictSame(JSON.parse(JSON.stringify(half)), { name: 'half', maker: { name: 'Alone', motto: 'mine' } });
   });
 
-  t.test('only what is named is read', async (t) => {
+  t.test('only the named columns are read', async (t) => {
     const { projection } = await read(
       orm.em.fork(),
       readShape(Specimen, ['id'], { maker: 'maker.name', same: 'maker.name' }),
@@ -208,7 +208,7 @@ forEachDatabase(t, { entities: SPECIMENS }, async (t, orm, database) => {
     );
   });
 
-  t.test('an entity whose relations are not loaded is refused, not guessed', async (t) => {
+  t.test('an entity whose relations are not loaded is rejected', async (t) => {
     const em = orm.em.fork();
     const shape = readShape(Specimen, ['id'], { maker: 'maker.name' });
     const projection = shape.bind(orm.getMetadata().get(Specimen), orm.em.getPlatform());
@@ -223,7 +223,7 @@ forEachDatabase(t, { entities: SPECIMENS }, async (t, orm, database) => {
   });
 });
 
-t.test('a schema is derived from what the entity declares', async (t) => {
+t.test('the schema is derived from the entity', async (t) => {
   const { schema } = readShape(
     Specimen,
     ['id', 'name', 'price', 'exact', 'big', 'at', 'kind', 'json', 'point', 'maker', 'flag', 'bytes'],

@@ -14,7 +14,7 @@ for (const [database, ORM] of [
   ['SQLite', SqliteORM],
   ['PostgreSQL', PostgreSqlORM],
 ] as const) {
-  t.test(`what a builder declares is what ${database} has`, async (t) => {
+  t.test(`a builder declares the same columns as ${database} has`, async (t) => {
     const orm = await ORM.init({ entities: SPECIMENS, dbName: 'none' });
     const meta = orm.getMetadata().get(Specimen);
     const declared = declaredMetadata(Specimen);

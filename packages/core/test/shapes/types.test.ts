@@ -20,7 +20,7 @@ type InputOf<Shape> = Shape extends WriteShape<infer _Entity, infer Input> ? Inp
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 function same<A, B>(_same: (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false): void {}
 
-t.test('what a read shape sends is inferred', async () => {
+t.test('the type of the output of a read shape is inferred', async () => {
   const shape = readShape(
     Specimen,
     [
@@ -104,7 +104,7 @@ t.test('a computed field sees the fields it names, as the entity holds them, and
   });
 });
 
-t.test('what a write shape takes in is inferred', async () => {
+t.test('the type of the input of a write shape is inferred', async () => {
   const shape = writeShape(Specimen, ['name', 'count', 'flag', 'at', 'big', 'createdAt', 'text'], {
     maker: 'maker.name',
     price: Type.Number({ exclusiveMinimum: 0 }),
@@ -140,7 +140,7 @@ t.test('what a write shape takes in is inferred', async () => {
   same<InputOf<typeof byHand>, { name: string }>(true);
 });
 
-t.test('what a hook gets is what the entity holds', async () => {
+t.test("the type of a hook's data is that of the entity", async () => {
   type Data = ResolvedData<
     Specimen,
     { name: string; at?: string | null; big?: string | null; maker?: string | null; count?: number }
@@ -175,7 +175,7 @@ t.test('a name that does not exist does not compile', async (t) => {
   toWriteShape(Specimen, Type.Object({ nmae: Type.String() }));
 });
 
-t.test('a schema of a column says what a read shape sends', async (t) => {
+t.test('the schema of a column decides the type in a read shape', async (t) => {
   const shape = readShape(Specimen, ['id'], {
     json: Type.Object({ a: Type.String() }),
     list: Type.Array(Type.Integer()),
@@ -250,7 +250,7 @@ t.test('a schema written by hand can be held to an entity where it is handed ove
   take(Type.Object({ name: Type.String() }) as TObject);
 });
 
-t.test('what a write shape takes in of relations to many is inferred', async () => {
+t.test('the type of the input of a write shape with relations to many is inferred', async () => {
   const chapter = writeShape(Chapter, ['heading'], { tags: refs('tags.name') });
   const book = writeShape(Book, ['title', 'tags'], { chapters: nested(chapter) });
   same<InputOf<typeof book>, { title: string; tags?: number[]; chapters?: { heading: string; tags?: string[] }[] }>(
@@ -276,7 +276,7 @@ t.test('what a write shape takes in of relations to many is inferred', async () 
   t.throws(() => writeShape(Book, [], { author: refs('author') }));
 });
 
-t.test('what related records tell is inferred, by ways and lookups that there are', async () => {
+t.test('the types of exists() and count() are inferred, and their relations and lookups are checked', async () => {
   const read = readShape(Book, ['title'], {
     tagged: exists('tags', () => ({ name: 'tea' })),
     tags: count('tags'),

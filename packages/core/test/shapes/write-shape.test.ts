@@ -53,7 +53,7 @@ function written(name: string, value: unknown): unknown {
   return (shape.validate({ [name]: value }) as Record<string, unknown>)[name];
 }
 
-t.test('a schema is derived from what the entity declares', async (t) => {
+t.test('the schema is derived from the entity', async (t) => {
   const shape = writeShape(Specimen, [
     'name',
     'count',
@@ -104,7 +104,7 @@ t.test('the primary key is only there when it is named', async (t) => {
   t.same(bind(writeShape(Maker, ['id', 'name'])).validate({ id: 7, name: 'a' }), { id: 7, name: 'a' });
 });
 
-t.test('a hand-written schema is held to what the columns can keep', async (t) => {
+t.test('a schema written by hand is limited to values that fit the columns', async (t) => {
   const write = Type.Object({
     name: Type.String({ minLength: 1, maxLength: 200 }),
     price: Type.Number({ exclusiveMinimum: 0 }),
@@ -155,7 +155,7 @@ t.test('every offending field is named once, in the order of the shape', async (
   t.throws(() => shape.validate({ name: '' }), { message: 'Invalid body: name must not be empty' });
 });
 
-t.test('a body that is no object is a 400', async (t) => {
+t.test('a body that is not an object returns 400', async (t) => {
   const shape = bind(writeShape(Maker, ['name']));
   for (const value of [null, [], 'x', 1, undefined, false]) {
     t.equal(details(() => shape.validate(value)).length, 1, JSON.stringify(value));
@@ -184,7 +184,7 @@ t.test('a part of a record may be anything of it, and gets no defaults', async (
   });
 });
 
-t.test('what a schema says of the object as a whole is not asked of a part', async (t) => {
+t.test('constraints on the complete object are not checked for a partial body', async (t) => {
   const object = Type.Object({ name: Type.String(), stock: Type.Integer() }, { minProperties: 2 });
   const schema = Type.Refine(
     object,
@@ -201,7 +201,7 @@ t.test('what a schema says of the object as a whole is not asked of a part', asy
   t.same(shape.validate({}, 'change'), {});
 });
 
-t.test('null is for columns that may be NULL, whatever the schema says', async (t) => {
+t.test('null is accepted only for nullable columns, with any schema', async (t) => {
   const shape = bind(toWriteShape(Product, Type.Object({ name: Type.Union([Type.String(), Type.Null()]) })));
   t.same(
     details(() => shape.validate({ name: null })),
@@ -212,7 +212,7 @@ t.test('null is for columns that may be NULL, whatever the schema says', async (
   t.equal(written('maker', null), null);
 });
 
-t.test('each kind of column takes its own values, and nothing else', async (t) => {
+t.test('every kind of column accepts only its values', async (t) => {
   const good: [string, unknown, unknown][] = [
     ['name', 'abc', 'abc'],
     ['anyLength', 'x'.repeat(255), 'x'.repeat(255)],
@@ -286,7 +286,7 @@ t.test('each kind of column takes its own values, and nothing else', async (t) =
   }
 });
 
-t.test('a single field can be overridden, and options say what must be sent', async (t) => {
+t.test('the schema of a single field can be overridden, and options decide which fields are required', async (t) => {
   const overridden = bind(
     writeShape(Product, ['name', 'price', 'stock'], {
       price: Type.Number({ exclusiveMinimum: 0 }),
@@ -325,7 +325,7 @@ t.test('a single field can be overridden, and options say what must be sent', as
   );
 });
 
-t.test('what is no column is checked by its own schema alone', async (t) => {
+t.test('a property without a column is checked only by its schema', async (t) => {
   const City = Type.Object({ city: Type.String() });
   const shape = bind(
     toWriteShape(Product, Type.Object({ virtual: Type.String(), address: City, spot: Type.Optional(City) })),

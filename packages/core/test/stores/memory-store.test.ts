@@ -35,13 +35,13 @@ function heapBytes(): number {
 
 t.test('the memory store', async (t) => testStore(t, new MemoryStore()));
 
-t.test('it answers at once', async (t) => {
+t.test('it returns values, not promises', async (t) => {
   const store = new MemoryStore();
   t.type(store.hit('key', 1, 1000).allowed, 'boolean');
   t.equal(store.put('key', 'value', 1000), true);
 });
 
-t.test('a hit leaves exactly one window after it came', async (t) => {
+t.test('a hit expires exactly one window after it was made', async (t) => {
   const { store, clock } = storeAt();
   store.hit('key', 1, 1000);
   clock.now += 999;
@@ -60,7 +60,7 @@ t.test('a clock with fractions does not make a wait longer than its window', asy
   t.same([...waits], [60_000]);
 });
 
-t.test('it agrees with the plainest possible window, whatever comes', async (t) => {
+t.test('it agrees with a simple model for random calls', async (t) => {
   const { store, clock } = storeAt();
   const random = randomNumbers(42);
   const recorded = new Map<string, number[]>();
@@ -108,7 +108,7 @@ t.test('expired entries go by themselves, a batch at a time', async (t) => {
   t.equal(store.size, 0);
 });
 
-t.test('it keeps no process alive', async (t) => {
+t.test('it does not keep the process alive', async (t) => {
   const store = new URL('../../src/stores/memory-store.ts', import.meta.url).href;
   const source = `import { MemoryStore } from '${store}'; new MemoryStore().hit('key', 1, 600_000);`;
   const { status } = spawnSync(process.execPath, ['--input-type=module', '-e', source], { timeout: 5000 });
@@ -132,7 +132,7 @@ t.test('a million clients take no more memory than they may', async (t) => {
   t.ok(taken > maxCounterBytes * 0.75, 'the estimate is not far off');
 });
 
-t.test('where there is no more room, what expires soonest goes first', async (t) => {
+t.test('if there is no room, the entries that expire first are removed first', async (t) => {
   const { store, clock } = storeAt({ maxCounterBytes: 50_000 });
   store.hit('long', 1, 600_000);
   for (let i = 0; i < 10_000; i++) {
@@ -155,7 +155,7 @@ t.test('a hit keeps its counter from being the first to go', async (t) => {
   t.equal(store.peek('busy', 2000, 60_000).remaining, 1000);
 });
 
-t.test('values have a room of their own', async (t) => {
+t.test('values have a separate limit', async (t) => {
   const { store } = storeAt({ maxCounterBytes: 10_000, maxValueBytes: 10_000 });
   store.put('code', 'value', 600_000);
   for (let i = 0; i < 1000; i++) store.hit(`flood ${i}`, 1, 60_000);

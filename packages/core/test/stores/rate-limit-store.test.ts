@@ -12,7 +12,7 @@ function storeAt(t: Test) {
   return { store, clock };
 }
 
-t.test('no span of the window lets more than the limit pass', async (t) => {
+t.test('in any span of one window at most the limit is allowed', async (t) => {
   const { store, clock } = storeAt(t);
   const app = fastify();
   t.teardown(() => app.close());
@@ -33,7 +33,7 @@ t.test('no span of the window lets more than the limit pass', async (t) => {
   t.equal(await statusOf('/'), 429, 'a fixed window would let two pass here');
 });
 
-t.test('a store that is down is an error, or lets pass if it is told to', async (t) => {
+t.test('a store that fails is an error, or allows the request with skipOnError', async (t) => {
   class Down extends MemoryStore {
     override hit(): never {
       throw new Error('down');
@@ -51,7 +51,7 @@ t.test('a store that is down is an error, or lets pass if it is told to', async 
   }
 });
 
-t.test('of several limits, one that refuses has cost those before it: they cannot be given back', async (t) => {
+t.test('if one of several limits refuses, hits of the limits before it are not undone', async (t) => {
   const { store } = storeAt(t);
   const app = fastify();
   t.teardown(() => app.close());

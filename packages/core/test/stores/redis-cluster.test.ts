@@ -96,7 +96,7 @@ withOwnRedis(t, 'a replica takes over for a master that hangs', async (t) => {
   t.match(await ofReplica.info('replication'), /role:master/);
 });
 
-t.test('the slots of keys are those of the specification', async (t) => {
+t.test('the slots of keys follow the specification', async (t) => {
   for (const [key, slot] of [
     ['123456789', 0x31c3],
     ['foo', 12_182],

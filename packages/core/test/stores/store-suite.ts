@@ -34,7 +34,7 @@ export function testStore(t: Test, store: Store): void {
     t.equal(results[4]!.retryAfterMs, results[4]!.resetMs, 'refused: the wait and the reset are one moment');
   });
 
-  t.test('waiting as long as it says succeeds, and not much less does', async (t) => {
+  t.test('waiting for retryAfterMs succeeds, and not much less does', async (t) => {
     await store.hit('wait', 2, PATIENT_MS);
     await sleep(100);
     await store.hit('wait', 2, PATIENT_MS);
@@ -71,7 +71,7 @@ export function testStore(t: Test, store: Store): void {
     );
   });
 
-  t.test('of many hits at once exactly the limit is allowed', async (t) => {
+  t.test('of many concurrent hits exactly the limit is allowed', async (t) => {
     const results = await Promise.all(Array.from({ length: 200 }, async () => store.hit('burst', 70, 60_000)));
     t.equal(results.filter((result) => result.allowed).length, 70);
   });
@@ -94,7 +94,7 @@ export function testStore(t: Test, store: Store): void {
     t.ok((await store.hit('lowered', 1, WINDOW_MS)).allowed);
   });
 
-  t.test('peek tells what a hit would, and counts nothing', async (t) => {
+  t.test('peek returns the result of a hit, and does not count', async (t) => {
     t.match(await store.peek('peek', 1, 60_000), { allowed: true, remaining: 1, retryAfterMs: 0, resetMs: 0 });
     await store.hit('peek', 1, 60_000);
     const full = await store.peek('peek', 1, 60_000);
@@ -124,7 +124,7 @@ export function testStore(t: Test, store: Store): void {
     t.same(await store.take('code', '0123', 5), { outcome: 'missing' });
   });
 
-  t.test('of many who take it at once exactly one has it', async (t) => {
+  t.test('of many concurrent takes exactly one succeeds', async (t) => {
     await store.put('race', 'value', 60_000);
     const results = await Promise.all(Array.from({ length: 100 }, async () => store.take('race', 'value', 5)));
     t.equal(results.filter((result) => result.outcome === 'matched').length, 1);
@@ -152,7 +152,7 @@ export function testStore(t: Test, store: Store): void {
     t.same(await store.take('guess', 'right', 5), { outcome: 'missing' });
   });
 
-  t.test('a value that is put again begins anew, and one put back goes on with its tries', async (t) => {
+  t.test('a value that is put again starts with no tries, and one put back keeps its tries', async (t) => {
     await store.put('again', 'old', 60_000);
     await store.take('again', 'wrong', 5);
     await store.put('again', 'new', 60_000);
@@ -165,7 +165,7 @@ export function testStore(t: Test, store: Store): void {
     t.same(await store.take('again', 'new', 5), { outcome: 'missing' }, 'put back with no tries left');
   });
 
-  t.test('only if absent keeps what is there', async (t) => {
+  t.test('onlyIfAbsent does not replace an existing value', async (t) => {
     t.equal(await store.put('absent', 'first', 60_000, { onlyIfAbsent: true }), true);
     t.equal(await store.put('absent', 'second', 60_000, { onlyIfAbsent: true }), false);
     t.match(await store.take('absent', 'first', 5), { outcome: 'matched' });
@@ -182,7 +182,7 @@ export function testStore(t: Test, store: Store): void {
     t.equal(await store.put('expires', 'next', 60_000, { onlyIfAbsent: true }), true);
   });
 
-  t.test('remove removes what it is told to', async (t) => {
+  t.test('remove deletes the given key or value', async (t) => {
     t.equal(await store.remove('gone'), false);
     await store.put('gone', 'a:b', 60_000);
     t.equal(await store.remove('gone', 'b'), false, 'another value');
@@ -201,7 +201,7 @@ export function testStore(t: Test, store: Store): void {
     t.equal(await store.read('seen'), undefined);
   });
 
-  t.test('any text is a key and a value, and counters and values are apart', async (t) => {
+  t.test('any text can be a key and a value, and counters and values do not share keys', async (t) => {
     for (const text of ['', ' ', ':', '{tag}', 'a:b:c', 'é\u{1F600}', '%s "quoted"\n', 'x'.repeat(5000)]) {
       t.ok((await store.hit(text, 1, 60_000)).allowed);
       t.equal(await store.put(text, text, 60_000), true);

@@ -104,7 +104,7 @@ t.test('classes in one table belong to tenants together', async (t) => {
   t.equal(await tenants.fork(orm.em, 2).count(Animal), 1);
 });
 
-t.test('an application without the plugin, or with that of another tenant()', async (t) => {
+t.test('without the plugin, or with that of another tenant(), the start fails', async (t) => {
   const tenants = tenant({ entities: { tenant: [Project] }, of });
   const orm = await open(t, [Project], tenants);
   await t.rejects(testApp(t, orm, [new Router().register('projects', ProjectViewSet)]), {

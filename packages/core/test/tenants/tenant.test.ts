@@ -185,7 +185,7 @@ forEachDatabase(t, { entities, orm: { extensions: [tenants] } }, async (t, orm) 
     t.match(await send('one', 'DELETE', '/tasks/2'), { status: 404 });
   });
 
-  t.test('a body that may name the tenant names its own', async (t) => {
+  t.test("a body that may name the tenant can name only the user's tenant", async (t) => {
     t.match(await send('one', 'POST', '/any-tasks', { text: 'planted', company: 2 }), { status: 400 });
     t.match(await send('one', 'PATCH', '/any-tasks/1', { company: 2 }), { status: 400 });
     const made = await send('one', 'POST', '/any-tasks', { text: 'own', company: 1 });
@@ -217,7 +217,7 @@ forEachDatabase(t, { entities, orm: { extensions: [tenants] } }, async (t, orm) 
     t.match((await send('two', 'GET', '/projects/2')).body, { name: 'of two' });
   });
 
-  t.test('what MikroORM loads later stays within the tenant', async (t) => {
+  t.test('entities that MikroORM loads later stay within the tenant', async (t) => {
     const em = tenants.fork(orm.em, 1);
     const foreign = em.getReference(Project, 2);
     t.equal(await wrap(foreign).init(), null);

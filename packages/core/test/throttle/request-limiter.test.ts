@@ -77,8 +77,8 @@ for (const [kind, wrap] of [
   ['at once', (store: Store) => store],
   ['later', later],
 ] as const) {
-  t.test(`with a store that answers ${kind}`, async (t) => {
-    t.test('every answer carries the headers, and waiting as long as they say succeeds', async (t) => {
+  t.test(`with a store that returns ${kind}`, async (t) => {
+    t.test('every response has the headers, and waiting for the given time succeeds', async (t) => {
       const clocked = new Clocked();
       const rules = [new IPRateLimit(2, 60)];
       const app = application(new RequestLimiter({ rules, store: wrap(clocked.store), log: silent }));
@@ -155,7 +155,7 @@ for (const [kind, wrap] of [
       );
     });
 
-    t.test('a refused client is told the longest wait of all rules', async (t) => {
+    t.test('a refused client receives the longest wait of all rules', async (t) => {
       const clocked = new Clocked();
       const rules = [new IPRateLimit(2, 1), new IPRateLimit(2, 100)];
       const app = application(new RequestLimiter({ rules, store: wrap(clocked.store), log: silent }));
@@ -164,7 +164,7 @@ for (const [kind, wrap] of [
       t.same(limitHeaders(await app.inject('/')), [429, '2', '0', '100', '100']);
     });
 
-    t.test('a user who is refused is told to wait for the address too, where this request used it up', async (t) => {
+    t.test('the wait of a refused user includes that of the address if this request used it up', async (t) => {
       const rules = [new IPRateLimit(2, 50), new UserRateLimit(1, 10)];
       const app = application(new RequestLimiter({ rules, store: wrap(new Clocked().store), log: silent }));
       const headers = { 'x-user': '1' };
@@ -187,7 +187,7 @@ for (const [kind, wrap] of [
       t.same(limitHeaders(await alone.inject('/')), [200, '5', '3', '60', undefined]);
     });
 
-    t.test('throttleRate answers true or false', async (t) => {
+    t.test('throttleRate returns true or false', async (t) => {
       const limiter = new RequestLimiter({
         rules: [new IPRateLimit(1, 60)],
         store: wrap(new Clocked().store),
@@ -205,8 +205,8 @@ for (const [kind, async] of [
   ['throws', false],
   ['rejects', true],
 ] as const) {
-  t.test(`where the store is down and ${kind}`, async (t) => {
-    t.test('requests pass, and the log says so once', async (t) => {
+  t.test(`when the store is down and ${kind}`, async (t) => {
+    t.test('requests are allowed, and the log says so once', async (t) => {
       const lines: unknown[][] = [];
       const log = { warn: (...line: unknown[]) => void lines.push(line) };
       const app = application(new RequestLimiter({ rules: [new IPRateLimit(1, 60)], store: down(async), log }));
@@ -227,7 +227,7 @@ for (const [kind, async] of [
       t.same(limitHeaders(await app.inject('/')), [429, '1', '0', '60', '60']);
     });
 
-    t.test('a rule that fails closed answers 503', async (t) => {
+    t.test('a rule with failClosed returns 503', async (t) => {
       const rules = [new IPRateLimit(1, 60, { failClosed: true })];
       const app = application(new RequestLimiter({ rules, store: down(async), log: silent }));
       const response = await app.inject('/');
@@ -245,7 +245,7 @@ for (const [kind, async] of [
   });
 }
 
-t.test('no two rules share a counter', async (t) => {
+t.test('two rules never share a counter', async (t) => {
   const { store } = new Clocked();
   const rule = new IPRateLimit(1, 60);
   const limiterOf = (scope: string, ...rules: RateLimitRule[]): FastifyInstance =>
@@ -266,7 +266,7 @@ t.test('no two rules share a counter', async (t) => {
   );
 });
 
-t.test('keys stay short, and none passes for another', async (t) => {
+t.test('keys stay short, and different keys never collide', async (t) => {
   class BodyKey extends RateLimitRule {
     override key({ headers }: { headers: Record<string, unknown> }): string {
       return String(headers['x-key']);
@@ -297,7 +297,7 @@ t.test('keys stay short, and none passes for another', async (t) => {
   );
 });
 
-t.test('no promise is made where the store needs none', async (t) => {
+t.test('throttling is synchronous if the store is', async (t) => {
   const limiter = new RequestLimiter({ rules: [new IPRateLimit(100, 60)], store: new MemoryStore(), log: silent });
   const app = fastify();
   app.addHook('onRequest', (request, reply, done) => {
@@ -311,7 +311,7 @@ t.test('no promise is made where the store needs none', async (t) => {
   t.notOk(limiter.has('user'));
 });
 
-t.test('what is no rule is refused', async (t) => {
+t.test('a value that is not a rule is rejected', async (t) => {
   const options = { store: new MemoryStore(), log: silent, scope: 'products' };
   t.throws(() => new RequestLimiter({ ...options, rules: [IPRateLimit as never] }), {
     name: 'ImproperlyConfigured',

@@ -22,7 +22,7 @@ function request({ route, ...parts }: RequestParts): FastifyRequest {
   } as unknown as FastifyRequest;
 }
 
-t.test('an IP rule tells addresses apart, IPv6 by /64', async (t) => {
+t.test('an IP rule separates addresses, and IPv6 by /64', async (t) => {
   const rule = new IPRateLimit(1, 1);
   t.equal(rule.phase, 'address');
   t.equal(rule.key(request({ ip: '::ffff:192.0.2.1' })), '192.0.2.1');
@@ -30,7 +30,7 @@ t.test('an IP rule tells addresses apart, IPv6 by /64', async (t) => {
   t.equal(rule.key(request({})), undefined, 'no address: no rule');
 });
 
-t.test('a user rule counts users, and nobody else', async (t) => {
+t.test('a user rule counts logged-in users only', async (t) => {
   const rule = new UserRateLimit(1, 1);
   t.equal(rule.phase, 'user');
   t.equal(rule.key(request({ ip: '192.0.2.1' })), undefined);
@@ -38,7 +38,7 @@ t.test('a user rule counts users, and nobody else', async (t) => {
   t.equal(rule.key(request({ user: { id: 2n ** 60n } })), '1152921504606846976');
 });
 
-t.test('a header rule tells values apart without keeping them', async (t) => {
+t.test('a header rule separates values without storing them', async (t) => {
   const rule = new HeaderRateLimit(1, 1, { header: 'X-API-Key' });
   const key = rule.key(request({ headers: { 'x-api-key': 'secret' } }));
   t.match(key, /^[\w-]{43}$/);
@@ -76,7 +76,7 @@ t.test('a path rule with a path counts the routes that fit, together', async (t)
   t.ok(fits('GET /api/login', 'HEAD', '/api/login'));
 });
 
-t.test('an application writes rules of its own', async (t) => {
+t.test('an application can define custom rules', async (t) => {
   class TenantRateLimit extends RateLimitRule {
     override key({ headers }: FastifyRequest): string | undefined {
       return headers['x-tenant'] as string | undefined;

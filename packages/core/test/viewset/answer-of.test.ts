@@ -15,7 +15,7 @@ const READING = new Set([
   'serialize',
 ]);
 
-t.test('no method of Fastify changes an answer that only a tag is made of', async (t) => {
+t.test('reply methods called while an ETag is computed do not change the response', async (t) => {
   const app = fastify();
   t.teardown(() => app.close());
   app.get('/', async (_request, reply) => {

@@ -7,7 +7,7 @@ const read = readShape(Book, ['id', 'title', 'pages']);
 const shapes = { read, write: writeShape(Book, ['title']), filterFields: { min_pages: 'pages__gte' } } as const;
 
 forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
-  t.test('a plan has the words of its view', async (t) => {
+  t.test('a plan has the descriptions of its view', async (t) => {
     class BookViewSet extends ModelViewSet(Book, {
       ...shapes,
       descriptions: { list: 'The newest first.' },
@@ -28,7 +28,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     }
   });
 
-  t.test('words about what there is not stop the start', async (t) => {
+  t.test('descriptions of unknown fields, parameters or operations fail at start', async (t) => {
     // @ts-expect-error -- misspelt
     class WrongField extends ModelViewSet(Book, { ...shapes, fieldWords: { titel: { description: 'x' } } }) {}
     class WrongParameter extends ModelViewSet(Book, { ...shapes, parameterWords: { min_page: {} } }) {}

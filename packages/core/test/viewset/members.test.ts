@@ -2,7 +2,7 @@ import t from 'tap';
 import { ModelViewSet, readShape, ViewSet } from '../../src/index.ts';
 import { Book } from '../support/library.ts';
 
-t.test("nothing but what an application may call or override is a member of a user's view", async (t) => {
+t.test("a user's view has only members that an application may call or override", async (t) => {
   class BookViewSet extends ModelViewSet(Book, { read: readShape(Book, ['id']) }) {}
   const options = [
     'allowAnonymous',

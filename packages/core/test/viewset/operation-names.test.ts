@@ -1,7 +1,7 @@
 import t from 'tap';
 import { summaryOf } from '../../src/operations/operation-names.ts';
 
-t.test('summaries have the article that fits the sound of the word', (t) => {
+t.test('summaries use the article that fits the pronunciation', (t) => {
   const summary = (basename: string) =>
     summaryOf({
       action: 'create',

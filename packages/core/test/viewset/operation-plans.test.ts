@@ -92,7 +92,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     return found;
   };
 
-  t.test('every route is a plan with an operationId of its own', async (t) => {
+  t.test('every route is a plan with a unique operationId', async (t) => {
     t.strictSame(
       operations.map(({ operationId, method, path, route }) => [operationId, method, path, route]),
       [
@@ -125,7 +125,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.equal(routes.find(({ url }) => url === '/api/books')?.config?.viewset, plan('listBooks'));
   });
 
-  t.test('the parameters of a list have types, bounds, defaults and words', async (t) => {
+  t.test('the parameters of a list have types, bounds, defaults and descriptions', async (t) => {
     const { queryParameters, pathParameters } = plan('listBooks');
     t.strictSame(pathParameters, []);
     t.strictSame(
@@ -149,7 +149,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.match(plan('retrieveBook').pathParameters, [{ name: 'pk', required: true, schema: { type: 'integer' } }]);
   });
 
-  t.test('a plan has every status that its route can answer, with headers', async (t) => {
+  t.test('a plan has every status that its route can return, with headers', async (t) => {
     const statuses = (id: string): number[] => Object.keys(plan(id).responses).map(Number);
     t.strictSame(statuses('listBooks'), [200, 400, 401, 403, 405, 414, 429, 500, 503]);
     t.strictSame(statuses('createBook'), [201, 400, 401, 403, 405, 408, 409, 412, 413, 414, 415, 429, 500, 503]);
@@ -166,7 +166,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.equal(plan('destroyBook').responses[204]!.schema, undefined);
   });
 
-  t.test('the words about an operation are the view’s, unless it has its own', async (t) => {
+  t.test('the documentation of an operation defaults to that of its view', async (t) => {
     t.strictSame(plan('listBooks').documentation, {
       summary: 'All books',
       description: undefined,
@@ -188,7 +188,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     });
   });
 
-  t.test('what an action declares is in its plan', async (t) => {
+  t.test('the declaration of an action is in its plan', async (t) => {
     const recount = plan('recountBook');
     t.match(recount, { transaction: true, bodyLimit: 1000, detail: true, allowsAnonymous: false });
     t.match(recount.body, { required: true, contentTypes: ['application/json'] });
@@ -196,14 +196,14 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.equal(plan('listShopStaffStatus').allowsAnonymous, true);
   });
 
-  t.test('a plan tells which operations write all or nothing', async (t) => {
+  t.test('a plan says which operations run in a transaction', async (t) => {
     const isWhole = (id: string): boolean => plan(id).transaction;
     t.strictSame(['createBook', 'replaceBook', 'updateBook', 'destroyBook'].map(isWhole), [true, true, true, true]);
     t.strictSame(['listBooks', 'retrieveBook', 'newestBooks', 'updateShopStaffStatus'].filter(isWhole), []);
     t.strictSame(['createReturn', 'updateReturn'].map(isWhole), [false, true], 'nothing is known of an override');
   });
 
-  t.test("every route's Fastify schema says the same", async (t) => {
+  t.test('the Fastify schema of every route agrees with its plan', async (t) => {
     for (const [index, { schema, config, method }] of routes.entries()) {
       const route = config?.viewset;
       if (route === undefined) continue;

@@ -161,7 +161,7 @@ t.test('a misspelt option of the server does not compile', async (t) => {
   serverOptions({ logegr: true });
 });
 
-t.test('what a view takes in is typed', async () => {
+t.test("the type of a view's input is inferred", async () => {
   class Typed extends ModelViewSet(Book, {
     read: readShape(Book, ['id']),
     write: { create: writeShape(Book, ['title', 'published_at']), update: writeShape(Book, ['pages']) },
