@@ -21,7 +21,7 @@ t.test('its table has the figures of the benchmark', async (t) => {
   }
 });
 
-t.test('its ratios and its lines of code are those of their pages', async (t) => {
+t.test('its ratios and numbers of lines are those of the other pages', async (t) => {
   const cpu = read('performance.md').match(/^\| list: page 1 of 10 records.*\*\*[\d.]+\*\*.*≤/gm) ?? [];
   const ratios = cpu.map((row) => /\*\*([\d.]+)\*\*/.exec(row)?.[1]);
   t.match(

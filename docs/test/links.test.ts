@@ -19,7 +19,7 @@ for (const folder of folders) {
   }
 }
 
-t.test('a page whose examples import entities.ts has the file, or leads to it', async (t) => {
+t.test('a page whose examples import entities.ts contains the file, or links to it', async (t) => {
   const docs = join(root, 'docs');
   const pages = readdirSync(docs).filter((file) => file.endsWith('.md') && file !== 'index.md');
   for (const page of pages) {

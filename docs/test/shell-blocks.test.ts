@@ -39,7 +39,7 @@ t.test('commands can be pasted', async (t) => {
   for (const page of pages.toSorted()) t.strictSame(problemsIn(page), [], page);
 });
 
-t.test('what cannot be pasted is found', async (t) => {
+t.test('commands that cannot be pasted are found', async (t) => {
   for (const line of [
     'pnpm add @viewset/core@workspace:*',
     'npx viewset add resource Review stars:integer?',

@@ -114,7 +114,7 @@ t.test('in a shared process a file that fails is named, and no other fails by it
   t.match(counts, /^\d+ passed, \d+ failed, 2 skipped$/);
 });
 
-t.test('so is one that fails in a process of its own', async (t) => {
+t.test('a file that fails in a separate process is named, and no other fails because of it', async (t) => {
   const names = ['passes', 'fails', 'leaks-a-rejection', 'is-killed', 'exits'];
   const files = Object.fromEntries(names.map((name) => [`${name}.test.ts`, FILES[`${name}.test.ts`]!]));
   const { status, output, results, counts } = await run(t, files, '--own-processes');
@@ -130,7 +130,7 @@ t.test('so is one that fails in a process of its own', async (t) => {
   t.match(counts, /^\d+ passed, \d+ failed, 1 skipped$/);
 });
 
-t.test('a file that changes its process fails, unless it asks for a process of its own', async (t) => {
+t.test('a file that changes its process fails, unless it requests a separate process', async (t) => {
   const files = Object.entries(LEAVES).map(([name, [code]]) => [`${name}.test.ts`, `${code}\n${PASSES}`] as const);
   const own = Object.values(LEAVES).map(([code]) => code);
   const { status, results, counts } = await run(t, {
@@ -157,7 +157,7 @@ t.test('a module that two files of a process share has the `t` of the one that r
   t.equal(counts, '2 passed, 0 failed');
 });
 
-t.test('failures stand at the end, and the output of a file only with --verbose', async (t) => {
+t.test('failures are listed at the end, and the output of a file only with --verbose', async (t) => {
   const files = { 'fails.test.ts': FILES['fails.test.ts']!, 'passes.test.ts': PASSES };
   const { output } = await run(t, files);
   t.ok(output.indexOf('2/2 ok') < output.indexOf('✗ a test › one is two'), 'after the last file');

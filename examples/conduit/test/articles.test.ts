@@ -94,7 +94,7 @@ withConduit(async (t, { send, register }) => {
     t.equal((await send('POST', '/articles/none/favorite', undefined, ann)).statusCode, 404);
   });
 
-  await t.test('the feed has the articles of those whom one follows', async (t) => {
+  await t.test('the feed has the articles of followed users', async (t) => {
     t.same((await send('GET', '/articles/feed', undefined, ann)).json(), { articles: [], articlesCount: 0 });
     await send('POST', '/profiles/ben/follow', undefined, ann);
     const feed = (await send('GET', '/articles/feed?limit=1', undefined, ann)).json<Articles>();

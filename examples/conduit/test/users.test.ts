@@ -21,7 +21,7 @@ withConduit(async (t, { orm, send, register }) => {
     }
   });
 
-  await t.test('wrong credentials, a taken name and faults of a body', async (t) => {
+  await t.test('wrong credentials, a taken name and errors of a body', async (t) => {
     const login = await send('POST', '/users/login', { user: { email: ann.email, password: 'wrong password' } });
     t.equal(login.statusCode, 401);
     t.match(login.json(), { errors: Object });

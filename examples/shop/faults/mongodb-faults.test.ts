@@ -18,7 +18,7 @@ const SILENT_MS = 9000;
 const mongo = await startMongo();
 const skip = mongo === undefined && process.env['CI'] !== 'true' ? 'MongoDB cannot be had: no fault was tried' : false;
 
-t.test('faults of MongoDB', { skip }, async (t) => {
+t.test('failures of MongoDB', { skip }, async (t) => {
   if (mongo === undefined) throw new Error('MongoDB must be there under CI');
   t.teardown(() => mongo.stop());
   const url = new URL(mongo.url);

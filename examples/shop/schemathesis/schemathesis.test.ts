@@ -15,7 +15,7 @@ const files = {
 withShop({ THROTTLE_IP: 'off', THROTTLE_USER: 'off', BCRYPT_ROUNDS: '4' }, async (t, shop) => {
   t.setTimeout(3_600_000);
   const variables = { VERIFICATION_CODES: await serveCodes(t, shop) };
-  await t.test('nobody is logged in', { skip }, async (t) => {
+  await t.test('without a login', { skip }, async (t) => {
     t.equal(await runSchemathesis(shop.url, files, { variables }), 0);
   });
   await t.test('the administrator is logged in', { skip }, async (t) => {

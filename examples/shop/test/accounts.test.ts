@@ -40,7 +40,7 @@ withShop({}, async (t, shop) => {
     });
   });
 
-  await t.test('who may', async (t) => {
+  await t.test('access by role', async (t) => {
     isError(t, await shop.get(ACCOUNTS), 'unauthorized', 'list, nobody');
     isError(t, await shop.get(ACCOUNTS, { token: user }), 'forbidden', 'list, a user');
     isError(t, await shop.get(own), 'unauthorized', 'retrieve, nobody');
@@ -129,7 +129,7 @@ withShop({}, async (t, shop) => {
     await shop.delete(`${ACCOUNTS}/${roleless}`, { token: admin });
   });
 
-  await t.test('what is stored', async (t) => {
+  await t.test('the stored columns', async (t) => {
     const before = Date.now();
     await shop.login({ email: 'user@example.com', password: PASSWORD });
     const stored = await pastShop(shop.databaseUrl, (em) => em.findOneOrFail(StoredAccount, id));

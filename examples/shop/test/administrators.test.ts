@@ -20,13 +20,13 @@ withShop({ THROTTLE_IP: 'off', THROTTLE_USER: 'off' }, async (t, shop) => {
     t.equal(renamed.status, 200, 'what leaves an administrator is written');
   });
 
-  await t.test('the last administrator cannot delete the own account either', async (t) => {
+  await t.test('the last administrator cannot delete their account either', async (t) => {
     const json = { password: ADMIN.password };
     isError(t, await shop.request('DELETE', '/api/auth/me', { json, token }), 'conflict');
     t.equal((await shop.get('/api/auth/me', { token })).status, 200);
   });
 
-  await t.test('a disabled administrator is none, and any other account may go', async (t) => {
+  await t.test('a disabled administrator does not count, and any other account can be deleted', async (t) => {
     const id = await shop.register('disabled@example.com');
     const path = `${ACCOUNTS}/${id}`;
     t.equal((await shop.patch(path, { role: 'admin', is_active: false }, { token })).status, 200);
@@ -35,7 +35,7 @@ withShop({ THROTTLE_IP: 'off', THROTTLE_USER: 'off' }, async (t, shop) => {
     t.equal((await shop.delete(path, { token })).status, 204);
   });
 
-  await t.test('the role admin is neither renamed nor deleted', async (t) => {
+  await t.test('the role admin can be neither renamed nor deleted', async (t) => {
     const { results } = (await shop.get<Page<{ id: number; name: string }>>(ROLES, { token })).body;
     const path = `${ROLES}/${results.find(({ name }) => name === 'admin')!.id}`;
     isError(t, await shop.patch(path, { name: 'boss' }, { token }), 'conflict', 'PATCH');
@@ -45,7 +45,7 @@ withShop({ THROTTLE_IP: 'off', THROTTLE_USER: 'off' }, async (t, shop) => {
     t.equal((await shop.put(path, { name: 'admin' }, { token })).status, 200, 'and its own name is no other');
   });
 
-  await t.test('each change of what an account may do is a line in the log, once it is made', async (t) => {
+  await t.test("every change of an account's rights is logged, after its commit", async (t) => {
     const target = await shop.register('changed@example.com');
     const path = `${ACCOUNTS}/${target}`;
     for (const json of [
@@ -73,7 +73,7 @@ withShop({ THROTTLE_IP: 'off', THROTTLE_USER: 'off' }, async (t, shop) => {
     );
   });
 
-  await t.test('no cache keeps what is known of accounts', async (t) => {
+  await t.test('responses with accounts are not cached', async (t) => {
     for (const path of [ACCOUNTS, `${ACCOUNTS}/${adminId}`, `${ACCOUNTS}/999999`]) {
       for (const who of [token, undefined]) {
         const { headers, status } = await shop.get(path, who === undefined ? {} : { token: who });
@@ -83,7 +83,7 @@ withShop({ THROTTLE_IP: 'off', THROTTLE_USER: 'off' }, async (t, shop) => {
     t.equal((await shop.get('/api/products')).headers.get('cache-control'), null, 'products may be kept');
   });
 
-  await t.test('of two administrators who take each other away at once, one stays', async (t) => {
+  await t.test('of two administrators who concurrently remove each other, one stays', async (t) => {
     for (const [round, removal] of [...RACES, ...RACES].entries()) await oneStays(t, [shop, shop], removal, round);
   });
 });

@@ -69,7 +69,7 @@ withShop({ THROTTLE_IP: 'off', THROTTLE_USER: 'off' }, async (t, shop) => {
 });
 
 withShop({ THROTTLE_IP: '2/2', NON_AUTH_ENDPOINTS: '/api/products*' }, async (t, shop) => {
-  await t.test('a client waits for a throttle, as long as it says', async (t) => {
+  await t.test('a client waits for a throttle as long as Retry-After requires', async (t) => {
     const api = createClient<Api>({ url: `${shop.url}/api`, retries: 1 });
     const prices = await Promise.all([1, 2, 3].map(async (id) => (await api.products.retrieve(id)).price));
     t.equal(prices.length, 3);

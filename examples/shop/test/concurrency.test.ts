@@ -11,7 +11,7 @@ const statuses = (answers: readonly { status: number }[]): number[] =>
 withShop({}, async (t, shop) => {
   const token = await shop.login();
 
-  await t.test('one code, many registrations: exactly one 201, the others 400', async (t) => {
+  await t.test('one code, many concurrent registrations: exactly one 201, the others 400', async (t) => {
     const email = 'race@example.com';
     const code = await shop.verificationCode(email);
     const answers = await many((index) =>
@@ -29,7 +29,7 @@ withShop({}, async (t, shop) => {
     t.same(statuses(answers), [201, ...Array(MANY - 1).fill(409)]);
   });
 
-  await t.test('two updates of one record lose no field that only one of them sent', async (t) => {
+  await t.test('two concurrent updates of one record keep the fields that only one of them sent', async (t) => {
     const [product] = await onlyProducts(shop, token, [{ name: 'start', price: 1, stock: 0 }]);
     const path = `/api/products/${product?.id}`;
     for (let round = 1; round <= 10; round += 1) {
@@ -80,7 +80,7 @@ withShop({}, async (t, shop) => {
     t.equal((await shop.get<Page<Product>>('/api/products')).body.count, MANY);
   });
 
-  await t.test('what fails is never seen by others', async (t) => {
+  await t.test('writes that fail are never visible to others', async (t) => {
     const before = (await shop.get<Page<unknown>>('/api/roles', { token })).body.count;
     const counts: number[] = [];
     await many(async (index) => {

@@ -52,7 +52,7 @@ t.test('compose.yaml', async (t) => {
   }
 });
 
-t.test('what compose.yaml sets are settings of the shop, with values that it takes', async (t) => {
+t.test('the environment of compose.yaml has valid settings of the shop', async (t) => {
   const { services } = parse(read('compose.yaml'), { merge: true }) as Compose;
   const environment = services['shop-1']!.environment!;
   const readme = read('README.md');
@@ -81,7 +81,7 @@ t.test('Dockerfile', async (t) => {
   t.notMatch(read('Dockerfile'), /^(ENV|ARG) .*(SECRET|PASSWORD)/m, 'has no secret in it');
 });
 
-t.test('haproxy.cfg asks the shops of compose.yaml whether they are ready', async (t) => {
+t.test('haproxy.cfg checks that the shops of compose.yaml are ready', async (t) => {
   const config = read('haproxy.cfg');
   t.match(config, /uri \/health\/ready/);
   const { services } = parse(read('compose.yaml'), { merge: true }) as Compose;

@@ -8,19 +8,19 @@ withShop({}, async (t, shop) => {
   const admin = await shop.login();
   const user = await shop.newUser('user@example.com');
 
-  await t.test('400 parse_error: what cannot be read', (t) => unreadable(t, shop, admin));
+  await t.test('400 parse_error: unreadable bodies', (t) => unreadable(t, shop, admin));
   await t.test('400 invalid_usage: details name every offending field', (t) => unusable(t, shop, admin));
   await t.test('401 unauthorized: with WWW-Authenticate', (t) => unauthorized(t, shop));
   await t.test('403 forbidden: somebody is logged in, and may not', async (t) => {
     isError(t, await shop.post('/api/roles', { name: 'x' }, { token: user }), 'forbidden');
     isError(t, await shop.get('/api/accounts', { token: user }), 'forbidden');
   });
-  await t.test('404 not_found: no such route, no such record, no such pk', (t) => notFound(t, shop, admin));
-  await t.test('405 method_not_allowed: with Allow, whoever asks', (t) => wrongMethods(t, shop, admin));
-  await t.test('409 conflict: on create, update and destroy alike', (t) => conflicts(t, shop, admin));
-  await t.test('413, 414, 415 and 431: what is too much or of another kind', (t) => refused(t, shop, admin));
+  await t.test('404 not_found: unknown route, missing record, malformed key', (t) => notFound(t, shop, admin));
+  await t.test('405 method_not_allowed: with Allow, for every user', (t) => wrongMethods(t, shop, admin));
+  await t.test('409 conflict: on create, update and destroy', (t) => conflicts(t, shop, admin));
+  await t.test('413, 414, 415 and 431: requests that are too large or of another type', (t) => refused(t, shop, admin));
   await t.test('the order of checks', (t) => order(t, shop, admin, user));
-  await t.test('every answer has the headers that browsers heed', async (t) => {
+  await t.test('every response has the security headers of browsers', async (t) => {
     const answers = await Promise.all([
       shop.get('/api/products'),
       shop.get('/api/nothing'),

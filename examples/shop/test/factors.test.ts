@@ -61,7 +61,7 @@ async function deletion(t: Test, shop: Shop): Promise<void> {
   t.equal((await shop.get('/api/roles', { token: key })).status, 401);
 }
 
-t.test('without a service there are no logins by one, and one that is set is asked', async (t) => {
+t.test('without OAuth settings there are no logins by a service, and a configured service is called', async (t) => {
   const none = await openShop(t);
   t.equal((await none.get('/api/auth/oauth/google')).status, 404);
   const variables = {

@@ -83,7 +83,7 @@ withShop({}, async (t, shop) => {
     }
   });
 
-  await t.test('a decimal of any size is compared, whatever the column could hold', async (t) => {
+  await t.test('a decimal of any size is compared, even if the column could not store it', async (t) => {
     for (const [value, names] of [
       ['9'.repeat(400), []],
       ['123456789012345678901234567890', []],
@@ -103,7 +103,7 @@ withShop({}, async (t, shop) => {
     }
   });
 
-  await t.test('one of fifteen hundred values is found', async (t) => {
+  await t.test('one of fifteen hundred values matches', async (t) => {
     const names = Array.from({ length: 1500 }, (_, index) => `name=${index}`).join('&');
     t.same(await namesOf(shop, names), []);
     t.same(await namesOf(shop, `${names}&name=B`), ['B']);

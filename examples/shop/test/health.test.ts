@@ -30,7 +30,7 @@ withShop({}, async (t, shop) => {
   isError(t, await shop.post('/health/', {}), 'method_not_allowed');
 });
 
-t.test('a check that fails: 503, without a word of why', async (t) => {
+t.test('a failing check returns 503 without the reason', async (t) => {
   const port = await deadPort();
   const shop = await openShop(t, { variables: { REDIS_URL: `redis://:secret-word@127.0.0.1:${port}/3` } });
   for (const path of ['/health/', '/health']) {

@@ -13,7 +13,7 @@ for (const kind of TEST_DATABASES) {
   t.test(`on ${kind}`, { skip: missingServer(kind) }, async (t) => {
     const databaseUrl = await freshDatabase(t, kind);
 
-    await t.test('a later start keeps what is there', async (t) => {
+    await t.test('a later start keeps existing data', async (t) => {
       const shop = await openShop(t, { kind, databaseUrl });
       const token = await shop.login();
       await onlyProducts(shop, token, [{ name: 'mine' }]);

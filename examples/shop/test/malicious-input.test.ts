@@ -83,7 +83,7 @@ withShop({}, async (t, shop) => {
   await shop.register('target@example.com');
 
   await t.test('body fields', (t) => bodies(t, shop, token));
-  await t.test('bodies as a whole', (t) => wholes(t, shop, token));
+  await t.test('complete bodies', (t) => wholes(t, shop, token));
   await t.test('query parameters', (t) => queries(t, shop, token));
   await t.test('paths', async (t) => {
     for (const [name, text] of Object.entries(NASTY_TEXT)) {

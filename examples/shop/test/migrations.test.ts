@@ -71,7 +71,7 @@ t.test('in production a start never migrates a database in use, and the command 
   });
 });
 
-t.test('several may migrate at once', { skip }, async (t) => {
+t.test('concurrent migrations', { skip }, async (t) => {
   const databaseUrl = await freshDatabase(t, 'postgresql');
   const results = await Promise.all([1, 2, 3].map(() => runCommand(databaseUrl)));
   for (const { code, output } of results) t.equal(code, 0, output);
@@ -107,7 +107,7 @@ function waysTo(kind: TestDatabase): Record<string, (t: Test, databaseUrl: strin
   };
 }
 
-t.test('on SQLite a start adds what the file of an earlier version lacks, and keeps what is there', async (t) => {
+t.test('on SQLite a start adds columns that an older file lacks, and keeps its data', async (t) => {
   const databaseUrl = await freshDatabase(t, 'sqlite');
   const first = await openShop(t, { kind: 'sqlite', databaseUrl });
   await first.process.stop();
@@ -124,7 +124,7 @@ t.test('on SQLite a start adds what the file of an earlier version lacks, and ke
 const LATER_TABLES = ['session', 'api_key', 'two_factor', 'identity', 'passkey'];
 const LATER_INDEXES = ['account_name_index', 'product_name_index', 'product_price_index', 'product_stock_index'];
 
-t.test('on PostgreSQL a database of an earlier version gets what it lacks', { skip }, async (t) => {
+t.test('on PostgreSQL a migration adds what an older database lacks', { skip }, async (t) => {
   const databaseUrl = await freshDatabase(t, 'postgresql');
   await migrate(databaseUrl);
   for (const table of LATER_TABLES) await queryDatabase(databaseUrl, `drop table ${table}`);

@@ -30,7 +30,7 @@ withShop({}, async (t, shop) => {
   const { status, body, headers } = await shop.get<Document>('/openapi.json');
   const { paths, components } = body;
 
-  await t.test('the document needs no token, and is the same for whoever asks', async (t) => {
+  await t.test('the document needs no token, and is the same for every user', async (t) => {
     t.equal(status, 200);
     t.match(body, { openapi: /^3\.1/, info: { title: 'Shop' } });
     const again = await shop.get('/openapi.json', { token: await shop.login() });
@@ -72,14 +72,14 @@ withShop({}, async (t, shop) => {
     }
   });
 
-  await t.test('security stands where NON_AUTH_ENDPOINTS says so', async (t) => {
+  await t.test('security follows NON_AUTH_ENDPOINTS', async (t) => {
     t.strictSame(paths['/api/products']!['get']!.security, []);
     t.strictSame(paths['/api/products/{pk}']!['get']!.security, [{ bearerAuth: [] }]);
     t.strictSame(paths['/api/auth/login']!['post']!.security, []);
     t.strictSame(paths['/api/roles']!['get']!.security, [{ bearerAuth: [] }]);
   });
 
-  await t.test('answers that set cookies say so', async (t) => {
+  await t.test('responses that set cookies document them', async (t) => {
     // What is used twice stands among the components.
     const resolve = (part: unknown): Answer & Header => {
       const { $ref } = (part ?? {}) as { $ref?: string };
@@ -140,7 +140,7 @@ withShop({}, async (t, shop) => {
     t.strictSame(root.body, { products: '/api/products', roles: '/api/roles', accounts: '/api/accounts' });
   });
 
-  await t.test('the page needs no token, and its policy is not that of the rest', async (t) => {
+  await t.test('the page needs no token, and has a separate policy', async (t) => {
     const page = await fetch(`${shop.url}/docs`);
     t.equal(page.status, 200);
     t.match(page.headers.get('content-security-policy'), /script-src 'self';/);

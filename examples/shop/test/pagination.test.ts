@@ -76,7 +76,7 @@ withShop({}, async (t, shop) => {
     );
   });
 
-  await t.test('what is no positive decimal integer up to 2147483647: 400', async (t) => {
+  await t.test('a page number that is not a decimal integer from 1 to 2147483647: 400', async (t) => {
     for (const value of [
       '0',
       '-1',
@@ -116,7 +116,7 @@ withShop({}, async (t, shop) => {
     isInvalid(t, await shop.get('/api/products?page=x&page_size=y'), ['/page', '/page_size'], 'both');
   });
 
-  await t.test('pages never overlap or skip, whatever the order', async (t) => {
+  await t.test('pages neither overlap nor skip records, in any order', async (t) => {
     for (const sort of ['', 'id', '-id', 'name', '-name', 'stock', '-price', 'stock,-name']) {
       const seen: number[] = [];
       for (let page = 1, next = true; next; page += 1) {
@@ -142,7 +142,7 @@ withShop({}, async (t, shop) => {
     );
   });
 
-  await t.test('other lists are paged alike', async (t) => {
+  await t.test('other lists are paginated in the same way', async (t) => {
     const roles = await shop.get<Page<unknown>>('/api/roles?page_size=1&page=2', { token });
     t.match(roles.body, { count: 2, next: false, previous: true });
     t.equal(roles.body.results.length, 1);

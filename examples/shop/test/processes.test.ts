@@ -34,7 +34,7 @@ withShops(t, { kind: 'postgresql', processes: 3, variables: { SHUTDOWN_DELAY: '1
   await t.test('sessions', (t) => sessionsTogether(t, shops));
   await t.test('factors', (t) => factorsTogether(t, shops));
   await t.test('accounts', (t) => accountsTogether(t, shops));
-  await t.test('of two administrators who take each other away at once, one stays', async (t) => {
+  await t.test('of two administrators who concurrently remove each other, one stays', async (t) => {
     for (const [round, removal] of RACES.entries()) await oneStays(t, [shops.at(0), shops.at(1)], removal, round);
   });
   await t.test('stores that fail', (t) => storesThatFail(t, shops));

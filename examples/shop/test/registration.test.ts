@@ -69,7 +69,7 @@ withShop({}, async (t, shop) => {
     t.equal(body.results.filter((account) => (account as { email: string }).email === email).length, 1);
   });
 
-  await t.test('what else is sent is dropped', async (t) => {
+  await t.test('unknown properties are dropped', async (t) => {
     const email = 'extra@example.com';
     const code = await shop.verificationCode(email);
     const extra =
@@ -83,7 +83,7 @@ withShop({}, async (t, shop) => {
   });
 
   await t.test('sends', (t) => sends(t, shop));
-  await t.test('no role where no role is named user', async (t) => {
+  await t.test('accounts get no role if the role user does not exist', async (t) => {
     const roles = await shop.get<Page<{ id: number; name: string }>>('/api/roles', { token: admin });
     const role = roles.body.results.find(({ name }) => name === 'user');
     t.equal((await shop.patch(`/api/roles/${role?.id}`, { name: 'customer' }, { token: admin })).status, 200);

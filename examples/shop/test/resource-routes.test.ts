@@ -73,7 +73,7 @@ withShop({}, async (t, shop) => {
 
   await t.test('properties outside the write shape are dropped', (t) => dropped(t, shop, token));
   await t.test('price, stock and name have bounds', (t) => bounds(t, shop, token));
-  await t.test('HEAD answers wherever GET does', async (t) => {
+  await t.test('HEAD is supported wherever GET is', async (t) => {
     for (const path of [
       '/api/products',
       '/api/products/1',

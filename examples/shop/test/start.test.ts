@@ -10,7 +10,7 @@ import { ShopInside } from './support/shop-inside.ts';
 import { ShopProcess } from './support/shop-process.ts';
 import { ADMIN, openShop, startShop } from './support/shop.ts';
 
-t.test('it says where it listens, and three curl lines to try', async (t) => {
+t.test('the log names the address, and three curl lines to try', async (t) => {
   const shop = await startShop(t, { variables: { DATABASE_URL: 'sqlite::memory:' } });
   const line = shop.process.log.find(({ msg }) => msg === 'listening');
   t.match(line, { address: '127.0.0.1', port: Number(new URL(shop.url).port) });
@@ -51,7 +51,7 @@ t.test('without a secret, outside production: a random one, and a warning', asyn
   isError(t, await other.get('/api/roles', { token }), 'unauthorized', 'each start has its own');
 });
 
-t.test('a wrong setting stops the start with a sentence that names it', async (t) => {
+t.test('an invalid setting fails at start with a sentence that names it', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'shop-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   const other = createServer().listen(0, '127.0.0.1');

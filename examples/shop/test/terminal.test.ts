@@ -33,12 +33,12 @@ t.test(
   },
 );
 
-t.test('it is JSON anywhere else', async (t) => {
+t.test('the log is JSON on other outputs', async (t) => {
   t.strictSame(logOptions(false), { logger: true });
   t.equal(readSettings(SETTINGS).terminal, isatty(process.stdout.fd));
 });
 
-t.test('the routes are told at start, with who may call them', async (t) => {
+t.test('the routes are printed at start, with the permissions of each', async (t) => {
   let written = '';
   const app = await buildApp({ ...readSettings(SETTINGS), terminal: true }, undefined, (text) => (written += text));
   t.teardown(() => app.close());
@@ -58,7 +58,7 @@ t.test('the routes are told at start, with who may call them', async (t) => {
   t.notMatch(written, /explorer|HEAD/);
 });
 
-t.test('the demo tells the addresses of its pages', async (t) => {
+t.test('the demo prints the addresses of its pages', async (t) => {
   const told = examples('http://127.0.0.1:3000', readSettings({}));
   t.match(told, /http:\/\/127\.0\.0\.1:3000\/api .*explorer.* admin-password/);
   t.match(told, /http:\/\/127\.0\.0\.1:3000\/docs/);

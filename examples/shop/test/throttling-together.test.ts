@@ -29,7 +29,7 @@ withShops(t, { processes: 3, variables: VARIABLES }, async (t, shops) => {
     });
   };
 
-  await t.test('of many requests at once, everywhere, exactly the limit pass', async (t) => {
+  await t.test('of many concurrent requests on all processes, exactly the limit is allowed', async (t) => {
     const client = from('203.0.113.1');
     const answers = await Promise.all(
       Array.from({ length: REQUESTS }, (_, index) => shops.at(index).get('/api/products', client)),
@@ -68,7 +68,7 @@ withShops(t, { processes: 3, variables: VARIABLES }, async (t, shops) => {
     t.ok(Math.min(...spans) >= WINDOW_MS, `one more than the limit take ${Math.min(...spans).toFixed(0)} ms at least`);
   });
 
-  await t.test('waiting as long as one process says is enough for another', async (t) => {
+  await t.test('the Retry-After of one process is sufficient for another', async (t) => {
     const account = await newAccount();
     await Promise.all(Array.from({ length: LIMIT }, (_, index) => shops.at(index).get('/api/products', account())));
     const refused = await shops.at(0).get('/api/products', account());

@@ -54,7 +54,7 @@ withTracker(async (t, { app, as, send, uploads }) => {
     t.equal(stored(), 0, 'the files of a ticket go with it');
   });
 
-  await t.test('what is refused leaves nothing', async (t) => {
+  await t.test('a rejected upload leaves nothing', async (t) => {
     const program = Buffer.from('7f454c4602010100', 'hex');
     t.equal((await send('ben', 'POST', attachments, ...form('a.png', program))).statusCode, 415);
     t.equal((await send('dov', 'POST', attachments, ...form('a.png', PNG))).statusCode, 404, 'no member');

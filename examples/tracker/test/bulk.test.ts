@@ -40,7 +40,7 @@ withTracker(async (t, { send, orm }) => {
     t.equal(await orm.em.fork().count(Step, { ticket: { $in: ids } }), 0);
   });
 
-  await t.test('one fault keeps all of them from being written, and each has its place', async (t) => {
+  await t.test('one error prevents all writes, and every error has its path', async (t) => {
     const before = await count();
     const faults = async (payload: readonly object[]) => {
       const answer = await send('ada', 'POST', TICKETS, [...payload]);
@@ -59,7 +59,7 @@ withTracker(async (t, { send, orm }) => {
     t.equal(await count(), before);
   });
 
-  await t.test('nobody writes what they could not write one by one', async (t) => {
+  await t.test('a bulk write has the same permissions as single writes', async (t) => {
     const before = await count();
     const all = await orm.em.fork().find(Ticket, {}, { populate: ['project'], orderBy: { id: 1 } });
     const of = (key: string) => all.find(({ project }) => project.key === key)!.id;

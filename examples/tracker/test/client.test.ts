@@ -6,7 +6,7 @@ import { withTracker } from './tracker.ts';
 withTracker(async (t, { as }) => {
   const api = as('ada');
 
-  await t.test('projects, their tickets and what is said about these', async (t) => {
+  await t.test('projects, their tickets and the comments of these', async (t) => {
     const { results } = await api.projects.list({ sort: '-key' });
     t.strictSame(results, [
       { key: 'lighthouse', name: 'Lighthouse' },

@@ -9,7 +9,7 @@ withTracker(async (t, { send }) => {
     return answer.body.trim().split(/\r?\n/);
   };
 
-  await t.test('an export has one’s own records alone, of every page', async (t) => {
+  await t.test('an export contains only records of the user, of all pages', async (t) => {
     const [names, ...records] = await lines('ada', '/api/tickets', 'text/csv');
     t.equal(names, 'id,title,status,priority,due_on,project,assignee,labels');
     t.equal(records.length, 42);
@@ -27,7 +27,7 @@ withTracker(async (t, { send }) => {
     );
   });
 
-  await t.test('what is not there has no export', async (t) => {
+  await t.test('an export of a missing parent returns 404', async (t) => {
     for (const url of ['/api/projects/compass/tickets', '/api/projects/nowhere/tickets', '/api/labels/none/tickets']) {
       for (const accept of ['text/csv', 'application/x-ndjson']) {
         t.equal((await send('ada', 'GET', url, undefined, { accept })).statusCode, 404, `${accept} of ${url}`);

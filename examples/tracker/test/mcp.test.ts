@@ -17,7 +17,7 @@ withTracker(async (t, { app, send }) => {
     return (structuredContent['records'] as { readonly key: string }[]).map(({ key }) => key);
   };
 
-  await t.test('projects are those of the person', async (t) => {
+  await t.test('projects are limited to those of the user', async (t) => {
     t.same(await keys('ada'), ['lighthouse', 'harbour']);
     t.same(await keys('dov'), ['compass']);
     t.match(await call('ada', 'get', { resource: 'projects', id: 'compass' }), {
@@ -26,7 +26,7 @@ withTracker(async (t, { app, send }) => {
     });
   });
 
-  await t.test('tickets belong to a project, and guests write none', async (t) => {
+  await t.test('tickets belong to a project, and guests cannot write them', async (t) => {
     const ticket = (title: string) => ({
       resource: 'projects-tickets',
       parents: { project: 'lighthouse' },
@@ -45,12 +45,12 @@ withTracker(async (t, { app, send }) => {
     });
   });
 
-  await t.test('attachments cannot be uploaded, which describe says', async (t) => {
+  await t.test('attachments cannot be uploaded, and describe says so', async (t) => {
     const { structuredContent } = await call('ada', 'describe', { resource: 'projects-tickets-attachments' });
     t.match(structuredContent['left_out'], [/^create needs a file/]);
   });
 
-  await t.test('nobody gets in without a token', async (t) => {
+  await t.test('requests without a token are refused', async (t) => {
     const { statusCode, headers } = await app.inject({ method: 'POST', url: '/mcp', payload: {} });
     t.match([statusCode, headers['www-authenticate']], [401, /^Bearer/]);
   });

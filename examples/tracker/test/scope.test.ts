@@ -49,7 +49,7 @@ withTracker(async (t, { send, orm }) => {
     t.equal(await first('dov'), 'compass');
   });
 
-  await t.test('a label leads to one’s own tickets only', async (t) => {
+  await t.test('a label lists only tickets of the user', async (t) => {
     const of = async (person: Person) => (await list(person, '/api/labels/bug/tickets?page_size=100')).results;
     t.ok((await of('ada')).length > 0);
     t.notOk((await of('ada')).some(({ project }) => project === 'compass'));
@@ -57,7 +57,7 @@ withTracker(async (t, { send, orm }) => {
     t.equal((await send('ada', 'GET', '/api/labels/none/tickets')).statusCode, 404);
   });
 
-  await t.test('what is not there, and what is not shown, is the same 404', async (t) => {
+  await t.test('missing and hidden records return the same 404', async (t) => {
     for (const [method, path, payload] of [
       ['GET', ''],
       ['GET', '?expand=members'],
@@ -135,7 +135,7 @@ withTracker(async (t, { send, orm }) => {
     t.equal((await send('ada', 'POST', '/api/labels', { name: 'later' })).statusCode, 201);
   });
 
-  await t.test('who founds a project owns it', async (t) => {
+  await t.test('the user who creates a project becomes its owner', async (t) => {
     const made = await send('dov', 'POST', '/api/projects', { key: 'sextant', name: 'Sextant' });
     t.equal(made.statusCode, 201);
     t.equal(made.headers.location, '/api/projects/sextant');

@@ -21,7 +21,7 @@ withTracker(async (t, { send }) => {
     );
     t.strictSame(byStatus.at(-1), ['open', list.count]);
   });
-  await t.test('nobody counts the tickets of projects that are not theirs', async (t) => {
+  await t.test("tickets of other users' projects are not counted", async (t) => {
     t.strictSame(await numbers('dov', '/api/tickets/summary?group=project.key'), [['compass', 20]]);
     t.strictSame(await numbers('ada', '/api/tickets/summary'), [[42]]);
     t.equal((await send('dov', 'GET', '/api/projects/lighthouse/tickets/summary')).statusCode, 404);

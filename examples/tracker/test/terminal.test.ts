@@ -3,7 +3,7 @@ import t from 'tap';
 import { buildApp } from '../src/app.ts';
 import { ENTITIES } from '../src/entities.ts';
 
-t.test('on a terminal the routes are told at start, with who may call them', async (t) => {
+t.test('on a terminal the routes are printed at start, with the permissions of each', async (t) => {
   const orm = await MikroORM.init({ dbName: ':memory:', entities: ENTITIES });
   t.teardown(() => orm.close());
   let written = '';

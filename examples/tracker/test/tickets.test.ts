@@ -6,7 +6,7 @@ const TICKETS = '/api/projects/lighthouse/tickets';
 withTracker(async (t, { as, send }) => {
   const { tickets } = as('ada').projects('lighthouse');
 
-  await t.test('a list is brief, a record whole', async (t) => {
+  await t.test('a list is brief, a record complete', async (t) => {
     const first = (await tickets.list()).results[0]!;
     t.same(Object.keys(first), ['id', 'title', 'status', 'priority', 'due_on', 'project', 'assignee', 'labels']);
     const ticket = await tickets.retrieve(first.id);
@@ -49,7 +49,7 @@ withTracker(async (t, { as, send }) => {
     t.equal((await send('ben', 'GET', url)).statusCode, 404);
   });
 
-  await t.test('all faults of a body come at once, those of rules too', async (t) => {
+  await t.test('all errors of a body are returned together, including those of rules', async (t) => {
     const answer = await send('ada', 'POST', TICKETS, { starts_on: '2026-03-02', due_on: '2026-03-01', priority: 9 });
     t.equal(answer.statusCode, 400);
     const paths = answer.json<{ details: { path: string }[] }>().details.map(({ path }) => path);
@@ -60,7 +60,7 @@ withTracker(async (t, { as, send }) => {
     t.equal((await send('ada', 'PATCH', made.headers.location!, { due_on: '2026-03-02' })).statusCode, 200);
   });
 
-  await t.test('comments stand two levels down, and belong to their author', async (t) => {
+  await t.test('comments are nested two levels deep, and belong to their author', async (t) => {
     const ticket = (await send('ada', 'POST', TICKETS, { title: 'To talk about' })).headers.location!;
     const made = await send('ada', 'POST', `${ticket}/comments`, { text: 'First', author: 2, ticket: 1 });
     t.equal(made.statusCode, 201);
@@ -84,7 +84,7 @@ withTracker(async (t, { as, send }) => {
     );
   });
 
-  await t.test('of many who change a ticket at once by its tag, none undoes another', async (t) => {
+  await t.test('concurrent changes of a ticket with If-Match do not overwrite each other', async (t) => {
     const made = await send('ada', 'POST', TICKETS, { title: 'Counted' });
     const url = made.headers.location!;
     t.equal((await send('ada', 'GET', url, undefined, { 'if-none-match': String(made.headers.etag) })).statusCode, 304);

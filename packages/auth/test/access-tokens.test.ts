@@ -52,7 +52,7 @@ for (const [algorithm, key] of [
   });
 }
 
-t.test('whatever is not a token of ours is a 401', async (t) => {
+t.test('an invalid token returns 401', async (t) => {
   const tokens = new AccessTokens(HS256);
   const now = Math.floor(Date.now() / 1000);
   const live = { ...claims, iat: now, exp: now + 60 };
@@ -115,26 +115,26 @@ t.test('the scheme is read in any case, with any number of spaces behind it', as
   }
 });
 
-t.test('no header, another scheme and the scheme alone are no token', async (t) => {
+t.test('a missing header, another scheme and the scheme without a token count as no token', async (t) => {
   for (const header of [undefined, '', 'Basic YTpi', 'Bearer', 'Bearer  ', 'BearerToken', 'a.b.c', 'Token Bearer x']) {
     t.equal(bearer.token(header), undefined, String(header));
   }
 });
 
-t.test('what is behind the scheme is one token or a 401', async (t) => {
+t.test('anything but one token after the scheme returns 401', async (t) => {
   for (const header of ['Bearer a b', 'Bearer a,Bearer b', 'Bearer "a"', 'Bearer é', 'Bearer a\0', 'Bearer =']) {
     t.throws(() => bearer.token(header), Unauthorized, JSON.stringify(header));
   }
 });
 
-t.test('a further scheme is read beside Bearer', async (t) => {
+t.test('the scheme of the option is accepted as well as Bearer', async (t) => {
   const header = new AuthorizationHeader('Token');
   for (const text of ['Bearer a.b.c', 'Token a.b.c', 'token   a.b.c']) t.equal(header.token(text), 'a.b.c', text);
   for (const text of ['Basic YTpi', 'Tokens a.b.c', 'Token']) t.equal(header.token(text), undefined, text);
   t.throws(() => header.token('Token a b'), Unauthorized);
 });
 
-t.test('the session of a token stands in its header, and its claims stay what they are', async (t) => {
+t.test('the session id is in the header of a token, and its claims do not change', async (t) => {
   for (const options of [
     HS256,
     { ...HS256, algorithm: 'EdDSA', keys: checkKeys('EdDSA', makeKeys({ type: 'ed25519' })) } as const,
@@ -149,7 +149,7 @@ t.test('the session of a token stands in its header, and its claims stay what th
   }
 });
 
-t.test('of several keys the first signs, and all verify, with or without a name in the header', async (t) => {
+t.test('of several keys the first signs, and all verify, with or without a key id', async (t) => {
   const [older, newer, foreign] = ['older', 'newer', 'other'].map(
     (word) => `${word} secret of thirty-two bytes, or so`,
   );
@@ -176,7 +176,7 @@ t.test('of several keys the first signs, and all verify, with or without a name 
   t.throws(() => during.read(expired), { message: 'The token has expired' });
 });
 
-t.test('public keys alone verify, beside the pair that signs', async (t) => {
+t.test('public keys without private keys can verify', async (t) => {
   const [one, two] = [makeKeys({ type: 'ec', curve: 'P-256' }), makeKeys({ type: 'ec', curve: 'P-256' })];
   const keysOf = (...pairs: object[]): TokenOptions => ({
     algorithm: 'ES256',

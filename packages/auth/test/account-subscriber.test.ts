@@ -33,7 +33,7 @@ forEachDatabase(t, { entities: [Account, Role], orm: { subscribers } }, async (t
     t.ok(await bcrypt.compare(looksHashed, password));
   });
 
-  t.test('an update without a new password leaves the hash alone, one with a new password hashes that', async (t) => {
+  t.test('an update without a new password keeps the hash, one with a new password hashes it', async (t) => {
     const { id, password: before } = await add('update@example.com');
     const em = orm.em.fork();
     const account = await em.findOneOrFail(Account, id);

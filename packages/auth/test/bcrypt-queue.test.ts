@@ -6,7 +6,7 @@ import { inBcryptQueue } from '../src/passwords/bcrypt-queue.ts';
 
 const limit = Math.max(1, Math.min(3, availableParallelism()));
 
-t.test('few run at once, in the order in which they came, and a failure holds nobody up', async (t) => {
+t.test('only a few run concurrently, in the order of arrival, and a failure delays no other', async (t) => {
   let running = 0;
   let most = 0;
   const order: number[] = [];
@@ -30,7 +30,7 @@ t.test('few run at once, in the order in which they came, and a failure holds no
   t.equal(results.filter(({ status }) => status === 'fulfilled').length, 19);
 });
 
-t.test('a flood is turned away at once, and what was let in is still served', async (t) => {
+t.test('excess calls are rejected immediately, and queued ones still run', async (t) => {
   let served = 0;
   const calls = Array.from({ length: limit * 300 }, () =>
     inBcryptQueue(async () => {

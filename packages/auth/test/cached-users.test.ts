@@ -21,7 +21,7 @@ function setUp() {
   return { state, users: new CachedUsers(source, em, { seconds: 5, clock: () => state.now }) };
 }
 
-t.test('a user is reused until its time is over, and is then asked for again', async (t) => {
+t.test('a user is reused until the time is over, and is then loaded again', async (t) => {
   const { state, users } = setUp();
   const first = await users.user(request, 1);
   state.now = 4999;
@@ -51,14 +51,14 @@ t.test('the time counts from before the question', async (t) => {
   t.equal(state.asked.length, 4, 'an answer that took longer than it would be kept is not used again');
 });
 
-t.test('what requests share cannot be changed', async (t) => {
+t.test('objects shared between requests are frozen', async (t) => {
   const { users } = setUp();
   const user = (await users.user(request, 1))!;
   t.throws(() => Object.assign(user, { name: 'Eve' }), TypeError);
   t.throws(() => Object.assign(user.role!, { name: 'Eve' }), TypeError);
 });
 
-t.test('that there is no user is not kept, and ends what was', async (t) => {
+t.test('a missing user is not cached, and ends the entry', async (t) => {
   const { state, users } = setUp();
   await users.user(request, 1);
   state.now = 5000;
@@ -84,7 +84,7 @@ t.test('a failure is not kept', async (t) => {
   t.match(await users.user(request, 1), { id: 1, role: null });
 });
 
-t.test('a request with an entity manager of its own neither takes nor leaves a user', async (t) => {
+t.test('a request with a separate entity manager neither uses nor adds cached users', async (t) => {
   const { state, users } = setUp();
   const own = { reader: {} } as FastifyRequest;
   await users.user(own, 1);

@@ -48,7 +48,7 @@ t.test('ten within ten minutes hold an address, each time for longer', async (t)
   t.equal(await heldSeconds(wrongPasswords, 'bob@example.com'), 0, 'nobody else is held');
 });
 
-t.test('a day later holds begin anew', async (t) => {
+t.test('a day later the holds start again from the shortest', async (t) => {
   const { wrongPasswords, wait } = setUp();
   const hold = async (): Promise<number> => {
     for (let wrong = 1; wrong <= 10; wrong++) await wrongPasswords.count(ANN);
@@ -61,7 +61,7 @@ t.test('a day later holds begin anew', async (t) => {
   t.equal(await hold(), 2 * MINUTE);
 });
 
-t.test('nine, and one more when the first is ten minutes old, hold nobody', async (t) => {
+t.test('nine wrong passwords, and one more when the first is ten minutes old, do not hold the address', async (t) => {
   const { wrongPasswords, wait } = setUp();
   for (let wrong = 1; wrong <= 100; wrong++) {
     await wrongPasswords.count(ANN);
@@ -70,7 +70,7 @@ t.test('nine, and one more when the first is ten minutes old, hold nobody', asyn
   t.equal(await heldSeconds(wrongPasswords), 0);
 });
 
-t.test('of many at once ten are counted', async (t) => {
+t.test('of many concurrent wrong passwords ten are counted', async (t) => {
   const { wrongPasswords } = setUp();
   const counts = await Promise.allSettled(Array.from({ length: 50 }, async () => wrongPasswords.count(ANN)));
   t.equal(counts.filter(({ status }) => status === 'fulfilled').length, 10);
@@ -94,7 +94,7 @@ t.test('the store sees no address', async (t) => {
   t.notMatch(seen.join(' '), /ann|example/);
 });
 
-t.test('of wrong codes at most a hundred are counted in a day, whatever the pace', async (t) => {
+t.test('at most a hundred wrong codes are counted in a day, at any pace', async (t) => {
   for (const paceSeconds of [1, 67, 300]) {
     const { wrongPasswords: wrongCodes, wait } = setUp(codeGuesses('codes for registration'));
     let counted = 0;

@@ -7,7 +7,7 @@ import { watchComparisons } from './support/comparisons.ts';
 
 const hasher = new PasswordHasher({ rounds: 4 });
 
-t.test('a hash is bcrypt’s, salted, and matches its password alone', async (t) => {
+t.test('a hash is a salted bcrypt hash, and matches only its password', async (t) => {
   const [hash, again] = await Promise.all([hasher.hash('correct horse'), hasher.hash('correct horse')]);
   t.match(hash, /^\$2b\$04\$.{53}$/);
   t.not(hash, again);
@@ -16,14 +16,14 @@ t.test('a hash is bcrypt’s, salted, and matches its password alone', async (t)
   t.equal(await hasher.matches('', hash), false);
 });
 
-t.test('every byte of a password counts, a NUL and what follows it too', async (t) => {
+t.test('every byte of a password counts, including a NUL and the bytes after it', async (t) => {
   const hash = await hasher.hash('pass\0word');
   t.equal(await hasher.matches('pass\0word', hash), true);
   t.equal(await hasher.matches('pass\0other', hash), false);
   t.equal(await hasher.matches('pass', hash), false);
 });
 
-t.test('72 bytes are the most: a longer password is neither hashed nor ever right', async (t) => {
+t.test('passwords have at most 72 bytes: a longer one is neither hashed nor ever right', async (t) => {
   const longest = 'é'.repeat(36);
   const hash = await hasher.hash(longest);
   t.equal(await hasher.matches(longest, hash), true);
@@ -31,13 +31,13 @@ t.test('72 bytes are the most: a longer password is neither hashed nor ever righ
   await t.rejects(hasher.hash(`${longest}x`), RangeError);
 });
 
-t.test('no hash, and none of bcrypt’s, match nothing', async (t) => {
+t.test('a missing hash and an invalid one match no password', async (t) => {
   for (const stored of [undefined, '', 'plain', '$2b$04$short', '*', '$argon2id$v=19$m=1']) {
     t.equal(await hasher.matches(stored ?? '', stored), false, String(stored));
   }
 });
 
-t.test('a comparison with nothing costs what one with a hash costs', async (t) => {
+t.test('a comparison without a hash has the same cost as one with a hash', async (t) => {
   const hasher = new PasswordHasher({ rounds: 5 });
   const hash = await hasher.hash('correct horse');
   const comparisons = watchComparisons(t);
@@ -78,7 +78,7 @@ t.test('rounds out of bounds are refused', async (t) => {
 
 const argon2 = { library: argon2Library, memoryKiB: 64, passes: 1 };
 
-t.test('with argon2 new hashes are Argon2id’s, those of bcrypt match and are outdated', async (t) => {
+t.test('with argon2 new hashes are Argon2id, those of bcrypt match and are outdated', async (t) => {
   const moved = new PasswordHasher({ rounds: 4, argon2 });
   const hash = await moved.hash('correct horse');
   t.match(hash, /^\$argon2id\$v=19\$m=64,t=1,p=1\$/);

@@ -30,7 +30,7 @@ t.test('every variable is read', async (t) => {
   t.notOk('userCacheSeconds' in authSettings({ SECRET_KEY, USER_CACHE_SECONDS: '' }), 'an empty variable is absent');
 });
 
-t.test('a wrong value stops the start and is named', async (t) => {
+t.test('an invalid value fails at start and is named', async (t) => {
   t.throws(() => authSettings({}), { name: 'ImproperlyConfigured', message: /SECRET_KEY/ });
   for (const seconds of ['0', '-1', '1.5', 'day', '1e3', '9999999999', ' 5']) {
     t.throws(() => authSettings({ SECRET_KEY, JWT_ACCESS_TOKEN_EXPIRES: seconds }), {

@@ -44,7 +44,7 @@ t.test('neither the recipient nor the subject can add a header or a recipient', 
   );
 });
 
-t.test('a server with a certificate of its own making still gets the mail encrypted', async (t) => {
+t.test('a server with a self-signed certificate gets the mail encrypted', async (t) => {
   const server = await startSmtpServer(t, { startTls: true });
   await new SmtpEmailSender({ url: server.url, from }).send('ann@example.com', 'x', 'x');
   t.match(server.mails, [{ secure: true }]);
@@ -54,7 +54,7 @@ t.test('a server with a certificate of its own making still gets the mail encryp
   await t.rejects(withPassword.send('ann@example.com', 'x', 'x'), /certificate/);
 });
 
-t.test('a server that is down, that refuses, or that says nothing is an error in time', async (t) => {
+t.test('a server that is down, refuses, or does not respond is an error in time', async (t) => {
   const refusing = await startSmtpServer(t, { refuse: true });
   await t.rejects(new SmtpEmailSender({ url: refusing.url, from }).send('ann@example.com', 'x', 'x'));
   await t.rejects(

@@ -33,7 +33,7 @@ t.test('the right code is taken once', async (t) => {
   t.equal(await codes.take(ANN, code), undefined);
 });
 
-t.test('of many that come at once with the right code, one takes it', async (t) => {
+t.test('of many concurrent attempts with the right code, one uses it', async (t) => {
   const { codes } = setUp();
   const code = await codes.issue(ANN);
   const taken = await Promise.all(Array.from({ length: 20 }, () => codes.take(ANN, code)));
@@ -50,7 +50,7 @@ t.test('a code lasts 600 seconds', async (t) => {
   t.equal(await codes.take(ANN, second), undefined);
 });
 
-t.test('five wrong tries void a code; a new code starts anew', async (t) => {
+t.test('five wrong attempts void a code; a new code has five attempts again', async (t) => {
   const { codes } = setUp();
   const first = await codes.issue(ANN);
   for (let round = 0; round < 4; round++) t.equal(await codes.take(ANN, wrong(first)), undefined);
@@ -107,7 +107,7 @@ t.test('a code that was never delivered is taken back, a newer one is not', asyn
   t.ok(await codes.take(ANN, fresh));
 });
 
-t.test('five sends to one address in 600 seconds, each its own; one that failed does not count', async (t) => {
+t.test('five codes to one address in 600 seconds, all different; a failed one does not count', async (t) => {
   const { codes, wait } = setUp();
   for (let send = 0; send < 5; send++) {
     await codes.countSend(ANN);
@@ -153,7 +153,7 @@ t.test('a code for one purpose is wrong for every other', async (t) => {
   for (const purpose of ['', 'Reset', 'a\nb', 1 as never]) t.throws(() => codes.for(purpose), ImproperlyConfigured);
 });
 
-t.test('sends to an address are counted together, whatever they are for', async (t) => {
+t.test('codes to an address are counted together for all purposes', async (t) => {
   const { codes } = setUp();
   for (let send = 0; send < 5; send++) await codes.for(`purpose-${send}`).countSend(ANN);
   await t.rejects(codes.countSend(ANN), { name: 'TooManyRequests' });
@@ -206,15 +206,18 @@ t.test('wrong codes are blocked like wrong passwords, by address and purpose, wi
   await blocked(t, resets.take(ANN, code), '240');
 });
 
-t.test('a right code that many requests send at once, or again, is no guess', async (t) => {
-  const { codes } = setUp();
-  const code = await codes.issue(ANN);
-  const taken = await Promise.all(Array.from({ length: 40 }, () => codes.take(ANN, code)));
-  t.equal(taken.filter((each) => each !== undefined).length, 1);
-  t.equal(await codes.take(ANN, code), undefined);
-});
+t.test(
+  'a right code that many concurrent requests send, or that is sent again, does not count as a guess',
+  async (t) => {
+    const { codes } = setUp();
+    const code = await codes.issue(ANN);
+    const taken = await Promise.all(Array.from({ length: 40 }, () => codes.take(ANN, code)));
+    t.equal(taken.filter((each) => each !== undefined).length, 1);
+    t.equal(await codes.take(ANN, code), undefined);
+  },
+);
 
-t.test('of many guesses at once, at most ten learn anything', async (t) => {
+t.test('of many concurrent guesses, at most ten learn whether they are right', async (t) => {
   const { codes } = setUp();
   for (let guess = 0; guess < 9; guess++) await codes.take(ANN, `00000${guess}`);
   const last = await codes.issue(ANN);
@@ -243,7 +246,7 @@ t.test('twenty codes go to one address in a day', async (t) => {
   await t.rejects(codes.countSend(ANN), TooManyRequests);
 });
 
-t.test('a code made with one key is good in processes that have it beside another', async (t) => {
+t.test('a code made with one key is valid in processes that have it as a second key', async (t) => {
   const { store } = setUp();
   const newer = new Uint8Array(32).fill(8);
   const [before, during] = [

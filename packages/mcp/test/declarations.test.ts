@@ -71,7 +71,7 @@ t.test('wrong options are refused, and named', async (t) => {
   t.match(await message({ instructions: 7 }), /"instructions" must be a text/);
 });
 
-t.test('it needs the plugin of core, and may stand behind the routers', async (t) => {
+t.test('the plugin needs that of core, and may be registered after the routers', async (t) => {
   const orm = await openSqlite(t, { entities: ENTITIES });
   class AuthorViewSet extends ModelViewSet(Author, { read: readShape(Author, ['id']) }) {}
   const app = fastify(serverOptions());
@@ -89,7 +89,7 @@ t.test('it needs the plugin of core, and may stand behind the routers', async (t
   t.match(await call('get', { resource: 'authors', id: 'own' }), { isError: true, value: { status: 404 } });
 });
 
-t.test('a caller needs a token unless the option says otherwise', async (t) => {
+t.test('a caller needs a token unless the option allows anonymous callers', async (t) => {
   const orm = await openSqlite(t, { entities: ENTITIES });
   const { app } = await startLibrary(t, orm, { mcp: { anonymous: false, path: '/tools' } });
   const send = (headers: Record<string, string>) =>

@@ -78,7 +78,7 @@ forEachDatabase(t, { entities: [...ENTITIES, Photo] }, async (t, orm) => {
     t.equal(bucket.files.size, 1);
   });
 
-  await t.test('those who may not write hear of no upload, and get none', async (t) => {
+  await t.test('callers who may not write see no upload, and get none', async (t) => {
     const reader = await connect(t, url, '8 reader');
     const { value } = await reader.call('describe', { resource: 'photos' });
     t.notOk(JSON.stringify(value.actions ?? {}).includes('upload'), JSON.stringify(value));

@@ -40,7 +40,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     return reached;
   };
 
-  t.test('a hook that sends a request of its own does not open other routes', async (t) => {
+  t.test('a hook that sends another request does not open other routes', async (t) => {
     let reached = { count: 0 };
     const asked: number[] = [];
     const { url } = await startLibrary(t, orm, {
@@ -78,7 +78,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     });
   });
 
-  t.test('a redirect is no success', async (t) => {
+  t.test('a redirect is not a success', async (t) => {
     const { url } = await startLibrary(t, orm, {
       mcp: { resources: 'all' },
       routers: routers(),

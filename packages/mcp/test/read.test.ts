@@ -51,7 +51,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     return value;
   };
 
-  t.test('seven tools tell what they do to records', async (t) => {
+  t.test('seven tools declare whether they read, write or destroy', async (t) => {
     const { tools } = await client.listTools();
     t.strictSame(
       tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint, annotations?.destructiveHint]),
@@ -117,7 +117,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     );
   });
 
-  t.test('search leads from page to page, of every kind of pages', async (t) => {
+  t.test('search continues from page to page, with every kind of pages', async (t) => {
     const sizes = { books: 'page_size', offsets: 'take', cursors: 'page_size', enveloped: 'page_size' };
     for (const [resource, size] of Object.entries(sizes)) {
       const titles: string[] = [];
@@ -154,7 +154,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     t.match(await call('get', { ...nested, parents: { author: 2 } }), { isError: true, value: { status: 404 } });
   });
 
-  t.test('errors say how to mend a call', async (t) => {
+  t.test('errors say how to correct a call', async (t) => {
     const errors = async (name: string, args: Record<string, unknown>): Promise<ToolValue> => {
       const { isError, value } = await call(name, args);
       t.equal(isError, true, JSON.stringify(value));
@@ -240,7 +240,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     t.match(await call('get', { resource: 'authors', id: 'own' }), { isError: true, value: { status: 404 } });
   });
 
-  t.test('a route that was there before, in a scope of its own, is not shown either', async (t) => {
+  t.test('a route registered before in another scope is not shown either', async (t) => {
     const { app: other, url: early } = await startLibrary(t, orm, {
       first: (made) =>
         made.register(async (scope) => void scope.get('/api/authors/early', async () => ({ id: 1, name: 'early' }))),
@@ -253,7 +253,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     });
   });
 
-  t.test('a hook that answers before the route is not taken for the route', async (t) => {
+  t.test('a hook that responds before the route is not treated as the route', async (t) => {
     const { url: hooked } = await startLibrary(t, orm, {
       first: (made) =>
         void made.addHook('onRequest', async (request, reply) => {
@@ -322,7 +322,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     });
   });
 
-  t.test('a response that is too large is an error that says how to ask for less', async (t) => {
+  t.test('a response that is too large is an error that says how to request less', async (t) => {
     const em = orm.em.fork();
     await em.nativeUpdate(Book, { id: { $lt: 4 } }, { notes: 'x'.repeat(9_000) });
     t.match(await call('search', { resource: 'books', query: { page_size: 4 } }), {

@@ -54,7 +54,7 @@ class BrokenViewSet extends ModelViewSet(Author, { read, permissionClasses: [Bro
 forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
   await fillLibrary(orm);
 
-  t.test('an anonymous caller sees what is open, and no more', async (t) => {
+  t.test('an anonymous caller sees only open resources', async (t) => {
     const { url } = await startLibrary(t, orm);
     const { client, call } = await connect(t, url);
     t.strictSame(
@@ -100,7 +100,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     t.match(await librarian.call('get', { resource: 'profile' }), { isError: true, value: { status: 404 } });
   });
 
-  t.test('what a permission decides by the request is left to the request', async (t) => {
+  t.test('a permission that depends on the request is checked when the tool is called', async (t) => {
     const router = new Router()
       .register('writers', FineViewSet)
       .register('writers/:author/works', AdaViewSet)
@@ -168,7 +168,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     });
   });
 
-  t.test('no header but those that are named comes to a route', async (t) => {
+  t.test('only the named headers are passed to a route', async (t) => {
     const { url } = await startLibrary(t, orm, { mcp: { headers: [] } });
     const { call } = await connect(t, url, '7');
     t.match(await call('create', { resource: 'books', values: { title: 'x' } }), {
@@ -217,7 +217,7 @@ forEachDatabase(t, { entities: [...ENTITIES, Account, Role], only: ['sqlite'] },
     return Object.keys((structuredContent as { resources: object }).resources);
   };
 
-  t.test('with the authentication, tokens make the caller, and its own routes are never offered', async (t) => {
+  t.test('with authentication, tokens identify the caller, and the auth routes are never offered', async (t) => {
     const em = orm.em.fork();
     const ann = em.create(Account, { ...account, role: em.create(Role, { name: 'user' }) } as never);
     await em.flush();

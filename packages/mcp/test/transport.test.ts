@@ -114,7 +114,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     t.equal((await post(list, { origin: 'https://pages.example' })).statusCode, 200);
   });
 
-  t.test('pages of the own machine are refused in production alone', async (t) => {
+  t.test('pages of localhost are refused only in production', async (t) => {
     const before = process.env['NODE_ENV'];
     t.teardown(() => {
       if (before === undefined) delete process.env['NODE_ENV'];
@@ -131,7 +131,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     }
   });
 
-  t.test('a client that reads JSON alone gets JSON', async (t) => {
+  t.test('a client that accepts only JSON gets JSON', async (t) => {
     const modern = {
       ...list,
       params: {
@@ -183,7 +183,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     t.match(stored, { record: { title: '{"a":1}' } }, 'texts inside stay texts');
   });
 
-  t.test('what is no message is refused', async (t) => {
+  t.test('an invalid message is rejected', async (t) => {
     t.match((await post([list, list])).json(), { error: { code: -32_600, message: /one message/ } });
     t.equal((await post([list])).statusCode, 400);
     t.equal((await post('{"a')).statusCode, 400);
@@ -233,7 +233,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     });
   });
 
-  t.test('a tool reaches a route by the connection of the client, as a request of its own would', async (t) => {
+  t.test('a tool calls a route over the connection of the client, like a direct request', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'viewset-'));
     t.teardown(() => rmSync(folder, { recursive: true }));
     const [key, cert, path] = ['key.pem', 'cert.pem', 'socket'].map((name) => join(folder, name)) as [
@@ -299,7 +299,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     );
   });
 
-  t.test('the route is no operation of a view', async (t) => {
+  t.test('the route is not an operation of a view', async (t) => {
     t.notOk(app.viewset.operations.some(({ path }) => path === '/mcp'));
   });
 });

@@ -96,7 +96,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
     t.equal((await titles()).filter((title) => title === 'Katsura').length, 2, 'a new one for each call');
   });
 
-  t.test('an action gets its body, and is rolled back by its own rules', async (t) => {
+  t.test('an action receives its body, and a failed one is rolled back', async (t) => {
     const rated = await done('act', { resource: 'books', action: 'rate', id: 5, body: { stars: 5 } });
     t.strictSame(rated, { answer: { title: 'Elm', stars: 5 } });
     t.match(await done('act', { resource: 'books', action: 'longest' }), { answer: { results: [{ title: 'Elm' }] } });

@@ -28,7 +28,7 @@ export async function accountsTogether(t: Test, shops: Shops): Promise<void> {
     return codeIn((await shop.process.logged(({ mail }) => mail?.recipient === new_email, before)).mail!.content);
   };
 
-  await t.test('of many resets with one code at once, one sets its password', async (t) => {
+  await t.test('of many concurrent resets with one code, exactly one sets its password', async (t) => {
     const email = address();
     await first.register(email);
     const code = await resetCode(first, email);
@@ -43,7 +43,7 @@ export async function accountsTogether(t: Test, shops: Shops): Promise<void> {
     t.equal((await second.post('/api/auth/login', { email, password: PASSWORD })).status, 401);
   });
 
-  await t.test('of many changes of a password at once, one is made', async (t) => {
+  await t.test('of many concurrent changes of a password, exactly one succeeds', async (t) => {
     const email = address();
     const token = await first.newUser(email);
     const answers = await many((shop, index) => {
@@ -65,7 +65,7 @@ export async function accountsTogether(t: Test, shops: Shops): Promise<void> {
     t.match((await second.get('/api/auth/me', { token })).body, { email });
   });
 
-  await t.test('of two accounts that confirm one address at once, one gets it', async (t) => {
+  await t.test('of two accounts that concurrently confirm one address, one gets it', async (t) => {
     const email = address();
     const tokens = [await first.newUser(address()), await second.newUser(address())];
     const codes = [await emailCode(first, tokens[0]!, email), await emailCode(second, tokens[1]!, email)];
@@ -96,7 +96,7 @@ export async function accountsTogether(t: Test, shops: Shops): Promise<void> {
   });
 
   await t.test(
-    'of many deletions at once, one succeeds, and a reset at the same time brings nothing back',
+    'of many concurrent deletions, exactly one succeeds, and a concurrent reset does not restore the account',
     async (t) => {
       const email = address();
       const token = await first.newUser(email);

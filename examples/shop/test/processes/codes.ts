@@ -25,7 +25,7 @@ export async function codesTogether(t: Test, shops: Shops): Promise<void> {
     isInvalid(t, await register(2, email, code), ['/code'], 'the code is used up everywhere');
   });
 
-  await t.test('of many registrations with one code at once, everywhere, exactly one succeeds', async (t) => {
+  await t.test('of many concurrent registrations with one code on all processes, exactly one succeeds', async (t) => {
     const email = address();
     const code = await shops.at(0).verificationCode(email);
     const answers = await many((index) => register(index, email, code));
@@ -61,7 +61,7 @@ export async function codesTogether(t: Test, shops: Shops): Promise<void> {
     isError(t, await register(0, email, code), 'too_many_requests', 'and the address is blocked');
   });
 
-  await t.test('of many wrong codes at once, everywhere, ten are checked', async (t) => {
+  await t.test('of many concurrent wrong codes on all processes, ten are checked', async (t) => {
     const email = address();
     const code = await shops.at(0).verificationCode(email);
     const wrong = code === '000000' ? '000001' : '000000';

@@ -35,12 +35,12 @@ export async function factorsTogether(t: Test, shops: Shops): Promise<void> {
     ...Array.from({ length: of - 1 }, () => failure),
   ];
 
-  await t.test('of many logins with one code at once, one succeeds', async (t) => {
+  await t.test('of many concurrent logins with one code, exactly one succeeds', async (t) => {
     const { email, secret } = await begin();
     t.strictSame(statuses(await useAtOnce(email, codeOf(secret, 1))), once(200, 401));
   });
 
-  await t.test('of many logins with one recovery code at once, one succeeds', async (t) => {
+  await t.test('of many concurrent logins with one recovery code, exactly one succeeds', async (t) => {
     const { email, codes } = await begin();
     t.strictSame(statuses(await useAtOnce(email, codes[0]!)), once(200, 401));
     const two_factor_token = await attempt(second, email);
@@ -48,7 +48,7 @@ export async function factorsTogether(t: Test, shops: Shops): Promise<void> {
     t.equal(next.status, 200, 'the other ones are as good as before');
   });
 
-  await t.test('of many confirmations at once, one gets recovery codes, which count', async (t) => {
+  await t.test('of many concurrent confirmations, exactly one gets recovery codes, which are valid', async (t) => {
     const email = `${randomBytes(6).toString('hex')}@example.com`;
     const token = await first.newUser(email);
     const { body } = await first.post<{ secret: string }>('/api/auth/two-factor', {}, { token });

@@ -19,7 +19,8 @@ export async function recordsTogether(t: Test, shops: Shops): Promise<void> {
   for (const shop of shops.all) t.equal((await shop.get<Page<Product>>('/api/products')).body.count, 20);
 
   // On SQLite, of two processes that update at once one may be told to try again (503).
-  if (first.kind === 'postgresql') await t.test('no update is lost', (t) => updates(t, first, second, token));
+  if (first.kind === 'postgresql')
+    await t.test('concurrent updates are not lost', (t) => updates(t, first, second, token));
 
   const name = randomBytes(6).toString('hex');
   const roles = await Promise.all(shops.all.map((shop) => shop.post('/api/roles', { name }, { token })));

@@ -23,7 +23,7 @@ export async function sessionsTogether(t: Test, shops: Shops): Promise<void> {
   const me = async (index: number, token: string): Promise<number> =>
     (await at(index).get('/api/roles', { token })).status;
 
-  await t.test('fifty refreshes at once leave one valid token, and nobody is logged out', async (t) => {
+  await t.test('fifty concurrent refreshes leave one valid token and a valid session', async (t) => {
     for (let round = 0; round < 3; round++) {
       const { refresh_token: token } = await login();
       const answers = await many((index) => refresh(index, token));
@@ -42,7 +42,7 @@ export async function sessionsTogether(t: Test, shops: Shops): Promise<void> {
     t.equal((await refresh(1, refresh_token)).status, 401);
   });
 
-  await t.test('refreshes and a logout at once: the session is over, whoever was first', async (t) => {
+  await t.test('concurrent refreshes and a logout in any order end the session', async (t) => {
     const { access_token: token, refresh_token } = await login();
     const answers = await many((index) =>
       index === 10 ? at(1).post<Tokens>('/api/auth/logout', {}, { token }) : refresh(index, refresh_token),

@@ -118,7 +118,7 @@ forEachDatabase(t, { entities: [Account, Role, ApiKey], orm: logged }, async (t,
     });
   });
 
-  t.test('a key with scopes can do what it and its account may, and nothing by a role', async (t) => {
+  t.test('a key with scopes can do what both it and its account may, and nothing by a role', async (t) => {
     const { key, scopes } = await make({ name: 'x', scopes: ['products.read', 'prices.read', 'products.read'] });
     t.strictSame(scopes, ['products.read', 'prices.read']);
     t.strictSame(await statuses(key), [200, 403, 200, 403]);
@@ -130,7 +130,7 @@ forEachDatabase(t, { entities: [Account, Role, ApiKey], orm: logged }, async (t,
     t.strictSame(await statuses(broken.key), [200, 403, 403, 403], 'scopes that cannot be read permit nothing');
   });
 
-  t.test('a change of the account’s role changes what the key may do', async (t) => {
+  t.test("a change of the account's role changes the rights of the key", async (t) => {
     const bob = await accountOf('bob');
     const { key } = await make({ name: 'x', scopes: ['products.write'] }, bob.token);
     t.strictSame(await statuses(key), [200, 200, 403, 403]);
@@ -138,7 +138,7 @@ forEachDatabase(t, { entities: [Account, Role, ApiKey], orm: logged }, async (t,
     t.strictSame(await statuses(key), [200, 403, 403, 403]);
   });
 
-  t.test('a revoked, expired or foreign key, and one of a disabled account, is a 401', async (t) => {
+  t.test('a revoked, expired or foreign key, and one of a disabled account, returns 401', async (t) => {
     const refused = async (key: string): Promise<void> => {
       for (const on of [app, other]) {
         const answer = await on.get('/things/any', key);
@@ -187,13 +187,13 @@ forEachDatabase(t, { entities: [Account, Role, ApiKey], orm: logged }, async (t,
     t.equal((await app.get('/things/any', key)).status, 200);
   });
 
-  t.test('without a token there are no keys', async (t) => {
+  t.test('requests for keys need a token', async (t) => {
     t.equal((await app.get('/auth/api-keys')).status, 401);
     t.equal((await app.post('/auth/api-keys', { name: 'x' })).status, 401);
     t.equal((await app.request('DELETE', '/auth/api-keys/x')).status, 401);
   });
 
-  t.test('a wrong body names each field at fault', async (t) => {
+  t.test('an invalid body names every invalid field', async (t) => {
     const faults = async (body: unknown): Promise<unknown> => {
       const { status, body: answer } = await app.post('/auth/api-keys', body, by(ann.token));
       t.equal(status, 400);
@@ -208,7 +208,7 @@ forEachDatabase(t, { entities: [Account, Role, ApiKey], orm: logged }, async (t,
     t.equal((await app.request('POST', '/auth/api-keys', { headers: by(ann.token) })).status, 400);
   });
 
-  t.test('one query finds a key and its user, and its use is noted at most once a minute', async (t) => {
+  t.test('one query loads a key and its user, and its use is recorded at most once a minute', async (t) => {
     const { key, id } = await make({ name: 'x' });
     const count = async (): Promise<number> => {
       queries.length = 0;
@@ -261,7 +261,7 @@ t.test('keys leave an audit line, without the key', async (t) => {
   t.notOk(lines.some((line) => line.includes(key)));
 });
 
-t.test('what cannot be an API key stops the start', async (t) => {
+t.test('an entity that cannot be the API key fails at start', async (t) => {
   const fields = {
     id: p.string().length(16).primary(),
     account: () => p.manyToOne(PlainAccount).deleteRule('cascade'),
@@ -341,7 +341,7 @@ forEachDatabase(t, { entities: [PlainAccount, PlainRole, PlainApiKey, Session, T
     t.equal(await make(app, token, { password: PASSWORD }), 429, 'guesses count as wrong passwords');
   });
 
-  t.test('without sessions the token says when its user logged in', async (t) => {
+  t.test('without sessions the token contains the time of the login', async (t) => {
     await app.addAccount('bob@example.com');
     const token = await without.login('bob@example.com');
     t.equal(await make(without, token), 201);

@@ -36,7 +36,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
-  t.test('no token is a 401 that asks for one', async (t) => {
+  t.test('a request without a token returns 401 with a challenge', async (t) => {
     for (const headers of [
       {},
       { authorization: 'Basic YTpi' },
@@ -49,7 +49,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
-  t.test('a token that is no good is a 401 that says so', async (t) => {
+  t.test('an invalid token returns a 401 that says so', async (t) => {
     const issue = (id: unknown): string => app.app.auth.issueToken({ id: id as number, name: 'x', email: 'x' });
     const ids = [
       0,
@@ -90,7 +90,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await app.request('HEAD', '/me')).status, 401);
   });
 
-  t.test('a token lasts no longer than its account, nor than its being enabled', async (t) => {
+  t.test('a token is refused after its account was deleted or disabled', async (t) => {
     const account = await app.addAccount('gone@example.com');
     const its = await app.login('gone@example.com');
     const em = orm.em.fork();
@@ -102,7 +102,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await app.get('/me', its)).status, 401);
   });
 
-  t.test('on a path that needs none, a good token identifies and a bad one counts as none', async (t) => {
+  t.test('on a route without authentication, a valid token sets the user and an invalid one is ignored', async (t) => {
     t.match(await app.get('/open/who'), { status: 200, body: { user: null } });
     t.match(await app.get('/open/who', token), { status: 200, body: { user: 'ann@example.com' } });
     t.match(await app.get('/open/who', 'bad'), { status: 200, body: { user: null } });
@@ -119,7 +119,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
-  t.test('a route that is declared public asks for nothing and looks nobody up', async (t) => {
+  t.test('a public route needs no token and loads no user', async (t) => {
     t.match(await app.get('/free', 'bad'), { status: 200, body: { user: null } });
     t.match(await app.get('/free', token), { status: 200, body: { user: null } });
   });
@@ -165,7 +165,7 @@ t.test('the three functions can be replaced', async (t) => {
   t.match(await get('/open/who', 'down'), { status: 503 }, 'what is no Unauthorized is no "nobody"');
 });
 
-t.test('app.auth has them, and a token for a login of one’s own', async (t) => {
+t.test('app.auth has the three functions, and issues a token for a custom login', async (t) => {
   const orm = await openSqlite(t, { entities });
   const app = await startApp(t, orm, {}, (instance) => {
     instance.post('/store/:id', { config: { public: true } }, async (request) => {
@@ -188,7 +188,7 @@ t.test('app.auth has them, and a token for a login of one’s own', async (t) =>
   t.match(JSON.parse((await app.request('POST', '/retrieve')).text), [null, null, null, null, { id: ann.id }]);
 });
 
-t.test('one query a request, and none without a token', async (t) => {
+t.test('one query per request, and none without a token', async (t) => {
   const queries: string[] = [];
   const orm = await openSqlite(t, {
     entities,

@@ -70,13 +70,13 @@ t.test('cookies are Secure save in plain HTTP with this machine itself', async (
   }
 });
 
-t.test('a proxy that is trusted says if the browser speaks HTTPS', async (t) => {
+t.test('a trusted proxy decides whether the browser uses HTTPS', async (t) => {
   const { login } = await start(t, { trustProxy: true });
   t.match((await login({ host: 'localhost:3000', 'x-forwarded-proto': 'https' })).cookies, SECURE);
   t.match((await login({ host: 'x', 'x-forwarded-host': 'shop.example' })).cookies, SECURE);
 });
 
-t.test('an address and a browser’s name of any length are cut to what the columns hold', async (t) => {
+t.test('an address and a user agent of any length are cut to the length of their columns', async (t) => {
   const { login, orm } = await start(t, { trustProxy: true });
   const headers = { 'x-forwarded-for': `fe80::1%${'x'.repeat(5000)}`, 'user-agent': 'é'.repeat(5000) };
   t.equal((await login(headers)).status, 200);
@@ -113,7 +113,7 @@ async function refreshWith({ post, login }: App, headers: Record<string, string>
   return (await post('/refresh', undefined, { host, cookie: `refresh_token=${token!.value}`, ...headers })).status;
 }
 
-t.test('a refresh by the cookie has to come from a page of our own', async (t) => {
+t.test('a refresh by cookie must come from a page of the same origin', async (t) => {
   const app = await start(t);
   const good: Record<string, string>[] = [
     { 'sec-fetch-site': 'same-origin' },
@@ -161,14 +161,14 @@ t.test('a token in the body needs no origin: no page of another site can know it
   t.equal((await post('/refresh', { refresh_token: login.body['refresh_token'] }, headers)).status, 200);
 });
 
-t.test('the option "origins" names further pages of our own', async (t) => {
+t.test('the option "origins" names further allowed origins', async (t) => {
   const app = await start(t, {}, { sessions: { entity: Session, origins: ['https://app.example'] } });
   const headers = { host: 'api.example', 'sec-fetch-site': 'same-site' };
   t.equal(await refreshWith(app, { ...headers, origin: 'https://app.example' }), 200);
   t.equal(await refreshWith(app, { ...headers, origin: 'https://other.example' }), 403);
 });
 
-t.test('of two refresh tokens none counts: a page of a neighbouring domain may have planted one', async (t) => {
+t.test('two refresh cookies are both rejected, because a page of a neighbouring domain may have set one', async (t) => {
   const { login, post } = await start(t);
   const [one, other] = [await login({}), await login({})].map(({ cookies }) => cookies[1]!.value);
   const cookie = `refresh_token=${one}; refresh_token=${other}`;

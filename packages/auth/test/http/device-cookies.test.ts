@@ -28,18 +28,18 @@ forEachDatabase(t, { entities: [Account, Role], only: ['sqlite'] }, async (t, or
   const his = await known(bob);
   await wrong(ann, 11);
 
-  t.test('a hold for strangers does not hold a device that has logged in', async (t) => {
+  t.test('a hold for unknown devices does not hold a device that has logged in', async (t) => {
     t.equal((await new Browser(app).login(ann)).status, 429);
     t.equal((await copy(hers).login(ann)).status, 200);
     t.equal((await copy(both).login(ann)).status, 200, 'a browser with two accounts is known to both');
     t.equal((await app.post('/auth/login', { email: ann, password: PASSWORD, refresh: 'body' })).status, 429);
   });
 
-  t.test('a device that has logged into another account is a stranger', async (t) => {
+  t.test('a device that has logged into another account counts as unknown', async (t) => {
     t.equal((await copy(his).login(ann)).status, 429);
   });
 
-  t.test('a cookie that was made up is a stranger’s', async (t) => {
+  t.test('an invented cookie counts as an unknown device', async (t) => {
     const [id = '', proof = ''] = hers.cookies.get('device')!.split('.');
     const [other = ''] = his.cookies.get('device')!.split('.');
     const made = [
@@ -59,7 +59,7 @@ forEachDatabase(t, { entities: [Account, Role], only: ['sqlite'] }, async (t, or
     }
   });
 
-  t.test('a device has ten tries of its own, and its hold holds no other device', async (t) => {
+  t.test('a device has ten separate attempts, and its hold affects no other device', async (t) => {
     const device = await known(bob);
     const answers = await wrong(bob, 12, device);
     t.equal(answers.filter(({ status }) => status === 401).length, 10);

@@ -135,7 +135,7 @@ forEachDatabase(t, { entities: [Account, Role, Branch, Session], orm: logged }, 
     t.strictSame(await statuses(browsers), [200, 200]);
   });
 
-  t.test('a known device changes the password while strangers have the account held', async (t) => {
+  t.test('a known device can change the password while unknown devices have caused a hold', async (t) => {
     await app.addAccount('eve@example.com');
     const [mine] = await browsersOf('eve@example.com', 1);
     for (let round = 0; round < 10; round++) {
@@ -155,7 +155,7 @@ forEachDatabase(t, { entities: [Account, Role, Branch, Session], orm: logged }, 
     t.equal((await mine!.send('POST', '/auth/login', login)).status, 200, 'it knows the new address too');
   });
 
-  t.test('one query reads the session with the account, and the user shows the read shape', async (t) => {
+  t.test('one query loads the session with the account, and the user has the read shape', async (t) => {
     const account = await app.addAccount('fay@example.com');
     const em = orm.em.fork();
     const branch = em.create(Branch, { name: 'Harbour' });

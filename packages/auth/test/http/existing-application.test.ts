@@ -137,7 +137,7 @@ forEachDatabase(t, { entities: [Account, Role, Product] }, async (t, shop) => {
   await accounts.flush();
   const oldToken = { authorization: `Bearer ${app.jwt.sign({ sub: 7 })}` };
 
-  t.test('what the application had answers as it did', async (t) => {
+  t.test('routes of the application respond as before', async (t) => {
     for (const [path, status, body] of [
       ['/hello', 200, 'hello'],
       ['/health', 200, 'fine'],
@@ -193,7 +193,7 @@ forEachDatabase(t, { entities: [Account, Role, Product] }, async (t, shop) => {
     t.equal((await app.inject({ url: '/api/invoices', headers: oldToken })).json().count, 2);
   });
 
-  t.test('another scope has an ORM, accounts, tokens and health routes of its own', async (t) => {
+  t.test('another scope has a separate ORM, accounts, tokens and health routes', async (t) => {
     const login = await app.inject({
       method: 'POST',
       url: '/shop/auth/login',
@@ -212,7 +212,7 @@ forEachDatabase(t, { entities: [Account, Role, Product] }, async (t, shop) => {
   });
 });
 
-t.test('what is there already is never replaced in silence', async (t) => {
+t.test('existing decorators and handlers are never replaced silently', async (t) => {
   const orm = await openSqlite(t, { entities: [Invoice] });
   const other = await openSqlite(t, { entities: [Invoice] });
   const start = async (options: Partial<ViewsetOptions>, before: (app: FastifyInstance) => void) => {
@@ -262,7 +262,7 @@ t.test('an entity manager that a hook sets is used, and one of another database 
   t.same((await ask(other, { em: 'own' })).json(), { isTheirs: false });
 });
 
-t.test('a user that is still a promise lets nobody in', async (t) => {
+t.test('a user that is a promise is an error', async (t) => {
   const orm = await openSqlite(t, { entities: [Invoice] });
   for (const [user, status] of [
     [async () => ({ id: 1 }), 500],

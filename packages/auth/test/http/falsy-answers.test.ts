@@ -53,7 +53,7 @@ function addRoutes(app: FastifyInstance): void {
 }
 
 for (const step of ['authenticate', 'retrieveUser', 'storeUser'] as const) {
-  t.test(`whatever ${step} says that is not yes lets nobody in`, async (t) => {
+  t.test(`${step} admits a request only with a valid value`, async (t) => {
     const orm = await openSqlite(t, { entities });
     let callback: () => never;
     const options = { ...steps, [step]: () => callback(), nonAuthEndpoints: ['/open'] };
@@ -74,7 +74,7 @@ for (const step of ['authenticate', 'retrieveUser', 'storeUser'] as const) {
   });
 }
 
-t.test('a storeUser that sets what is no user lets nobody in', async (t) => {
+t.test('a storeUser that sets an invalid user refuses the request', async (t) => {
   const orm = await openSqlite(t, { entities });
   let stored: unknown;
   const storeUser = (request: { user: unknown }): void => void (request.user = stored);
@@ -84,7 +84,7 @@ t.test('a storeUser that sets what is no user lets nobody in', async (t) => {
   t.match(await app.get('/me'), { status: 200, body: { user: { id: 7 } } }, 'the table’s tools work');
 });
 
-t.test('a clock that tells no time keeps no user', async (t) => {
+t.test('without a valid time the clock disables the cache of users', async (t) => {
   const orm = await openSqlite(t, { entities });
   let tick: () => number = () => 1;
   const app = await startApp(t, orm, { userCacheSeconds: 300, clock: () => tick() });
@@ -109,7 +109,7 @@ const STORE_REQUESTS: Readonly<Record<string, (app: TestApp, email: string, code
 };
 
 for (const [method, request] of Object.entries(STORE_REQUESTS)) {
-  t.test(`a store whose ${method} fails with nothing is an error`, async (t) => {
+  t.test(`a store whose ${method} fails without an error value is an error`, async (t) => {
     const orm = await openSqlite(t, { entities });
     const { store, replace } = replaceable(t, method);
     const app = await startApp(t, orm, { store });
@@ -125,7 +125,7 @@ for (const [method, request] of Object.entries(STORE_REQUESTS)) {
   });
 }
 
-t.test("a store's allowed lets in by true alone", async (t) => {
+t.test('a store admits a request only with allowed: true', async (t) => {
   const orm = await openSqlite(t, { entities });
   for (const method of ['peek', 'hit'] as const) {
     const { store, replace } = replaceable(t, method);

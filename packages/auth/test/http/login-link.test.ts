@@ -61,7 +61,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await confirm(app, token)).status, 200);
   });
 
-  t.test('of many confirmations at once one logs in', async (t) => {
+  t.test('of many concurrent confirmations one logs in', async (t) => {
     await app.addAccount('many@example.com');
     const token = await tokenFor(app, 'many@example.com');
     const answers = await Promise.all(Array.from({ length: 6 }, () => confirm(app, token)));
@@ -99,7 +99,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await confirm(app, newer)).status, 200);
   });
 
-  t.test('tokens that nobody sent are refused alike, and count for no address', async (t) => {
+  t.test('invented tokens are rejected with one response, and do not count for an address', async (t) => {
     await app.addAccount('guessed@example.com');
     const token = await tokenFor(app, 'guessed@example.com');
     const swapped = (token.startsWith('A') ? 'B' : 'A') + token.slice(1);
@@ -158,7 +158,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await confirm(app, second)).status, 401);
   });
 
-  t.test('a code for another purpose is no link, and a link is no code', async (t) => {
+  t.test('a code for another purpose is not a link, and a link is not a code', async (t) => {
     await app.addAccount('purpose@example.com');
     const token = await tokenFor(app, 'purpose@example.com');
     const code = await app.code('purpose@example.com');
@@ -178,7 +178,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   });
 });
 
-t.test('other words, a mailer that is down, a new secret, and several processes', async (t) => {
+t.test('other texts, a mailer that fails, a new secret, and several processes', async (t) => {
   const orm = await openSqlite(t, { entities });
   const store = new MemoryStore();
   t.teardown(() => store.close());

@@ -43,7 +43,7 @@ forEachDatabase(t, { entities: [Account, Role] }, async (t, orm) => {
     t.match((await app.get('/me', token)).body, { user: { role: null } });
   });
 
-  t.test('whatever is wrong with the credentials, the answer is one and the same', async (t) => {
+  t.test('every kind of wrong credentials gets the same response', async (t) => {
     const answers = await Promise.all(
       [
         {},
@@ -74,14 +74,14 @@ forEachDatabase(t, { entities: [Account, Role] }, async (t, orm) => {
     t.match(answers[0]?.body, { code: 'unauthorized', error: String });
   });
 
-  t.test('that an account is disabled is told to whoever has its password', async (t) => {
+  t.test('a disabled account is reported only with the right password', async (t) => {
     const answer = await app.post(LOGIN, { email: 'off@example.com', password: PASSWORD });
     t.match(answer, { status: 401, body: { code: 'unauthorized', error: /disabled/ } });
     t.equal((await app.stored('off@example.com'))?.last_login, null);
     t.ok(off.id);
   });
 
-  t.test('what is no text is a 400 that names it, and so is what no database keeps', async (t) => {
+  t.test('values that are not text, or that no database stores, return 400 with the field', async (t) => {
     for (const value of [1, true, [], {}, ['ann@example.com'], { $ne: null }, 'a\0b', '\ud800']) {
       const answer = await app.post(LOGIN, { email: value, password: value });
       t.match(answer, { status: 400, body: { code: 'invalid_usage' } }, JSON.stringify(value));
@@ -155,7 +155,7 @@ t.test('a body of more than some kilobytes is refused before anything is hashed'
   });
 });
 
-t.test('no cache keeps an answer of the three routes', async (t) => {
+t.test('responses of the three routes are not cached', async (t) => {
   forEachDatabase(t, { entities: [Account, Role], only: ['sqlite'] }, async (t, orm) => {
     const app = await startApp(t, orm);
     await app.addAccount('ann@example.com');
@@ -190,7 +190,7 @@ t.test('an unknown address, a wrong password and one too long cost one compariso
   });
 });
 
-t.test('with other rounds than before, no address is told from another by what its login costs', async (t) => {
+t.test('after a change of the rounds, the cost of a login is the same for every address', async (t) => {
   forEachDatabase(t, { entities: [Account, Role] }, async (t, orm) => {
     const comparisons = watchComparisons(t);
     const app = await startApp(t, orm, { bcryptRounds: 7 });
@@ -257,7 +257,7 @@ t.test('a login renews a hash of fewer rounds, and no other', async (t) => {
   });
 });
 
-t.test('one password in another form of Unicode is the same password', async (t) => {
+t.test('a password in another Unicode form is the same password', async (t) => {
   forEachDatabase(t, { entities: [Account, Role] }, async (t, orm) => {
     const app = await startApp(t, orm);
     const [composed, decomposed] = ['caf\u00e9 noir', 'cafe\u0301\u00a0noir'];

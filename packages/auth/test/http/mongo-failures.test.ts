@@ -14,7 +14,7 @@ withOwnMongo(t, 'registration on a MongoDB that fails', { hasFailPoints: true },
     ['a commit that loses a race', 'commitTransaction', lost],
     ['a commit whose outcome is unknown', 'commitTransaction', { closeConnection: true }],
   ] as const) {
-    t.test(`${what} is begun anew`, async (t) => {
+    t.test(`${what} is repeated`, async (t) => {
       const email = `${what.replaceAll(' ', '-')}@example.com`;
       const code = await app.code(email);
       await mongo.fail([command], 4, how);
@@ -26,7 +26,7 @@ withOwnMongo(t, 'registration on a MongoDB that fails', { hasFailPoints: true },
     });
   }
 
-  t.test('a commit that is lost to others each time is a 409, and the code works once more', async (t) => {
+  t.test('a commit that loses every attempt returns 409, and the code can be used again', async (t) => {
     const email = 'later@example.com';
     const code = await app.code(email);
     const body = { email, password: PASSWORD, name: 'Ann', code };

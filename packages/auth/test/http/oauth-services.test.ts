@@ -118,7 +118,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     return browser.get(await browser.follow(url, `${pathOf(name)}/callback`));
   };
 
-  t.test('Microsoft: an address is verified by xms_edov alone (nOAuth)', async (t) => {
+  t.test('Microsoft: an address is verified only by xms_edov (nOAuth)', async (t) => {
     const { id } = await app.addAccount('ann@contoso.com');
     const email = 'ann@contoso.com';
     for (const claims of [
@@ -333,7 +333,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     await refusal(await login('wrong'));
   });
 
-  t.test('Facebook: says nothing of an address, so that its users link it', async (t) => {
+  t.test('Facebook: has no verified address, so that its users must link it', async (t) => {
     const { id } = await app.addAccount('face@example.com');
     facebook.user = { id: '10157', name: 'Fay', email: 'face@example.com' };
     await refusal(await login('facebook'));
@@ -352,7 +352,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.match(await userOf(await login('x')), { email: 'xi@example.com', name: 'Xi' });
   });
 
-  t.test('a service that is down is a 503, and one that refuses a 401', async () => {
+  t.test('a service that is down returns 503, and a refusal 401', async () => {
     for (const [service, name] of [
       [discord, 'discord'],
       [linkedin, 'linkedin'],
@@ -409,7 +409,7 @@ t.test('a wrong issuer is named in the log, and the login a 503', async (t) => {
   page.outage = undefined;
 });
 
-t.test('wrong options of services stop the start', async (t) => {
+t.test('invalid options of services fail at start', async (t) => {
   const orm = await openSqlite(t, { entities });
   const plain = {
     kind: 'oauth2',

@@ -91,7 +91,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal(await orm.em.fork().count(Identity, { subject: 'new' }), 1);
   });
 
-  t.test('a known person is found by the service’s id, whatever the address is now', async (t) => {
+  t.test("a known user is found by the service's id, with any address", async (t) => {
     provider.person = { sub: 'moves', email: 'before@example.com', email_verified: true };
     const first = await userOf(await login());
     provider.person = { sub: 'moves', email: 'new@example.com', email_verified: false };
@@ -100,7 +100,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     await refusal(await login('other'));
   });
 
-  t.test('an account is linked by a verified address alone', async (t) => {
+  t.test('an account is linked only by a verified address', async (t) => {
     const { id } = await app.addAccount('ann@example.com');
     for (const email_verified of [false, undefined, 'true', 1]) {
       provider.person = { sub: 'thief', email: 'ann@example.com', email_verified } as never;
@@ -119,7 +119,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.match(await userOf(done), { id });
   });
 
-  t.test('a trusted issuer need not say that an address is verified, but may say that it is not', async (t) => {
+  t.test('a trusted issuer may omit email_verified, but false is respected', async (t) => {
     const { id } = await app.addAccount('company@example.com');
     for (const email_verified of [false, 'true', 'false', 0, '']) {
       other.person = { sub: 'company', email: 'company@example.com', email_verified } as never;
@@ -184,7 +184,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
-  t.test('two tabs at once both log in', async (t) => {
+  t.test('two concurrent tabs both log in', async (t) => {
     provider.person = { sub: 'new', email: 'new@example.com', email_verified: true };
     const browser = new Navigator();
     const callbacks = [await callbackOf(browser), await callbackOf(browser), await callbackOf(browser)];
@@ -195,7 +195,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await browser.get(await callbackOf(browser))).status, 200);
   });
 
-  t.test('what fails goes back to the page with the code of the error', async (t) => {
+  t.test('errors return to the page with the code of the error', async (t) => {
     provider.person = { sub: 'new', email: 'new@example.com', email_verified: true };
     const back = async (change: (url: URL) => void, browser = new Navigator()): Promise<Response> => {
       const begun = `${pathOf('main')}?return_to=/page%3Fa%3Db`;
@@ -230,7 +230,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     await refusal(await login());
   });
 
-  t.test('an account with two factors is asked for the second one', async (t) => {
+  t.test('an account with two factors must enter the second one', async (t) => {
     const { id } = await app.addAccount('two@example.com');
     const em = orm.em.fork();
     em.create(TwoFactor, { account: id as never, secret: 'x', recovery_codes: '', confirmed_at: new Date() });
@@ -255,7 +255,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     await refusal(await browser.get(callback));
   });
 
-  t.test('a callback of another provider or state, and one that says no, is refused', async (t) => {
+  t.test('a callback of another provider or state, or with an error, is refused', async (t) => {
     const browser = new Navigator();
     other.person = { sub: 'new', email: 'new@example.com', email_verified: true };
     const callback = new URL(await callbackOf(browser, 'other'));
@@ -312,7 +312,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal(provider.requests.filter((path) => path.startsWith('/.well-known')).length, 1, 'one discovery');
   });
 
-  t.test('a service that is down is a 503, and one that is none a 404', async () => {
+  t.test('a service that is down returns 503, and an unknown one 404', async () => {
     await refusal(await new Navigator().get(pathOf('down')), 503);
     for (const name of ['nobody', '__proto__', 'constructor']) {
       await refusal(await new Navigator().get(pathOf(name)), 404);
@@ -350,7 +350,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   const unlink = async (by: Record<string, string>, name = 'main'): Promise<number> =>
     (await app.request('DELETE', `/auth/oauth/${name}/link`, { headers: by })).status;
 
-  t.test('a service is linked and unlinked while logged in, whatever its address', async (t) => {
+  t.test('a service is linked and unlinked while logged in, with any address', async (t) => {
     const ann = await loggedIn('links@example.com');
     t.strictSame(await links(ann.by), []);
     provider.person = { sub: 'linked', email: 'other@example.com' };
@@ -398,7 +398,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal(await unlink(fresh.by, left!.provider), 204);
   });
 
-  t.test('a link needs a recent proof, and the session that asked for it', async (t) => {
+  t.test('a link needs a recent proof, and the session that requested it', async (t) => {
     const { id, by } = await loggedIn('proof@example.com');
     const age = () =>
       orm.em.fork().nativeUpdate(Session, { account: id as never }, { created_at: new Date(Date.now() - 601_000) });
@@ -418,7 +418,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     await refusal(await browser.get(callback));
   });
 
-  t.test('two logins of a new person at once make one account', async (t) => {
+  t.test('concurrent logins of a new user create one account', async (t) => {
     provider.person = { sub: 'race', email: 'race@example.com', email_verified: true };
     const browsers = [new Navigator(), new Navigator(), new Navigator()];
     const callbacks = await Promise.all(browsers.map((browser) => callbackOf(browser)));
@@ -443,7 +443,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   });
 });
 
-t.test('wrong options stop the start', async (t) => {
+t.test('invalid options fail at start', async (t) => {
   const main = { issuer: 'https://id.example.com', ...CLIENT };
   const good = { identity: Identity, providers: { main } };
   const fields = { id: p.integer().primary(), provider: p.string().length(50), subject: p.string().length(255) };
@@ -473,7 +473,7 @@ t.test('wrong options stop the start', async (t) => {
   }
 });
 
-t.test('the log of requests has neither the code nor the state of a callback', async (t) => {
+t.test('the request log has neither the code nor the state of a callback', async (t) => {
   const orm = await openSqlite(t, { entities });
   const main = { issuer: 'https://id.example.com', ...CLIENT };
   const own = (request: { url: string }) => ({ where: request.url, agent: 'x' });

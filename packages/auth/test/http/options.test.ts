@@ -11,7 +11,7 @@ import { makeKeys } from '../support/keys.ts';
 const entities = [Account, Role];
 const good: AuthOptions = { account: Account, secret: SECRET, mailer: new MailBox(), bcryptRounds: 4 };
 
-t.test('a wrong option stops the start with a sentence that names it', async (t) => {
+t.test('an invalid option fails at start with a sentence that names it', async (t) => {
   const orm = await openSqlite(t, { entities });
   const start = async (options: object): Promise<void> => {
     const app = fastify();
@@ -96,7 +96,7 @@ t.test('a wrong option stops the start with a sentence that names it', async (t)
   }
 });
 
-t.test('an ORM without transactions stops the start: an account is stored in one, with its role', async (t) => {
+t.test('an ORM without transactions fails at start, because an account is stored in one, with its role', async (t) => {
   const orm = await openSqlite(t, { entities, orm: { disableTransactions: true } });
   const app = fastify();
   t.teardown(() => app.close());
@@ -181,7 +181,7 @@ t.test('an entity that cannot serve as the passkey is refused, by the property t
   }
 });
 
-t.test('the option "passkeys" names what is wrong with it', async (t) => {
+t.test('errors of the option "passkeys" name what is wrong', async (t) => {
   const orm = await openSqlite(t, { entities });
   const wrong = [
     [{}, /option "entity" must be the entity of passkeys/],
@@ -251,7 +251,7 @@ t.test('an entity that cannot serve as the session is refused, by the property t
   }
 });
 
-t.test('the option "tokenScheme" names a scheme beside Bearer', async (t) => {
+t.test('the option "tokenScheme" names a scheme accepted in addition to Bearer', async (t) => {
   const app = await startApp(t, await openSqlite(t, { entities }), { tokenScheme: 'Token' });
   await app.addAccount('ann@example.com');
   const token = await app.login('ann@example.com');
@@ -264,13 +264,13 @@ t.test('the option "tokenScheme" names a scheme beside Bearer', async (t) => {
   t.equal((await me(`Basic ${token}`)).status, 401);
 });
 
-t.test('without viewset before it, the plugin says so', async (t) => {
+t.test('without viewset registered before, the plugin fails and names it', async (t) => {
   const app = fastify();
   t.teardown(() => app.close());
   await t.rejects(async () => app.register(auth, good), /@viewset\/core/);
 });
 
-t.test('the routes stand under the prefix and have names', async (t) => {
+t.test('the routes are below the prefix and have names', async (t) => {
   const orm = await openSqlite(t, { entities });
   const app = await startApp(t, orm, { urlPrefix: '/api/auth/' });
   t.equal((await app.post('/api/auth/login', {})).status, 401);

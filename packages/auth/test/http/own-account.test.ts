@@ -73,7 +73,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     return client(app, await app.login(email));
   };
 
-  t.test('GET answers the read shape, and request.user has its fields', async (t) => {
+  t.test('GET returns the read shape, and request.user has its fields', async (t) => {
     const ann = await loggedIn('ann@example.com');
     const { body, status, headers } = await ann.me();
     t.equal(status, 200);
@@ -87,7 +87,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.notOk('password' in user);
   });
 
-  t.test('PATCH changes what the write shape names, and nothing else', async (t) => {
+  t.test('PATCH changes only fields of the write shape', async (t) => {
     const bea = await loggedIn('bea@example.com');
     const body = { name: 'Bea', card: 'B-1', born: '1990-05-01', branch: 'Harbour', role: 'admin', email: 'x@y.zz' };
     const answer = await bea.patch(body);
@@ -98,7 +98,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.match(await bea.patch({}), { status: 200 });
   });
 
-  t.test('PATCH names every field at fault, references and taken values too', async (t) => {
+  t.test('PATCH names every invalid field, including references and taken values', async (t) => {
     const cid = await loggedIn('cid@example.com');
     t.strictSame(paths(await cid.patch({ name: '', card: 'x'.repeat(11), born: 'soon' })), ['/born', '/card', '/name']);
     t.strictSame(paths(await cid.patch({ branch: 'Nowhere' })), ['/branch']);
@@ -119,7 +119,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await dan.delete({ password: PASSWORD })).status, 401);
   });
 
-  t.test('of many deletions at once one succeeds', async (t) => {
+  t.test('of many concurrent deletions exactly one succeeds', async (t) => {
     const dee = await loggedIn('dee@example.com');
     const answers = await Promise.all(Array.from({ length: 5 }, () => dee.delete({ password: PASSWORD })));
     t.strictSame(statuses(answers), [204, 401, 401, 401, 401]);
@@ -153,7 +153,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.ok(await app.login('eva@example.com'));
   });
 
-  t.test('change-email takes the password, and answers alike if the new address has an account', async (t) => {
+  t.test('change-email needs the password, and returns the same if the new address has an account', async (t) => {
     const fay = await loggedIn('fay@example.com');
     const free = await fay.changeEmail({ new_email: 'free@example.com' });
     const taken = await fay.changeEmail({ new_email: 'ann@example.com' });
@@ -176,7 +176,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.strictSame(paths(await gus.confirmEmail(code)), ['/code']);
   });
 
-  t.test('two accounts that confirm one address at once: one gets it', async (t) => {
+  t.test('of two accounts that concurrently confirm one address, one gets it', async (t) => {
     const both = await Promise.all(['hal@example.com', 'ivy@example.com'].map(loggedIn));
     const codes: string[] = [];
     for (const each of both) codes.push(await codeFor(app, () => each.changeEmail({ new_email: 'both@example.com' })));
@@ -196,7 +196,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.strictSame(paths(taken), ['/passport']);
   });
 
-  t.test('registration takes the application’s own fields', async (t) => {
+  t.test('registration accepts additional fields of the application', async (t) => {
     const email = 'jo@example.com';
     const code = await app.code(email);
     const body = { email, password: PASSWORD, name: 'Jo', code };
@@ -234,7 +234,7 @@ t.test('DELETE can be left out', async (t) => {
   t.equal((await ann.delete({ password: PASSWORD })).status, 405);
 });
 
-t.test('the application may have a say in a deletion', async (t) => {
+t.test('the application can refuse a deletion', async (t) => {
   const orm = await openSqlite(t, { entities });
   let refusal: Error | undefined = new Forbidden('You have books to return');
   const me: MeOptions = {
@@ -256,7 +256,7 @@ t.test('the application may have a say in a deletion', async (t) => {
   t.equal(await em.count(Loan), 0);
 });
 
-t.test('a shape with a property that only the package writes stops the start', async (t) => {
+t.test('a shape with a property that only the package writes fails at start', async (t) => {
   const orm = await openSqlite(t, { entities });
   for (const name of ['email', 'password', 'is_active', 'role', 'last_login', 'id'] as const) {
     const shape = writeShape(Account, [name] as never);

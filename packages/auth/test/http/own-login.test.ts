@@ -5,7 +5,7 @@ import { Account, Role } from '../support/entities.ts';
 
 const entities = [Account, Role];
 
-t.test('the option "routes" says which routes there are', async (t) => {
+t.test('the option "routes" selects the routes', async (t) => {
   const app = await startApp(t, await openSqlite(t, { entities }), { routes: ['login'] });
   t.equal((await app.post('/auth/login', {})).status, 401);
   t.equal((await app.post('/auth/register', {})).status, 404);

@@ -57,7 +57,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
       await t.rejects(run(page, 'logIn()'), /401/);
     });
 
-    t.test('a phone that does not know its owner logs nobody in', async (t) => {
+    t.test('an authenticator that does not verify its user cannot log in', async (t) => {
       await app.addAccount('bob@example.com');
       const page = await open(t);
       const { devTools, authenticatorId } = await addAuthenticator(page);

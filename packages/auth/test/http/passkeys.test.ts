@@ -87,7 +87,7 @@ forEachDatabase(t, { entities: [Account, Role, Session, Passkey, TwoFactor] }, a
     t.match(await shown(stranger), [{ name: 'Phone', last_used_at: /Z$/ }]);
   });
 
-  t.test('with "refresh": "body" the refresh token is in the answer', async (t) => {
+  t.test('with "refresh": "body" the refresh token is in the response', async (t) => {
     const { key } = await newOwner();
     const browser = new Browser(app);
     const passkey = key.get(await optionsToLogIn(browser));
@@ -114,7 +114,7 @@ forEachDatabase(t, { entities: [Account, Role, Session, Passkey, TwoFactor] }, a
     t.equal(status, 401);
   });
 
-  t.test('an answer that is not good adds nothing', async (t) => {
+  t.test('an invalid response of an authenticator adds no passkey', async (t) => {
     const { browser } = await newPerson();
     const key = () => new Authenticator(ORIGIN);
     const certificate = byteString(Buffer.from('certificate'));
@@ -162,7 +162,7 @@ forEachDatabase(t, { entities: [Account, Role, Session, Passkey, TwoFactor] }, a
     t.equal((await shown(browser)).length, 1);
   });
 
-  t.test('the answer to another account’s challenge, or to a used one, adds nothing', async (t) => {
+  t.test("a response to another account's challenge, or to a used one, adds no passkey", async (t) => {
     const [ann, bob] = [await newPerson(), await newPerson()];
     const key = new Authenticator(ORIGIN);
     const passkey = key.create(await optionsToAdd(ann.browser));
@@ -185,7 +185,7 @@ forEachDatabase(t, { entities: [Account, Role, Session, Passkey, TwoFactor] }, a
     t.equal((await add(other, key)).status, 409);
   });
 
-  t.test('an assertion that is not good logs nobody in, and all say one thing', async (t) => {
+  t.test('every invalid assertion is refused with the same error', async (t) => {
     const { key, email } = await newOwner();
     const other = await newOwner();
     const stranger = new Authenticator(ORIGIN);
@@ -223,7 +223,7 @@ forEachDatabase(t, { entities: [Account, Role, Session, Passkey, TwoFactor] }, a
     t.match(await logIn(key), { status: 200 }, `${email} can still log in`);
   });
 
-  t.test('a challenge is for one login, in the browser that asked for it', async (t) => {
+  t.test('a challenge is valid for one login, in the browser that requested it', async (t) => {
     const { key, browser: owner } = await newOwner();
     const [browser, other] = [new Browser(app), new Browser(app)];
     await optionsToLogIn(other);
@@ -246,7 +246,7 @@ forEachDatabase(t, { entities: [Account, Role, Session, Passkey, TwoFactor] }, a
     );
   });
 
-  t.test('two tabs of a browser can both ask, and either log in', async (t) => {
+  t.test('two tabs of a browser can both request a challenge, and either can log in', async (t) => {
     const { key } = await newOwner();
     const browser = new Browser(app);
     const [one, two] = [await optionsToLogIn(browser), await optionsToLogIn(browser)];
@@ -255,7 +255,7 @@ forEachDatabase(t, { entities: [Account, Role, Session, Passkey, TwoFactor] }, a
     }
   });
 
-  t.test('a cookie that somebody has planted logs nobody in', async (t) => {
+  t.test('a planted cookie cannot log in', async (t) => {
     const { key } = await newOwner();
     const [mine, victim] = [new Browser(app), new Browser(app)];
     const passkey = key.get(await optionsToLogIn(mine));
@@ -274,7 +274,7 @@ forEachDatabase(t, { entities: [Account, Role, Session, Passkey, TwoFactor] }, a
     t.ok(Number(refused.headers.get('retry-after')) > 250);
   });
 
-  t.test('another address of one network is no other client', async (t) => {
+  t.test('another address of the same network counts as the same client', async (t) => {
     const { app: one } = await startApp(t, orm, { passkeys });
     const ask = async (remoteAddress: string): Promise<number> =>
       (await one.inject({ method: 'POST', url: '/auth/login/passkey/options', remoteAddress })).statusCode;
@@ -284,7 +284,7 @@ forEachDatabase(t, { entities: [Account, Role, Session, Passkey, TwoFactor] }, a
     t.strictSame([await ask('2001:db8::ffff'), await ask('2001:db8:0:1::1')], [429, 200]);
   });
 
-  t.test('the cookie is for the browser alone', async (t) => {
+  t.test('the cookie is HttpOnly and limited to the login path', async (t) => {
     const answer = await app.request('POST', '/auth/login/passkey/options');
     t.match(cookiesOf(answer), [
       { name: 'passkey', maxAge: 300, attributes: ['HttpOnly', 'Path=/', 'SameSite=Strict'] },
@@ -309,7 +309,7 @@ forEachDatabase(t, { entities: [Account, Role, Session, Passkey, TwoFactor] }, a
     t.strictSame(sortedStatuses(copies), [200, 401, 401, 401, 401], 'copies at once');
   });
 
-  t.test('a passkey is deleted with the password or a passkey; those of others are a 404', async (t) => {
+  t.test('a passkey is deleted with the password or a passkey; those of others return 404', async (t) => {
     const { browser, key, passkey } = await newOwner();
     const other = await newOwner();
     const remove = (id: string, proof?: object) => browser.send('DELETE', `/auth/passkeys/${id}`, proof);
@@ -359,7 +359,7 @@ forEachDatabase(t, { entities: [Account, Role, Session, Passkey, TwoFactor] }, a
     t.equal((await again.send('POST', '/auth/login/passkey', { passkey: late })).status, 401);
   });
 
-  t.test('where nobody can log in by password, the last passkey stays', async (t) => {
+  t.test('if passwords cannot log in, the last passkey stays', async (t) => {
     const { email, key, passkey } = await newOwner();
     const without = await startApp(t, orm, { sessions: Session, passkeys, routes: ['passkeys', 'login-passkey'] });
     const browser = new Browser(without);
@@ -377,7 +377,7 @@ forEachDatabase(t, { entities: [Account, Role, Session, Passkey, TwoFactor] }, a
     t.match(await logIn(key), { status: 401 });
   });
 
-  t.test('without the option there are no routes, and without sessions a login answers a token', async (t) => {
+  t.test('without the option there are no routes, and without sessions a login returns a token', async (t) => {
     const { key } = await newOwner();
     const plain = await startApp(t, orm);
     t.equal((await plain.request('POST', '/auth/login/passkey/options')).status, 404);
@@ -437,7 +437,7 @@ forEachDatabase(t, { entities: [Account, Role, Session, Passkey, TwoFactor] }, a
     t.equal((await ask(await proofOf(browser, key))).status, 200);
   });
 
-  t.test('by default passkeys are of the host, and of its own pages', async (t) => {
+  t.test('by default passkeys are bound to the host, and to pages of the same origin', async (t) => {
     const { app: local } = await startApp(t, orm, { passkeys: Passkey });
     const { email } = await newPerson();
     const key = new Authenticator('https://library.example:8443');

@@ -26,7 +26,7 @@ forEachDatabase(t, { entities: [Account, Role] }, async (t, orm) => {
   const problem = [{ in: 'body', path: '/password', message: 'must be at most 72 bytes of UTF-8' }];
 
   for (const path of ['/plain', '/field']) {
-    t.test(`a password above 72 bytes is a 400 at ${path}, and nothing is stored`, async (t) => {
+    t.test(`a password above 72 bytes returns 400 at ${path}, and nothing is stored`, async (t) => {
       const email = `long${path.slice(1)}@example.com`;
       const made = await app.post(path, { name: 'Ann', email, password: keys });
       t.equal(made.status, 400, made.text);

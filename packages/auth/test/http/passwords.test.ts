@@ -43,7 +43,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.match((await app.stored('ann@example.com'))?.password, /^\$2b\$04\$/);
   });
 
-  t.test('a new password is told to the owner, without the password', async (t) => {
+  t.test('the owner is notified of a new password, without the password', async (t) => {
     await app.addAccount('owner@example.com');
     const token = await app.login('owner@example.com');
     const from = app.mailer.mails.length;
@@ -59,7 +59,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal(app.mailer.mails.length, from + 3, 'what failed is told to nobody');
   });
 
-  t.test('change-password names every field at fault, and needs somebody who is logged in', async (t) => {
+  t.test('change-password names every invalid field, and needs a login', async (t) => {
     await app.addAccount('cid@example.com');
     const token = await app.login('cid@example.com');
     t.equal((await app.post('/auth/change-password', {})).status, 401);
@@ -88,7 +88,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await app.post('/auth/login', { email: 'held@example.com', password: PASSWORD })).status, 429);
   });
 
-  t.test('of many changes at once one is made', async (t) => {
+  t.test('of many concurrent changes exactly one succeeds', async (t) => {
     await app.addAccount('many@example.com');
     const token = await app.login('many@example.com');
     const passwords = Array.from({ length: 6 }, (_, index) => `new password ${index}`);
@@ -109,7 +109,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.strictSame(paths(again), ['/code']);
   });
 
-  t.test('forgot-password answers alike for every address, and mails accounts that are active', async (t) => {
+  t.test('forgot-password returns the same for every address, and mails active accounts', async (t) => {
     await app.addAccount('known@example.com');
     await app.addAccount('off@example.com', { is_active: false });
     const from = app.mailer.mails.length;
@@ -131,7 +131,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
-  t.test('a code for registration cannot reset a password, nor the other way round', async (t) => {
+  t.test('a code for registration cannot reset a password, and vice versa', async (t) => {
     const email = 'purpose@example.com';
     await app.addAccount(email);
     const forRegistration = await app.code(email);
@@ -142,7 +142,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await reset(app, { email, code: forReset })).status, 204, 'that try did not count');
   });
 
-  t.test('reset-password names every field at fault; five wrong tries void the code', async (t) => {
+  t.test('reset-password names every invalid field; five wrong attempts void the code', async (t) => {
     const email = 'tries@example.com';
     await app.addAccount(email);
     t.strictSame(paths(await app.post('/auth/reset-password', {})), ['/email', '/new_password']);
@@ -157,7 +157,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.ok(await app.login(email), 'the password is as it was');
   });
 
-  t.test('of many at once with one code, one resets the password', async (t) => {
+  t.test('of many concurrent resets with one code, exactly one succeeds', async (t) => {
     const email = 'race@example.com';
     await app.addAccount(email);
     const code = await resetCode(app, email);
@@ -182,7 +182,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   });
 });
 
-t.test('a mailer that fails is not told by the answer, the code is taken back and the log says so', async (t) => {
+t.test('a failure of the mailer is not visible in the response, the code is revoked and the log says so', async (t) => {
   const app = await startApp(t, await openSqlite(t, { entities }), { passwords: {} });
   await app.addAccount('ann@example.com');
   app.mailer.failure = new Error('no server');
@@ -196,7 +196,7 @@ t.test('a mailer that fails is not told by the answer, the code is taken back an
   for (let send = 0; send < 5; send++) await resetCode(app, 'ann@example.com');
 });
 
-t.test('the words of the notice may be replaced, and a mailer is not needed', async (t) => {
+t.test('the text of the notice can be replaced, and a mailer is optional', async (t) => {
   const orm = await openSqlite(t, { entities });
   const passwordChangeNotice = async (how: string) => ({
     subject: `Neu: ${how}`,
@@ -269,7 +269,7 @@ t.test('a list of tens of thousands of passwords serves', async (t) => {
   t.equal((await change(app, token, {})).status, 204);
 });
 
-t.test('a function may say what is common, for the owner of the password', async (t) => {
+t.test('a function may decide which passwords are common, with the owner of the password', async (t) => {
   const asked: unknown[] = [];
   const commonPasswords = async (password: string, owner: object): Promise<boolean> => {
     asked.push([password, owner]);

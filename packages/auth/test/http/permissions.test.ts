@@ -82,7 +82,7 @@ forEachDatabase(t, { entities: [Account, Role, Session], orm: logged }, async (t
     return (await app.request(method, `${path}/all`, { headers, ...(method === 'POST' && { json: {} }) })).status;
   };
 
-  t.test('a role’s permission opens what asks for it, and nothing else does', async (t) => {
+  t.test("a role's permission admits to views that require it, and to no others", async (t) => {
     const ann = await tokenOf('ann', writer);
     t.equal(await asks('/products', ann, 'POST'), 200);
     t.equal(await asks('/prices', ann), 403);
@@ -101,7 +101,7 @@ forEachDatabase(t, { entities: [Account, Role, Session], orm: logged }, async (t
     t.equal(await asks('/prices'), 401);
   });
 
-  t.test('an account has what all of its roles carry', async (t) => {
+  t.test('an account has the permissions of all its roles', async (t) => {
     const token = await tokenOf('several', pricer, [writer, pricer, admin]);
     const { body } = await app.get('/me', token);
     t.match(body, { user: { role: { name: 'pricer' } } });
@@ -130,14 +130,14 @@ forEachDatabase(t, { entities: [Account, Role, Session], orm: logged }, async (t
     t.equal(await asks('/products', token, 'POST'), 403);
   });
 
-  t.test('one query reads the user with all roles and what they carry', async (t) => {
+  t.test('one query loads the user with all roles and their permissions', async (t) => {
     const token = await tokenOf('counted', pricer, [writer, admin]);
     queries.length = 0;
     t.equal(await asks('/products', token, 'POST'), 200);
     t.equal(queries.length, 1, queries.join('\n'));
   });
 
-  t.test('one query reads the user together with the session', async (t) => {
+  t.test('one query loads the user together with the session', async (t) => {
     const shown = readShape(Account, ['email'], { role_name: 'role.name' });
     const me = { read: shown } as NonNullable<AuthOptions['me']>;
     const withSessions = await startApp(t, orm, { account: Account, sessions: Session, me }, addRoutes);
@@ -187,7 +187,7 @@ async function start(t: Test, orm: MikroORM, name: string, permissions?: readonl
   return app;
 }
 
-t.test('a permission that no declared list knows stops the start', async (t) => {
+t.test('a permission that is not in the declared list fails at start', async (t) => {
   const orm = await openSqlite(t, { entities: [PlainAccount, PlainRole] });
   const declared = ['products.write', 'products.read'];
   await (await start(t, orm, 'products.wriet')).close();
@@ -199,7 +199,7 @@ t.test('a permission that no declared list knows stops the start', async (t) => 
   await app.close();
 });
 
-t.test('what is no permission stops the start', async (t) => {
+t.test('an invalid permission fails at start', async (t) => {
   for (const name of ['', undefined, null, 5]) {
     t.throws(() => HasPermission(name as string), { name: 'ImproperlyConfigured' });
   }
@@ -209,7 +209,7 @@ t.test('what is no permission stops the start', async (t) => {
   }
 });
 
-t.test('roles and permissions of another kind stop the start', async (t) => {
+t.test('roles and permissions of an unsupported type fail at start', async (t) => {
   const base = {
     id: p.integer().primary(),
     name: p.string(),

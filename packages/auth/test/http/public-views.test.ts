@@ -56,7 +56,7 @@ forEachDatabase(t, { entities: [Account, Role], only: ['sqlite'] }, async (t, or
   const ask = async (path: string, authorization?: string, method = 'GET') =>
     app.request(method, path, { headers: authorization === undefined ? {} : { authorization } });
 
-  t.test('OPTIONS needs no token, and tells what the person of a good one may do', async (t) => {
+  t.test('OPTIONS needs no token, and lists what the user of a valid one may do', async (t) => {
     const permitted = async (path: string, authorization?: string) => {
       const { status, headers } = await ask(path, authorization, 'OPTIONS');
       t.equal(status, 204, path);
@@ -75,14 +75,14 @@ forEachDatabase(t, { entities: [Account, Role], only: ['sqlite'] }, async (t, or
     t.strictSame(await permitted('/open', ann), ['GET, HEAD, OPTIONS', 'listOpen, closedOpen, shutOpen']);
   });
 
-  t.test('a public route of the application is told who sent a good token if it says so', async (t) => {
+  t.test('a public route of the application receives the user of a valid token if it requests it', async (t) => {
     const ann = { user: 'ann@example.com' };
     t.match(await ask('/hello', `Bearer ${token}`), { status: 200, body: ann });
     for (const nobody of [undefined, 'Bearer forged']) t.match(await ask('/hello', nobody), { body: { user: null } });
     t.match(await ask('/about', `Bearer ${token}`), { status: 200, body: { user: null } });
   });
 
-  t.test('a view or an action opens its routes by itself, and by AllowAny alone', async (t) => {
+  t.test('a view or an action is opened by its option, or by AllowAny as the only class', async (t) => {
     for (const path of ['/open', '/mixed', '/closed/open']) {
       t.match(await ask(path), { status: 200, body: { user: null } }, path);
       t.match(
@@ -101,14 +101,14 @@ forEachDatabase(t, { entities: [Account, Role], only: ['sqlite'] }, async (t, or
     }
   });
 
-  t.test('each route says if it needs a token', async (t) => {
+  t.test('the configuration of each route says whether it needs a token', async (t) => {
     for (const path of ['GET /open', 'HEAD /open', 'POST /mixed', 'GET /closed/open', 'POST /auth/own']) {
       t.equal(tokens.get(path), false, path);
     }
     for (const path of ['GET /open/closed', 'GET /closed', 'HEAD /closed']) t.equal(tokens.get(path), true, path);
   });
 
-  t.test('an open route still asks its permissions', async (t) => {
+  t.test('an open route still checks its permissions', async (t) => {
     t.equal((await ask('/mixed', undefined, 'POST')).status, 401);
     t.match(await ask('/mixed', `Bearer ${token}`, 'POST'), { status: 200, body: { user: 'ann@example.com' } });
     const forged = await ask('/mixed', 'Bearer forged', 'POST');

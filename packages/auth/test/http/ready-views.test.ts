@@ -67,7 +67,7 @@ forEachDatabase(t, { entities: [Account, Role, Session] }, async (t, orm) => {
   const annId = await addAccount('ann@example.com', user!, [editor!]);
   const ann = await app.login('ann@example.com');
 
-  t.test('administrators alone see and change accounts', async (t) => {
+  t.test('only administrators see and change accounts', async (t) => {
     const list = await send('GET', '/accounts', token);
     t.equal(list.status, 200);
     t.strictSame(list.body.results, [
@@ -113,7 +113,7 @@ forEachDatabase(t, { entities: [Account, Role, Session] }, async (t, orm) => {
     t.ok(await app.login('bea@example.com'), 'the password is not in the shape');
   });
 
-  t.test('who manages accounts without being an administrator gets no further rights', async (t) => {
+  t.test('a user who manages accounts without being an administrator cannot gain further rights', async (t) => {
     const fork = orm.em.fork();
     const [clerkRole, writerRole] = [
       fork.create(Role, { name: 'clerk', permissions: ['members.manage'] }),
@@ -244,7 +244,7 @@ const Person = defineEntity({
   },
 });
 
-t.test('names of your own, and an audit line for each change that was made', async (t) => {
+t.test('custom names, and an audit line for each committed change', async (t) => {
   const orm = await openSqlite(t, { entities: [Person, Role] });
   const lines: Record<string, unknown>[] = [];
   const stream = new Writable({

@@ -107,7 +107,7 @@ forEachDatabase(t, { entities: [Account, Role] }, async (t, orm) => {
     }
   });
 
-  t.test('then the code: asked for, and right', async (t) => {
+  t.test('then the code, which is required and must be right', async (t) => {
     for (const code of [
       undefined,
       null,
@@ -150,7 +150,7 @@ forEachDatabase(t, { entities: [Account, Role] }, async (t, orm) => {
     t.equal((await register(app, { email, code: good })).status, 201);
   });
 
-  t.test('of many at once with one code, one is registered and the others are told 400', async (t) => {
+  t.test('of many concurrent registrations with one code, one succeeds and the others get 400', async (t) => {
     const email = 'race@example.com';
     const code = await app.code(email);
     const answers = await Promise.all(Array.from({ length: 12 }, () => register(app, { email, code })));
@@ -161,7 +161,7 @@ forEachDatabase(t, { entities: [Account, Role] }, async (t, orm) => {
     t.equal(await orm.em.fork().count(Account, { email }), 1);
   });
 
-  t.test('an address that somebody else takes in between is a 400, and the code is put back', async (t) => {
+  t.test('an address that is taken meanwhile returns 400, and the code can be used again', async (t) => {
     const email = 'between@example.com';
     const code = await app.code(email);
     const em = orm.em.fork();
@@ -189,7 +189,7 @@ forEachDatabase(t, { entities: [Account, Role] }, async (t, orm) => {
   });
 });
 
-t.test('a unique violation is told apart from the others', async (t) => {
+t.test('a unique violation of the address is distinguished from others', async (t) => {
   forEachDatabase(t, { entities: [Account, Role] }, async (t, orm) => {
     const app = await startApp(t, orm);
     const email = 'late@example.com';

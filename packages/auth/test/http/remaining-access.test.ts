@@ -124,7 +124,7 @@ forEachDatabase(t, { entities: [Account, Role, Session, ApiKey, TwoFactor, Passk
     });
   }
 
-  t.test('the notice of a new password lists what still gives access', async (t) => {
+  t.test('the notice of a new password lists the remaining access', async (t) => {
     const { email, call } = await setUp();
     const from = app.mailer.mails.length;
     await call('change-password');
@@ -141,7 +141,7 @@ forEachDatabase(t, { entities: [Account, Role, Session, ApiKey, TwoFactor, Passk
     }
   });
 
-  t.test('a new password voids a change of address that a thief has asked for', async (t) => {
+  t.test('a new password voids a change of address that an attacker has requested', async (t) => {
     const { by, call } = await setUp();
     const from = app.mailer.mails.length;
     await app.post('/auth/change-email', { new_email: `thief${accounts}@example.com`, password: PASSWORD }, by);

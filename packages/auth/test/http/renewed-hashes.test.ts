@@ -30,7 +30,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   });
 });
 
-t.test('the password needs room for such a hash', async (t) => {
+t.test('the password column needs room for such a hash', async (t) => {
   const Narrow = defineEntity({
     name: 'Narrow',
     properties: {

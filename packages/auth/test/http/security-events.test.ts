@@ -21,7 +21,7 @@ async function loggingApp(t: Test, orm: MikroORM) {
   return { app, lines };
 }
 
-t.test('each security event is one line with the account and the address, and nothing that is secret', async (t) => {
+t.test('every security event is one line with the account and the address, and without secrets', async (t) => {
   const orm = await openSqlite(t, { entities: [Account, Role] });
   const { app, lines } = await loggingApp(t, orm);
   const mailer = new MailBox();
@@ -83,7 +83,7 @@ t.test('each security event is one line with the account and the address, and no
   }
 });
 
-t.test('each event of a session is one line with the account, and nothing that is secret', async (t) => {
+t.test('every event of a session is one line with the account, and without secrets', async (t) => {
   const orm = await openSqlite(t, { entities: [Account, Role, Session] });
   const { app, lines } = await loggingApp(t, orm);
   const mailer = new MailBox();
@@ -142,7 +142,7 @@ t.test('each event of a session is one line with the account, and nothing that i
   for (const secret of [...secrets, PASSWORD, 'ann@']) t.notOk(all.includes(secret), secret.slice(0, 20));
 });
 
-t.test('each event of a passkey is one line with its account, and nothing that is secret', async (t) => {
+t.test('every event of a passkey is one line with its account, and without secrets', async (t) => {
   const orm = await openSqlite(t, { entities: [Account, Role, Passkey] });
   const { app, lines } = await loggingApp(t, orm);
   const passkeys = { entity: Passkey, rpId: 'example.com' };
@@ -187,7 +187,7 @@ t.test('each event of a passkey is one line with its account, and nothing that i
   for (const secret of [key.id, String(options['challenge']), PASSWORD, 'ann@']) t.notOk(all.includes(secret), secret);
 });
 
-t.test('each event of an account is one line with the account, and nothing that is secret', async (t) => {
+t.test('every event of an account is one line with the account, and without secrets', async (t) => {
   const orm = await openSqlite(t, { entities: [Account, Role] });
   const { app, lines } = await loggingApp(t, orm);
   const mailer = new MailBox();
@@ -245,7 +245,7 @@ t.test('each event of an account is one line with the account, and nothing that 
   }
 });
 
-t.test('a password that was stored as it is lets nobody in, and the log says so', async (t) => {
+t.test('a password that was stored unhashed cannot log in, and the log says so', async (t) => {
   const orm = await openSqlite(t, { entities: [Account, Role] });
   const { app, lines } = await loggingApp(t, orm);
   const em = orm.em.fork();

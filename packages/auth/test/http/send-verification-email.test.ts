@@ -32,7 +32,7 @@ t.test('a mail with a code of six digits and how long it is valid, to the normal
   t.equal((await app.post('/auth/register', account)).status, 201);
 });
 
-t.test('the answer is the same whether or not there is an account', async (t) => {
+t.test('the response is the same with and without an account', async (t) => {
   const app = await startApp(t, await openSqlite(t, { entities }));
   await app.addAccount('ann@example.com');
   const [known, unknown] = [
@@ -43,7 +43,7 @@ t.test('the answer is the same whether or not there is an account', async (t) =>
   t.equal(app.mailer.mails.length, 2);
 });
 
-t.test('what is no address is a 400 and no mail', async (t) => {
+t.test('an invalid address returns 400, and no mail is sent', async (t) => {
   const app = await startApp(t, await openSqlite(t, { entities }));
   for (const email of [
     undefined,
@@ -70,7 +70,7 @@ t.test('what is no address is a 400 and no mail', async (t) => {
   t.equal(app.mailer.mails.length, 0);
 });
 
-t.test('more than five sends to one address are a 429, whatever its case', async (t) => {
+t.test('more than five mails to one address return 429, in any case of the address', async (t) => {
   const app = await startApp(t, await openSqlite(t, { entities }));
   for (let send = 0; send < 5; send++) {
     t.equal((await app.post(SEND, { email: send % 2 ? 'ann@b.co' : 'ANN@b.co' })).status, 200);
@@ -83,7 +83,7 @@ t.test('more than five sends to one address are a 429, whatever its case', async
   t.equal(app.mailer.mails.length, 6);
 });
 
-t.test('a mail that is not accepted is a 503, its code is not kept, and it does not count', async (t) => {
+t.test('a mail that is not accepted returns 503, its code is not stored, and it does not count', async (t) => {
   const app = await startApp(t, await openSqlite(t, { entities }));
   const codes: string[] = [];
   app.mailer.send = async (_recipient, _subject, content) => {
@@ -102,7 +102,7 @@ t.test('a mail that is not accepted is a 503, its code is not kept, and it does 
   t.equal((await app.post('/auth/register', { ...account, code })).status, 201);
 });
 
-t.test('a mail that cannot be worded is a 500, its code is not kept, and it does not count', async (t) => {
+t.test('a mail whose text cannot be made returns 500, its code is not stored, and it does not count', async (t) => {
   const codes: string[] = [];
   let broken = true;
   const verificationEmail = (code: string) => {
@@ -131,12 +131,12 @@ t.test('a code that cannot be kept does not count', async (t) => {
   t.equal(app.mailer.mails.length, 0);
 });
 
-t.test('no body is a 400 that asks for JSON', async (t) => {
+t.test('a missing body returns a 400 that requires JSON', async (t) => {
   const app = await startApp(t, await openSqlite(t, { entities }));
   t.match(await app.request('POST', SEND), { status: 400, body: { error: 'A JSON body is required' } });
 });
 
-t.test('a mail server that is silent is a 503, and so is a sender that never ends', async (t) => {
+t.test('a silent mail server and a sender that never resolves return 503', async (t) => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   t.teardown(() => silent.close());
@@ -148,7 +148,7 @@ t.test('a mail server that is silent is a 503, and so is a sender that never end
   for (const answer of answers) t.match(answer, { status: 503, body: { code: 'service_unavailable' } });
 });
 
-t.test('a store that is down is a 503, and no mail goes out', async (t) => {
+t.test('a store that is down returns 503, and no mail is sent', async (t) => {
   const down = (): never => {
     throw new ServiceUnavailable();
   };
@@ -181,7 +181,7 @@ t.test('without a mail server the log has the mail', async (t) => {
   t.match(lines, [{ mail: { recipient: 'ann@b.co', content: /\d{6}/ } }]);
 });
 
-t.test('a log that is none is refused at once', async (t) => {
+t.test('an invalid log is rejected at once', async (t) => {
   for (const log of [undefined, null, {}]) {
     t.throws(() => new LogEmailSender(log as never), { name: 'ImproperlyConfigured', message: /LogEmailSender/ });
   }

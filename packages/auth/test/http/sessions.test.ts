@@ -42,20 +42,23 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
   const age = (seconds: number) =>
     orm.em.fork().nativeUpdate(Session, {}, { last_used_at: new Date(Date.now() - seconds * 1000) });
 
-  t.test('a login answers as before and sets the cookie; the session stands in the header of the token', async (t) => {
-    const email = await newAccount();
-    const answer = await app.post('/auth/login', { email, password: PASSWORD });
-    t.strictSame(Object.keys(answer.body), ['access_token']);
-    const [header = '', payload = ''] = (answer.body as unknown as Tokens).access_token.split('.');
-    const decode = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Record<string, unknown>;
-    t.match(decode(header)['sid'], /^[0-9a-f-]{36}$/);
-    t.strictSame(Object.keys(decode(payload)), ['user_id', 'username', 'email', 'role', 'iat', 'exp']);
-    const cookie = cookiesOf(answer).find(({ name }) => name === 'refresh_token');
-    t.strictSame(cookie?.attributes, ['HttpOnly', 'Path=/auth', 'SameSite=Strict']);
-    t.ok(Math.abs(cookie!.maxAge - 30 * 86_400) < 5);
-  });
+  t.test(
+    'a login returns the access token and sets the cookie; the session is in the header of the token',
+    async (t) => {
+      const email = await newAccount();
+      const answer = await app.post('/auth/login', { email, password: PASSWORD });
+      t.strictSame(Object.keys(answer.body), ['access_token']);
+      const [header = '', payload = ''] = (answer.body as unknown as Tokens).access_token.split('.');
+      const decode = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Record<string, unknown>;
+      t.match(decode(header)['sid'], /^[0-9a-f-]{36}$/);
+      t.strictSame(Object.keys(decode(payload)), ['user_id', 'username', 'email', 'role', 'iat', 'exp']);
+      const cookie = cookiesOf(answer).find(({ name }) => name === 'refresh_token');
+      t.strictSame(cookie?.attributes, ['HttpOnly', 'Path=/auth', 'SameSite=Strict']);
+      t.ok(Math.abs(cookie!.maxAge - 30 * 86_400) < 5);
+    },
+  );
 
-  t.test('with "refresh": "body" the token is in the answer, and no cookie is set', async (t) => {
+  t.test('with "refresh": "body" the token is in the response, and no cookie is set', async (t) => {
     const email = await newAccount();
     const answer = await app.post('/auth/login', { email, password: PASSWORD, refresh: 'body' });
     t.strictSame(Object.keys(answer.body), ['access_token', 'refresh_token']);
@@ -66,7 +69,7 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
     }
   });
 
-  t.test('the database keeps no token, and what it keeps is no token', async (t) => {
+  t.test('the database stores no token, and stored values cannot be used as tokens', async (t) => {
     const email = await newAccount();
     const { refresh_token: token } = await loginForBody(email);
     const stored = JSON.stringify(await rows());
@@ -79,7 +82,7 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
     t.equal((await refresh(token)).status, 200, 'guesses end no session');
   });
 
-  t.test('a refresh by the body answers a new pair, and the old one is used up', async (t) => {
+  t.test('a refresh by the body returns a new pair, and the old token is used up', async (t) => {
     const first = await loginForBody(await newAccount());
     const answer = await refresh(first.refresh_token);
     t.strictSame(Object.keys(answer.body), ['access_token', 'refresh_token']);
@@ -100,7 +103,7 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
     t.equal((await browser.refresh()).status, 200);
   });
 
-  t.test('without a token a refresh is a 401, with a value that is no text a 400', async (t) => {
+  t.test('a refresh without a token returns 401, and with a value that is not text 400', async (t) => {
     const own = { 'sec-fetch-site': 'same-origin' };
     t.equal((await app.request('POST', '/auth/refresh', { headers: own })).status, 401);
     t.equal((await app.request('POST', '/auth/refresh', { json: {}, headers: own })).status, 401);
@@ -111,7 +114,7 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
     }
   });
 
-  t.test('a token whose successor nobody has used gives it again, however late', async (t) => {
+  t.test('a token whose successor was not used returns it again, at any later time', async (t) => {
     const { refresh_token: token } = await loginForBody(await newAccount());
     const lost = (await refresh(token)).body as unknown as Tokens;
     await age(86_400);
@@ -124,7 +127,7 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
     t.equal((await refresh(lost.refresh_token)).status, 200);
   });
 
-  t.test('outside of the grace a token whose successor was used ends the whole session', async (t) => {
+  t.test('outside of the grace period a token whose successor was used ends the complete session', async (t) => {
     const email = await newAccount();
     const first = await loginForBody(email);
     const bystander = await newBrowser(email);
@@ -169,7 +172,7 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
     t.equal((await refresh(token, strict)).status, 401);
   });
 
-  t.test('a refresh while the database fails is a 503, and the token is good afterwards', async (t) => {
+  t.test('a refresh while the database fails returns 503, and the token is valid afterwards', async (t) => {
     const { refresh_token: token } = await loginForBody(await newAccount());
     const driver = orm.em.getDriver();
     const broken = ['find', 'findOne', 'nativeUpdate', 'nativeDelete', 'nativeInsert'] as const;
@@ -185,7 +188,7 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
     t.equal((await refresh(token)).status, 200);
   });
 
-  t.test('fifty refreshes at once leave one valid token and nobody logged out', async (t) => {
+  t.test('fifty concurrent refreshes leave one valid token and a valid session', async (t) => {
     const { refresh_token: token } = await loginForBody(await newAccount());
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) => refresh(token, index % 2 === 0 ? app : second)),
@@ -289,7 +292,7 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
     t.ok(await stranger.isLoggedIn());
   });
 
-  t.test('an account lists its sessions and ends one; those of another account are a 404', async (t) => {
+  t.test('an account lists its sessions and ends one; those of another account return 404', async (t) => {
     const email = await newAccount();
     const browser = await newBrowser(email);
     const phone = await loginForBody(email);
@@ -344,7 +347,7 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
     t.match(await late.post('/late', {}), { status: 401, body: { error: 'The account is disabled' } });
   });
 
-  t.test('a session that has expired is none, and goes at the next login or refresh', async (t) => {
+  t.test('an expired session is refused, and deleted at the next login or refresh', async (t) => {
     const email = await newAccount();
     const { access_token, refresh_token } = await loginForBody(email);
     await orm.em.fork().nativeUpdate(Session, {}, { expires_at: new Date(Date.now() - 1000) });
@@ -395,7 +398,7 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
     t.equal((await app.get('/me', `${header}.${payload}.${signature}`)).status, 401, 'the header is signed');
   });
 
-  t.test('without the option nobody asks for a session, and its routes are not there', async (t) => {
+  t.test('without the option no session is loaded, and its routes do not exist', async (t) => {
     const without = await startApp(t, orm);
     const { access_token } = await loginForBody(await newAccount());
     t.equal((await without.get('/me', access_token)).status, 200);
@@ -403,7 +406,7 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
     t.equal((await without.request('GET', '/auth/sessions', {})).status, 404);
   });
 
-  t.test('a session is no good for another account', async (t) => {
+  t.test('a session is not valid for another account', async (t) => {
     const hers = await loginForBody(await newAccount());
     const other = await app.stored(await newAccount());
     const [header = ''] = hers.access_token.split('.');

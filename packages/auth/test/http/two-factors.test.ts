@@ -88,7 +88,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await second(await attempt('ann'), codeOf(secret, -2))).status, 401);
   });
 
-  t.test('of many requests with one code at once, one logs in', async (t) => {
+  t.test('of many concurrent requests with one code, one logs in', async (t) => {
     const other = await startApp(t, orm, options);
     const winners = async (name: string, code: string): Promise<number> => {
       const tokens = await Promise.all(Array.from({ length: 6 }, () => attempt(name)));
@@ -129,7 +129,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await second(await attempt('eve'), codeOf(secret, 1))).status, 200, 'a new attempt goes on');
   });
 
-  t.test('ten wrong codes hold the account’s second factor, whatever the attempt', async (t) => {
+  t.test("ten wrong codes hold the account's second factor, over all attempts", async (t) => {
     const { secret } = await enrol('held');
     for (let tries = 0; tries < 10; tries++) {
       if (tries % 5 === 0) await attempt('held');
@@ -226,7 +226,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     });
   });
 
-  t.test('it takes the password and a code to switch two factors off', async (t) => {
+  t.test('removing two factors needs the password and a code', async (t) => {
     const { token, secret, codes } = await enrol('off');
     t.match(await remove(token, { password: 'wrong', code: codeOf(secret) }), {
       status: 400,
@@ -245,7 +245,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal(again.status, 200, 'and they can be switched on again');
   });
 
-  t.test('nobody, and no API key, gets at the second factor', async (t) => {
+  t.test('anonymous users and API keys cannot access the second factor', async (t) => {
     const { token, secret } = await enrol('keys');
     const { key } = (await app.post('/auth/api-keys', { name: 'x' }, by(token))).body as unknown as { key: string };
     for (const [headers, status] of [
@@ -259,7 +259,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
-  t.test('the database has neither the secret nor a recovery code', async (t) => {
+  t.test('the database stores neither the secret nor a recovery code in plain text', async (t) => {
     const { id, secret, codes } = await enrol('stored');
     const stored = await orm.em.fork().findOneOrFail(TwoFactor, { account: { id } });
     const text = JSON.stringify([stored.secret, stored.recovery_codes, Buffer.from(stored.secret, 'base64url')]);
@@ -318,7 +318,7 @@ t.test('second factors leave audit lines, without a code', async (t) => {
   t.notOk(lines.some((line) => line.includes(secret) || codes.some((code) => line.includes(code))));
 });
 
-t.test('what cannot be a second factor stops the start', async (t) => {
+t.test('an entity that cannot be the second factor fails at start', async (t) => {
   const fields = {
     id: p.integer().primary(),
     account: () => p.oneToOne(Account).deleteRule('cascade'),

@@ -66,7 +66,7 @@ for (const [name, openStore, skip] of [
     );
   });
 
-  t.test(`with ${name}, many right passwords are no wrong ones`, { skip }, async (t) => {
+  t.test(`with ${name}, many right passwords do not count as wrong`, { skip }, async (t) => {
     const app = await startApp(t, await openSqlite(t, { entities }), { store: openStore(t) });
     await app.addAccount('ann@example.com');
     const logins = await Promise.all(Array.from({ length: 30 }, () => app.login('ann@example.com')));
@@ -77,7 +77,7 @@ for (const [name, openStore, skip] of [
     t.ok(await app.login('ann@example.com'), 'and no password is no wrong one');
   });
 
-  t.test(`with ${name}, of ninety-seven wrong passwords at once ten are told so`, { skip }, async (t) => {
+  t.test(`with ${name}, of ninety-seven concurrent wrong passwords ten are reported as wrong`, { skip }, async (t) => {
     const app = await startApp(t, await openSqlite(t, { entities }), { store: openStore(t) });
     await app.addAccount('ann@example.com');
     const answers = await Promise.all(
