@@ -1,7 +1,7 @@
 import { QueryClient } from '@tanstack/query-core';
 import t from 'tap';
 import { ApiError, type Client, createClient } from '../src/index.ts';
-import { answeringServer } from './support/answering-server.ts';
+import { answeringServer } from './support/scripted-server.ts';
 import type { Api } from './support/library-router.ts';
 
 const REFUSED = { error: 'Too many requests', code: 'too_many_requests' };

@@ -6,7 +6,7 @@ import t from 'tap';
 import { createClient, type DataOf } from '../../client/src/index.ts';
 import { openSqlite } from '../../core/test/support/databases.ts';
 import { documentOf } from '../../openapi/test/support/app.ts';
-import { isSound } from '../../openapi/test/support/sound.ts';
+import { isSound } from '../../openapi/test/support/valid-document.ts';
 import { openapi } from '../../openapi/src/index.ts';
 import { history, HistoryEntry } from '../src/index.ts';
 

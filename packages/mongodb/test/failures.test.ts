@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { ModelViewSet, readShape, Router, type WriteData, writeShape } from '@viewset/core';
 import { Book, fillLibrary, LIBRARY, Publisher, testApp } from '../../core/test/support/library.ts';
-import { withOwnMongo } from '../../core/test/support/own-mongo.ts';
+import { withOwnMongo } from '../../core/test/support/with-mongo-server.ts';
 
 const read = readShape(Book, ['id', 'title', 'pages']);
 const write = writeShape(Book, ['title', 'pages', 'publisher']);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
 import { testApp } from '../../core/test/support/library.ts';
-import { withOwnMongo } from '../../core/test/support/own-mongo.ts';
+import { withOwnMongo } from '../../core/test/support/with-mongo-server.ts';
 
 const Item = defineEntity({
   name: 'Item',

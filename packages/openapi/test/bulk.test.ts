@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import * as Schema from 'typebox/schema';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { Book, type Document, documentOf, type Operation, Publisher, resolve, startApp } from './support/app.ts';
-import { isSound } from './support/sound.ts';
+import { isSound } from './support/valid-document.ts';
 
 class Closed extends Permission {
   override hasObjectPermission(_request: unknown, _view: unknown, book: object) {

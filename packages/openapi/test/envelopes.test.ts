@@ -4,7 +4,7 @@ import t from 'tap';
 import * as Schema from 'typebox/schema';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { Book, type Document, documentOf, Publisher, resolve, startApp } from './support/app.ts';
-import { isSound } from './support/sound.ts';
+import { isSound } from './support/valid-document.ts';
 
 const read = readShape(Book, ['id', 'title', 'price']);
 const write = writeShape(Book, ['title', 'price']);

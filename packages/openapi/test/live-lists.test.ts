@@ -4,7 +4,7 @@ import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
 import t from 'tap';
 import { openSqlite } from '../../core/test/support/databases.ts';
 import { documentOf, startApp } from './support/app.ts';
-import { isSound } from './support/sound.ts';
+import { isSound } from './support/valid-document.ts';
 
 const Note = defineEntity({
   name: 'Note',

@@ -3,7 +3,7 @@ import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { NOTES, notesRouter } from '../../core/test/support/notes.ts';
 import { documentOf, resolve, startApp } from './support/app.ts';
-import { isSound } from './support/sound.ts';
+import { isSound } from './support/valid-document.ts';
 
 const KEY = { type: 'string', pattern: '^[0-9a-f]{24}$' };
 

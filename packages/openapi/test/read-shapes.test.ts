@@ -5,7 +5,7 @@ import t from 'tap';
 import { Type } from 'typebox';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { Book, documentOf, Publisher, startApp } from './support/app.ts';
-import { isSound } from './support/sound.ts';
+import { isSound } from './support/valid-document.ts';
 
 const whole = readShape(Book, ['id', 'title', 'price'], { publisher: readShape(Publisher, ['id', 'name']) });
 const brief = readShape(Book, ['id', 'title']);

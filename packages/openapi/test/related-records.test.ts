@@ -3,7 +3,7 @@ import { many, ModelViewSet, readShape, Router } from '@viewset/core';
 import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { documentOf, startApp } from './support/app.ts';
-import { isSound } from './support/sound.ts';
+import { isSound } from './support/valid-document.ts';
 
 const Author = defineEntity({
   name: 'Author',

@@ -3,7 +3,7 @@ import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
 import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { Book, documentOf, Publisher, resolve, startApp } from './support/app.ts';
-import { isSound } from './support/sound.ts';
+import { isSound } from './support/valid-document.ts';
 
 const declared = {
   read: readShape(Book, ['id', 'title', 'publisher']),

@@ -4,7 +4,7 @@ import t from 'tap';
 import { Type } from 'typebox';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { type Document, documentOf, startApp } from './support/app.ts';
-import { isSound } from './support/sound.ts';
+import { isSound } from './support/valid-document.ts';
 
 const Street = defineEntity({
   name: 'Größe_Straße',

@@ -3,7 +3,7 @@ import { ModelViewSet, readShape, Router, type ViewSet, writeShape } from '@view
 import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { Book, documentOf, Publisher, startApp } from './support/app.ts';
-import { isSound } from './support/sound.ts';
+import { isSound } from './support/valid-document.ts';
 
 const read = readShape(Book, ['id', 'title']);
 const write = {

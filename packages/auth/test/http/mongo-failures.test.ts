@@ -1,5 +1,5 @@
 import t from 'tap';
-import { withOwnMongo } from '../../../core/test/support/own-mongo.ts';
+import { withOwnMongo } from '../../../core/test/support/with-mongo-server.ts';
 import { PASSWORD, startApp } from '../support/app.ts';
 import { Account, Role } from '../support/entities.ts';
 

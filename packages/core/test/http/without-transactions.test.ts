@@ -19,7 +19,7 @@ import {
 } from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
-import { withOwnMongo } from '../support/own-mongo.ts';
+import { withOwnMongo } from '../support/with-mongo-server.ts';
 
 const Kind = defineEntity({ name: 'Kind', properties: { id: p.integer().primary(), name: p.string().length(20) } });
 const Item = defineEntity({

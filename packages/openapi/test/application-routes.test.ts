@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { openapi } from '../src/index.ts';
 import { Book, documentOf, Publisher, startApp } from './support/app.ts';
-import { isSound } from './support/sound.ts';
+import { isSound } from './support/valid-document.ts';
 
 class PublisherViewSet extends ModelViewSet(Publisher, {
   read: readShape(Publisher, ['id', 'name']),

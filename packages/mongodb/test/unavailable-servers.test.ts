@@ -12,7 +12,7 @@ import {
 import type { InferEntity } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { Book, fillLibrary, LIBRARY, testApp } from '../../core/test/support/library.ts';
-import { withOwnMongo } from '../../core/test/support/own-mongo.ts';
+import { withOwnMongo } from '../../core/test/support/with-mongo-server.ts';
 
 const shapes = { read: readShape(Book, ['id', 'title']), write: writeShape(Book, ['title']) };
 class BookViewSet extends ModelViewSet(Book, shapes) {}
