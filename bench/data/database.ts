@@ -36,7 +36,7 @@ export function* batches(count: number): Generator<number[]> {
   }
 }
 
-export const PASSWORD_OF_NOBODY = '$2b$12$................................................................';
+export const UNUSABLE_PASSWORD = '$2b$12$................................................................';
 
 export const DATABASE_TITLES: Readonly<Record<DatabaseKind, string>> = {
   sqlite: 'SQLite',

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Db, Decimal128, type Document, MongoClient } from 'mongodb';
 import { startMongo } from '../../scripts/servers.ts';
-import { batches, type BenchDatabase, type DatabaseServer, PASSWORD_OF_NOBODY, type TableSizes } from './database.ts';
+import { batches, type BenchDatabase, type DatabaseServer, UNUSABLE_PASSWORD, type TableSizes } from './database.ts';
 import { openOrm } from './open-orm.ts';
 import { accountRow, CHILDREN, LABELS, labelsOf, lineRow, productRow, ROLES } from './rows.ts';
 
@@ -52,7 +52,7 @@ async function seed(database: Db, { products, accounts, baskets }: TableSizes): 
   await insert(database, 'account', accounts, (id) => {
     const [name, email, role, isActive] = accountRow(id);
     const created = new Date(Date.UTC(2025, 0, 1));
-    return { name, email, role, is_active: isActive, password: PASSWORD_OF_NOBODY, created_at: created };
+    return { name, email, role, is_active: isActive, password: UNUSABLE_PASSWORD, created_at: created };
   });
   await insert(database, 'label', LABELS, (id) => ({ name: `Label ${id}` }));
   await insert(database, 'basket', baskets, (id) => ({ name: `Basket ${id}`, labels: labelsOf(id) }));

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { startPostgres } from '../../scripts/servers.ts';
-import { batches, type BenchDatabase, type DatabaseServer, PASSWORD_OF_NOBODY, type TableSizes } from './database.ts';
+import { batches, type BenchDatabase, type DatabaseServer, UNUSABLE_PASSWORD, type TableSizes } from './database.ts';
 import { openOrm } from './open-orm.ts';
 import { accountRow, CHILDREN, LABELS, labelsOf, lineRow, productRow, ROLES } from './rows.ts';
 
@@ -53,7 +53,7 @@ async function seed(client: Client, { products, accounts, baskets }: TableSizes)
     const rows = ids.map(accountRow);
     await client.query(
       `insert into account (name, email, role_id, is_active, password, created_at)
-       select *, '${PASSWORD_OF_NOBODY}', timestamptz '2025-01-01Z'
+       select *, '${UNUSABLE_PASSWORD}', timestamptz '2025-01-01Z'
        from unnest($1::text[], $2::text[], $3::int[], $4::bool[])`,
       columns(rows, 4),
     );

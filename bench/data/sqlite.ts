@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BenchDatabase, PASSWORD_OF_NOBODY, type TableSizes } from './database.ts';
+import { type BenchDatabase, UNUSABLE_PASSWORD, type TableSizes } from './database.ts';
 import { openOrm } from './open-orm.ts';
 import { accountRow, CHILDREN, LABELS, labelsOf, lineRow, productRow, ROLES } from './rows.ts';
 
@@ -37,7 +37,7 @@ function seed(database: Sqlite.Database, { products, accounts, baskets }: TableS
   const insertProduct = database.prepare('insert into product (name, price, stock) values (?, ?, ?)');
   const insertAccount = database.prepare(
     `insert into account (name, email, role_id, is_active, password, created_at)
-     values (?, ?, ?, ?, '${PASSWORD_OF_NOBODY}', ${Date.UTC(2025, 0, 1)})`,
+     values (?, ?, ?, ?, '${UNUSABLE_PASSWORD}', ${Date.UTC(2025, 0, 1)})`,
   );
   const insertBasket = database.prepare('insert into basket (name) values (?)');
   const insertLine = database.prepare('insert into line (name, amount, basket_id) values (?, ?, ?)');

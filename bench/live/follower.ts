@@ -3,7 +3,7 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 const agent = new Agent({ keepAlive: false, maxSockets: Infinity });
 
 /** As `fetch` of Node and browsers, a client does not wait for ever: a connection that a busy system drops is asked for again ever more rarely. */
-const ANSWER_WITHIN_MS = 10_000;
+const RESPONSE_TIMEOUT_MS = 10_000;
 
 interface EventData {
   readonly key: string;
@@ -61,7 +61,7 @@ export class Follower {
       response.on('close', again);
     });
     request.on('error', again);
-    const tooLate = setTimeout(() => request.destroy(), ANSWER_WITHIN_MS);
+    const tooLate = setTimeout(() => request.destroy(), RESPONSE_TIMEOUT_MS);
   }
 
   #take(block: string): void {

@@ -18,7 +18,7 @@ const WATCHED_MS = 20_000;
 const [clients, port] = [Number(process.argv[2] ?? 200), Number(process.argv[3] ?? 0)];
 
 if (port === 0) await measure();
-else await askOnly();
+else await requestOnly();
 
 async function measure(): Promise<void> {
   const Article = defineEntity({ name: 'Article', properties: { id: p.integer().primary(), content: p.text() } });
@@ -52,7 +52,7 @@ async function measure(): Promise<void> {
   await orm.close();
 }
 
-async function askOnly(): Promise<void> {
+async function requestOnly(): Promise<void> {
   for (let asked = 0; asked < clients; asked++) {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => {});

@@ -110,13 +110,13 @@ async function unlessIdle(
   child: ChildProcess,
   { idleMs }: ProcessOptions,
   end: Promise<unknown>,
-  askForReport: () => void,
+  requestReport: () => void,
 ): Promise<boolean> {
   let isIdle = false;
   let killing: NodeJS.Timeout | undefined;
   const stopWatch = watchIdle(child.pid!, idleMs, () => {
     isIdle = true;
-    askForReport();
+    requestReport();
     killing = setTimeout(() => child.kill('SIGKILL'), GRACE_MS);
   });
   await end;

@@ -10,7 +10,7 @@ interface Answer {
 type Json = Readonly<Record<string, unknown>>;
 
 /** Lists what an OpenAPI document does not allow in an answer. */
-export function answerProblems(document: object, { method, path, status, body }: Answer): readonly string[] {
+export function responseProblems(document: object, { method, path, status, body }: Answer): readonly string[] {
   const paths = (document as { paths: Readonly<Record<string, Json>> }).paths;
   const template = templateOf(Object.keys(paths), path);
   if (template === undefined) return [`the document has no path for ${path}`];

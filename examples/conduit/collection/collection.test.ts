@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { npmProgram } from '../../../scripts/foreign-programs.ts';
 import { withConduit } from '../test/conduit.ts';
-import { answerProblems } from './answer-problems.ts';
+import { responseProblems } from './answer-problems.ts';
 
 const collection =
   process.env['REALWORLD_COLLECTION'] ??
@@ -64,7 +64,7 @@ withConduit(async (t, { app, database }) => {
     for (const { item, request, response } of run.executions) {
       const path = `/${request.url.path.join('/')}`;
       const body = Buffer.from(response.stream.data).toString();
-      t.same(answerProblems(document, { method: request.method, path, status: response.code, body }), [], item.name);
+      t.same(responseProblems(document, { method: request.method, path, status: response.code, body }), [], item.name);
     }
   });
 });

@@ -41,9 +41,9 @@ export class Journal {
 
   /** Waits until a request that was sent since a time has had its answer from each of some shops. */
   async answered(since: number, shops: readonly Shop[]): Promise<void> {
-    const hasAnswered = (shop: Shop): boolean =>
+    const hasResponded = (shop: Shop): boolean =>
       this.#entries.some((entry) => entry.shop === shop && entry.startedAt >= since);
-    while (!shops.every(hasAnswered)) await sleep(10);
+    while (!shops.every(hasResponded)) await sleep(10);
   }
 
   /** The requests that were sent in a span of time. */

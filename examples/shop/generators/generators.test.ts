@@ -26,7 +26,7 @@ t.test('generated clients compile, and work against the shop', { skip }, async (
   await t.test('Java', async (t) => {
     const packages = 'invokerPackage=shop,apiPackage=shop.api,modelPackage=shop.model';
     await generate('java', '--additional-properties', packages);
-    copyFileSync(ownFile('UseShop.java'), join(folder, 'java/src/main/java/UseShop.java'));
+    copyFileSync(generatorFile('UseShop.java'), join(folder, 'java/src/main/java/UseShop.java'));
     const use = [`${EXEC_PLUGIN}:java`, '-Dexec.mainClass=UseShop', `-Dexec.args=${shop.url}`];
     await run(t, join(folder, 'java'), 'mvn', ['-q', '-B', 'compile', ...use]);
   });
@@ -35,10 +35,10 @@ t.test('generated clients compile, and work against the shop', { skip }, async (
     await generate('python', '--package-name', 'shop_client');
     await run(t, folder, 'python3', ['-m', 'venv', 'venv']);
     await run(t, folder, 'venv/bin/pip', ['install', '--quiet', './python']);
-    await run(t, folder, 'venv/bin/python', [ownFile('use_shop.py'), shop.url]);
+    await run(t, folder, 'venv/bin/python', [generatorFile('use_shop.py'), shop.url]);
   });
 });
 
-function ownFile(name: string): string {
+function generatorFile(name: string): string {
   return fileURLToPath(new URL(name, import.meta.url));
 }

@@ -2,11 +2,11 @@
 import { RedisStore } from '@viewset/core';
 import { Cluster, Redis } from 'ioredis';
 import t from 'tap';
-import { makeCluster, ownRedis, ownSentinels, withOwnRedis } from '../../../packages/core/test/support/redis.ts';
+import { makeCluster, startRedis, startSentinels, withRedisServer } from '../../../packages/core/test/support/redis.ts';
 import { redisClient } from '../src/redis-client.ts';
 
-withOwnRedis(t, 'one server, and Sentinels', async (t, redis) => {
-  const sentinels = await ownSentinels(t, 'shop', redis.port);
+withRedisServer(t, 'one server, and Sentinels', async (t, redis) => {
+  const sentinels = await startSentinels(t, 'shop', redis.port);
   const hosts = sentinels.map((port) => `127.0.0.1:${port}`).join(',');
   for (const url of [`${redis.url}/2`, `redis+sentinel://${hosts}/shop/2`]) {
     const client = redisClient(url);
@@ -17,8 +17,8 @@ withOwnRedis(t, 'one server, and Sentinels', async (t, redis) => {
   }
 });
 
-withOwnRedis(t, 'nodes of a Cluster', async (t) => {
-  const nodes = [await ownRedis(t), await ownRedis(t), await ownRedis(t)];
+withRedisServer(t, 'nodes of a Cluster', async (t) => {
+  const nodes = [await startRedis(t), await startRedis(t), await startRedis(t)];
   await makeCluster(t, nodes);
   const client = redisClient(`redis://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`);
   t.teardown(() => client.disconnect());

@@ -112,7 +112,7 @@ class EnvelopedViewSet extends ModelViewSet(Note, {
   write: writeShape(Note, ['text']),
   envelope: { one: 'note', many: 'notes' },
 }) {}
-class OwnViewSet extends ModelViewSet(Note, { read: readShape(Note, ['id', 'text']) }) {
+class CustomViewSet extends ModelViewSet(Note, { read: readShape(Note, ['id', 'text']) }) {
   override retrieve(request: FastifyRequest, reply: FastifyReply) {
     return super.retrieve(request, reply);
   }
@@ -137,7 +137,7 @@ async function open(
     .register('lines', LineViewSet)
     .register('notes', NoteViewSet)
     .register('closed', ClosedViewSet)
-    .register('own', OwnViewSet)
+    .register('own', CustomViewSet)
     .register('enveloped', EnvelopedViewSet)
     .register('batch', Batch);
   return testApp(t, orm, [router], { options, ...(before && { before }) });

@@ -68,8 +68,8 @@ forEachDatabase(t, { entities: [Photo, IdempotencyRecord] }, async (t, orm) => {
     t.equal(wrong.statusCode, 422, wrong.body);
     await nothingIsLeft('a later operation is wrong');
     t.equal(bucket.uploaded.size, 2, 'the uploads are still there');
-    const sound = await send('POST', '/batch', { operations: operations.slice(0, 2) });
-    t.equal(sound.statusCode, 200, sound.body);
+    const valid = await send('POST', '/batch', { operations: operations.slice(0, 2) });
+    t.equal(valid.statusCode, 200, valid.body);
     t.equal(bucket.files.size, 2);
     t.equal(bucket.uploaded.size, 0);
   });

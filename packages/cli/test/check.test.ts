@@ -196,17 +196,17 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
   });
 
   await t.test('lists without an end', async (t) => {
-    class WholeViewSet extends ModelViewSet(Book, { read, pagination: null }) {}
-    t.match(await check(orm, WholeViewSet), [{ code: 'unbounded-list', change: 'remove "pagination: null"' }]);
+    class UnpagedViewSet extends ModelViewSet(Book, { read, pagination: null }) {}
+    t.match(await check(orm, UnpagedViewSet), [{ code: 'unbounded-list', change: 'remove "pagination: null"' }]);
     class LargeViewSet extends ModelViewSet(Book, { read, maxPageSize: 5000 }) {}
     t.match(await check(orm, LargeViewSet), [
       { code: 'unbounded-list', message: 'LargeViewSet: a page of GET /api/books may have 5000 records' },
     ]);
-    class OwnPages extends PageNumberPagination {
+    class CustomPages extends PageNumberPagination {
       override readonly maxPageSize = 100_000;
     }
-    class OwnViewSet extends ModelViewSet(Book, { read, pagination: OwnPages }) {}
-    t.match(await check(orm, OwnViewSet), [{ code: 'unbounded-list', change: 'maxPageSize: 1000,' }]);
+    class CustomViewSet extends ModelViewSet(Book, { read, pagination: CustomPages }) {}
+    t.match(await check(orm, CustomViewSet), [{ code: 'unbounded-list', change: 'maxPageSize: 1000,' }]);
   });
 
   await t.test(

@@ -1,7 +1,7 @@
 import { QueryClient } from '@tanstack/query-core';
 import t from 'tap';
 import { ApiError, type Client, createClient } from '../src/index.ts';
-import { answeringServer } from './support/scripted-server.ts';
+import { scriptedServer } from './support/scripted-server.ts';
 import type { Api } from './support/library-router.ts';
 
 const REFUSED = { error: 'Too many requests', code: 'too_many_requests' };
@@ -23,7 +23,7 @@ async function errorOf(promise: Promise<unknown>): Promise<ApiError> {
 }
 
 t.test('a GET is repeated after 429 and 503, at the time that the server sends', async (t) => {
-  const { url, seen } = await answeringServer(t, (_request, times) => {
+  const { url, seen } = await scriptedServer(t, (_request, times) => {
     if (times === 1) return { status: 429, body: REFUSED, headers: { 'retry-after': '0' } };
     if (times === 2) return { status: 503, body: REFUSED, headers: { 'retry-after': new Date(0).toUTCString() } };
     return { body: BOOK };
@@ -34,7 +34,7 @@ t.test('a GET is repeated after 429 and 503, at the time that the server sends',
 });
 
 t.test('retries are bounded, in number and in time', async (t) => {
-  const { url, seen } = await answeringServer(t, ({ url: path }) => ({
+  const { url, seen } = await scriptedServer(t, ({ url: path }) => ({
     status: 429,
     body: REFUSED,
     headers: { 'retry-after': path.endsWith('/1') ? '0' : '60', 'x-request-id': 'req-7' },
@@ -53,7 +53,7 @@ t.test('retries are bounded, in number and in time', async (t) => {
 });
 
 t.test('a write is repeated only if the call requests it', async (t) => {
-  const { url, seen } = await answeringServer(t, (_request, times) =>
+  const { url, seen } = await scriptedServer(t, (_request, times) =>
     times === 4 ? { status: 201, body: BOOK } : { status: 503, body: REFUSED, headers: { 'retry-after': '0' } },
   );
   const api = createClient<Api>({ url, retries: 5 });
@@ -68,7 +68,7 @@ t.test('a write is repeated only if the call requests it', async (t) => {
 });
 
 t.test('a lost connection is another reason to try a GET again, and an error of status 0 in the end', async (t) => {
-  const { url, seen } = await answeringServer(t, (_request, times, raw) => {
+  const { url, seen } = await scriptedServer(t, (_request, times, raw) => {
     if (times !== 2) return void raw.destroy();
     return { body: BOOK };
   });
@@ -82,7 +82,7 @@ t.test('a lost connection is another reason to try a GET again, and an error of 
 });
 
 t.test('an attempt that takes too long is aborted and not repeated', async (t) => {
-  const { url, seen } = await answeringServer(t, () => undefined);
+  const { url, seen } = await scriptedServer(t, () => undefined);
   // Long enough for the request to arrive on a busy machine.
   const error = await errorOf(createClient<Api>({ url, timeoutMs: 1000 }).books.retrieve(1));
   t.strictSame([error.status, error.code], [0, 'timed_out']);
@@ -92,7 +92,7 @@ t.test('an attempt that takes too long is aborted and not repeated', async (t) =
 t.test('a signal ends a call with its reason, at any stage', async (t) => {
   const gone = new Error('gone');
   let controller = new AbortController();
-  const { url, seen } = await answeringServer(t, ({ url: path }) => {
+  const { url, seen } = await scriptedServer(t, ({ url: path }) => {
     if (path.endsWith('/1')) {
       controller.abort(gone);
       return undefined;
@@ -115,7 +115,7 @@ t.test('a signal ends a call with its reason, at any stage', async (t) => {
 });
 
 t.test('the token function is called before every request, and its token is sent', async (t) => {
-  const { url, seen } = await answeringServer(t, () => ({ body: BOOK }));
+  const { url, seen } = await scriptedServer(t, () => ({ body: BOOK }));
   const tokens = ['one', undefined, 'two'];
   const api = createClient<Api>({ url, token: () => tokens.shift(), headers: { 'x-tenant': 'a' } });
   for (const tenant of [undefined, undefined, 'b']) {
@@ -132,7 +132,7 @@ t.test('the token function is called before every request, and its token is sent
 });
 
 t.test('a refused token is renewed once for all calls that wait, and each is sent once more', async (t) => {
-  const { url, seen } = await answeringServer(t, ({ headers }) =>
+  const { url, seen } = await scriptedServer(t, ({ headers }) =>
     headers.authorization === 'Bearer new' ? { body: BOOK } : EXPIRED,
   );
   let renewals = 0;
@@ -154,7 +154,7 @@ t.test('a refused token is renewed once for all calls that wait, and each is sen
 t.test('a late 401 of a token that was renewed meanwhile does not renew it again', async (t) => {
   let letGo = (): void => {};
   const held = new Promise<void>((resolve) => (letGo = resolve));
-  const { url } = await answeringServer(t, async ({ headers, url: path }) => {
+  const { url } = await scriptedServer(t, async ({ headers, url: path }) => {
     if (path.endsWith('/9')) await held;
     return headers.authorization === 'Bearer new' ? { body: BOOK } : EXPIRED;
   });
@@ -168,7 +168,7 @@ t.test('a late 401 of a token that was renewed meanwhile does not renew it again
 });
 
 t.test('a 401 that no other token would change is thrown as it is', async (t) => {
-  const { url, seen } = await answeringServer(t, ({ url: path }) =>
+  const { url, seen } = await scriptedServer(t, ({ url: path }) =>
     path.endsWith('/1') ? EXPIRED : { ...EXPIRED, headers: { 'www-authenticate': 'Bearer' } },
   );
   let renewals = 0;
@@ -184,7 +184,7 @@ t.test('a 401 that no other token would change is thrown as it is', async (t) =>
 });
 
 t.test('a renewed token is not sent any more after its user has logged out', async (t) => {
-  const { url, seen } = await answeringServer(t, ({ headers }) => (headers.authorization ? { body: BOOK } : EXPIRED));
+  const { url, seen } = await scriptedServer(t, ({ headers }) => (headers.authorization ? { body: BOOK } : EXPIRED));
   for (const between of [0, 1]) {
     let token: string | null = null;
     let isLoggedIn = true;
@@ -207,7 +207,7 @@ t.test('a renewed token is not sent any more after its user has logged out', asy
 });
 
 t.test('a renewal in progress serves only calls that have the token that it renews', async (t) => {
-  const { url, seen } = await answeringServer(t, ({ headers }) => {
+  const { url, seen } = await scriptedServer(t, ({ headers }) => {
     return ['Bearer ada 2', 'Bearer bob 2'].includes(String(headers.authorization)) ? { body: BOOK } : EXPIRED;
   });
   for (const next of [null, 'bob']) {
@@ -247,7 +247,7 @@ t.test('a renewal in progress serves only calls that have the token that it rene
 });
 
 t.test('a call with a separate token, or without one, does not renew', async (t) => {
-  const { url, seen } = await answeringServer(t, ({ headers }) =>
+  const { url, seen } = await scriptedServer(t, ({ headers }) =>
     headers.authorization === 'Bearer mine' ? { body: BOOK } : EXPIRED,
   );
   const api: Client<Api> = createClient<Api>({
@@ -270,7 +270,7 @@ t.test('a call with a separate token, or without one, does not renew', async (t)
 
 t.test('a response with an ETag is cached, and revalidated by it', async (t) => {
   let version = 1;
-  const { url, seen } = await answeringServer(t, ({ method, headers }) => {
+  const { url, seen } = await scriptedServer(t, ({ method, headers }) => {
     const etag = `"v${version}"`;
     if (method === 'PATCH' && headers['if-match'] !== etag) {
       return { status: 412, body: { error: 'The record has changed', code: 'precondition_failed' } };
@@ -306,7 +306,7 @@ t.test('a response with an ETag is cached, and revalidated by it', async (t) => 
 });
 
 t.test('a response cached for one token is not used for another', async (t) => {
-  const { url, seen } = await answeringServer(t, () => ({ body: BOOK, headers: { etag: '"1"' } }));
+  const { url, seen } = await scriptedServer(t, () => ({ body: BOOK, headers: { etag: '"1"' } }));
   let token = 'one';
   const api = createClient<Api>({ url, token: () => token });
   await api.books.retrieve(1);
@@ -317,7 +317,7 @@ t.test('a response cached for one token is not used for another', async (t) => {
 
 t.test('a record read before its token was renewed can be written by ifMatch after it', async (t) => {
   let good = 'one';
-  const { url, seen } = await answeringServer(t, ({ headers }) =>
+  const { url, seen } = await scriptedServer(t, ({ headers }) =>
     headers.authorization === `Bearer ${good}` ? { body: BOOK, headers: { etag: '"1"' } } : EXPIRED,
   );
   let token = good;
@@ -333,7 +333,7 @@ t.test('a record read before its token was renewed can be written by ifMatch aft
 });
 
 t.test('a record that was just created can be written by ifMatch', async (t) => {
-  const { url, seen } = await answeringServer(t, ({ method }) => ({
+  const { url, seen } = await scriptedServer(t, ({ method }) => ({
     status: method === 'POST' ? 201 : 200,
     body: BOOK,
     headers: { etag: '"1"', ...(method === 'POST' && { location: '/prefix/of/the/server/books/green%20tea' }) },
@@ -345,14 +345,14 @@ t.test('a record that was just created can be written by ifMatch', async (t) => 
 });
 
 t.test('responses that are not from a Viewset server are errors with their status', async (t) => {
-  const { url } = await answeringServer(t, ({ url: path }) =>
+  const { url } = await scriptedServer(t, ({ url: path }) =>
     path.endsWith('/1') ? { status: 502, body: '<html>' } : { status: 500, body: { message: 'x' } },
   );
   const api = createClient<Api>({ url });
   const error = await errorOf(api.books.retrieve(1));
   t.strictSame([error.status, error.code, error.body, error.details], [502, 'unexpected_answer', '<html>', []]);
   t.equal((await errorOf(api.books.retrieve(2))).code, 'unexpected_answer');
-  const page = await answeringServer(t, ({ url: path }) =>
+  const page = await scriptedServer(t, ({ url: path }) =>
     path.endsWith('/1')
       ? { body: '{"id":', headers: { 'content-type': 'application/json' } }
       : { body: '<html>', headers: { 'content-type': 'text/html' } },
@@ -363,14 +363,14 @@ t.test('responses that are not from a Viewset server are errors with their statu
 });
 
 t.test('bigints are sent as texts, and a router with other paths is followed', async (t) => {
-  const { url, seen } = await answeringServer(t, () => ({ body: BOOK }));
+  const { url, seen } = await scriptedServer(t, () => ({ body: BOOK }));
   const api = createClient<Api>({ url, actionPath: (name) => name.toUpperCase() });
   await api.books.addPages.post(2n ** 60n, { pages: 10n } as never);
   t.match(seen[0], { url: '/books/1152921504606846976/ADDPAGES', body: '{"pages":"10"}' });
 });
 
 t.test('it works with TanStack Query', async (t) => {
-  const { url, seen } = await answeringServer(t, () => ({
+  const { url, seen } = await scriptedServer(t, () => ({
     body: { count: 1, next: false, previous: false, results: [BOOK] },
   }));
   const api = createClient<Api>({ url });

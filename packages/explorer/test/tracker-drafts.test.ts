@@ -16,11 +16,11 @@ const chosenFile = (page: Page): Promise<string | undefined> =>
   page.evaluate(() => document.querySelector<HTMLInputElement>('input[type=file]')?.files?.[0]?.name);
 
 async function logInAs(page: Page, person: string): Promise<void> {
-  await answerLogin(page, person);
+  await submitLogin(page, person);
   await page.getByRole('banner').getByText(`${person}@example.com`).waitFor();
 }
 
-async function answerLogin(page: Page, person: string): Promise<void> {
+async function submitLogin(page: Page, person: string): Promise<void> {
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Email').fill(`${person}@example.com`);
   await dialog.getByLabel('Password').fill(PASSWORD);
@@ -153,12 +153,12 @@ t.test("a user's input is not lost", { skip: skipWithoutBrowser() }, async (t) =
     const page = await visit(undefined, `${TICKETS}#new=`);
     await hideClaims(page);
     await page.getByRole('button', { name: 'Log in' }).first().click();
-    await answerLogin(page, 'ada');
+    await submitLogin(page, 'ada');
     await page.getByLabel('Title').fill('Of Ada alone');
     await endLogin(page);
     await page.getByRole('button', { name: 'New ticket' }).click();
     await page.getByRole('alert').getByRole('button', { name: 'Log in' }).click();
-    await answerLogin(page, 'ben');
+    await submitLogin(page, 'ben');
     await page.getByLabel('Title').waitFor();
     t.equal(await page.getByLabel('Title').inputValue(), '');
     await page.getByRole('button', { name: 'Requests' }).click();

@@ -20,8 +20,8 @@ class BookViewSet extends ModelViewSet(Book, {
   write: writeShape(Book, ['title', 'price', 'binding', 'author']),
 }) {}
 
-for (const tellsPermitted of [true, false]) {
-  const name = tellsPermitted ? 'whose OPTIONS tell what is permitted' : 'whose OPTIONS tell nothing';
+for (const listsPermitted of [true, false]) {
+  const name = listsPermitted ? 'whose OPTIONS tell what is permitted' : 'whose OPTIONS tell nothing';
   t.test(`an API without a login, ${name}`, { skip: skipWithoutBrowser() }, async (t) => {
     const orm = await openSqlite(t, { entities: [Author, Book] });
     const app = fastify(serverOptions());
@@ -29,7 +29,7 @@ for (const tellsPermitted of [true, false]) {
     await app.register(openapi, { info: { title: 'Library', version: '1.0.0' } });
     await app.register(viewset, { orm });
     await app.register(explorer);
-    if (!tellsPermitted) {
+    if (!listsPermitted) {
       app.addHook('onRequest', async (request, reply) =>
         request.method === 'OPTIONS' ? reply.code(204).send() : undefined,
       );

@@ -6,7 +6,7 @@ import t from 'tap';
 import { createClient, type DataOf } from '../../client/src/index.ts';
 import { openSqlite } from '../../core/test/support/databases.ts';
 import { documentOf } from '../../openapi/test/support/app.ts';
-import { isSound } from '../../openapi/test/support/valid-document.ts';
+import { isValidDocument } from '../../openapi/test/support/valid-document.ts';
 import { openapi } from '../../openapi/src/index.ts';
 import { history, HistoryEntry } from '../src/index.ts';
 
@@ -53,7 +53,7 @@ t.test('documents and clients know the routes of a history', async (t) => {
   await t.rejects(api.plain.history(id), { status: 404 });
 
   const document = await documentOf(app);
-  await isSound(t, document);
+  await isValidDocument(t, document);
   const path = document.paths['/api/leafs/{pk}/history']!.get!;
   t.match(path, { operationId: 'historyLeaf', 'x-viewset': { action: 'history' } });
   const names = ({ parameters }: typeof path) =>

@@ -267,11 +267,11 @@ forEachDatabase(t, { entities: [Shelf, Note, HistoryEntry] }, async (t, orm) => 
       }
     }
     const common = { read: plain, write, history: { revert: true }, permissionClasses: [UpdatedByAnn] } as const;
-    class WholeNotes extends ModelViewSet(Note, common) {}
+    class AllNotes extends ModelViewSet(Note, common) {}
     class EachNotes extends ModelViewSet(Note, common) {}
     class SomeNotes extends ModelViewSet(Note, common) {}
     for (const [View, status] of [
-      [WholeNotes, 403],
+      [AllNotes, 403],
       [EachNotes, 403],
       [SomeNotes, 404],
     ] as const) {

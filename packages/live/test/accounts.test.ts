@@ -36,7 +36,7 @@ const Task = defineEntity({
 const write = writeShape(Task, ['title', 'note']);
 const fill = { owner: (request: FastifyRequest) => Number(requireUser(request).id) };
 
-class OwnTasks extends ModelViewSet(Task, {
+class UserTasks extends ModelViewSet(Task, {
   read: readShape(Task, ['id', 'title']),
   write,
   fill,
@@ -89,7 +89,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
       bcryptRounds: 4,
       routes: ['login', 'logout', 'api-keys'],
     });
-    const router = new Router().register('tasks', OwnTasks).register('all-tasks', AllTasks);
+    const router = new Router().register('tasks', UserTasks).register('all-tasks', AllTasks);
     await app.register(router.register('tasks-by-role', TasksByRole).plugin);
     await rows.flush();
     const url = await app.listen({ port: 0, host: '127.0.0.1' });

@@ -295,13 +295,13 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
   });
 
   t.test('each client sees only its scope, and records that leave the scope leave the list', async (t) => {
-    class OwnTasks extends ModelViewSet(Task, {
+    class UserTasks extends ModelViewSet(Task, {
       ...common,
       write: writeShape(Task, ['title', 'place', 'done']),
       live: true,
       permissionClasses: [IsOwner('owner', { scope: true })],
     }) {}
-    const { url, send, store, agrees } = await start(t, OwnTasks, {}, withUsers);
+    const { url, send, store, agrees } = await start(t, UserTasks, {}, withUsers);
     const [a] = await store({ title: 'A', owner: 1 }, { title: 'B', owner: 2 });
     const one = await EventStream.open(t, url, { headers: { user: '1' } });
     const two = await EventStream.open(t, url, { headers: { user: '2' } });
@@ -481,11 +481,11 @@ forEachDatabase(t, { entities: [Task, ListChange, ListVersion] }, async (t, orm,
       await app.ready();
     };
     class Silent extends ModelViewSet(Task, common) {}
-    class Told extends ModelViewSet(Task, { ...common, live: 'writes' }) {}
+    class LiveWrites extends ModelViewSet(Task, { ...common, live: 'writes' }) {}
     class Deaf extends ModelViewSet(Task, { ...common, live: false }) {}
     class Reading extends ModelViewSet(Task, { read }) {}
     await t.rejects(refused({ live: true }, Silent), /Silent: its create would not reach the lists of View/);
-    await refused({ live: true }, Told, Deaf, Reading);
+    await refused({ live: true }, LiveWrites, Deaf, Reading);
     class Hiding extends ModelViewSet(Task, { ...common, live: true }) {
       override paginate: never = (async () => ({ results: [] })) as never;
     }

@@ -9,7 +9,7 @@ import {
   skipPostgreSql,
 } from '../../core/test/support/databases.ts';
 import { type ForkedServer, forkServer } from '../../core/test/support/forked-server.ts';
-import { type OwnRedis, withOwnRedis } from '../../core/test/support/redis.ts';
+import { type RedisServer, withRedisServer } from '../../core/test/support/redis.ts';
 import { EventStream } from './support/event-stream.ts';
 import { openTasks, Task } from './support/task-server.ts';
 import { until } from './support/until.ts';
@@ -79,7 +79,7 @@ function testOn(
     return { url, orm };
   };
 
-  const chaos = async (t: Test, redis?: OwnRedis) => {
+  const chaos = async (t: Test, redis?: RedisServer) => {
     const { url, orm } = await prepare(t);
     const doomed = await startServer(t, url, redis?.url);
     const lasting = await startServer(t, url, redis?.url);
@@ -128,7 +128,7 @@ function testOn(
     });
   });
 
-  withOwnRedis(t, `Redis dies and comes back, on ${name}`, async (t, redis) => {
+  withRedisServer(t, `Redis dies and comes back, on ${name}`, async (t, redis) => {
     if (skip !== false) return t.comment(skip);
     await chaos(t, redis);
   });
@@ -138,7 +138,7 @@ testOn('SQLite', false, (t) => join(t.testdir(), 'tasks.sqlite'), '');
 testOn('PostgreSQL', skipPostgreSql(), createPostgreSqlDatabase, 'listen');
 testOn('MongoDB', skipMongo(), () => mongoDatabase(), 'watch');
 
-withOwnRedis(t, 'a write wakes other processes by Redis', async (t, redis) => {
+withRedisServer(t, 'a write wakes other processes by Redis', async (t, redis) => {
   const url = join(t.testdir(), 'tasks.sqlite');
   const orm = await openTasks(url);
   t.teardown(() => orm.close(true));

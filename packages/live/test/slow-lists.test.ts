@@ -18,17 +18,17 @@ const Task = defineEntity({
 });
 const shapes = { read: readShape(Task, ['id', 'title']), write: writeShape(Task, ['title']) };
 
-/** Serves tasks. `onAsked` is waited for before the list of a request is known, with the name of its user. */
+/** Serves tasks. `beforeList` is waited for before the list of a request is known, with the name of its user. */
 async function start(
   t: Test,
-  onAsked: (user: unknown) => unknown,
+  beforeList: (user: unknown) => unknown,
   options?: LiveOptions,
   prepare: (app: FastifyInstance) => void = () => {},
 ) {
   const orm = await openSqlite(t, { entities: [Task, ListChange, ListVersion] });
   class View extends ModelViewSet(Task, { ...shapes, live: true }) {
     override async filterQueryset(request: FastifyRequest, records: QuerySet<InstanceType<typeof Task.class>>) {
-      await onAsked(request.headers['user']);
+      await beforeList(request.headers['user']);
       return super.filterQueryset(request, records);
     }
   }

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import { viewset } from '@viewset/core';
 import { mongoDatabase, openSqlite, skipMongo } from '../../core/test/support/databases.ts';
-import { withOwnRedis } from '../../core/test/support/redis.ts';
+import { withRedisServer } from '../../core/test/support/redis.ts';
 import {
   ListChange,
   ListVersion,
@@ -141,7 +141,7 @@ t.test('a change stream of MongoDB reports that it has begun', { skip: skipMongo
   await end();
 });
 
-withOwnRedis(t, 'a connection to Redis that was lost wakes once it has subscribed again', async (t, redis) => {
+withRedisServer(t, 'a connection to Redis that was lost wakes once it has subscribed again', async (t, redis) => {
   const client = new Redis(redis.url, { retryStrategy: () => 20, maxRetriesPerRequest: 0 });
   client.on('error', () => {});
   t.teardown(() => client.disconnect());
@@ -156,7 +156,7 @@ withOwnRedis(t, 'a connection to Redis that was lost wakes once it has subscribe
   await until(() => woken > before);
 });
 
-withOwnRedis(t, 'a connection to Redis that is not there at first listens once it is', async (t, redis) => {
+withRedisServer(t, 'a connection to Redis that is not there at first listens once it is', async (t, redis) => {
   await redis.kill();
   const client = new Redis(redis.url, { retryStrategy: () => 20, maxRetriesPerRequest: 0 });
   const failed = Promise.withResolvers<void>();

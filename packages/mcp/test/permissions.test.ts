@@ -45,7 +45,7 @@ class FineViewSet extends ModelViewSet(Author, {
   write: writeShape(Author, ['name']),
   permissionClasses: [IsBodyFine],
 }) {}
-class OwnViewSet extends ModelViewSet(Profile, {
+class CustomViewSet extends ModelViewSet(Profile, {
   read: readShape(Profile, ['id', 'theme']),
   permissionClasses: [IsOwner('owner', { scope: true })],
 }) {}
@@ -104,7 +104,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     const router = new Router()
       .register('writers', FineViewSet)
       .register('writers/:author/works', AdaViewSet)
-      .register('own', OwnViewSet)
+      .register('own', CustomViewSet)
       .register('broken', BrokenViewSet);
     const { url } = await startLibrary(t, orm, { mcp: { resources: 'all' }, routers: [router] });
     const { call } = await connect(t, url, '7');

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { ModelViewSet, readShape, Router, type WriteData, writeShape } from '@viewset/core';
 import { Book, fillLibrary, LIBRARY, Publisher, testApp } from '../../core/test/support/library.ts';
-import { withOwnMongo } from '../../core/test/support/with-mongo-server.ts';
+import { withMongoServer } from '../../core/test/support/with-mongo-server.ts';
 
 const read = readShape(Book, ['id', 'title', 'pages']);
 const write = writeShape(Book, ['title', 'pages', 'publisher']);
@@ -43,7 +43,7 @@ const LOST_RACES = [
   { errorCode: 246, errorLabels: TRANSIENT },
 ];
 
-withOwnMongo(t, 'failures of MongoDB', { hasFailPoints: true }, async (t, mongo) => {
+withMongoServer(t, 'failures of MongoDB', { hasFailPoints: true }, async (t, mongo) => {
   const orm = await mongo.open({ entities: LIBRARY, orm: { driverOptions: { timeoutMS: TIMEOUT_MS } } });
   await fillLibrary(orm);
   const router = new Router().register('books', BookViewSet).register('hooked', BooksWithHooks);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
 import { testApp } from '../../core/test/support/library.ts';
-import { withOwnMongo } from '../../core/test/support/with-mongo-server.ts';
+import { withMongoServer } from '../../core/test/support/with-mongo-server.ts';
 
 const Item = defineEntity({
   name: 'Item',
@@ -69,7 +69,7 @@ class Load {
   }
 }
 
-withOwnMongo(t, 'a MongoDB that stands alone is killed under load', { isStandalone: true }, async (t, mongo) => {
+withMongoServer(t, 'a MongoDB that stands alone is killed under load', { isStandalone: true }, async (t, mongo) => {
   const { server } = mongo;
   // What `?journal=true` in the URL says.
   const driverOptions = { journal: true, serverSelectionTimeoutMS: 1000, timeoutMS: 3000 };

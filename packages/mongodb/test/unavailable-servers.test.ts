@@ -12,7 +12,7 @@ import {
 import type { InferEntity } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { Book, fillLibrary, LIBRARY, testApp } from '../../core/test/support/library.ts';
-import { withOwnMongo } from '../../core/test/support/with-mongo-server.ts';
+import { withMongoServer } from '../../core/test/support/with-mongo-server.ts';
 
 const shapes = { read: readShape(Book, ['id', 'title']), write: writeShape(Book, ['title']) };
 class BookViewSet extends ModelViewSet(Book, shapes) {}
@@ -50,7 +50,7 @@ const CODES: readonly (readonly [string, number, number])[] = [
   ['AtlasError', 8000, 500],
 ];
 
-withOwnMongo(t, 'a server that cannot serve', { hasFailPoints: true }, async (t, mongo) => {
+withMongoServer(t, 'a server that cannot serve', { hasFailPoints: true }, async (t, mongo) => {
   // Without a time limit, the driver repeats a command once.
   const orm = await mongo.open({ entities: LIBRARY, orm: { driverOptions: { heartbeatFrequencyMS: 500 } } });
   const fail = (failCommands: string[], errorCode: number): Promise<void> =>

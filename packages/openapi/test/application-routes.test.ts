@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { openapi } from '../src/index.ts';
 import { Book, documentOf, Publisher, startApp } from './support/app.ts';
-import { isSound } from './support/valid-document.ts';
+import { isValidDocument } from './support/valid-document.ts';
 
 class PublisherViewSet extends ModelViewSet(Publisher, {
   read: readShape(Publisher, ['id', 'name']),
@@ -28,7 +28,7 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
       app.route({ method: ['GET', 'POST'], url: '/both', schema: { operationId: 'both' }, handler: nothing });
       await app.register(new Router().register('publishers', PublisherViewSet).plugin);
     });
-    await isSound(t, { paths, ...rest });
+    await isValidDocument(t, { paths, ...rest });
     t.equal(paths['/publishers']!['get']!.operationId, 'listPublishers');
     t.equal(paths['/own']!['get']!.operationId, 'listPublishers2', 'and the route is not left out');
     t.equal(paths['/plain/{day}']!['get']!.operationId, 'getPlainDay');
@@ -43,7 +43,7 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
       const body = { $ref: 'https://example.com/schemas/person.json#' };
       app.post('/people', { schema: { body, response } }, () => []);
     });
-    await isSound(t, found);
+    await isValidDocument(t, found);
     t.match(found.components['schemas'], {
       Address: { properties: { street: { type: ['string', 'null'] } } },
       Person: { properties: { name: { type: 'string' } } },
@@ -72,7 +72,7 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
         nothing,
       );
     });
-    await isSound(t, found);
+    await isValidDocument(t, found);
     const operation = (path: string) => found.paths[path]!['get']!;
     t.strictSame(Object.keys(found.paths['/all']!).includes('propfind'), false);
     t.match(found.components['schemas']!['GetItselfResponse'], { properties: { next: {} } });
@@ -101,7 +101,7 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
         scope.post('/function', { schema: { body: () => true, response: { 200: () => true } } }, nothing);
       }),
     );
-    await isSound(t, found);
+    await isValidDocument(t, found);
     t.match(found.paths['/foreign/{id}']!['post'], {
       operationId: 'postForeignId',
       requestBody: undefined,

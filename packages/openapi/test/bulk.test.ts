@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import * as Schema from 'typebox/schema';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { Book, type Document, documentOf, type Operation, Publisher, resolve, startApp } from './support/app.ts';
-import { isSound } from './support/valid-document.ts';
+import { isValidDocument } from './support/valid-document.ts';
 
 class Closed extends Permission {
   override hasObjectPermission(_request: unknown, _view: unknown, book: object) {
@@ -37,7 +37,7 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
   const several = document.paths['/books.bulk']!['post']!;
 
   t.test('the document is valid, and uses one component for a record everywhere', async (t) => {
-    await isSound(t, document);
+    await isValidDocument(t, document);
     const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
     t.strictSame(bodyOf(post!), ref('BookInput'));
     t.strictSame(bodyOf(several), { type: 'array', items: ref('BookInput'), maxItems: 3 });

@@ -4,7 +4,7 @@ import { IsAuthenticated, IsRoleAdminUser, ModelViewSet, readShape, Router, writ
 import t from 'tap';
 import { openSqlite } from '../../core/test/support/databases.ts';
 import { documentOf, startApp } from './support/app.ts';
-import { isSound } from './support/valid-document.ts';
+import { isValidDocument } from './support/valid-document.ts';
 
 const Note = defineEntity({
   name: 'Note',
@@ -27,7 +27,7 @@ t.test('the document has the actions of a view with visibleTo', async (t) => {
   const router = new Router({ prefix: 'api' }).register('notes', Notes).register('hidden', Hidden);
   const app = await startApp(t, orm, (made) => void made.register(router.plugin));
   const document = await documentOf(app);
-  await isSound(t, document);
+  await isValidDocument(t, document);
   const restore = document.paths['/api/notes/{pk}/restore']!.post!;
   t.match(restore, { operationId: 'restoreNote', 'x-viewset': { action: 'restore' } });
   t.strictSame(

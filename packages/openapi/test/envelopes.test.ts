@@ -4,7 +4,7 @@ import t from 'tap';
 import * as Schema from 'typebox/schema';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { Book, type Document, documentOf, Publisher, resolve, startApp } from './support/app.ts';
-import { isSound } from './support/valid-document.ts';
+import { isValidDocument } from './support/valid-document.ts';
 
 const read = readShape(Book, ['id', 'title', 'price']);
 const write = writeShape(Book, ['title', 'price']);
@@ -22,17 +22,17 @@ class PlainViewSet extends ModelViewSet(Publisher, {
   read: readShape(Publisher, ['id', 'name']),
   write: writeShape(Publisher, ['name']),
 }) {}
-class WholeViewSet extends ModelViewSet(Publisher, {
+class UnpagedViewSet extends ModelViewSet(Publisher, {
   read: readShape(Publisher, ['id', 'name']),
   pagination: null,
   envelope: { many: 'publishers' },
 }) {}
 
 forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, orm) => {
-  const router = new Router().register('books', BookViewSet).register('publishers', WholeViewSet);
+  const router = new Router().register('books', BookViewSet).register('publishers', UnpagedViewSet);
   const enveloping = new Router({ prefix: 'all', envelope: { one: 'data', many: 'items' } })
     .register('plain', PlainViewSet)
-    .register('publishers', WholeViewSet, { basename: 'all-publishers' });
+    .register('publishers', UnpagedViewSet, { basename: 'all-publishers' });
   const app = await startApp(t, orm, (made) => void made.register(router.plugin).register(enveloping.plugin));
   const document = await documentOf(app);
   const { get, post, patch } = { ...document.paths['/books/{pk}'], ...document.paths['/books'] };
@@ -44,7 +44,7 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
   });
 
   t.test('records have their names within the envelope', async (t) => {
-    await isSound(t, document);
+    await isValidDocument(t, document);
     const schemas = document.components.schemas!;
     const answer = post!.responses['201'] as unknown as { content: object; links: object };
     t.strictSame(answer.content, { 'application/json': { schema: ref('BookEnvelope') } });

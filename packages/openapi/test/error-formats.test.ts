@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { openapi } from '../src/index.ts';
 import { documentOf, INFO, Publisher } from './support/app.ts';
-import { isSound } from './support/valid-document.ts';
+import { isValidDocument } from './support/valid-document.ts';
 
 class PublisherViewSet extends ModelViewSet(Publisher, {
   read: readShape(Publisher, ['id', 'name']),
@@ -31,7 +31,7 @@ forEachDatabase(t, { entities: [Publisher], only: ['sqlite'] }, async (t, orm) =
     await app.register(new Router().register('publishers', PublisherViewSet).plugin);
     await app.ready();
     const document = await documentOf(app);
-    await isSound(t, document);
+    await isValidDocument(t, document);
     t.match(document.components['schemas']!['Error'], { required: ['errors'], properties: { errors: {} } });
     const { post } = document.paths['/publishers']!;
     t.strictSame(post!.responses['422'], { $ref: '#/components/responses/UnprocessableEntity' });

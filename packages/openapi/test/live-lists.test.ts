@@ -4,7 +4,7 @@ import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
 import t from 'tap';
 import { openSqlite } from '../../core/test/support/databases.ts';
 import { documentOf, startApp } from './support/app.ts';
-import { isSound } from './support/valid-document.ts';
+import { isValidDocument } from './support/valid-document.ts';
 
 const Note = defineEntity({
   name: 'Note',
@@ -22,7 +22,7 @@ t.test('a live list is JSON for generated clients, and documents that it can be 
     void made.register(router.plugin);
   });
   const document = await documentOf(app);
-  await isSound(t, document);
+  await isValidDocument(t, document);
   const listAt = (path: string) => {
     const operation = document.paths[path]!.get! as never as {
       readonly responses: Readonly<Record<string, { readonly content: object; readonly description: string }>>;

@@ -2,7 +2,7 @@ import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
 import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { Book, documentOf, Publisher, startApp } from './support/app.ts';
-import { isSound } from './support/valid-document.ts';
+import { isValidDocument } from './support/valid-document.ts';
 
 class PublisherViewSet extends ModelViewSet(Publisher, { read: readShape(Publisher, ['id', 'name']) }) {}
 class BookViewSet extends ModelViewSet(Book, {
@@ -21,7 +21,7 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
         await app.register(router.plugin);
       }),
     );
-    await isSound(t, document);
+    await isValidDocument(t, document);
     const nested = document.paths['/api/publishers/{publisher}/books']!;
     t.match(nested['get'], { operationId: 'listPublisherBooks', summary: 'List the books of a publisher' });
     t.match(nested['post'], { operationId: 'createPublisherBook' });

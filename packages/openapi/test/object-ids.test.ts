@@ -3,7 +3,7 @@ import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { NOTES, notesRouter } from '../../core/test/support/notes.ts';
 import { documentOf, resolve, startApp } from './support/app.ts';
-import { isSound } from './support/valid-document.ts';
+import { isValidDocument } from './support/valid-document.ts';
 
 const KEY = { type: 'string', pattern: '^[0-9a-f]{24}$' };
 
@@ -12,7 +12,7 @@ forEachDatabase(t, { entities: NOTES, only: ['mongodb'] }, async (t, orm) => {
     await made.register(notesRouter().plugin);
   });
   const document = await documentOf(app);
-  await isSound(t, document);
+  await isValidDocument(t, document);
   const parametersOf = (path: string, method: string): Record<string, unknown> => {
     const parameters = document.paths[path]![method]!.parameters.map((each) => resolve(document, each));
     return Object.fromEntries(parameters.map(({ name, schema }) => [String(name), schema]));

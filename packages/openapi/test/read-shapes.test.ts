@@ -5,7 +5,7 @@ import t from 'tap';
 import { Type } from 'typebox';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { Book, documentOf, Publisher, startApp } from './support/app.ts';
-import { isSound } from './support/valid-document.ts';
+import { isValidDocument } from './support/valid-document.ts';
 
 const whole = readShape(Book, ['id', 'title', 'price'], { publisher: readShape(Publisher, ['id', 'name']) });
 const brief = readShape(Book, ['id', 'title']);
@@ -46,7 +46,7 @@ forEachDatabase(t, { entities: [Publisher, Book, Place], only: ['sqlite'] }, asy
     const document = await documentOf(
       await open(new Router().register('books', BookViewSet).register('publishers', AllNamedViewSet)),
     );
-    await isSound(t, document);
+    await isValidDocument(t, document);
     const { schemas } = document.components;
     const names = Object.keys(schemas!).filter((name) => /^(?:Book|Publisher)/.test(name));
     t.strictSame(
@@ -75,7 +75,7 @@ forEachDatabase(t, { entities: [Publisher, Book, Place], only: ['sqlite'] }, asy
 
   t.test('shapes that a view selects per request are a union', async (t) => {
     const document = await documentOf(await open(new Router().register('books', ByUserViewSet)));
-    await isSound(t, document);
+    await isValidDocument(t, document);
     const { schemas } = document.components;
     t.match(schemas!['BookPage'], {
       properties: { results: { items: { anyOf: [ref('BookListItem'), ref('BookStaff')] } } },
@@ -89,7 +89,7 @@ forEachDatabase(t, { entities: [Publisher, Book, Place], only: ['sqlite'] }, asy
 
   t.test('a column with a schema is documented by it', async (t) => {
     const document = await documentOf(await open(new Router().register('places', PlaceViewSet)));
-    await isSound(t, document);
+    await isValidDocument(t, document);
     const { schemas } = document.components;
     t.match(schemas!['Place'], {
       properties: { hours: { type: ['array', 'null'], items: ref('PlaceHours') }, spot: ref('PlaceSpot') },

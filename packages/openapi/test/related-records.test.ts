@@ -3,7 +3,7 @@ import { many, ModelViewSet, readShape, Router } from '@viewset/core';
 import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { documentOf, startApp } from './support/app.ts';
-import { isSound } from './support/valid-document.ts';
+import { isValidDocument } from './support/valid-document.ts';
 
 const Author = defineEntity({
   name: 'Author',
@@ -46,7 +46,7 @@ forEachDatabase(t, { entities: [Author, Genre, Novel], only: ['sqlite'] }, async
       await made.register(router.plugin);
     });
     const document = await documentOf(app);
-    await isSound(t, document);
+    await isValidDocument(t, document);
     const { schemas } = document.components as { schemas: Record<string, { properties: object }> };
     t.strictSame(schemas['Novel']?.properties, {
       id: { type: 'integer' },

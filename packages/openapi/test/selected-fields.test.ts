@@ -3,7 +3,7 @@ import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
 import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { Book, documentOf, Publisher, resolve, startApp } from './support/app.ts';
-import { isSound } from './support/valid-document.ts';
+import { isValidDocument } from './support/valid-document.ts';
 
 const declared = {
   read: readShape(Book, ['id', 'title', 'publisher']),
@@ -24,7 +24,7 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
   const open = async (View: typeof BothViewSet | typeof ExpandViewSet | typeof FieldsViewSet) => {
     const router = new Router().register('books', View as typeof BothViewSet);
     const document = await documentOf(await startApp(t, orm, (app) => void app.register(router.plugin)));
-    await isSound(t, document);
+    await isValidDocument(t, document);
     const parameters = document.paths['/books']!['get']!.parameters.map((each) => resolve(document, each));
     const parameter = (name: string) => parameters.find((each) => each['name'] === name);
     const book = document.components['schemas']!['Book'] as { properties: object; required?: string[] };

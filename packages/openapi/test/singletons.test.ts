@@ -3,7 +3,7 @@ import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
 import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { Book, documentOf, Publisher, startApp } from './support/app.ts';
-import { isSound } from './support/valid-document.ts';
+import { isValidDocument } from './support/valid-document.ts';
 
 class CurrentBook extends ModelViewSet(Book, {
   read: readShape(Book, ['id', 'title']),
@@ -19,7 +19,7 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
   const document = await documentOf(app);
 
   t.test('it has one path, and its operations have no key', async (t) => {
-    await isSound(t, document);
+    await isValidDocument(t, document);
     t.strictSame(
       Object.keys(document.paths).filter((path) => !path.startsWith('/health')),
       ['/api/current', '/api'],

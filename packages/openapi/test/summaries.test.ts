@@ -3,7 +3,7 @@ import { ModelViewSet, readShape, Router } from '@viewset/core';
 import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { Book, documentOf, Publisher, startApp } from './support/app.ts';
-import { isSound } from './support/valid-document.ts';
+import { isValidDocument } from './support/valid-document.ts';
 
 class BookViewSet extends ModelViewSet(Book, {
   read: readShape(Book, ['id', 'title', 'price'], { publisher: readShape(Publisher, ['id', 'name']) }),
@@ -16,7 +16,7 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
   const router = new Router({ prefix: 'api' }).register('books', BookViewSet);
   const app = await startApp(t, orm, (made) => void made.register(router.plugin));
   const document = await documentOf(app);
-  await isSound(t, document);
+  await isValidDocument(t, document);
   const { get } = document.paths['/api/books/summary']!;
   t.match(get, { operationId: 'summaryBooks', summary: 'Summarize the books', 'x-viewset': { action: 'summary' } });
   const parameters = (get!.parameters ?? []) as {

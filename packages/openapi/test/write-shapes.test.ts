@@ -3,7 +3,7 @@ import { ModelViewSet, readShape, Router, type ViewSet, writeShape } from '@view
 import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { Book, documentOf, Publisher, startApp } from './support/app.ts';
-import { isSound } from './support/valid-document.ts';
+import { isValidDocument } from './support/valid-document.ts';
 
 const read = readShape(Book, ['id', 'title']);
 const write = {
@@ -33,7 +33,7 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
     const document = await documentOf(
       await startApp(t, orm, (app) => void app.register(new Router().register('books', View).plugin)),
     );
-    await isSound(t, document);
+    await isValidDocument(t, document);
     return document;
   };
   const any = (...names: readonly string[]) => ({

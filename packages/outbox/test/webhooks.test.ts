@@ -448,9 +448,9 @@ t.test('a webhook that was changed, is old, or is signed by another secret is re
     t.throws(() => verifyWebhook(wrong), InvalidWebhook);
   }
   const forged = createHmac('sha256', '').update(`msg_1.${headers['webhook-timestamp']}.${body}`).digest('base64');
-  const byNobody = { ...headers, 'webhook-signature': `v1,${forged}` };
+  const forgedHeaders = { ...headers, 'webhook-signature': `v1,${forged}` };
   for (const empty of ['', 'whsec_', undefined]) {
-    const received = { secret: empty as string, headers: byNobody, body };
+    const received = { secret: empty as string, headers: forgedHeaders, body };
     t.throws(() => verifyWebhook(received), { name: 'TypeError', message: /"secret" must be/ }, 'anybody has no key');
   }
   t.throws(

@@ -82,11 +82,11 @@ export class HttpClient {
         socket.destroy();
       };
       socket.setTimeout(SILENCE_MS, () => settle(undefined));
-      socket.on('error', () => settle(parseAnswer(received)));
-      socket.on('close', () => settle(parseAnswer(received)));
+      socket.on('error', () => settle(parseResponse(received)));
+      socket.on('close', () => settle(parseResponse(received)));
       socket.on('data', (chunk) => {
         received = Buffer.concat([received, chunk]);
-        const answer = parseAnswer(received);
+        const answer = parseResponse(received);
         if (answer !== undefined) settle(answer);
       });
     });
@@ -103,7 +103,7 @@ function parse(text: string): unknown {
 }
 
 /** Undefined until the whole of an answer is there. */
-function parseAnswer(received: Buffer): Answer | undefined {
+function parseResponse(received: Buffer): Answer | undefined {
   const end = received.indexOf('\r\n\r\n');
   const [statusLine = '', ...lines] = received.subarray(0, Math.max(0, end)).toString().split('\r\n');
   const status = /^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1];

@@ -1,6 +1,6 @@
 import { missingServer, type TestDatabase } from '@viewset/testing';
 import type { Test } from 'tap';
-import { type OwnRedis, withOwnRedis } from '../../../../packages/core/test/support/redis.ts';
+import { type RedisServer, withRedisServer } from '../../../../packages/core/test/support/redis.ts';
 import { freshDatabase } from './database.ts';
 import { untilHealth } from './health.ts';
 import type { Variables } from './running-shop.ts';
@@ -10,7 +10,7 @@ import { type Shop, startShop } from './shop.ts';
 /** Several processes of one shop, on one database and one Redis. */
 export interface Shops {
   readonly all: readonly Shop<ShopProcess>[];
-  readonly redis: OwnRedis;
+  readonly redis: RedisServer;
   /** One after the other, over and over. */
   at(index: number): Shop<ShopProcess>;
 }
@@ -25,7 +25,7 @@ export function withShops(
   const name = `on ${kind} and Redis`;
   const skip = missingServer(kind);
   if (skip !== false) return void t.test(name, { skip }, async () => {});
-  withOwnRedis(t, name, async (t, redis) => {
+  withRedisServer(t, name, async (t, redis) => {
     const databaseUrl = await freshDatabase(t, kind);
     const variables = { REDIS_URL: redis.url, ...options.variables };
     const all = await Promise.all(

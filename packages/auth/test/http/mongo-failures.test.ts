@@ -1,9 +1,9 @@
 import t from 'tap';
-import { withOwnMongo } from '../../../core/test/support/with-mongo-server.ts';
+import { withMongoServer } from '../../../core/test/support/with-mongo-server.ts';
 import { PASSWORD, startApp } from '../support/app.ts';
 import { Account, Role } from '../support/entities.ts';
 
-withOwnMongo(t, 'registration on a MongoDB that fails', { hasFailPoints: true }, async (t, mongo) => {
+withMongoServer(t, 'registration on a MongoDB that fails', { hasFailPoints: true }, async (t, mongo) => {
   const orm = await mongo.open({ entities: [Account, Role] });
   const app = await startApp(t, orm);
   await app.addRole('user');

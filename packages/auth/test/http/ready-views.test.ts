@@ -25,14 +25,14 @@ class ManagedAccounts extends AccountViewSet(Account, {
 }) {}
 class Roles extends RoleViewSet(Role, { permissions }) {}
 
-interface RecordAnswer {
+interface RecordBody {
   readonly id: number | string;
   readonly [field: string]: unknown;
 }
 
-interface PageAnswer {
+interface PageBody {
   readonly count: number;
-  readonly results: readonly RecordAnswer[];
+  readonly results: readonly RecordBody[];
 }
 
 function addRoutes(app: FastifyInstance): void {
@@ -60,7 +60,7 @@ forEachDatabase(t, { entities: [Account, Role, Session] }, async (t, orm) => {
   const send = async (method: string, path: string, token: string | undefined, json?: unknown) => {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const answer = await app.request(method, `/api${path}`, { headers, ...(json !== undefined && { json }) });
-    return { status: answer.status, body: answer.body as unknown as RecordAnswer & PageAnswer };
+    return { status: answer.status, body: answer.body as unknown as RecordBody & PageBody };
   };
   const adminId = await addAccount('admin@example.com', admin!);
   const token = await app.login('admin@example.com');
@@ -363,7 +363,7 @@ forEachDatabase(t, { entities: [Account, Role, Session], only: ['mongodb'] }, as
   t.teardown(() => app.close());
   await app.register(viewset, { orm });
   await app.register(new Router().register('roles', RacingRoles).plugin);
-  const { id } = (await app.inject({ method: 'POST', url: '/roles', payload: { name: 'clerk' } })).json<RecordAnswer>();
+  const { id } = (await app.inject({ method: 'POST', url: '/roles', payload: { name: 'clerk' } })).json<RecordBody>();
   for (const [url, payload] of [
     [`/roles/${id}`, { name: 'boss' }],
     ['/roles', [{ id, name: 'chief' }]],

@@ -92,8 +92,8 @@ export class Authenticator {
     };
   }
 
-  #clientData(ownType: string, given: string, tampering: Tampering): Buffer {
-    const { type = ownType, challenge = given, origin = this.#origin, crossOrigin = false } = tampering;
+  #clientData(expectedType: string, given: string, tampering: Tampering): Buffer {
+    const { type = expectedType, challenge = given, origin = this.#origin, crossOrigin = false } = tampering;
     return Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin }));
   }
 

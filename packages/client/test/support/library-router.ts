@@ -95,18 +95,18 @@ export class LimitViewSet extends ModelViewSet(Book, {
 }) {}
 export class UnpagedViewSet extends ModelViewSet(Book, { ...byCursor, pagination: null }) {}
 
-class OwnPages extends PageNumberPagination {
+class CustomPages extends PageNumberPagination {
   override readonly pageParameter = 'p';
   override readonly pageSizeParameter = 'n';
 }
-class OwnSearch extends SearchFilter {
+class CustomSearch extends SearchFilter {
   override readonly parameter = 'q';
 }
 export class RenamedViewSet extends ModelViewSet(Book, {
   ...byCursor,
-  pagination: OwnPages,
+  pagination: CustomPages,
   searchFields: ['title'],
-  filters: [OwnSearch, OrderingFilter],
+  filters: [CustomSearch, OrderingFilter],
 }) {}
 
 const LoanSchema = defineEntity({

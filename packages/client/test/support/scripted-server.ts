@@ -18,7 +18,7 @@ export interface Given {
 }
 
 /** A server that listens and answers as a test says; `seen` has the requests in order. */
-export async function answeringServer(
+export async function scriptedServer(
   t: Test,
   answer: (request: Seen, times: number, raw: ServerResponse) => Given | undefined | Promise<Given | undefined>,
 ): Promise<{ readonly url: string; readonly seen: Seen[] }> {

@@ -24,7 +24,7 @@ t.test('a local folder', async (t) => {
   await behavesAsStore(t, flydriveStore(disk));
   const signUpload: SignUpload = (path) => ({ url: `http://localhost/${path}`, headers: { 'x-signed': 'yes' } });
   const store = flydriveStore(disk, { folder: 'tickets/', signUpload });
-  await takesUploads(t, store, ({ url }, content) => disk.put(new URL(url).pathname.slice(1), content));
+  await acceptsUploads(t, store, ({ url }, content) => disk.put(new URL(url).pathname.slice(1), content));
 });
 
 t.test('S3', { skip: skipS3 }, async (t) => {
@@ -55,7 +55,7 @@ t.test('S3', { skip: skipS3 }, async (t) => {
   t.equal(searchParams.get('X-Amz-Expires'), '60');
   t.notMatch(url, /checksum/i, 'no checksum of an empty body');
   await disk.put('tickets/uploads-of-others/x', 'x');
-  await takesUploads(t, store, async (signed, content) => {
+  await acceptsUploads(t, store, async (signed, content) => {
     const answer = await fetch(signed.url, { method: 'PUT', body: content, headers: { 'content-type': 'image/png' } });
     t.equal(answer.status, 200, await answer.text());
   });
@@ -85,7 +85,7 @@ async function behavesAsStore(t: Test, store: FileStore): Promise<void> {
   await t.rejects(store.put(randomUUID(), broken, facts), 'a stream that breaks is no file');
 }
 
-async function takesUploads(
+async function acceptsUploads(
   t: Test,
   store: FileStore,
   put: (signed: { readonly url: string }, content: string) => Promise<void>,

@@ -15,7 +15,7 @@ import {
 } from '../../src/health/built-in-checks.ts';
 import { mongoDatabase, openPostgreSql, openSqlite, postgresUrl, skipMongo } from '../support/databases.ts';
 import { mongoServer } from '../support/mongo-server.ts';
-import { freePort, redisClient, withOwnRedis, withRedis } from '../support/redis.ts';
+import { freePort, redisClient, withRedisServer, withRedis } from '../support/redis.ts';
 
 const Thing = defineEntity({ name: 'Thing', properties: { id: p.integer().primary() } });
 
@@ -51,7 +51,7 @@ withRedis(t, 'Redis, up', async (t, url) => {
   t.equal((await statusOf(check)).status, 'ok');
 });
 
-withOwnRedis(t, 'Redis, down, silent, and back', async (t, redis) => {
+withRedisServer(t, 'Redis, down, silent, and back', async (t, redis) => {
   const client = redisClient(t, redis.url);
   const check = new RedisHealthCheck(client, { timeoutMs: 300 });
   t.equal((await statusOf(check)).status, 'ok');
@@ -68,7 +68,7 @@ withOwnRedis(t, 'Redis, down, silent, and back', async (t, redis) => {
   t.equal((await statusOf(check)).status, 'ok');
 });
 
-withOwnRedis(t, 'Redis that responds and takes no writes', async (t, redis) => {
+withRedisServer(t, 'Redis that responds and takes no writes', async (t, redis) => {
   const client = redisClient(t, redis.url);
   const check = new RedisHealthCheck(client, { prefix: 'shop:' });
   t.equal((await statusOf(check)).status, 'ok');

@@ -5,7 +5,7 @@ import { HealthRegistry } from '../../src/health/health-registry.ts';
 
 type Check = (signal: AbortSignal) => Promise<boolean>;
 
-class Told extends HealthCheck {
+class CallbackCheck extends HealthCheck {
   calls = 0;
   readonly #check: Check;
 
@@ -41,7 +41,11 @@ t.test('checks run concurrently, and the report contains the duration of each', 
     begun.resolve(true);
     return true;
   };
-  const { status, checks } = await registryOf(new Told('a', first), new Told('b', second), new Told('c', well)).run();
+  const { status, checks } = await registryOf(
+    new CallbackCheck('a', first),
+    new CallbackCheck('b', second),
+    new CallbackCheck('c', well),
+  ).run();
   t.equal(status, 'ok', 'the first could not end before the second had begun');
   t.same(Object.keys(checks), ['a', 'b', 'c']);
   t.ok(checks['a']!.duration_ms >= 95);
@@ -62,9 +66,9 @@ t.test('any failure of a check makes only that check unavailable', async (t) => 
     hangs: hang,
   };
   const registry = registryOf(
-    ...Object.entries(checks).map(([name, check]) => new Told(name, check, { timeoutMs: 100 })),
+    ...Object.entries(checks).map(([name, check]) => new CallbackCheck(name, check, { timeoutMs: 100 })),
   );
-  registry.register(new Told('well', well));
+  registry.register(new CallbackCheck('well', well));
   const report = await registry.run();
   t.equal(report.status, 'unavailable');
   for (const name of Object.keys(checks)) t.equal(report.checks[name]?.status, 'unavailable', name);
@@ -77,7 +81,7 @@ t.test('a check that fails after its timeout is ignored', async (t) => {
     await sleep(50);
     throw new Error('late');
   };
-  t.match(await registryOf(new Told('late', late, { timeoutMs: 10 })).run(), { status: 'unavailable' });
+  t.match(await registryOf(new CallbackCheck('late', late, { timeoutMs: 10 })).run(), { status: 'unavailable' });
   await sleep(80);
   t.pass('no unhandled rejection');
 });
@@ -88,12 +92,12 @@ t.test('the signal of a check is aborted at its timeout', async (t) => {
     signal.addEventListener('abort', () => aborted.resolve((signal.reason as Error).message));
     return hang(signal);
   };
-  await registryOf(new Told('slow', check, { timeoutMs: 20 })).run();
+  await registryOf(new CallbackCheck('slow', check, { timeoutMs: 20 })).run();
   t.equal(await aborted.promise, 'Health check "slow" did not answer within 20 ms');
 });
 
 t.test('a call that hangs is not repeated while it runs, and is abandoned in the end', async (t) => {
-  const check = new Told('hangs', hang, { timeoutMs: 60 });
+  const check = new CallbackCheck('hangs', hang, { timeoutMs: 60 });
   const registry = registryOf(check);
   for (let i = 0; i < 3; i++) t.equal((await registry.run()).status, 'unavailable');
   t.equal(check.calls, 1);
@@ -103,7 +107,7 @@ t.test('a call that hangs is not repeated while it runs, and is abandoned in the
 });
 
 t.test('concurrent requests share one run, and so do requests shortly after it', async (t) => {
-  const check = new Told('slow', async () => sleep(20, true));
+  const check = new CallbackCheck('slow', async () => sleep(20, true));
   const registry = new HealthRegistry({ cacheMs: 300 });
   registry.register(check);
   const reports = await Promise.all(Array.from({ length: 50 }, async () => registry.run()));
@@ -116,8 +120,8 @@ t.test('concurrent requests share one run, and so do requests shortly after it',
 });
 
 t.test('a result is not reused longer because another check is slow', async (t) => {
-  const quick = new Told('quick', async () => true);
-  const slow = new Told('slow', async () => sleep(300, true));
+  const quick = new CallbackCheck('quick', async () => true);
+  const slow = new CallbackCheck('slow', async () => sleep(300, true));
   const registry = new HealthRegistry({ cacheMs: 200 });
   registry.register(quick).register(slow);
   await registry.run();
@@ -133,7 +137,7 @@ t.test('only changes of the status are logged', async (t) => {
     info: (...line: unknown[]) => void lines.push(['info', ...line]),
   };
   let isUp = true;
-  const registry = registryOf(new Told('store', async () => isUp || Promise.reject(new Error('refused'))));
+  const registry = registryOf(new CallbackCheck('store', async () => isUp || Promise.reject(new Error('refused'))));
   await registry.run(log);
   isUp = false;
   await registry.run(log);
@@ -149,8 +153,8 @@ t.test('only changes of the status are logged', async (t) => {
 
 t.test('readiness runs the essential checks, and fails after shutdown begins', async (t) => {
   const registry = registryOf(
-    new Told('database', well),
-    new Told('cache', hang, { timeoutMs: 10, isEssential: false }),
+    new CallbackCheck('database', well),
+    new CallbackCheck('cache', hang, { timeoutMs: 10, isEssential: false }),
   );
   t.match(await registry.run(), { status: 'unavailable' });
   const { status, checks } = await registry.readiness();
@@ -174,14 +178,20 @@ t.test('a check needs no constructor', async (t) => {
 t.test('mistakes are refused', async (t) => {
   const refused = (run: () => unknown, message: RegExp): unknown =>
     t.throws(run, { name: 'ImproperlyConfigured', message });
-  refused(() => registryOf(new Told('a', well), new Told('a', well)), /a check named "a" is registered already/);
+  refused(
+    () => registryOf(new CallbackCheck('a', well), new CallbackCheck('a', well)),
+    /a check named "a" is registered already/,
+  );
   refused(() => registryOf({ name: 'a', check: well } as never), /"check" must be a HealthCheck/);
-  refused(() => registryOf(new Told('', well)), /Told: option "name" must be a non-empty string/);
+  refused(() => registryOf(new CallbackCheck('', well)), /Told: option "name" must be a non-empty string/);
   for (const timeoutMs of [0, -1, Number.NaN, 2 ** 31]) {
-    refused(() => registryOf(new Told('a', well, { timeoutMs })), /"timeoutMs"/);
+    refused(() => registryOf(new CallbackCheck('a', well, { timeoutMs })), /"timeoutMs"/);
   }
-  refused(() => new Told('a', well, { timeout: 5 } as object), /did you mean "timeoutMs"/);
-  refused(() => registryOf(new Told('a', well, { isEssential: 'no' as never })), /"isEssential" must be true or false/);
+  refused(() => new CallbackCheck('a', well, { timeout: 5 } as object), /did you mean "timeoutMs"/);
+  refused(
+    () => registryOf(new CallbackCheck('a', well, { isEssential: 'no' as never })),
+    /"isEssential" must be true or false/,
+  );
   refused(() => new HealthRegistry({ cacheMs: -1 }), /"cacheMs"/);
   refused(() => new HealthRegistry({ cache: 1 } as object), /unknown option "cache"/);
 });

@@ -5,7 +5,7 @@ import { HealthCheck } from '../../src/health/health-check.ts';
 import { HealthRegistry } from '../../src/health/health-registry.ts';
 import { healthRoutes } from '../../src/health/health-routes.ts';
 
-class Told extends HealthCheck {
+class FixedCheck extends HealthCheck {
   readonly #answer: boolean;
   constructor(name: string, answer: boolean) {
     super({ name });
@@ -27,7 +27,7 @@ async function application(ignoreTrailingSlash: boolean, ...checks: HealthCheck[
 
 for (const ignoreTrailingSlash of [true, false]) {
   t.test(`ignoreTrailingSlash: ${ignoreTrailingSlash}`, async (t) => {
-    const app = await application(ignoreTrailingSlash, new Told('database', true));
+    const app = await application(ignoreTrailingSlash, new FixedCheck('database', true));
     for (const path of ['/health', '/health/', '/health/ready', '/health/ready/']) {
       const response = await app.inject(path);
       t.equal(response.statusCode, 200, path);
@@ -48,7 +48,7 @@ for (const ignoreTrailingSlash of [true, false]) {
 }
 
 t.test('503 where a check fails, but alive all the same', async (t) => {
-  const app = await application(true, new Told('database', false), new Told('redis', true));
+  const app = await application(true, new FixedCheck('database', false), new FixedCheck('redis', true));
   for (const path of ['/health/', '/health/ready']) {
     const response = await app.inject(path);
     t.equal(response.statusCode, 503);

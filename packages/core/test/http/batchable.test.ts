@@ -12,7 +12,7 @@ class Books extends ModelViewSet(Book, { read, write, bulk: 10, exports: ['csv']
   quiet = action({ methods: ['post'] }, () => ({}));
   said = action({ methods: ['post'], batchable: true }, () => ({}));
 }
-class OwnBooks extends ModelViewSet(Book, { read, write, operations: ['list', 'retrieve'] }) {
+class CustomBooks extends ModelViewSet(Book, { read, write, operations: ['list', 'retrieve'] }) {
   override retrieve(request: FastifyRequest, reply: FastifyReply) {
     return super.retrieve(request, reply);
   }
@@ -32,7 +32,7 @@ t.test('operations of the library and actions with batchable: true can be part o
   const orm = await openSqlite(t, { entities: LIBRARY });
   const router = new Router()
     .register('books', Books)
-    .register('own', OwnBooks)
+    .register('own', CustomBooks)
     .register('closed', Closed)
     .register('status', Status)
     .register('open', OpenStatus);

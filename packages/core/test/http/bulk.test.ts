@@ -30,7 +30,7 @@ class NamedTags extends ModelViewSet(Tag, { read, write, bulk: 5, lookupField: '
 class KeyedTags extends ModelViewSet(Tag, { read, write: writeShape(Tag, ['id', 'name', 'owner']), bulk: 5 }) {}
 class SelectedTags extends ModelViewSet(Tag, { read, write, bulk: 5, fields: true }) {}
 
-class OwnTags extends Permission {
+class UserTags extends Permission {
   override scope(request: FastifyRequest, view: PermissionView) {
     return this.records<TagRecord>(view, { owner: getCurrentUser(request)?.role?.name ?? '' });
   }
@@ -40,7 +40,7 @@ class NotBlue extends Permission {
     return (tag as TagRecord).name !== 'blue';
   }
 }
-class OwnTagViewSet extends ModelViewSet(Tag, { read, write, bulk: 5, permissionClasses: [OwnTags] }) {}
+class UserTagViewSet extends ModelViewSet(Tag, { read, write, bulk: 5, permissionClasses: [UserTags] }) {}
 class GuardedTags extends ModelViewSet(Tag, { read, write, bulk: 5, permissionClasses: [NotBlue] }) {}
 
 class HookedTags extends ModelViewSet(Tag, {
@@ -102,7 +102,7 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
       .register('keyed', KeyedTags)
       .register('parts', Parts)
       .register('selected', SelectedTags)
-      .register('own', OwnTagViewSet)
+      .register('own', UserTagViewSet)
       .register('guarded', GuardedTags)
       .register('hooked', HookedTags)
       .register('authors', Authors) as Router,
@@ -493,12 +493,12 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
       class extends ModelViewSet(Tag, { read, write, bulk: 5, requireIfMatch: true }) {},
       /no If-Match, which the view requires/,
     );
-    class Own extends Tags {
+    class CustomTags extends Tags {
       override getObject(): never {
         throw new Error('not asked');
       }
     }
-    await starts(Own, /overrides getObject.*override updateMany too/);
+    await starts(CustomTags, /overrides getObject.*override updateMany too/);
     t.throws(
       () => ModelViewSet(Tag, { read, write, bulk: 'all' as never }),
       /"bulk" must be a whole number above 0, or an object such as \{ create: 100 \}/,

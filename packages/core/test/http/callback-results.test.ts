@@ -63,7 +63,7 @@ function waysToThrow(value: unknown): Readonly<Record<string, Answer>> {
   return ways as Record<string, Answer>;
 }
 
-function waysToAnswer(value: unknown): Readonly<Record<string, Answer>> {
+function waysToReturn(value: unknown): Readonly<Record<string, Answer>> {
   const ways: Record<string, () => unknown> = {
     answers: () => value,
     resolves: () => Promise.resolve(value),
@@ -81,12 +81,12 @@ interface Place {
 
 /** A permission with one question answered by the case. */
 function permission(question: 'hasPermission' | 'hasObjectPermission' | 'scope', answer: Answer): PermissionClass {
-  class Told extends Permission {}
-  Object.defineProperty(Told.prototype, question, { value: answer });
-  return Told;
+  class FromCallback extends Permission {}
+  Object.defineProperty(FromCallback.prototype, question, { value: answer });
+  return FromCallback;
 }
 
-class ToldRule extends RateLimitRule {
+class CallbackRule extends RateLimitRule {
   readonly #answer: Answer;
   constructor(answer: Answer) {
     super(5, 60);
@@ -97,11 +97,11 @@ class ToldRule extends RateLimitRule {
   }
 }
 
-class ToldUserRule extends ToldRule {
+class CallbackUserRule extends CallbackRule {
   override readonly phase = 'user';
 }
 
-function toldStore(hit: () => HitResult): Store {
+function callbackStore(hit: () => HitResult): Store {
   return Object.assign(Object.create(new MemoryStore()) as Store, { hit });
 }
 
@@ -158,20 +158,20 @@ const STEPS: Readonly<Record<string, Step>> = {
     place: (answer) => ({ permissions: [permission('hasObjectPermission', answer).not()] }),
     record: true,
   },
-  "an address rule's key": { place: (answer) => ({ options: { throttles: [new ToldRule(answer)] } }) },
-  "a user rule's key": { place: (answer) => ({ options: { throttles: [new ToldUserRule(answer)] } }) },
+  "an address rule's key": { place: (answer) => ({ options: { throttles: [new CallbackRule(answer)] } }) },
+  "a user rule's key": { place: (answer) => ({ options: { throttles: [new CallbackUserRule(answer)] } }) },
   getQueryset: { place: (answer) => ({ hooks: { getQueryset: answer } }) },
   filterQueryset: { place: (answer) => ({ hooks: { filterQueryset: answer } }) },
   "the plugin's user": { place: (user) => ({ options: { user }, permissions: [IsAuthenticated] }) },
   represent: { place: (answer) => ({ hooks: { represent: answer } }) },
-  'a filter': { place: (answer) => ({ options: { filters: [...DEFAULT_FILTERS, toldFilter(answer)] } }) },
-  'a paginator': { place: (answer) => ({ options: { pagination: toldPaginator(answer) } }) },
+  'a filter': { place: (answer) => ({ options: { filters: [...DEFAULT_FILTERS, callbackFilter(answer)] } }) },
+  'a paginator': { place: (answer) => ({ options: { pagination: callbackPaginator(answer) } }) },
   getObject: { place: (answer) => ({ hooks: { getObject: answer } }), record: true },
   list: { place: (answer) => ({ hooks: { list: answer } }) },
   performCreate: { place: (answer) => ({ hooks: { performCreate: answer } }), write: true },
 };
 
-function toldFilter(answer: Answer): typeof Filter & (new () => Filter) {
+function callbackFilter(answer: Answer): typeof Filter & (new () => Filter) {
   return class extends Filter {
     override readonly parameters = [];
     override apply() {
@@ -180,7 +180,7 @@ function toldFilter(answer: Answer): typeof Filter & (new () => Filter) {
   } as never;
 }
 
-function toldPaginator(answer: Answer): typeof PageNumberPagination {
+function callbackPaginator(answer: Answer): typeof PageNumberPagination {
   return class extends PageNumberPagination {
     override paginate() {
       return answer();
@@ -192,7 +192,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
   await fillLibrary(orm);
   // The values make no difference to a database; whether what was begun is rolled back does.
   const thrownValues = database === 'sqlite' ? THROWN : THROWN.slice(0, 3);
-  const answeredValues = database === 'sqlite' ? NO_YES : NO_YES.slice(0, 3);
+  const returnedValues = database === 'sqlite' ? NO_YES : NO_YES.slice(0, 3);
   const countBooks = () => orm.em.fork().count(Book);
 
   /** An application in which one callback is the case's; the callback can be exchanged between requests. */
@@ -269,14 +269,14 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
     t.test(`${name} admits the request only with the value true`, async (t) => {
       const { ask } = await serve(place);
       const before = await countBooks();
-      for (const value of answeredValues) {
-        for (const [way, answer] of Object.entries(waysToAnswer(value))) {
+      for (const value of returnedValues) {
+        for (const [way, answer] of Object.entries(waysToReturn(value))) {
           const others = await otherStatuses(ask, answer, requestsOf(name, rest), no);
           if (others.length > 0) t.fail(`${way} ${String(value)}: ${others.join()}`);
         }
       }
       t.equal(await countBooks(), before, 'nothing is written');
-      for (const [way, answer] of Object.entries(waysToAnswer(true))) {
+      for (const [way, answer] of Object.entries(waysToReturn(true))) {
         t.equal((await ask(answer, 'GET', '/books/1')).status, 200, `${way} true`);
       }
     });
@@ -302,8 +302,8 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
         return (await app.inject({ method, url, ...payload })).statusCode;
       };
       const before = await countBooks();
-      for (const value of answeredValues) {
-        const { answers, ...later } = waysToAnswer(value);
+      for (const value of returnedValues) {
+        const { answers, ...later } = waysToReturn(value);
         t.equal(await statusOf(answers!, 'POST', '/books'), 400, `answers ${String(value)}`);
         for (const [way, promised] of Object.entries(later)) {
           t.equal(await statusOf(promised, 'POST', '/books'), 500, `${way} ${String(value)}`);
@@ -323,15 +323,15 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
 
   t.test('a user that is not an object counts as not logged in', async (t) => {
     const { ask } = await serve((user) => ({ options: { user }, permissions: [IsAuthenticated] }));
-    for (const value of [...answeredValues.filter((each) => !isRecord(each)), [{ id: 1 }]]) {
+    for (const value of [...returnedValues.filter((each) => !isRecord(each)), [{ id: 1 }]]) {
       t.equal((await ask((() => value) as Answer, 'GET', '/books')).status, 401, typeof value);
     }
     t.equal((await ask((() => ({ id: 1 })) as unknown as Answer, 'GET', '/books')).status, 200);
   });
 
   t.test("a rule's key is a text or undefined", async (t) => {
-    const { ask } = await serve((answer) => ({ options: { throttles: [new ToldRule(answer)] } }));
-    for (const value of answeredValues.filter((value) => value !== undefined && typeof value !== 'string')) {
+    const { ask } = await serve((answer) => ({ options: { throttles: [new CallbackRule(answer)] } }));
+    for (const value of returnedValues.filter((value) => value !== undefined && typeof value !== 'string')) {
       const got = await ask((() => value) as Answer, 'GET', '/books');
       t.strictSame(got, { status: 500, code: 'improperly_configured' }, typeof value);
     }
@@ -341,7 +341,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
   t.test('a scope that is neither a condition nor undefined is an error that names the class', async (t) => {
     const { ask } = await serve(STEPS['scope']!.place);
     for (const value of NO_YES.filter((value) => value !== undefined)) {
-      for (const [way, answer] of Object.entries(waysToAnswer(value))) {
+      for (const [way, answer] of Object.entries(waysToReturn(value))) {
         const got = await ask(answer, 'GET', '/books');
         t.strictSame(got, { status: 500, code: 'improperly_configured' }, `${way} ${typeof value}`);
       }
@@ -357,22 +357,22 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
           options: {
             throttleRate: () => true,
             throttles: [
-              new (phase === 'address' ? IPRateLimit : ToldUserKey)(5, 60, {
+              new (phase === 'address' ? IPRateLimit : CallbackUserKey)(5, 60, {
                 failClosed: true,
-                store: toldStore(answer),
+                store: callbackStore(answer),
               }),
             ],
           },
         }));
         const result = { remaining: 1, retryAfterMs: 0, resetMs: 1000, stamp: 1 };
-        for (const allowed of answeredValues) {
-          for (const [way, answer] of Object.entries(waysToAnswer({ ...result, allowed }))) {
+        for (const allowed of returnedValues) {
+          for (const [way, answer] of Object.entries(waysToReturn({ ...result, allowed }))) {
             const { status } = await ask(answer, 'GET', '/books');
             t.equal(status, 429, `${phase}: ${way} ${String(allowed)}`);
           }
         }
-        for (const value of answeredValues) {
-          for (const [way, answer] of Object.entries(waysToAnswer(value))) {
+        for (const value of returnedValues) {
+          for (const [way, answer] of Object.entries(waysToReturn(value))) {
             const { status } = await ask(answer, 'GET', '/books');
             t.ok(status === 500 || status === 429, `${phase}: no result at all, ${way} ${String(value)}: ${status}`);
           }
@@ -382,7 +382,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
             t.equal((await ask(answer, 'GET', '/books')).status, 503, `${phase}: ${way} ${String(value)}`);
           }
         }
-        for (const [way, answer] of Object.entries(waysToAnswer({ ...result, allowed: true }))) {
+        for (const [way, answer] of Object.entries(waysToReturn({ ...result, allowed: true }))) {
           t.equal((await ask(answer, 'GET', '/books')).status, 200, `${phase}: ${way} true`);
         }
       }
@@ -392,16 +392,16 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
   t.test('a health check passes only with true', async (t) => {
     const health = new HealthRegistry({ cacheMs: 0 });
     let answer: Answer = () => true as never;
-    class Told extends HealthCheck {
+    class FromCallback extends HealthCheck {
       override readonly name = 'told';
       override async check() {
         return answer();
       }
     }
-    health.register(new Told());
+    health.register(new FromCallback());
     const { app } = await serve(() => ({ options: { health } }));
     t.equal((await app.inject('/health/')).statusCode, 200);
-    const ways = [...NO_YES.map(waysToAnswer), ...THROWN.map(waysToThrow)].flatMap((way) => Object.entries(way));
+    const ways = [...NO_YES.map(waysToReturn), ...THROWN.map(waysToThrow)].flatMap((way) => Object.entries(way));
     for (const [way, next] of ways) {
       answer = next;
       t.equal((await app.inject('/health/')).statusCode, 503, way);
@@ -455,7 +455,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
 });
 
 /** Counts everybody alike, in the phase of users. */
-class ToldUserKey extends UserRateLimit {
+class CallbackUserKey extends UserRateLimit {
   override key(_request: FastifyRequest): string {
     return 'everybody';
   }

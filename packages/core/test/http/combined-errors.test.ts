@@ -30,7 +30,7 @@ class Authors extends ModelViewSet(Author, {
   write: writeShape(Author, ['name'], { books: nested(withChapters, { update: true }) }),
 }) {}
 /** Each operation goes on with the library's own. */
-class OwnBooks extends ModelViewSet(Book, { read, write, bulk: 5 }) {
+class CustomBooks extends ModelViewSet(Book, { read, write, bulk: 5 }) {
   override async create(request: FastifyRequest, reply: FastifyReply) {
     reached.push(request.body);
     return super.create(request, reply);
@@ -49,7 +49,7 @@ class OwnBooks extends ModelViewSet(Book, { read, write, bulk: 5 }) {
   }
 }
 /** Overrides what takes several records, and has rules. */
-class OwnSeveral extends ModelViewSet(Book, {
+class CustomBulk extends ModelViewSet(Book, {
   read,
   write,
   bulk: 5,
@@ -69,8 +69,8 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     .register('books', Books)
     .register('ruled', RuledBooks)
     .register('authors', Authors)
-    .register('own', OwnBooks)
-    .register('own-several', OwnSeveral)
+    .register('own', CustomBooks)
+    .register('own-several', CustomBulk)
     .register('authors/:author/books', Books);
   const app = await testApp(t, orm, [router]);
   /** Answers with the status and the faults: their places, and after those of references that these are. */

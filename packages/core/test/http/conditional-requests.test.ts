@@ -61,7 +61,7 @@ class RepresentingViewSet extends ModelViewSet(Counter, { read, write, etags: tr
   }
 }
 /** Its look-up takes no lock. */
-class OwnLookUpViewSet extends ModelViewSet(Counter, { read, write, etags: true }) {
+class CustomLookUpViewSet extends ModelViewSet(Counter, { read, write, etags: true }) {
   override async getObject(request: RecordRequest) {
     const { pk } = request.params as { pk: string };
     return await request.em.findOneOrFail(Counter, { id: Number(pk) });
@@ -84,7 +84,7 @@ class DecoratedViewSet extends ModelViewSet(Counter, { read, write, etags: true 
   }
 }
 /** It answers by errors and by what is no record. */
-class AnswersOtherwiseViewSet extends ModelViewSet(Counter, { read, write, etags: true }) {
+class OtherResponsesViewSet extends ModelViewSet(Counter, { read, write, etags: true }) {
   override async retrieve(request: FastifyRequest, reply: FastifyReply): Promise<never> {
     const record = await super.retrieve(request, reply);
     if (record.name === 'error') return reply.send(new UnprocessableEntity('Not now')) as never;
@@ -113,10 +113,10 @@ const router = (): Router =>
     .register('bulk', BulkViewSet)
     .register('plain', PlainViewSet)
     .register('representing', RepresentingViewSet)
-    .register('looking-up', OwnLookUpViewSet)
+    .register('looking-up', CustomLookUpViewSet)
     .register('sending', SendingViewSet)
     .register('decorated', DecoratedViewSet)
-    .register('otherwise', AnswersOtherwiseViewSet)
+    .register('otherwise', OtherResponsesViewSet)
     .register('adding', AddingViewSet)
     .register('versioned', VersionedViewSet)
     .register('untagged', UntaggedViewSet);

@@ -514,10 +514,10 @@ t.test('invalid configurations fail at start', async (t) => {
     allowAnonymous: true,
   }) {}
   t.match(await errorAtStart(t, orm, TwoStoresViewSet, { secret: SECRET }), /have "screen" in two stores/);
-  class OwnViewSet extends TicketViewSet {
+  class CustomViewSet extends TicketViewSet {
     upload = action({}, () => null);
   }
-  t.match(await errorAtStart(t, orm, OwnViewSet, { secret: SECRET }), /its options make an action "upload"/);
+  t.match(await errorAtStart(t, orm, CustomViewSet, { secret: SECRET }), /its options make an action "upload"/);
   t.ok(file({ store, maxBytes: 1, types: ['image/PNG'] }).takes('image/png'), 'media types have no case');
   const limits = { maxBytes: 1, types: ['image/png'] } as const;
   t.throws(() => file({ ...limits, store: withoutUploads, direct: true }), {
@@ -547,7 +547,7 @@ t.test('a store that signs without an absolute URL fails with an error that says
   for (const signed of ['/uploads/1', '', undefined, null, { headers: {} }, { url: 'uploads?signature=secret' }]) {
     const disk = { putStream: async () => {}, getStream: async () => Readable.from([]), delete: async () => {} };
     const own = flydriveStore(disk as never, { signUpload: (() => signed) as never });
-    class OwnViewSet extends ModelViewSet(Ticket, {
+    class CustomViewSet extends ModelViewSet(Ticket, {
       read,
       write: writeShape(Ticket, ['title'], {
         screen: file({ store: own, maxBytes: 9, types: ['image/*'], direct: true }),
@@ -560,7 +560,7 @@ t.test('a store that signs without an absolute URL fails with an error that says
       logger: { level: 'error', stream: { write: (line: string) => lines.push(line) } },
     });
     await app.register(viewset, { orm, secret: SECRET });
-    await app.register(new Router().register('tickets', OwnViewSet).plugin);
+    await app.register(new Router().register('tickets', CustomViewSet).plugin);
     const payload = { name: 'a.png', size: 1, type: 'image/png' };
     t.equal((await app.inject({ method: 'POST', url: '/tickets/uploads', payload })).statusCode, 500);
     await app.close();

@@ -28,7 +28,7 @@ class NamedViewSet extends ModelViewSet(Note, {
   read,
   pagination: PageNumberPagination.with({ names: { results: 'items' } }),
 }) {}
-class WholeViewSet extends ModelViewSet(Note, { read, pagination: null }) {}
+class UnpagedViewSet extends ModelViewSet(Note, { read, pagination: null }) {}
 class PinnedViewSet extends ModelViewSet(Note, { read, pageSize: 1, maxPageSize: 1 }) {
   override async list() {
     const results = [1, 2, 3].map((id) => ({ id, text: 'pinned' }));
@@ -49,7 +49,7 @@ t.test('a page of a built-in paginator has at most its maximum of records', asyn
     offset: OffsetViewSet,
     cursor: CursorViewSet,
     named: NamedViewSet,
-    whole: WholeViewSet,
+    whole: UnpagedViewSet,
     pinned: PinnedViewSet,
     mixed: MixedViewSet,
   };

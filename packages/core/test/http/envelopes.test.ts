@@ -42,7 +42,7 @@ class Plain extends ModelViewSet(Tag, { ...options, bulk: 5, etags: true, export
   });
 }
 class Bare extends ModelViewSet(Tag, { ...options, envelope: null }) {}
-class Judged extends ModelViewSet(Tag, {
+class Validated extends ModelViewSet(Tag, {
   ...options,
   envelope,
   bulk: 5,
@@ -92,7 +92,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     .register('cursors', Cursors)
     .register('named', Named)
     .register('both', Both)
-    .register('judged', Judged);
+    .register('judged', Validated);
   const enveloping = new Router({ prefix: 'all', envelope: { one: 'data', many: 'items', count: 'total' } })
     .register('plain', Plain, { basename: 'all-plain' })
     .register('tags', Tags, { basename: 'all-tags' })

@@ -41,7 +41,7 @@ class WithMakerViewSet extends ModelViewSet(Product, {
   etags: true,
 }) {}
 /** Its tags are of what only it knows. */
-class OwnRetrieveViewSet extends ModelViewSet(Product, { read, write, etags: true }) {
+class CustomRetrieveViewSet extends ModelViewSet(Product, { read, write, etags: true }) {
   override async retrieve(...given: Parameters<InstanceType<typeof ProductViewSet>['retrieve']>) {
     return super.retrieve(...given);
   }
@@ -78,7 +78,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
   const router = new Router()
     .register('products', ProductViewSet)
     .register('with-maker', WithMakerViewSet)
-    .register('own-retrieve', OwnRetrieveViewSet);
+    .register('own-retrieve', CustomRetrieveViewSet);
   const app = await testApp(t, orm, [router]);
   const tagOf = async (url: string) => String((await app.inject(url)).headers['etag']);
   const patch = (url: string, tag: string, payload: object) =>

@@ -97,7 +97,7 @@ class WithExtra extends ModelViewSet(LibraryBook, {
   }
 }
 
-class OwnCreate extends ModelViewSet(LibraryBook, {
+class CustomCreate extends ModelViewSet(LibraryBook, {
   read,
   write: writeShape(LibraryBook, ['title', 'pages']),
   validate: (_data, problems) => problems.add('/pages', 'never fit'),
@@ -115,7 +115,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
       .register('compared', Compared)
       .register('filled', Filled)
       .register('extra', WithExtra)
-      .register('own', OwnCreate) as Router,
+      .register('own', CustomCreate) as Router,
   ]);
   const send = async (method: 'POST' | 'PUT' | 'PATCH', url: string, payload: object, user?: string) => {
     const response = await app.inject({ method, url, payload, ...(user && { headers: { 'x-user': user } }) });

@@ -62,7 +62,7 @@ class NoteViewSet extends ModelViewSet(Note, {
   look = action({ detail: true }, async () => ({ done: true }));
 }
 
-class OwnViewSet extends ModelViewSet(Note, {
+class CustomViewSet extends ModelViewSet(Note, {
   read,
   write,
   permissionClasses: [IsOwner('owner', { scope: true })],
@@ -90,7 +90,7 @@ forEachDatabase(t, { entities: [User, Note, Line] }, async (t, orm) => {
   const router = new Router()
     .register('notes', NoteViewSet)
     .register('notes/:note/lines', LineViewSet)
-    .register('own', OwnViewSet)
+    .register('own', CustomViewSet)
     .register('written', WrittenViewSet)
     .register('open', OpenViewSet)
     .register('users', UserViewSet)

@@ -14,7 +14,7 @@ const filterFields = {
 } as const;
 const publisher = readShape(Publisher, ['id', 'name']);
 
-class WholeViewSet extends ModelViewSet(Book, {
+class UnpagedViewSet extends ModelViewSet(Book, {
   read: readShape(Book, ['id', 'title', 'pages', 'price'], { publisher }),
   filterFields,
 }) {}
@@ -42,7 +42,7 @@ class StaffViewSet extends ModelViewSet(Book, {
   }
 }
 class NothingViewSet extends ModelViewSet(Book, { read: readShape(Book, ['id']), filterFields }) {}
-class SaidViewSet extends ModelViewSet(Book, {
+class ExplicitViewSet extends ModelViewSet(Book, {
   read: readShape(Book, ['id']),
   filterFields,
   jsonLogicFields: ['price'],
@@ -51,12 +51,12 @@ class SaidViewSet extends ModelViewSet(Book, {
 forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   await fillLibrary(orm);
   const router = new Router()
-    .register('whole', WholeViewSet)
+    .register('whole', UnpagedViewSet)
     .register('brief', BriefViewSet)
     .register('renamed', RenamedViewSet)
     .register('staff', StaffViewSet)
     .register('nothing', NothingViewSet)
-    .register('said', SaidViewSet);
+    .register('said', ExplicitViewSet);
   const app = await testApp(t, orm, [router]);
   const fields = ['title', 'pages', 'price', 'publisher', 'publisher.name'];
   const allowed = async (path: string): Promise<string[]> => {

@@ -228,8 +228,8 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
       ['/tags', 2],
     ] as const) {
       const statements = await queries(() => get(app, url));
-      const isWholePage = database === 'sqlite' && !url.includes('page_size');
-      t.equal(statements.length, (isWholePage ? 1 : counted) + relations, `${url}: ${statements.join('; ')}`);
+      const isFullPage = database === 'sqlite' && !url.includes('page_size');
+      t.equal(statements.length, (isFullPage ? 1 : counted) + relations, `${url}: ${statements.join('; ')}`);
     }
     t.equal((await queries(() => get(app, '/authors/1'))).length, 3, 'a record');
     t.equal((await queries(() => get(app, '/authors/3'))).length, 2, 'a record without books has no tags to ask for');

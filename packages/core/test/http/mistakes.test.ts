@@ -68,7 +68,7 @@ class FullTextFilter extends InPrintFilter {
   static override readonly reads = ['searchFields'] as const;
   readonly columns = this.target.searchFields.join(' ');
 }
-class OwnSearchFilter extends SearchFilter {}
+class CustomSearchFilter extends SearchFilter {}
 /** Reads the option of its view when a list is asked for, and not before; it does not say which it reads. */
 class LateFilter extends Filter {
   readonly parameters = [{ name: 'begins', schema: Type.String() }];
@@ -280,7 +280,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Note, Volume, Coded], only: ['sqlite
 
   t.test('an option that a filter reads, or that is empty, is accepted', async (t) => {
     for (const options of [
-      { filters: [OwnSearchFilter], searchFields: ['title'] },
+      { filters: [CustomSearchFilter], searchFields: ['title'] },
       { filters: [FullTextFilter], searchFields: ['title'] },
       { filters: [LateFilter], searchFields: ['title'] },
       { filters: [InPrintFilter, HeirOfLateFilter], searchFields: ['title'] },
@@ -476,15 +476,15 @@ t.test('a misspelt guard of a view is refused, since it would guard nothing', as
 
 t.test('a misspelt hook is rejected because it would never be called; other methods are accepted', async (t) => {
   const errorOf = (Base: new () => ViewSet, name: string, isField = false): string | undefined => {
-    class OwnViewSet extends Base {
+    class CustomViewSet extends Base {
       constructor() {
         super();
         if (isField) Object.assign(this, { [name]: () => undefined });
       }
     }
-    if (!isField) Object.defineProperty(OwnViewSet.prototype, name, { value: () => undefined });
+    if (!isField) Object.defineProperty(CustomViewSet.prototype, name, { value: () => undefined });
     try {
-      new Router().register('books', OwnViewSet);
+      new Router().register('books', CustomViewSet);
       return undefined;
     } catch (error) {
       t.type(error, ImproperlyConfigured);
@@ -514,7 +514,7 @@ t.test('a misspelt hook is rejected because it would never be called; other meth
     ['retreive', 'retrieve'],
     ['throttelRate', 'throttleRate'],
   ] as const) {
-    const message = `OwnViewSet: "${name}" is never called; did you mean "${meant}"?`;
+    const message = `CustomViewSet: "${name}" is never called; did you mean "${meant}"?`;
     t.equal(errorOf(BookViewSet, name), message);
     t.equal(errorOf(BookViewSet, name, true), message);
   }

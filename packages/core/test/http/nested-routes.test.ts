@@ -108,7 +108,7 @@ class NotesEverything extends Permission {
     return true;
   }
 }
-class AskingAuthorViewSet extends ModelViewSet(Author, {
+class RecordingAuthorViewSet extends ModelViewSet(Author, {
   read: readAuthor,
   permissionClasses: [NotesEverything, IsSafeMethodOnly],
 }) {
@@ -129,7 +129,7 @@ class NoBadAuthor extends Permission {
     return author.slug !== 'bad';
   }
 }
-class JudgedAuthorViewSet extends ModelViewSet(Author, { read: readAuthor, permissionClasses: [NoBadAuthor] }) {}
+class CheckedAuthorViewSet extends ModelViewSet(Author, { read: readAuthor, permissionClasses: [NoBadAuthor] }) {}
 class NoSecondAuthor extends Permission {
   override hasObjectPermission(_request: FastifyRequest, _view: PermissionView, author: Author): boolean {
     if (author.id === 2) throw Object.assign(new Error('Not this one'), { statusCode: 403 });
@@ -216,7 +216,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     .register('owned', OwnedAuthorViewSet)
     .register('owned/:author/books', BookViewSet)
     .register('owned/:author/books/:book/notes', NoteViewSet)
-    .register('asking', AskingAuthorViewSet)
+    .register('asking', RecordingAuthorViewSet)
     .register('asking/:author/books', BookViewSet)
     .register('shaped', ShapedAuthorViewSet)
     .register('shaped/:author/books', ShapedBookViewSet)
@@ -224,7 +224,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     .register('members/:author/books', BookViewSet)
     .register('of-user', OfUserAuthorViewSet)
     .register('of-user/:author/books', BookViewSet)
-    .register('judged', JudgedAuthorViewSet)
+    .register('judged', CheckedAuthorViewSet)
     .register('judged/:author/books', BookViewSet)
     .register('slugs', SlugAuthorViewSet)
     .register('slugs/:author/books', HookedBookViewSet)
@@ -404,8 +404,8 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     t.equal(made.status, 201, 'though only safe methods may use that view');
     t.equal((await send('DELETE', `/asking/1/books/${made.json().id}`)).status, 204);
     t.strictSame(asked, [
-      ['GET', 'retrieve', { author: '1', pk: '1' }, 'AskingAuthorViewSet'],
-      ['GET', 'retrieve', { author: '1', pk: '1' }, 'AskingAuthorViewSet'],
+      ['GET', 'retrieve', { author: '1', pk: '1' }, 'RecordingAuthorViewSet'],
+      ['GET', 'retrieve', { author: '1', pk: '1' }, 'RecordingAuthorViewSet'],
     ]);
   });
 

@@ -26,8 +26,8 @@ const book = writeShape(Book, ['title', 'isbn'], {
 const whole = writeShape(Author, ['name'], { books: nested(book, { update: true, max: 10 }) });
 const created = writeShape(Author, ['name'], { books: nested(book) });
 
-class WholeAuthors extends ModelViewSet(Author, { read, write: whole }) {}
-class CreatedWhole extends ModelViewSet(Author, { read, write: created }) {}
+class UpdatableAuthors extends ModelViewSet(Author, { read, write: whole }) {}
+class CreatableAuthors extends ModelViewSet(Author, { read, write: created }) {}
 /** Makes a book with each author; `flushing` ones before the answer is read. */
 class WithBook extends ModelViewSet(Author, {
   read: readShape(Author, ['id', 'name'], { books: many('books.title') }),
@@ -59,8 +59,8 @@ class Hooked extends ModelViewSet(Author, { read, write: whole }) {
 forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
   const app = await testApp(t, orm, [
     new Router()
-      .register('authors', WholeAuthors)
-      .register('created', CreatedWhole)
+      .register('authors', UpdatableAuthors)
+      .register('created', CreatableAuthors)
       .register('hooked', Hooked)
       .register('with-book', WithBook) as Router,
   ]);

@@ -15,7 +15,7 @@ class IsAuthor extends Permission {
     return this.records<InferEntity<typeof Note>>(view, { author });
   }
 }
-class OwnNotes extends ModelViewSet(Note, { ...noteOptions, permissionClasses: [IsAuthor], etags: true }) {}
+class UserNotes extends ModelViewSet(Note, { ...noteOptions, permissionClasses: [IsAuthor], etags: true }) {}
 class RepresentedNotes extends ModelViewSet(Note, noteOptions) {
   override represent(...args: Parameters<Notes['represent']>) {
     return super.represent(...args);
@@ -148,7 +148,7 @@ forEachDatabase(t, { entities: NOTES, only: ['mongodb'] }, async (t, orm) => {
 
   await t.test('tags, conditions and scopes', async (t) => {
     const ben = (await send('POST', '/authors', { name: 'Ben' })).body as { id: string };
-    const router = new Router().register('own', OwnNotes);
+    const router = new Router().register('own', UserNotes);
     const app = await testApp(t, orm, [router], {
       before: (made) => {
         made.addHook('onRequest', async (request) => {

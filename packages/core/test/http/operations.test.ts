@@ -436,7 +436,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
   });
 
   t.test('a router makes paths of names and gives routes to every view', async (t) => {
-    class OwnRouter extends Router {
+    class CustomRouter extends Router {
       protected override actionPath(name: string): string {
         return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
       }
@@ -448,7 +448,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
       topTen = action({}, async () => ({ ten: true }));
     }
     class TwoViewSet extends ViewSet {}
-    const router = new OwnRouter().register('one', OneViewSet).register('two', TwoViewSet);
+    const router = new CustomRouter().register('one', OneViewSet).register('two', TwoViewSet);
     const app = await testApp(t, orm, [router]);
     t.strictSame((await app.inject('/one/top_ten')).json(), { ten: true });
     t.equal((await app.inject('/one/top-ten')).statusCode, 404);

@@ -63,12 +63,12 @@ forEachDatabase(t, { entities: [Person, Letter] }, async (t, orm) => {
       class CreatedViewSet extends ModelViewSet(Person, { read: bare, write, operations: ['create'] }) {}
       class ListedViewSet extends ModelViewSet(Person, { read: bare, write, operations: ['create', 'list'] }) {}
       class UnshownViewSet extends ModelViewSet(Person, { read: bare, write }) {}
-      class AnsweredViewSet extends ModelViewSet(Person, { read: { default: bare, create: bare }, write }) {}
+      class CreateShapeViewSet extends ModelViewSet(Person, { read: { default: bare, create: bare }, write }) {}
       const router = new Router()
         .register('created', CreatedViewSet)
         .register('listed', ListedViewSet)
         .register('unshown', UnshownViewSet)
-        .register('answered', AnsweredViewSet);
+        .register('answered', CreateShapeViewSet);
       const app = await testApp(t, orm, [router]);
       for (const path of ['created', 'listed', 'unshown', 'answered']) {
         t.equal((await app.inject({ url: `/${path}/1/passport`, headers: STAFF })).statusCode, 404, path);

@@ -53,7 +53,7 @@ class IsPublic extends Permission {
   }
 }
 
-class IsOwn extends Permission {
+class IsProjectOwner extends Permission {
   override scope(request: FastifyRequest, view: PermissionView) {
     return this.records<InferEntity<typeof Project>>(view, { owner: nameOf(request) });
   }
@@ -78,7 +78,7 @@ class ProjectViewSet extends ModelViewSet(Project, {
   write: writeShape(Project, ['name', 'owner', 'is_public']),
   bulk: 10,
   queryMethod: true,
-  permissionClasses: [IsSafeMethodOnly.and(IsPublic).or(IsStaff.and(IsOwn))],
+  permissionClasses: [IsSafeMethodOnly.and(IsPublic).or(IsStaff.and(IsProjectOwner))],
 }) {
   archive = action({ detail: true, methods: ['post', 'delete'], permissionClasses: [NeedsAnn] }, () => ({}));
   peek = action({ detail: true, permissionClasses: [AllowAny] }, () => ({}));

@@ -67,7 +67,7 @@ class HookedViewSet extends AccountViewSet {
   }
 }
 
-class Own extends Permission {
+class OwnerOnly extends Permission {
   override scope(_request: FastifyRequest, view: PermissionView) {
     return this.records<AccountRecord>(view, { owner: 'Ada' });
   }
@@ -107,7 +107,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
 
   for (const View of [AccountViewSet, HookedViewSet]) {
     t.test(`twenty withdrawals at once all count, on ${View.name}`, async (t) => {
-      for (const permissionClasses of [[], [Own], [OfMembers]]) {
+      for (const permissionClasses of [[], [OwnerOnly], [OfMembers]]) {
         await fill(orm);
         class Scoped extends View {
           override permissionClasses = permissionClasses;
@@ -202,7 +202,7 @@ forEachDatabase(t, { entities, only: ['postgresql'] }, async (t, orm) => {
   };
 
   const leaving: [new () => Permission, string, (em: EntityManager) => Promise<unknown>][] = [
-    [Own, 'its own column', (em) => em.nativeUpdate(Account, { id: 101 }, { owner: 'Bob' })],
+    [OwnerOnly, 'its own column', (em) => em.nativeUpdate(Account, { id: 101 }, { owner: 'Bob' })],
     [OfNorth, 'its relation', (em) => em.nativeUpdate(Account, { id: 101 }, { team: null })],
     [OfNorth, 'a related record', (em) => em.nativeUpdate(Team, { id: 1 }, { name: 'South' })],
     [OfMembers, 'a relation to many', (em) => em.nativeDelete(Member, { id: 1 })],
@@ -214,7 +214,7 @@ forEachDatabase(t, { entities, only: ['postgresql'] }, async (t, orm) => {
         `a record that left the scope by ${by} while its write waited is not written, on ${View.name}`,
         async (t) => {
           class Scoped extends View {
-            override permissionClasses = [Class as typeof Own];
+            override permissionClasses = [Class as typeof OwnerOnly];
           }
           const app = await testApp(t, orm, [new Router().register('accounts', Scoped)]);
           await writesNothing(t, app, leave);

@@ -26,12 +26,12 @@ type FolderRecord = InferEntity<typeof Folder>;
 
 const nameOf = (request: FastifyRequest) => getCurrentUser(request)?.role?.name ?? '';
 
-class OwnFolders extends Permission {
+class UserFolders extends Permission {
   override scope(request: FastifyRequest, view: PermissionView) {
     return this.records<FolderRecord>(view, { owner: nameOf(request) });
   }
 }
-class OwnFoldersOnly extends Permission {
+class UserFoldersOnly extends Permission {
   override hasObjectPermission(request: FastifyRequest, _view: PermissionView, folder: object) {
     return (folder as FolderRecord).owner === nameOf(request);
   }
@@ -50,7 +50,7 @@ forEachDatabase(t, { entities: [Folder, Note] }, async (t, orm) => {
     [writeShape(Note, ['text', 'folder']), 1, 2, 99],
     [writeShape(Note, ['text'], { folder: 'folder.name' }), 'Hers', 'His', 'Nowhere'],
   ] as const) {
-    for (const Class of [OwnFolders, OwnFoldersOnly, OwnFolders.and(IsAuthenticated)]) {
+    for (const Class of [UserFolders, UserFoldersOnly, UserFolders.and(IsAuthenticated)]) {
       t.test(`a reference by a ${typeof hers} to a record that ${Class.name} hides is rejected`, async (t) => {
         class NoteViewSet extends ModelViewSet(Note, {
           read,
@@ -87,7 +87,7 @@ forEachDatabase(t, { entities: [Folder, Note] }, async (t, orm) => {
     class Wrong extends ModelViewSet(Note, {
       read,
       write: writeShape(Note, ['text', 'folder']),
-      referencePermissions: { foldre: [OwnFolders] } as never,
+      referencePermissions: { foldre: [UserFolders] } as never,
     }) {}
     await t.rejects(testApp(t, orm, [new Router().register('notes', Wrong)]), {
       name: 'ImproperlyConfigured',

@@ -48,7 +48,7 @@ type FolderRecord = InferEntity<typeof Folder>;
 
 const nameOf = (request: FastifyRequest) => getCurrentUser(request)?.role?.name ?? '';
 
-class IsOwn extends Permission {
+class IsProjectOwner extends Permission {
   override scope(request: FastifyRequest, view: PermissionView) {
     return this.records<FolderRecord>(view, { owner: nameOf(request) });
   }
@@ -62,7 +62,7 @@ const asked: (readonly [string, string, unknown])[] = [];
 class FolderViewSet extends ModelViewSet(Folder, {
   read: readShape(Folder, ['id', 'name']),
   write: writeShape(Folder, ['name', 'owner'], { parent: 'parent.name' }),
-  permissionClasses: [IsAuthenticated, IsOwn, NotLocked],
+  permissionClasses: [IsAuthenticated, IsProjectOwner, NotLocked],
   referenceViews: { parent: 'self' },
 }) {
   override getQueryset(request: FastifyRequest) {
@@ -98,9 +98,9 @@ class ClosedNoteViewSet extends ModelViewSet(Note, {
   read,
   write: writeShape(Note, ['text', 'folder']),
   referenceViews: { folder: AnyFolderViewSet },
-  referencePermissions: { folder: [IsOwn] },
+  referencePermissions: { folder: [IsProjectOwner] },
 }) {}
-class WholeFolderViewSet extends ModelViewSet(Folder, {
+class FullFolderViewSet extends ModelViewSet(Folder, {
   read: readShape(Folder, ['id', 'name']),
   write: writeShape(Folder, ['name', 'owner'], { notes: nested(writeShape(Note, ['text'], tagged), { update: true }) }),
   referenceViews: { 'notes.tags': TagViewSet },
@@ -113,7 +113,7 @@ forEachDatabase(t, { entities: [Folder, Tag, Note] }, async (t, orm) => {
       .register('notes', NoteViewSet)
       .register('named', NamedNoteViewSet)
       .register('closed', ClosedNoteViewSet)
-      .register('whole', WholeFolderViewSet) as Router,
+      .register('whole', FullFolderViewSet) as Router,
     new Router({ prefix: 'api' })
       .register('folders', FolderViewSet)
       .register('any', AnyFolderViewSet)

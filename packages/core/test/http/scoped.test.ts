@@ -39,8 +39,8 @@ const Box = defineEntity({
 type ShelfRecord = InferEntity<typeof Shelf>;
 
 const nameOf = (request: FastifyRequest): string => getCurrentUser(request)?.role?.name ?? '';
-const OwnShelves = scoped(Shelf, (request) => ({ owner: nameOf(request) }));
-const BoxesOfOwnShelves = scoped(Box, async (request) => ({ shelf__owner: nameOf(request) }));
+const UserShelves = scoped(Shelf, (request) => ({ owner: nameOf(request) }));
+const BoxesOfUserShelves = scoped(Box, async (request) => ({ shelf__owner: nameOf(request) }));
 const Own = scoped(Owned, (request) => ({ owner: nameOf(request) }));
 const read = readShape(Shelf, ['id', 'name']);
 const write = writeShape(Shelf, ['name', 'owner']);
@@ -73,7 +73,7 @@ forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
   };
 
   t.test('every operation of a view is limited to the records of its scope', async (t) => {
-    const app = await testApp(t, orm, [shelvesFor(OwnShelves)]);
+    const app = await testApp(t, orm, [shelvesFor(UserShelves)]);
     const headers = { 'x-user': 'ada' };
     t.same(await namesAt(app, '/shelves', 'ada'), ['A']);
     t.same(await namesAt(app, '/shelves', 'bob'), ['B']);
@@ -86,17 +86,17 @@ forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
   });
 
   t.test('the lookups may be a promise, and may use relations', async (t) => {
-    const app = await testApp(t, orm, [boxesFor(BoxesOfOwnShelves)]);
+    const app = await testApp(t, orm, [boxesFor(BoxesOfUserShelves)]);
     t.same(await namesAt(app, '/boxes', 'ada'), ['on A']);
     t.same(await namesAt(app, '/boxes', 'eve'), []);
   });
 
   t.test('a scope can be combined with other permission classes', async (t) => {
-    const app = await testApp(t, orm, [shelvesFor(IsAuthenticated, IsRoleAdminUser.or(OwnShelves))]);
+    const app = await testApp(t, orm, [shelvesFor(IsAuthenticated, IsRoleAdminUser.or(UserShelves))]);
     t.equal((await app.inject('/shelves')).statusCode, 401);
     t.same(await namesAt(app, '/shelves', 'admin'), ['A', 'B']);
     t.same(await namesAt(app, '/shelves', 'bob'), ['B']);
-    const others = await testApp(t, orm, [shelvesFor(OwnShelves.not())]);
+    const others = await testApp(t, orm, [shelvesFor(UserShelves.not())]);
     t.same(await namesAt(others, '/shelves', 'bob'), ['A']);
   });
 
@@ -131,7 +131,7 @@ forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
       }
     }
     const app = await testApp(t, orm, [
-      shelvesFor(OwnShelves)
+      shelvesFor(UserShelves)
         .register('shelves/:shelf/boxes', OverriddenViewSet)
         .register('indexed', IndexedViewSet)
         .register('overridden', OverriddenViewSet)
@@ -202,11 +202,11 @@ forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
   t.test('scoped() of another entity fails at start, in every option', async (t) => {
     const starts = (router: Router) => testApp(t, orm, [router]);
     const wrong = { name: 'ImproperlyConfigured', message: 'BoxViewSet: scoped(Shelf) stands at a view of Box' };
-    await t.rejects(starts(boxesFor(OwnShelves)), wrong);
-    await t.rejects(starts(boxesFor(IsRoleAdminUser.or(IsAuthenticated.and(OwnShelves.not())))), wrong);
+    await t.rejects(starts(boxesFor(UserShelves)), wrong);
+    await t.rejects(starts(boxesFor(IsRoleAdminUser.or(IsAuthenticated.and(UserShelves.not())))), wrong);
 
     class ActionViewSet extends ModelViewSet(Box, { read: readBox }) {
-      open = action({ detail: true, permissionClasses: [OwnShelves] }, async () => ({}));
+      open = action({ detail: true, permissionClasses: [UserShelves] }, async () => ({}));
     }
     await t.rejects(starts(new Router().register('boxes', ActionViewSet)), {
       message: 'ActionViewSet.open: scoped(Shelf) stands at a view of Box',
@@ -215,14 +215,14 @@ forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
     class ReferringViewSet extends ModelViewSet(Box, {
       read: readBox,
       write: writeShape(Box, ['name', 'owner', 'shelf']),
-      referencePermissions: { shelf: [BoxesOfOwnShelves] },
+      referencePermissions: { shelf: [BoxesOfUserShelves] },
     }) {}
     await t.rejects(starts(new Router().register('boxes', ReferringViewSet)), {
       message: 'ReferringViewSet: referencePermissions.shelf: scoped(Box) stands at a view of Shelf',
     });
 
     class PlainViewSet extends ViewSet {
-      override readonly permissionClasses = [OwnShelves];
+      override readonly permissionClasses = [UserShelves];
       hello = action({ detail: false }, async () => ({}));
     }
     await t.rejects(starts(new Router().register('plain', PlainViewSet)), {
@@ -234,7 +234,7 @@ forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
     class BoxViewSet extends ModelViewSet(Box, {
       read: readBox,
       write: writeShape(Box, ['name', 'owner', 'shelf']),
-      referencePermissions: { shelf: [OwnShelves] },
+      referencePermissions: { shelf: [UserShelves] },
     }) {}
     const app = await testApp(t, orm, [new Router().register('boxes', BoxViewSet)]);
     const putOn = (shelf: number) =>

@@ -21,7 +21,7 @@ import { recordQueries } from '../query/record-queries.ts';
 
 const read = readShape(Book, ['id', 'title']);
 
-class OwnTags extends Permission {
+class UserTags extends Permission {
   override scope(request: FastifyRequest, view: PermissionView) {
     return this.records<InferEntity<typeof Tag>>(view, { owner: getCurrentUser(request)?.role?.name ?? '' });
   }
@@ -32,10 +32,10 @@ class ByName extends ModelViewSet(Book, {
   read,
   write: writeShape(Book, ['title'], { tags: refs('tags.name', { max: 5 }) }),
 }) {}
-class ByOwn extends ModelViewSet(Book, {
+class ByPermission extends ModelViewSet(Book, {
   read,
   write: writeShape(Book, ['title'], { tags: refs('tags.name') }),
-  referencePermissions: { tags: [OwnTags] },
+  referencePermissions: { tags: [UserTags] },
 }) {}
 class Shown extends ModelViewSet(Book, {
   read: readShape(Book, ['id'], { tags: many('tags.name') }),
@@ -59,7 +59,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     new Router()
       .register('books', ByKey)
       .register('named', ByName)
-      .register('own', ByOwn)
+      .register('own', ByPermission)
       .register('authors', WithBooks)
       .register('shown', Shown)
       .register('tags', OfTags) as Router,
@@ -217,10 +217,10 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
   });
 
   t.test('explain() names why such a view needs more than one statement', async (t) => {
-    class Told extends ByKey {
+    class Explained extends ByKey {
       ways = action({}, () => this.explain());
     }
-    const told = await testApp(t, orm, [new Router().register('told', Told)]);
+    const told = await testApp(t, orm, [new Router().register('told', Explained)]);
     const ways = (await told.inject('/told/ways')).json();
     for (const operation of ['create', 'update'] as const) {
       const { oneStatement, reasons } = ways[operation];

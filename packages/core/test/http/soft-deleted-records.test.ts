@@ -76,7 +76,7 @@ const read = readShape(Page, ['id', 'title']);
 const write = writeShape(Page, ['title', 'words']);
 const declared = { read, write, softDelete: 'deleted_at' } as const;
 
-class IsOwnPage extends Permission {
+class IsPageOwner extends Permission {
   override hasObjectPermission(request: FastifyRequest, _view: PermissionView, page: object) {
     const user = request.user as { role: { name: string } } | null;
     return request.method === 'GET' || (page as PageRecord).owner === user?.role.name;
@@ -293,7 +293,7 @@ forEachDatabase(t, { entities: [Shelf, Page, Link, Slip, Scan] }, async (t, orm,
     class Pages extends ModelViewSet(Page, {
       ...declared,
       softDelete: { property: 'deleted_at', visibleTo: [AllowAny] },
-      permissionClasses: [IsOwnPage],
+      permissionClasses: [IsPageOwner],
     }) {}
     const send = await start(t, new Router().register('pages', Pages));
     const id = await make({ title: 'Tea', owner: 'ann' });

@@ -48,7 +48,7 @@ type OrderRecord = InferEntity<typeof Order>;
 const entities = [Customer, Order];
 
 /** Hides the orders of others. */
-class IsOwn extends Permission {
+class IsProjectOwner extends Permission {
   override scope({ user }: FastifyRequest, view: PermissionView) {
     return this.records<OrderRecord>(view, user === null ? {} : { owner: user.role!.name });
   }
@@ -66,7 +66,7 @@ const options = {
   filterFields: { status: 'status', min_total: 'total__gte' },
   searchFields: ['status'],
   orderingFields: { total: 'total' },
-  permissionClasses: [IsOwn],
+  permissionClasses: [IsProjectOwner],
 } as const;
 
 class Orders extends ModelViewSet(Order, { ...options, summary }) {}

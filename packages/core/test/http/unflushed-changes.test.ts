@@ -149,7 +149,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book] }, async (t, orm) => {
       override create = changeOf;
       override list = changeOf;
     }
-    class OwnViewSet extends ModelViewSet(Book, { read, write }) {
+    class CustomViewSet extends ModelViewSet(Book, { read, write }) {
       override async create(request: FastifyRequest): Promise<never> {
         await changeOf(request);
         return { id: 1, title: 'x' } as never;
@@ -162,7 +162,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book] }, async (t, orm) => {
     const { app, lines } = await appOf(t, orm, async (app) => {
       app.post('/swap', changeOf);
       app.get('/swap', changeOf);
-      await app.register(new Router().register('plain', PlainViewSet).register('own', OwnViewSet).plugin);
+      await app.register(new Router().register('plain', PlainViewSet).register('own', CustomViewSet).plugin);
     });
     const before = await snapshot();
     for (const [change, [entity]] of Object.entries(CHANGES)) {

@@ -60,7 +60,7 @@ class IsMine extends Permission {
 }
 
 class OpenViewSet extends ModelViewSet(Photo, { ...shapes, permissionClasses: [AllowAny] }) {}
-class AskedViewSet extends ModelViewSet(Photo, { ...shapes, permissionClasses: [Asked], allowAnonymous: true }) {}
+class CheckedViewSet extends ModelViewSet(Photo, { ...shapes, permissionClasses: [Asked], allowAnonymous: true }) {}
 class MineViewSet extends ModelViewSet(Photo, { ...shapes, permissionClasses: [IsMine], allowAnonymous: true }) {}
 class OwnedViewSet extends ModelViewSet(Photo, {
   ...shapes,
@@ -91,14 +91,14 @@ class AlbumViewSet extends ModelViewSet(Album, { read: readShape(Album, ['id', '
 const router = (): Router =>
   new Router()
     .register('open', OpenViewSet)
-    .register('asked', AskedViewSet)
+    .register('asked', CheckedViewSet)
     .register('mine', MineViewSet)
     .register('owned', OwnedViewSet)
     .register('limited', LimitedViewSet)
     .register('roles', ByRoleViewSet)
     .register('bin', BinViewSet)
     .register('albums', AlbumViewSet)
-    .register('albums/:album/photos', class InAlbumViewSet extends AskedViewSet {});
+    .register('albums/:album/photos', class InAlbumViewSet extends CheckedViewSet {});
 
 forEachDatabase(t, { entities: [Photo, Album] }, async (t, orm) => {
   let app: FastifyInstance;

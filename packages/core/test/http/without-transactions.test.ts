@@ -19,7 +19,7 @@ import {
 } from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
-import { withOwnMongo } from '../support/with-mongo-server.ts';
+import { withMongoServer } from '../support/with-mongo-server.ts';
 
 const Kind = defineEntity({ name: 'Kind', properties: { id: p.integer().primary(), name: p.string().length(20) } });
 const Item = defineEntity({
@@ -371,7 +371,7 @@ forEachDatabase(t, { entities: ENTITIES, orm: { disableTransactions: true } }, a
   });
 });
 
-withOwnMongo(t, 'a MongoDB that stands alone', { isStandalone: true }, async (t, mongo) => {
+withMongoServer(t, 'a MongoDB that stands alone', { isStandalone: true }, async (t, mongo) => {
   await t.test('fails at start', async (t) => {
     const orm = await mongo.open({ entities: ENTITIES });
     await t.rejects(testApp(t, orm, []), {

@@ -61,20 +61,23 @@ t.test('a view that emits without a listener, or cannot emit, fails at start', a
   class Unheard extends ModelViewSet(Book, { read, write, emits: ['created'] }) {}
   t.match(await errorAtStart(t, orm, Unheard), /Unheard: option "emits" needs a plugin that takes the events/);
   class ReadOnly extends ModelViewSet(Book, { read, emits: ['deleted'] }) {}
-  class Own extends ModelViewSet(Book, { read, write, emits: ['created'] }) {
+  class Custom extends ModelViewSet(Book, { read, write, emits: ['created'] }) {
     override async create(_request: FastifyRequest, _reply: FastifyReply) {
       return { id: 1, title: 'of its own' };
     }
   }
-  class OwnMany extends ModelViewSet(Book, { read, write, bulk: 2, emits: ['deleted'] }) {
+  class CustomMany extends ModelViewSet(Book, { read, write, bulk: 2, emits: ['deleted'] }) {
     override async destroyMany(_request: FastifyRequest, _reply: FastifyReply) {}
   }
   for (const [View, message] of [
     [ReadOnly, 'ReadOnly: option "emits" has "deleted", but the view has no operation "destroy"'],
-    [Own, 'Own: option "emits" has "created", but create does not call super.create(), so its writes would be missed'],
     [
-      OwnMany,
-      'OwnMany: option "emits" has "deleted", but destroyMany does not call super.destroyMany(), so its writes would be missed',
+      Custom,
+      'Custom: option "emits" has "created", but create does not call super.create(), so its writes would be missed',
+    ],
+    [
+      CustomMany,
+      'CustomMany: option "emits" has "deleted", but destroyMany does not call super.destroyMany(), so its writes would be missed',
     ],
   ] as const) {
     await t.rejects(

@@ -31,17 +31,17 @@ function told(
     asked.push(`${name} ${question}`);
     return answers.later === true ? Promise.resolve(value) : value;
   };
-  class Told extends Permission {
+  class Recording extends Permission {
     override hasPermission(): boolean | Promise<boolean> {
       return answer('view', answers.view ?? true);
     }
   }
-  class ToldOfObjects extends Told {
+  class RecordingObjects extends Recording {
     override hasObjectPermission(): boolean | Promise<boolean> {
       return answer('object', answers.object ?? true);
     }
   }
-  const Class = answers.object === undefined ? Told : ToldOfObjects;
+  const Class = answers.object === undefined ? Recording : RecordingObjects;
   Object.defineProperty(Class, 'name', { value: name });
   return Class;
 }

@@ -66,7 +66,7 @@ const ACROSS: readonly object[] = [
 ];
 
 /** What MikroORM asks of something else, or forgets, and what it means. */
-const ASKED_WRONGLY: readonly (readonly [object, object])[] = [
+const MISREAD_CONDITIONS: readonly (readonly [object, object])[] = [
   [{ tags: { $not: { $not: { label: 'hot' } } } }, { tags: { label: 'hot' } }],
   [{ tags: { $not: { label: 'hot' } } }, { tags: { label: { $ne: 'hot' } } }],
   [{ maker: { $not: { $in: [7, 8] } } }, { maker: { id: { $nin: [7, 8] } } }],
@@ -114,7 +114,7 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) =
   const maker = await fillMakers(orm.em.fork());
   const products = QuerySet.of(orm.em.fork(), Product);
   const names = pick(orm, Product, 'name');
-  const ASKED = [
+  const CONDITIONS = [
     { name: 'what? "is" it\'s \\ name' },
     { name: { $like: 'what%' } },
     { sold: 9007199254740993n },
@@ -136,7 +136,7 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) =
   ];
 
   t.test('matches the same records as em.find, with bound values', async (t) => {
-    for (const where of ASKED) {
+    for (const where of CONDITIONS) {
       const queries = recordQueries(orm);
       const found = (await products.matching(where as object).rows(names)).flat();
       t.equal(queries.texts.length, 1);
@@ -155,8 +155,8 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) =
   t.test('matches through relations like em.find', async (t) => {
     const em = orm.em.fork();
     await fillFamily(em);
-    const ofOwn = matching(products.meta, { maker: null });
-    t.equal(ofOwn.kind === 'matching' && acrossRelations(ofOwn), undefined, 'a column of its own');
+    const ofColumn = matching(products.meta, { maker: null });
+    t.equal(ofColumn.kind === 'matching' && acrossRelations(ofColumn), undefined, 'a column of its own');
     for (const where of ACROSS) {
       const queries = recordQueries(orm);
       const found = (await products.matching(where).orderBy('name').rows(names)).flat();
@@ -165,7 +165,7 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) =
       const expected = await orm.em.fork().find(Product, where, { orderBy: { name: 1 } });
       t.strictSame(found, [...new Set(expected.map(({ name }) => name))], `${database} ${JSON.stringify(where)}`);
     }
-    for (const [where, meant] of ASKED_WRONGLY) {
+    for (const [where, meant] of MISREAD_CONDITIONS) {
       const found = await products.matching(where).orderBy('name').rows(names);
       t.strictSame(found, await products.matching(meant).orderBy('name').rows(names), JSON.stringify(where));
     }
@@ -324,7 +324,7 @@ t.test('relations on MongoDB match like on SQL', { skip: skipMongo() }, async (t
     t.strictSame(found.flat(), expected[index], JSON.stringify(where));
   }
   const products = QuerySet.of(mongo.em.fork(), Product).orderBy('name');
-  for (const [where, meant] of ASKED_WRONGLY) {
+  for (const [where, meant] of MISREAD_CONDITIONS) {
     t.strictSame(
       await products.matching(where).rows(names),
       await products.matching(meant).rows(names),

@@ -36,7 +36,7 @@ function anyFilters(): Filters {
   return filters;
 }
 
-const ASKED = Array.from({ length: Math.ceil(COUNT / 2) }, () => {
+const FILTERED = Array.from({ length: Math.ceil(COUNT / 2) }, () => {
   const entity = dice.oneOf(NAMES);
   return { entity, filters: anyFilters(), where: dice.below(3) === 0 ? anyWhere(dice, entity, 2, true) : undefined };
 });
@@ -76,7 +76,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
     return QuerySet.of(em, typeOf(entity)).orderBy('id');
   };
-  for (const { entity, filters, where } of ASKED) {
+  for (const { entity, filters, where } of FILTERED) {
     const all = under(filters, entity);
     const records = await (where === undefined ? all : all.matching(where)).entities();
     const said = (ids: readonly number[]): string =>

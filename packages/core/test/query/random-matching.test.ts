@@ -5,7 +5,7 @@ import { forEachDatabase } from '../support/databases.ts';
 import { anyWhere, COUNT, Dice, entities, fill, NAMES, SEED, type Where } from './random-conditions.ts';
 
 const dice = new Dice(SEED);
-const ASKED = Array.from({ length: COUNT }, () => {
+const CONDITIONS = Array.from({ length: COUNT }, () => {
   const entity = dice.oneOf(NAMES);
   return { entity, where: anyWhere(dice, entity, 3, true) };
 });
@@ -28,12 +28,12 @@ let onSql: string[] | undefined;
 forEachDatabase(t, { entities }, async (t, orm, database) => {
   await fill(orm.em.fork());
   const said = (found: readonly number[], index: number): string => {
-    const { entity, where } = ASKED[index]!;
+    const { entity, where } = CONDITIONS[index]!;
     return `${entity} ${JSON.stringify(where)}: ${found.join()}`;
   };
   const found: string[] = [];
   const expected: string[] = [];
-  for (const [index, { entity, where }] of ASKED.entries()) {
+  for (const [index, { entity, where }] of CONDITIONS.entries()) {
     found.push(said(await foundByQuerySet(orm, entity, where), index));
     // MikroORM asks nothing across relations of MongoDB.
     if (database !== 'mongodb') expected.push(said(await foundByMikroORM(orm, entity, where), index));

@@ -111,7 +111,7 @@ function roundedByFractions(text: string, value: number): bigint | undefined {
   if (numerator % denominator !== 0n || Number.isSafeInteger(value)) return undefined;
   const exact = (numerator / denominator) * (mantissa.startsWith('-') ? -1n : 1n);
   const [shown = '', shownPower = '0'] = String(value).split('e');
-  const [shownWhole = '', shownFraction = ''] = shown.split('.');
-  const written = BigInt(shownWhole + shownFraction) * 10n ** BigInt(Number(shownPower) - shownFraction.length);
+  const [shownInteger = '', shownFraction = ''] = shown.split('.');
+  const written = BigInt(shownInteger + shownFraction) * 10n ** BigInt(Number(shownPower) - shownFraction.length);
   return exact === BigInt(value) || exact === written ? undefined : exact;
 }

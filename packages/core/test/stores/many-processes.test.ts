@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { RedisStore } from '../../src/stores/redis-store.ts';
-import { redisClient, withOwnRedis } from '../support/redis.ts';
+import { redisClient, withRedisServer } from '../support/redis.ts';
 
 const PROCESSES = 4;
 const TIMES = 500;
 const LIMIT = 777;
 const worker = fileURLToPath(new URL('store-worker.ts', import.meta.url));
 
-withOwnRedis(t, 'several processes at once: exactly the limit passes, and one takes the value', async (t, redis) => {
+withRedisServer(t, 'several processes at once: exactly the limit passes, and one takes the value', async (t, redis) => {
   const store = new RedisStore(redisClient(t, redis.url), { timeoutMs: 60_000 });
   await store.put('shared', 'value', 60_000);
   const processes = Array.from({ length: PROCESSES }, () => {

@@ -6,11 +6,11 @@ import { RedisHealthCheck } from '../../src/health/built-in-checks.ts';
 import { clusterSlot } from '../../src/stores/cluster-slot.ts';
 import { RedisStore } from '../../src/stores/redis-store.ts';
 import { StoreUnavailable } from '../../src/stores/store.ts';
-import { makeCluster, ownRedis, redisClient, withOwnRedis } from '../support/redis.ts';
+import { makeCluster, startRedis, redisClient, withRedisServer } from '../support/redis.ts';
 import { testStore } from './store-suite.ts';
 
-withOwnRedis(t, 'the Redis store on a cluster of three', async (t) => {
-  const nodes = [await ownRedis(t), await ownRedis(t), await ownRedis(t)];
+withRedisServer(t, 'the Redis store on a cluster of three', async (t) => {
+  const nodes = [await startRedis(t), await startRedis(t), await startRedis(t)];
   await makeCluster(t, nodes);
   const cluster = new Cluster(nodes.map(({ port }) => ({ host: '127.0.0.1', port })));
   cluster.on('error', () => {});
@@ -28,8 +28,8 @@ withOwnRedis(t, 'the Redis store on a cluster of three', async (t) => {
 });
 
 for (const how of ['hangs', 'is dead'] as const) {
-  withOwnRedis(t, `a master that ${how} fails for its own keys, and for no others`, async (t) => {
-    const nodes = [await ownRedis(t), await ownRedis(t), await ownRedis(t)];
+  withRedisServer(t, `a master that ${how} fails for its own keys, and for no others`, async (t) => {
+    const nodes = [await startRedis(t), await startRedis(t), await startRedis(t)];
     await makeCluster(t, nodes, '--cluster-require-full-coverage', 'no');
     const cluster = new Cluster(nodes.map(({ port }) => ({ host: '127.0.0.1', port })));
     cluster.on('error', () => {});
@@ -63,9 +63,9 @@ for (const how of ['hangs', 'is dead'] as const) {
   });
 }
 
-withOwnRedis(t, 'a replica takes over for a master that hangs', async (t) => {
-  const nodes = [await ownRedis(t), await ownRedis(t), await ownRedis(t)];
-  const replica = await ownRedis(t);
+withRedisServer(t, 'a replica takes over for a master that hangs', async (t) => {
+  const nodes = [await startRedis(t), await startRedis(t), await startRedis(t)];
+  const replica = await startRedis(t);
   await makeCluster(t, nodes);
   await replica.start('--cluster-enabled', 'yes', '--cluster-node-timeout', '2000');
   const ofReplica = redisClient(t, replica.url);

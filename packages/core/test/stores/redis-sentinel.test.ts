@@ -3,15 +3,15 @@ import { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { RedisStore } from '../../src/stores/redis-store.ts';
-import { ownRedis, ownSentinels, redisClient, withOwnRedis } from '../support/redis.ts';
+import { startRedis, startSentinels, redisClient, withRedisServer } from '../support/redis.ts';
 
 for (const how of ['hangs', 'is dead'] as const) {
-  withOwnRedis(t, `a master that ${how}`, async (t, master) => {
-    const replica = await ownRedis(t);
+  withRedisServer(t, `a master that ${how}`, async (t, master) => {
+    const replica = await startRedis(t);
     await replica.start('--replicaof', '127.0.0.1', String(master.port));
     const ofReplica = redisClient(t, replica.url);
     while (!/master_link_status:up/.test(await ofReplica.info('replication'))) await sleep(50);
-    const sentinels = await ownSentinels(t, 'shop', master.port);
+    const sentinels = await startSentinels(t, 'shop', master.port);
     const client = new Redis({
       sentinels: sentinels.map((port) => ({ host: '127.0.0.1', port })),
       name: 'shop',

@@ -3,7 +3,7 @@ import t from 'tap';
 import { ImproperlyConfigured } from '../../src/errors.ts';
 import { RedisStore } from '../../src/stores/redis-store.ts';
 import { StoreUnavailable } from '../../src/stores/store.ts';
-import { redisClient, withOwnRedis, withRedis } from '../support/redis.ts';
+import { redisClient, withRedisServer, withRedis } from '../support/redis.ts';
 import { testStore } from './store-suite.ts';
 
 const prefix = `viewset-test-${process.pid}-${Date.now()}:`;
@@ -22,7 +22,7 @@ withRedis(t, 'the Redis store, on a client with a key prefix and numbers as text
   );
 });
 
-withOwnRedis(t, 'keys expire, and a counter is compact', async (t, redis) => {
+withRedisServer(t, 'keys expire, and a counter is compact', async (t, redis) => {
   const client = redisClient(t, redis.url);
   const store = new RedisStore(client, PATIENT);
   for (let i = 0; i < 1000; i++) await store.hit('client', 1000, 60_000);
@@ -37,7 +37,7 @@ withOwnRedis(t, 'keys expire, and a counter is compact', async (t, redis) => {
   t.same(await client.keys('*code*'), []);
 });
 
-withOwnRedis(t, 'it goes on when the server has forgotten the scripts', async (t, redis) => {
+withRedisServer(t, 'it goes on when the server has forgotten the scripts', async (t, redis) => {
   const client = redisClient(t, redis.url);
   const store = new RedisStore(client, PATIENT);
   await store.hit('key', 2, 60_000);
@@ -45,7 +45,7 @@ withOwnRedis(t, 'it goes on when the server has forgotten the scripts', async (t
   t.equal((await store.hit('key', 2, 60_000)).remaining, 0);
 });
 
-withOwnRedis(
+withRedisServer(
   t,
   'a clock that steps back never lets more through, nor stops for more than a window',
   async (t, redis) => {
@@ -64,7 +64,7 @@ withOwnRedis(
   },
 );
 
-withOwnRedis(t, 'a server that is gone is an error at once, and is found when it is back', async (t, redis) => {
+withRedisServer(t, 'a server that is gone is an error at once, and is found when it is back', async (t, redis) => {
   const client = redisClient(t, redis.url);
   // Waiting would take longer than the test may.
   const store = new RedisStore(client, { timeoutMs: 600_000 });
@@ -88,7 +88,7 @@ withOwnRedis(t, 'a server that is gone is an error at once, and is found when it
   t.ok((await store.hit('key', 5, 60_000)).allowed);
 });
 
-withOwnRedis(t, 'a server that never was there is an error in time', async (t, redis) => {
+withRedisServer(t, 'a server that never was there is an error in time', async (t, redis) => {
   await redis.kill();
   const client = redisClient(t, redis.url);
   const store = new RedisStore(client, { timeoutMs: 200 });
@@ -98,7 +98,7 @@ withOwnRedis(t, 'a server that never was there is an error in time', async (t, r
   t.ok((await store.hit('key', 5, 60_000)).allowed);
 });
 
-withOwnRedis(t, 'a server that falls silent costs one wait, not one a request', async (t, redis) => {
+withRedisServer(t, 'a server that falls silent costs one wait, not one a request', async (t, redis) => {
   const client = redisClient(t, redis.url);
   const store = new RedisStore(client, { timeoutMs: 500 });
   await store.hit('key', 500, 60_000);
@@ -117,7 +117,7 @@ withOwnRedis(t, 'a server that falls silent costs one wait, not one a request', 
   t.ok((await store.hit('key', 500, 60_000)).allowed, 'a late answer is an answer: it is back without a trial');
 });
 
-withOwnRedis(t, 'a pause of this process is not taken for silence', async (t, redis) => {
+withRedisServer(t, 'a pause of this process is not taken for silence', async (t, redis) => {
   const store = new RedisStore(redisClient(t, redis.url), { timeoutMs: 100 });
   await store.hit('key', 5, 60_000);
   const pending = store.hit('key', 5, 60_000);
@@ -127,7 +127,7 @@ withOwnRedis(t, 'a pause of this process is not taken for silence', async (t, re
   t.ok((await pending).allowed);
 });
 
-withOwnRedis(t, 'an error of the server is an error of the store', async (t, redis) => {
+withRedisServer(t, 'an error of the server is an error of the store', async (t, redis) => {
   const client = redisClient(t, redis.url);
   const store = new RedisStore(client);
   await client.set('viewset:hits:string', 'no list');

@@ -8,7 +8,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import type { Test } from 'tap';
 
 /** A Redis server of this test's own, on a free loopback port, that it may stop, freeze and start again. */
-export interface OwnRedis {
+export interface RedisServer {
   readonly port: number;
   readonly url: string;
   start(...options: readonly string[]): Promise<void>;
@@ -25,12 +25,12 @@ export interface OwnRedis {
  */
 export function withRedis(t: Test, name: string, body: (t: Test, url: string) => Promise<void>): void {
   const given = process.env['TEST_REDIS_URL'];
-  if (given === undefined || given === '') return withOwnRedis(t, name, (t, redis) => body(t, redis.url));
+  if (given === undefined || given === '') return withRedisServer(t, name, (t, redis) => body(t, redis.url));
   t.test(name, (t) => body(t, given));
 }
 
 /** Runs a test that needs a Redis server to do to as it likes. Skipped or failed like `withRedis`. */
-export function withOwnRedis(t: Test, name: string, body: (t: Test, redis: OwnRedis) => Promise<void>): void {
+export function withRedisServer(t: Test, name: string, body: (t: Test, redis: RedisServer) => Promise<void>): void {
   if (spawnSync('redis-server', ['--version']).error !== undefined) {
     const problem = 'redis-server is not installed: nothing was tried on Redis';
     t.test(name, { skip: process.env['CI'] === 'true' ? false : problem }, async () => {
@@ -39,14 +39,14 @@ export function withOwnRedis(t: Test, name: string, body: (t: Test, redis: OwnRe
     return;
   }
   t.test(name, async (t) => {
-    const redis = await ownRedis(t);
+    const redis = await startRedis(t);
     await redis.start();
     await body(t, redis);
   });
 }
 
 /** A server that is not started yet; it is gone when the test ends. */
-export async function ownRedis(t: Test): Promise<OwnRedis> {
+export async function startRedis(t: Test): Promise<RedisServer> {
   const folder = await mkdtemp(join(tmpdir(), 'viewset-redis-'));
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
@@ -100,7 +100,7 @@ async function untilReady(url: string): Promise<void> {
 }
 
 /** Starts three Sentinels that watch a master, and returns their ports. They are gone when the test ends. */
-export async function ownSentinels(t: Test, name: string, masterPort: number): Promise<number[]> {
+export async function startSentinels(t: Test, name: string, masterPort: number): Promise<number[]> {
   const folder = await mkdtemp(join(tmpdir(), 'viewset-sentinel-'));
   const ports: number[] = [];
   for (let index = 0; index < 3; index++) {
@@ -132,7 +132,11 @@ export async function ownSentinels(t: Test, name: string, masterPort: number): P
 const SLOTS = 16_384;
 
 /** Starts servers, and makes a Cluster of them: each is a master of an equal share of the slots. */
-export async function makeCluster(t: Test, nodes: readonly OwnRedis[], ...options: readonly string[]): Promise<void> {
+export async function makeCluster(
+  t: Test,
+  nodes: readonly RedisServer[],
+  ...options: readonly string[]
+): Promise<void> {
   for (const node of nodes) await node.start('--cluster-enabled', 'yes', '--cluster-node-timeout', '2000', ...options);
   const clients = nodes.map(({ url }) => redisClient(t, url));
   for (const [index, client] of clients.entries()) {

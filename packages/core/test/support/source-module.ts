@@ -23,7 +23,7 @@ export interface SourceModule {
   /** The modules of `export *`. */
   readonly starExports: readonly string[];
   /** The lines of statements that are neither imports nor exports from elsewhere. */
-  readonly ownStatements: readonly number[];
+  readonly otherStatements: readonly number[];
   /** The names that the file declares and exports, each with its docstring, if it has one. */
   readonly declared: ReadonlyMap<string, string | undefined>;
   /** Each name that the code of the file has anywhere: of variables, types, properties, methods. */
@@ -83,7 +83,7 @@ function readModule(path: string, source: string): SourceModule {
     imports,
     reExports,
     starExports,
-    ownStatements: own.map((node) => lineOf(node.start)),
+    otherStatements: own.map((node) => lineOf(node.start)),
     declared,
     identifiers,
   };

@@ -7,7 +7,7 @@ import type { DatabaseOptions } from './databases.ts';
 type AdminDatabase = ReturnType<ReturnType<MikroORM['em']['getConnection']>['getDb']>;
 
 /** A MongoDB of a test's own, that it may disturb. */
-export interface OwnMongo {
+export interface RunningMongo {
   readonly server: TestServer;
   /** A MikroORM on an empty database, whose collections and indexes are there. */
   open(options: DatabaseOptions): Promise<MikroORM>;
@@ -25,11 +25,11 @@ export interface OwnMongo {
 }
 
 /** Runs a test on a MongoDB of its own. Skipped, aloud, if there is none; under CI it fails. */
-export function withOwnMongo(
+export function withMongoServer(
   t: Test,
   name: string,
   options: MongoOptions,
-  body: (t: Test, mongo: OwnMongo) => Promise<void>,
+  body: (t: Test, mongo: RunningMongo) => Promise<void>,
 ): void {
   t.test(name, async (t) => {
     // Without the other servers nothing is installed or started: `pnpm test` is for everybody who has just cloned the repository.

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { withOwnRedis } from '../support/redis.ts';
+import { withRedisServer } from '../support/redis.ts';
 
 const PROCESSES = 3;
 const REQUESTS = 400;
 const program = fileURLToPath(new URL('throttled-server.ts', import.meta.url));
 
-withOwnRedis(t, 'behind one Redis, several servers under load let exactly the limit pass', async (t, redis) => {
+withRedisServer(t, 'behind one Redis, several servers under load let exactly the limit pass', async (t, redis) => {
   const servers = await startServers(t, [redis.url, '250', '60']);
   const requests = Array.from({ length: REQUESTS }, async (_, index) => fetch(servers[index % PROCESSES]!));
   const responses = await Promise.all(requests);
@@ -20,7 +20,7 @@ withOwnRedis(t, 'behind one Redis, several servers under load let exactly the li
   t.equal(new Set(remaining).size, 250, 'each was told another number of remaining requests');
 });
 
-withOwnRedis(t, 'waiting as long as one server says is enough for another', async (t, redis) => {
+withRedisServer(t, 'waiting as long as one server says is enough for another', async (t, redis) => {
   const servers = await startServers(t, [redis.url, '2', '1']);
   t.equal((await fetch(servers[0]!)).status, 200);
   t.equal((await fetch(servers[1]!)).status, 200);

@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import type { Document } from './app.ts';
 
 /** Fails unless a document is OpenAPI 3.1 by the official schema, each operationId is unique, and each reference leads somewhere. */
-export async function isSound(t: Test, document: Document): Promise<void> {
+export async function isValidDocument(t: Test, document: Document): Promise<void> {
   const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
   t.ok(valid, JSON.stringify(errors)?.slice(0, 2000));
   const ids = Object.values(document.paths).flatMap((methods) =>
