@@ -1,6 +1,7 @@
 /**
- * Runs the official Postman collection of RealWorld against Conduit, by newman, and checks each answer against the document. The file
- * is not part of this repository: REALWORLD_COLLECTION names it, or it lies in `shared/realworld` beside the repository. npm brings newman.
+ * Runs the official Postman collection of RealWorld against Conduit with newman, and validates each response against the document. The file
+ * is not part of this repository: set REALWORLD_COLLECTION to its path, or put it into `shared/realworld` next to the repository. Install
+ * newman from npm.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +11,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { npmProgram } from '../../../scripts/foreign-programs.ts';
 import { withConduit } from '../test/conduit.ts';
-import { responseProblems } from './answer-problems.ts';
+import { responseProblems } from './response-problems.ts';
 
 const collection =
   process.env['REALWORLD_COLLECTION'] ??

@@ -1,6 +1,6 @@
 /**
- * Uses clients that generators make of Conduit's document: each changes the current user, and writes, lists, favorites, comments on and
- * deletes an article. Bodies and answers stand in envelopes, and errors have another format.
+ * Uses clients generated from Conduit's document: each changes the current user, and writes, lists, favorites, comments on and deletes an
+ * article. Bodies and responses have envelopes, and errors have a custom format.
  */
 import { testGeneratedClients } from '../../../scripts/client-generators.ts';
 import { withConduit } from '../test/conduit.ts';

@@ -1,4 +1,4 @@
-/** Lets linters judge the document of Conduit: envelopes, errors in another format, actions that answer with records. */
+/** Lints the document of Conduit: envelopes, a custom error format, actions that return records. */
 import { lintDocument, skipLinters as skip } from '../../../scripts/document-linters.ts';
 import { withConduit } from '../test/conduit.ts';
 

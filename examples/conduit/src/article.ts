@@ -49,7 +49,7 @@ export class ArticleViewSet extends ModelViewSet(Article, {
     return super.performCreate(request, { ...data, slug: slugOf(data.title) });
   }
 
-  /** The articles of those whom the user follows. */
+  /** The articles of the authors that the user follows. */
   feed = action({ answers: 'page', permissionClasses: [IsAuthenticated] }, (request, reply) =>
     this.paginate(request, this.getQueryset(request).filter({ author__followers__follower: request.user.id }), reply),
   );

@@ -6,7 +6,7 @@ const RoleSchema = defineEntity({
   name: 'Role',
   properties: { id: p.integer().primary(), name: p.string().length(50).unique() },
 });
-/** Accounts of `@viewset/auth` may have one. Nobody has one here. */
+/** The role that `@viewset/auth` requires of accounts. Conduit assigns no roles. */
 export class Role extends RoleSchema.class {}
 RoleSchema.setClass(Role);
 

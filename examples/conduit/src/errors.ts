@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 /** `{ "errors": { "title": ["is required"] } }`. */
 export const ERRORS = Type.Object({ errors: Type.Record(Type.String(), Type.Array(Type.String())) });
 
-/** Faults of a request are a 422, each under the name of its field. */
+/** Responds to errors of a request with 422, and lists each error under the name of its field. */
 export const formatError: FormatError = (error) => {
   // A parameter may be named as a member that every object inherits.
   const errors = Object.create(null) as Record<string, string[]>;

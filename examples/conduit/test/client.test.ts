@@ -1,4 +1,4 @@
-/** `@viewset/client` against Conduit: its types, and what comes. */
+/** `@viewset/client` against Conduit: its types and the responses. */
 import { createClient, type DataOf } from '@viewset/client';
 import type { Api } from '../src/router.ts';
 import { withConduit } from './conduit.ts';

@@ -10,7 +10,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** An empty Conduit. */
 export interface Conduit extends Pick<TestApp, 'app' | 'orm'> {
   readonly database: TestDatabase;
-  /** Sends a request below `/api`, as whoever has the token. */
+  /** Sends a request below `/api` with the token of a user. */
   readonly send: (method: Method, path: string, body?: object, token?: string) => Promise<LightMyRequestResponse>;
   /** Registers somebody and returns the token. */
   readonly register: (username: string) => Promise<string>;

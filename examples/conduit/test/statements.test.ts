@@ -1,4 +1,4 @@
-/** What lists cost: a number of statements that does not grow with the articles. */
+/** The number of statements of a list does not grow with the number of articles. */
 import { expectQueries } from '@viewset/testing';
 import { withConduit } from './conduit.ts';
 

@@ -37,7 +37,7 @@ export class Arena {
     this.#running = Promise.all([this.#balancer.run(signal), ...clients.map((client) => client.run(signal))]);
   }
 
-  /** Ends the load; every request has had its answer then. */
+  /** Ends the load after every request has its response. */
   async end(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -48,7 +48,7 @@ export class Arena {
     this.#all.push(shop);
   }
 
-  /** What was asked while something happened, with its answers. */
+  /** The requests sent during a phase, with their responses. */
   async during(name: string, happen: () => Promise<void>): Promise<Phase> {
     const from = performance.now();
     await happen();
@@ -58,12 +58,12 @@ export class Arena {
     return Phase.between(name, this.#journal, from, to);
   }
 
-  /** Waits until each shop has answered a request of the time since: a busy machine takes longer than a phase does. */
+  /** Waits until each shop has responded to a request sent since then: a busy machine takes longer than a phase does. */
   answered(since: number): Promise<void> {
     return this.#journal.answered(since, this.shops);
   }
 
-  /** What the shops' logs have at level error or above. */
+  /** The entries of the shops' logs at level error or above. */
   faults(): unknown[] {
     return this.#all.flatMap(({ process }) => process.log.filter(({ level }) => level >= ERROR_LEVEL));
   }

@@ -1,16 +1,16 @@
 import type { Shop } from '../test/support/shop.ts';
 
-/** How often each shop is asked whether it is ready. */
+/** The interval between two readiness checks of a shop. */
 const PROBE_MS = 100;
 
 /**
- * What stands before several shops in production: it asks each one's `/health/ready`, and sends requests in turn to
- * those that take part. A shop that is not ready because a store is down still gets its share, as there is no better.
+ * The load balancer that runs in front of several shops in production: it requests `/health/ready` of each shop, and distributes requests
+ * to the shops that are ready, in turn. If no shop is ready because a store is down, all of them still get requests.
  */
 export class Balancer {
   #shops: Shop[];
   #turn = 0;
-  /** Those that said that they are stopping, or did not answer. */
+  /** The shops that are stopping or did not respond. */
   readonly #away = new Set<Shop>();
 
   constructor(shops: readonly Shop[]) {
@@ -32,7 +32,7 @@ export class Balancer {
     this.#shops = this.#shops.map((one) => (one === old ? shop : one));
   }
 
-  /** Probes until it is told to stop. */
+  /** Probes the shops until it is stopped. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await Promise.all(this.#shops.map((shop) => this.#probe(shop)));

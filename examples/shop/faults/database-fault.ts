@@ -13,13 +13,13 @@ export interface DatabaseFault {
   /** The name of its health check. */
   readonly check: string;
   readonly down: () => Promise<void> | void;
-  /** It answers again when this resolves. */
+  /** Resolves when the database responds again. */
   readonly up: () => Promise<void> | void;
   /** Default: `DOWN_MS`. */
   readonly downMs?: number;
 }
 
-/** Whatever needs the database is 503, in time; then everything works as before. */
+/** Requests that need the database return 503 in time; afterwards everything works as before. */
 export async function databaseFault(t: Test, arena: Arena, name: string, fault: DatabaseFault): Promise<Phase> {
   const { check, downMs = DOWN_MS } = fault;
   let downAt = 0;
@@ -50,7 +50,7 @@ export async function databaseFault(t: Test, arena: Arena, name: string, fault: 
   return phase;
 }
 
-/** Asks a shop for its health, and holds the answer against the state of a store. */
+/** Requests the health of a shop, and compares it with the state of a store. */
 export async function reports(t: Test, shop: Shop, check: string, status: 'ok' | 'unavailable'): Promise<void> {
   const answer = await shop.get<{ status: string; checks: Record<string, { status: string }> }>('/health/');
   t.equal(answer.body.checks[check]?.status, status, `/health/ says so: ${check} is ${status}`);

@@ -1,6 +1,6 @@
 /**
- * `pnpm test:faults`: two shops on one PostgreSQL and one Redis, under a steady load, while stores and shops are killed
- * and started again. What is promised of each fault is asserted; the figures are printed at the end.
+ * `pnpm test:faults`: two shops on one PostgreSQL and one Redis, under a steady load, while stores and shops are killed and started again.
+ * The guarantees for each failure are asserted; the figures are printed at the end.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
@@ -25,7 +25,7 @@ t.test('faults', { skip }, async (t) => {
   t.teardown(() => Promise.all([postgres.stop(), redis.stop()]));
   const variables = {
     REDIS_URL: redis.url,
-    // Every request is counted, and none is refused.
+    // Every request is counted, and no request is throttled.
     THROTTLE_IP: '1000000/5',
     SHUTDOWN_DELAY: '1',
   };
@@ -83,7 +83,7 @@ async function redisFault(t: Test, arena: Arena, redis: TestServer, how: 'killed
   return phase;
 }
 
-/** The load balancer is told before the shop stops listening, and every request that was sent is answered. */
+/** The load balancer is notified before the shop stops listening, and every request gets its response. */
 async function rollingRestart(t: Test, arena: Arena, start: () => Promise<Shop>): Promise<Phase> {
   const [old] = arena.shops as [Shop<ShopProcess>];
   const phase = await arena.during('a shop stops on SIGTERM', async () => {
@@ -100,7 +100,7 @@ async function rollingRestart(t: Test, arena: Arena, start: () => Promise<Shop>)
   return phase;
 }
 
-/** Requests in flight on that shop get no answer; no other request notices. */
+/** Requests in flight on that shop get no response; no other request is affected. */
 async function suddenDeath(t: Test, arena: Arena, start: () => Promise<Shop>): Promise<Phase> {
   const [old] = arena.shops as [Shop<ShopProcess>];
   let killedAt = 0;

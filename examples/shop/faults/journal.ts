@@ -9,11 +9,11 @@ export interface Entry {
   readonly shop: Shop;
   readonly startedAt: number;
   readonly endedAt: number;
-  /** 0: no answer. */
+  /** 0: no response. */
   readonly status: number;
   /** Whether a throttle counted it. */
   readonly counted: boolean;
-  /** What is wrong with the answer's body, if anything. */
+  /** The problem of the response body, if it has one. */
   readonly problem: string | undefined;
 }
 
@@ -24,7 +24,7 @@ export class Journal {
   /** When the requests that are under way were sent. */
   readonly #pending = new Set<{ readonly startedAt: number }>();
 
-  /** A request is sent; what comes back is called with its outcome. */
+  /** Sends a request, and returns a function that records its outcome. */
   begin(): (outcome: Omit<Entry, 'startedAt' | 'endedAt'>) => void {
     const request = { startedAt: performance.now() };
     this.#pending.add(request);
@@ -34,12 +34,12 @@ export class Journal {
     };
   }
 
-  /** Waits until all that was sent before a time has had its answer. */
+  /** Waits until all requests sent before a time have their responses. */
   async settled(before: number): Promise<void> {
     while ([...this.#pending].some(({ startedAt }) => startedAt < before)) await sleep(10);
   }
 
-  /** Waits until a request that was sent since a time has had its answer from each of some shops. */
+  /** Waits until each of some shops has responded to a request sent since a time. */
   async answered(since: number, shops: readonly Shop[]): Promise<void> {
     const hasResponded = (shop: Shop): boolean =>
       this.#entries.some((entry) => entry.shop === shop && entry.startedAt >= since);

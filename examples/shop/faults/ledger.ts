@@ -1,14 +1,14 @@
-/** What a client knows of one record that it alone writes. */
+/** The knowledge of a client about a record that only this client writes. */
 interface Entry {
-  /** What the last acknowledged write left; undefined once its deletion was acknowledged. */
+  /** The state after the last acknowledged write; undefined after an acknowledged deletion. */
   stock: number | undefined;
-  /** Writes since then whose outcome nobody was told: a commit may have gone through before its answer was lost. */
+  /** Later writes with an unknown outcome: a commit may have succeeded before its response was lost. */
   unsure: (number | undefined)[];
 }
 
 /**
- * What clients were promised: every write that was acknowledged, and every one that may have happened all the same.
- * Compared with the database itself at the end.
+ * The expected records of all clients: every acknowledged write, and every write that may have succeeded without a response. Compared with
+ * the database at the end.
  */
 export class Ledger {
   readonly #entries = new Map<number, Entry>();
@@ -19,13 +19,13 @@ export class Ledger {
     this.#entries.set(id, { stock, unsure: [] });
   }
 
-  /** A write of this stock, or undefined for a deletion, that was answered with success. */
+  /** A write of this stock, or undefined for a deletion, that succeeded. */
   written(id: number, stock: number | undefined): void {
     this.acknowledged += 1;
     this.#entries.set(id, { stock, unsure: [] });
   }
 
-  /** A write that was answered with an error, or not at all. */
+  /** A write that returned an error or got no response. */
   unsure(id: number, stock: number | undefined): void {
     this.#entries.get(id)?.unsure.push(stock);
   }

@@ -5,12 +5,12 @@ import type { Balancer } from './balancer.ts';
 import type { Ledger } from './ledger.ts';
 import type { Journal, Kind } from './journal.ts';
 
-/** A request that has not been answered by then hangs. The shop's own limit is 30 s. */
+/** A request without a response after this time hangs. The shop's limit is 30 s. */
 const HANG_MS = 30_000;
 /** Between two requests of one client. */
 const PAUSE_MS = 5;
 
-/** One of those who make up the load: it creates, changes, deletes and reads products, logs in, and asks for codes. */
+/** One client of the load: it creates, changes, deletes and reads products, logs in, and requests codes. */
 export class LoadClient {
   readonly #balancer: Balancer;
   readonly #journal: Journal;
@@ -28,7 +28,7 @@ export class LoadClient {
     this.#ledger = parts.ledger;
   }
 
-  /** Sends one request after the other until it is told to stop; the last one is answered then. */
+  /** Sends one request after the other until it is stopped; the last one has its response then. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#turn += 1;
@@ -69,7 +69,7 @@ export class LoadClient {
     this.#ledger.created(id, product.stock);
   }
 
-  /** A change that nobody has confirmed may still come: to a server that was silent, after later ones. Its record is left alone. */
+  /** An unacknowledged change may still be applied later, by a server that was unresponsive. Its record is not used again. */
   async #change(id: number): Promise<void> {
     const answer = await this.#write('PATCH', `/api/products/${id}`, { stock: this.#turn });
     if (answer?.status === 200) return this.#ledger.written(id, this.#turn);
@@ -77,7 +77,7 @@ export class LoadClient {
     this.#ids.splice(this.#ids.indexOf(id), 1);
   }
 
-  /** A record whose deletion has been tried is left alone from then on. */
+  /** A record is not used again after an attempt to delete it. */
   async #delete(): Promise<void> {
     const id = this.#ids.shift()!;
     const answer = await this.#write('DELETE', `/api/products/${id}`);
@@ -109,7 +109,7 @@ export class LoadClient {
   }
 }
 
-/** Undefined where the connection broke, or nothing came in time. */
+/** Undefined if the connection broke, or no response arrived in time. */
 async function answerOf(shop: Shop, method: string, path: string, options: object): Promise<Answer | undefined> {
   try {
     return await shop.request(method, path, { ...options, signal: AbortSignal.timeout(HANG_MS) });
@@ -118,7 +118,7 @@ async function answerOf(shop: Shop, method: string, path: string, options: objec
   }
 }
 
-/** What is wrong with the body of an error, if anything: it is the contract's, and says nothing of what is inside. */
+/** The problem of an error body, if it has one: it must have the documented form, and must not reveal internals. */
 function problemOf({ status, body, text }: Answer): string | undefined {
   if (status < 400) return undefined;
   const { error, code, ...rest } = (body ?? {}) as Partial<ErrorBody>;

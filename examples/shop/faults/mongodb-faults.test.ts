@@ -1,6 +1,6 @@
 /**
- * `pnpm test:faults`: two shops on one MongoDB, under a steady load, while it is killed, started again and held up. What is
- * promised of each fault is asserted; the figures are printed at the end.
+ * `pnpm test:faults`: two shops on one MongoDB, under a steady load, while it is killed, started again and delayed. The guarantees for each
+ * failure are asserted; the figures are printed at the end.
  */
 import t from 'tap';
 import { startMongo } from '../../../scripts/servers.ts';
@@ -10,7 +10,7 @@ import { type Shop, startShop } from '../test/support/shop.ts';
 import { databaseFault } from './database-fault.ts';
 import { underLoad } from './under-load.ts';
 
-/** The longest command, so that a server that is silent for longer is told from a slow one. */
+/** The time limit of a command, so that a server that is unresponsive for longer can be distinguished from a slow one. */
 const STATEMENT_SECONDS = 3;
 /** So that on a busy machine too a request begins and ends while the server is away. */
 const SILENT_MS = 9000;

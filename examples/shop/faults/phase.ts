@@ -2,20 +2,20 @@ import type { Test } from 'tap';
 import type { Shop } from '../test/support/shop.ts';
 import { type Entry, byStatus, type Journal, longestMs } from './journal.ts';
 
-/** No request may take longer, whatever happens: the shop gives up on a store long before its own limit of 30 s. */
+/** The maximum duration of a request in every phase: the shop gives up waiting for a store long before its limit of 30 s. */
 const LONGEST_MS = 10_000;
 /** After a store is back, everything has to work again within this time. */
 const RECOVERY_MS = 4000;
 
-/** What may be answered while a fault lasts, besides success. */
+/** The responses that are allowed during a failure, besides success. */
 export interface Tolerance {
-  /** Whether this request may be answered with 503. */
+  /** Whether this request may return 503. */
   readonly mayFail?: (entry: Entry) => boolean;
-  /** Whether this request may get no answer at all. */
+  /** Whether this request may get no response. */
   readonly mayVanish?: (entry: Entry) => boolean;
 }
 
-/** A stretch of the run: what was answered in it is held against what was promised, and its figures are kept. */
+/** A part of the run: its responses are compared with the guarantees, and its figures are recorded. */
 export class Phase {
   readonly name: string;
   readonly entries: readonly Entry[];
@@ -30,7 +30,7 @@ export class Phase {
     return new Phase(name, journal.between(from, to));
   }
 
-  /** Whatever is not a success has to be one of the errors that may be here, with the contract's body. */
+  /** Every response that is not a success must be one of the allowed errors, with the documented body. */
   holds(t: Test, { mayFail = () => false, mayVanish = () => false }: Tolerance = {}): void {
     const { entries, name } = this;
     const wrong = entries.filter((entry) => {

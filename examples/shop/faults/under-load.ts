@@ -10,12 +10,12 @@ interface StoredStock {
   readonly stock: number;
 }
 
-/** What is to happen to two shops under a steady load, and how it is looked at. */
+/** The failures of two shops under a steady load, and how they are observed. */
 interface Story {
   readonly start: () => Promise<Shop>;
-  /** Asks more of the time before anything happens. */
+  /** Extends the time limit of the test before the run begins. */
   readonly whenCalm?: (t: Test, calm: Phase) => void;
-  /** Lets the faults happen, one phase after the other. */
+  /** Causes the failures, one phase after the other. */
   readonly faults: (
     arena: Arena,
     phase: (name: string, run: (t: Test) => Promise<Phase>) => Promise<void>,
@@ -24,7 +24,7 @@ interface Story {
   readonly stored: () => Promise<readonly StoredStock[]>;
 }
 
-/** Runs the phases of a story, of which the first is calm, and holds what the shops acknowledged against what is stored. */
+/** Runs the phases of a scenario, of which the first has no failures, and compares the acknowledged writes with the stored records. */
 export async function underLoad(whole: Test, { start, whenCalm, faults, stored }: Story): Promise<void> {
   const arena = new Arena([await start(), await start()]);
   await arena.begin();

@@ -5,12 +5,12 @@ import type { Expectation, ShopModel } from './shop-model.ts';
 
 export type Person = 'nobody' | 'forger' | 'user' | 'admin';
 
-/** One request, and what the contract answers to it in the state that the model is in. */
+/** One request, and the response that the documentation requires in the current state of the model. */
 export interface Action {
   readonly kind: string;
   readonly method: string;
   readonly person: Person;
-  /** May depend on what is there. */
+  /** May depend on the existing records. */
   readonly path: (model: ShopModel) => string;
   readonly body?: string;
   readonly expected: (model: ShopModel) => Expectation;
@@ -55,7 +55,7 @@ const NOT_FOUND: Expectation = { status: 404, code: 'not_found' };
 const refused = (paths: readonly string[]): Expectation => ({ status: 400, code: 'invalid_usage', paths });
 const isLoggedIn = (who: Person): boolean => who === 'user' || who === 'admin';
 
-/** A list of products needs no token, and a bad one counts as none. */
+/** A list of products needs no token, and an invalid one is ignored. */
 const list = fc.tuple(person, listQuery).map(([who, query]): Action => ({
   kind: 'list',
   method: 'GET',
@@ -127,7 +127,7 @@ const destroy = fc.tuple(person, target).map(([who, which]): Action => ({
   },
 }));
 
-/** A field of a body: JSON as it stands on the wire; the value, if the write shape takes it. */
+/** A field of a body: its JSON on the wire, and its value if the write shape accepts it. */
 interface Field {
   readonly name: string;
   readonly json: string;
@@ -155,7 +155,7 @@ const fields = [
   field('price', price, '"12"', '0', '-0.01', '0.001', '100000000', '1e400', '99999999.991', '1e-7'),
   field('stock', stock, '"1"', '-1', '1.5', '2147483648', '1e400'),
 ] as const;
-/** What no write shape has is dropped. */
+/** Properties that no write shape has are dropped. */
 const EXTRAS = [
   '"id":7',
   '"__proto__":{"stock":9}',
@@ -165,7 +165,7 @@ const EXTRAS = [
   '"":1',
 ];
 
-/** What is no object at all, and what the contract calls it. */
+/** Bodies that are not objects, and their error codes. */
 const NO_OBJECTS = {
   '': 'parse_error',
   '{': 'parse_error',
@@ -178,7 +178,7 @@ const NO_OBJECTS = {
 interface Body {
   readonly text: string;
   readonly fields: readonly Field[];
-  /** The code of the answer to a body that is no object. */
+  /** The error code of a body that is not an object. */
   readonly code?: string;
 }
 
@@ -197,7 +197,7 @@ const body = fc.oneof(
   fc.constantFrom(...Object.entries(NO_OBJECTS)).map(([text, code]): Body => ({ text, fields: [], code })),
 );
 
-/** What a body is refused with; undefined if it is taken. */
+/** The errors of a body; undefined if it is accepted. */
 function refusal({ code, fields: given }: Body, isPartial: boolean): Expectation | undefined {
   if (code !== undefined) return { status: 400, code };
   const wrong = given.filter(({ value }) => value === undefined).map(({ name }) => name);
@@ -241,7 +241,7 @@ const update = fc
     },
   }));
 
-/** Roles are read by whoever is logged in and written by administrators; accounts are the administrator's, and one's own. */
+/** Logged-in users read roles and administrators write them; administrators manage accounts, and users read their account. */
 const guarded = fc
   .tuple(
     person,
@@ -282,7 +282,7 @@ export const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 2, arbitrary: guarded },
 );
 
-/** What is there at first, and what is then asked, one request after the other. */
+/** The initial records, and the requests in their order. */
 export const story = fc.record({
   products: fc.array(newProduct, { maxLength: 30 }),
   actions: fc.array(action, { minLength: 1, maxLength: 40 }),

@@ -1,7 +1,7 @@
 /**
- * `pnpm fuzz [--seconds N] [--seed S] [--path P] [--database sqlite|postgresql]`: stories of requests, made at random, told
- * to a shop on each database and to a model of it. Every answer has to be the model's. A story that goes wrong is made
- * as short as it still goes wrong, and printed with the seed and the path that tell it again.
+ * `pnpm fuzz [--seconds N] [--seed S] [--path P] [--database sqlite|postgresql]`: sends random sequences of requests to a shop on each
+ * database and to a model of it. Every response must equal the model's. A sequence that fails is shortened as far as it still fails, and
+ * printed with the seed and the path that repeat it.
  */
 import { parseArgs } from 'node:util';
 import { missingServer, TEST_DATABASES } from '@viewset/testing';

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { price, type Product, productName, stock, word } from './product.ts';
 
-/** A condition in JSON Logic, and what the contract says of it. */
+/** A condition in JSON Logic, and the documented result. */
 export interface Logic {
   readonly json: unknown;
   readonly keeps: (product: Product) => boolean;
   readonly depth: number;
   readonly comparisons: number;
-  /** Something that the contract refuses stands in it. */
+  /** It contains a part that must be rejected. */
   readonly isWrong: boolean;
 }
 
@@ -26,7 +26,7 @@ const OPERATORS = {
 };
 type Operator = keyof typeof OPERATORS;
 
-/** Text is compared for order by the database's rules, which are no part of the contract: for equality alone. */
+/** Text is ordered by the rules of the database, which are not documented: the model compares it for equality only. */
 const comparison = fc.oneof(
   fc.record({ field: fc.constant('name' as const), operator: fc.constantFrom('==', '!='), value: productName }),
   fc.record({ field: fc.constantFrom('id', 'stock'), operator: operatorOf(), value: stock }),
@@ -121,7 +121,7 @@ function leaves() {
   return fc.oneof({ weight: 12, arbitrary: compared }, between, oneOf, contains, isNull, wrong);
 }
 
-/** Conditions of every form; what is nested too deep or compares too often is wrong too. */
+/** Conditions of every form; conditions that are nested too deeply or have too many comparisons are invalid. */
 export const jsonLogic = tree.map((logic): Logic => ({
   ...logic,
   isWrong: logic.isWrong || logic.depth > MAX_DEPTH || logic.comparisons > MAX_COMPARISONS,

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { folded, price, type Product, productName, stock, word } from './product.ts';
 import { jsonLogic } from './json-logic.ts';
 
-/** One query parameter, and what the contract says of it. */
+/** One query parameter, and the documented result. */
 export interface Parameter {
   readonly name: string;
   /** Its values as they are sent; more than one: it is given several times. */
@@ -74,7 +74,7 @@ const name = fc.array(productName, { minLength: 1, maxLength: 3 }).map((names): 
   keeps: (product) => names.includes(product.name),
 }));
 
-/** Words, some of them several in quotes; each has to be found, whatever its case. */
+/** Search terms, some of them phrases in quotes; each must match, with any case. */
 const search = fc
   .array(
     fc.oneof({ weight: 4, arbitrary: word.map((text) => [text]) }, fc.array(word, { minLength: 2, maxLength: 2 })),
@@ -176,7 +176,7 @@ export function answerTo(
 
 function compareBy(order: NonNullable<Parameter['order']>, a: Product, b: Product): number {
   for (const [field, sign] of order) {
-    // Both databases are in the order of code points, which is that of UTF-8's bytes.
+    // Both databases order by code points, like UTF-8 bytes.
     const difference =
       field === 'name' ? Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)) : a[field] - b[field];
     if (difference !== 0) return sign * difference;

@@ -8,7 +8,7 @@ export interface Product {
   readonly stock: number;
 }
 
-/** Pieces of names: letters whose case is no matter of ASCII, what LIKE and SQL have meanings for, what takes two units. */
+/** Pieces of names: letters whose case is not ASCII, characters special in LIKE and SQL, characters of two units. */
 const PIECES =
   'Oak chair CHAIR a k K \u212a i I İ ı s ß ſ é É e\u0301 ô Σ σ ς % _ \\ -- ; 0 10 - 日本 💩 \u{10ffff} \u202e'.split(
     ' ',
@@ -40,7 +40,7 @@ export const stock = fc.oneof(fc.integer({ min: 0, max: 5 }), fc.constantFrom(2_
 
 export const newProduct = fc.record({ name: productName, price, stock });
 
-/** The contract's meaning of "whatever its case": lower case by Unicode, and one small sigma. */
+/** Folds case as documented: lower case by Unicode, and one small sigma. */
 export function folded(text: string): string {
   return text.toLowerCase().replaceAll('ς', 'σ');
 }

@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Answer } from '../test/support/http-client.ts';
 import type { Product } from './product.ts';
 
-/** The answer that is right. What is left out is not compared. */
+/** The correct response. Parts that are left out are not compared. */
 export interface Expectation {
   readonly status: number;
   readonly code?: string;
   /** The parameters or fields that `details` name, each once and no other. */
   readonly paths?: readonly string[];
   readonly body?: object;
-  /** The product that is answered, and there from now on; without an id it is a new one. */
+  /** The product in the response, which exists from then on; without an id it is a new one. */
   readonly stores?: object;
   readonly removes?: number;
 }
@@ -22,7 +22,7 @@ export class ShopModel {
     for (const product of products) this.products.set(product.id, product);
   }
 
-  /** Says what is wrong with an answer, or takes over what it has changed. */
+  /** Returns the difference between a response and the model, or applies its changes to the model. */
   judge(expected: Expectation, { status, headers, body, text }: Answer): string | undefined {
     const error = status < 400 ? undefined : body;
     if (status !== expected.status) return `the status should be ${expected.status}`;

@@ -12,12 +12,12 @@ import type { Action, Person } from './action.ts';
 import type { Product as ProductOfModel } from './product.ts';
 import { ShopModel } from './shop-model.ts';
 
-/** A request line that is longer meets the limits of Node, which are no matter of the model. */
+/** A longer request line exceeds the limits of Node, which the model does not have. */
 const MAX_PATH_LENGTH = 6000;
 
 type Tokens = Readonly<Record<Person, string | undefined>>;
 
-/** Tells stories to one shop, each from a beginning of its own. */
+/** Runs sequences of requests on one shop, each from a separate initial state. */
 export class Teller {
   readonly shop: Shop;
   readonly #orm: MikroORM;
@@ -52,7 +52,7 @@ export class Teller {
     return `${this.requests} requests: ${counts.join(', ')}`;
   }
 
-  /** Throws an error that tells the story up to where an answer was not the model's. */
+  /** Throws an error with the requests up to the first response that differs from the model's. */
   async tell(products: readonly Omit<ProductOfModel, 'id'>[], actions: readonly Action[]): Promise<void> {
     const model = new ShopModel(await this.#stock(products));
     const told = [...model.products.values()].map((product) => `there is ${JSON.stringify(product)}`);

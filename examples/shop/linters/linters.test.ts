@@ -1,4 +1,4 @@
-/** Lets linters judge the document of the shop. */
+/** Lints the document of the shop. */
 import t from 'tap';
 import { lintDocument, skipLinters as skip } from '../../../scripts/document-linters.ts';
 import { startShop } from '../test/support/shop.ts';

@@ -6,8 +6,8 @@ import { PasskeysMigration } from './migration-20261126000000-passkeys.ts';
 import { ListIndexesMigration } from './migration-20261129000000-list-indexes.ts';
 
 /**
- * Every migration of the shop's PostgreSQL, oldest first. A name is what the database remembers a migration by: it never
- * changes. What a database has gone through is never edited either; the next change is the next migration.
+ * Every migration of the shop's PostgreSQL, oldest first. The database stores the names of the migrations that it has run: never change a
+ * name. Never edit a migration that a database has run either; add a new migration for the next change.
  */
 export const MIGRATIONS: readonly (MigrationObject & { readonly name: string })[] = [
   { name: '20261121000000-initial', class: InitialMigration },

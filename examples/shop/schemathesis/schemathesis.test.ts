@@ -1,4 +1,4 @@
-/** Runs Schemathesis against the shop on every database: as the administrator, and as nobody. */
+/** Runs Schemathesis against the shop on every database: as the administrator, and without a login. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -26,7 +26,7 @@ withShop({ THROTTLE_IP: 'off', THROTTLE_USER: 'off', BCRYPT_ROUNDS: '4' }, async
   });
 });
 
-/** Answers with the code that the shop sends to an address, which the hooks cannot read in its log. */
+/** Returns the code that the shop sends to an address, which the hooks cannot read in its log. */
 async function serveCodes(t: Test, shop: Shop): Promise<string> {
   const server = createServer((request, response) => {
     const email = new URL(request.url ?? '/', shop.url).searchParams.get('email') ?? '';

@@ -35,7 +35,7 @@ declare module '@viewset/core' {
   }
 }
 
-/** The words about the API as a whole, for its document. */
+/** The description of the API for its document. */
 const API: OpenapiOptions = {
   info: {
     title: 'Shop',
@@ -51,9 +51,9 @@ const API: OpenapiOptions = {
 };
 
 /**
- * The shop, ready to listen. Closing it closes its database, its store and its mail sender. Its checks go into `health`,
- * by which whoever stops it tells the load balancer beforehand. What is for people on a terminal beside the log is handed to `write`.
- * A `log` gets the lines of the log as JSON, instead of standard output.
+ * The shop, ready to listen. Closing it closes its database, its store and its mail sender. Its checks are registered in `health`, which
+ * the shutdown uses to notify the load balancer. Text for people on a terminal is passed to `write` in addition to the log. A `log`
+ * receives the lines of the log as JSON, instead of standard output.
  */
 export async function buildApp(
   settings: Settings,
@@ -69,7 +69,7 @@ export async function buildApp(
   }
   if (settings.secretKeyIsRandom) app.log.warn('SECRET_KEY is not set: tokens and codes end with this process');
 
-  // Nothing that the shop answers is a page: a browser that is made to show an answer runs, loads and frames nothing.
+  // No response of the shop is a page: a browser that displays one anyway runs, loads and frames nothing.
   await app.register(helmet, {
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
     referrerPolicy: { policy: 'no-referrer' },
@@ -115,7 +115,7 @@ export async function buildApp(
     mailer: mailer(settings, app),
   });
 
-  // No cache keeps an answer about an account, nor a refusal.
+  // Responses about accounts and errors are not cached.
   app.addHook('onSend', async ({ routeOptions }, reply) => {
     if (routeOptions.url?.startsWith('/api/accounts') === true) reply.header('cache-control', 'no-store');
   });

@@ -21,11 +21,11 @@ import { TwoFactor } from './entities/two-factor.ts';
 import type { Settings } from './settings.ts';
 
 const DEFAULT_FILE = fileURLToPath(new URL('../shop.sqlite', import.meta.url));
-/** Where PostgreSQL remembers which migrations it has gone through. */
+/** The table in which PostgreSQL records the migrations that were run. */
 export const MIGRATIONS_TABLE = 'shop_migrations';
 /** How long a request waits for a connection: for a new one, or for its turn at the pool. */
 const CONNECT_TIMEOUT_MS = 5000;
-/** How long a transaction may sit between two statements before PostgreSQL ends it and frees what it has locked. */
+/** The time between two statements of a transaction after which PostgreSQL ends it and releases its locks. */
 const IDLE_TRANSACTION_TIMEOUT_MS = 30_000;
 /** With a write-ahead log, readers and a writer do not wait for each other. */
 const SQLITE_JOURNAL = 'pragma journal_mode = wal';
@@ -37,7 +37,7 @@ export interface Database {
 
 type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'databasePoolSize' | 'databaseStatementTimeoutSeconds'>;
 
-/** Connects to the database that a DATABASE_URL names; by default, to the file shop.sqlite beside this package. */
+/** Connects to the database of a DATABASE_URL; by default, to the file shop.sqlite next to this package. */
 export async function openDatabase(settings: DatabaseSettings, log: FastifyBaseLogger): Promise<Database> {
   const { databaseUrl: url } = settings;
   const kind = kindOf(url);
@@ -103,7 +103,7 @@ function postgresql(
     clientUrl: url,
     pool: { max: settings.databasePoolSize },
     driverOptions: {
-      // The driver reads the URL too: socket folders and TLS stand in its query string.
+      // The driver parses the URL too: socket folders and TLS are in its query string.
       connectionString: url,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       ...limits,
@@ -122,7 +122,7 @@ function mongodb(url: string, settings: DatabaseSettings): Partial<Options> {
       serverSelectionTimeoutMS: CONNECT_TIMEOUT_MS,
       connectTimeoutMS: CONNECT_TIMEOUT_MS,
       waitQueueTimeoutMS: CONNECT_TIMEOUT_MS,
-      // The driver tells the server of it (maxTimeMS), for each command.
+      // The driver sends the limit to the server (maxTimeMS) with each command.
       timeoutMS: settings.databaseStatementTimeoutSeconds * 1000,
     },
     extensions: [MongoExtension],

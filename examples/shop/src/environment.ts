@@ -11,9 +11,9 @@ const OAUTH = /^OAUTH_([A-Z0-9_]+)_(?:ISSUER|CLIENT_ID|CLIENT_SECRET)$/;
 const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
 
 /**
- * Environment variables, read as what they are meant to be. An empty variable counts as absent.
+ * Environment variables, parsed to the types of their settings. An empty variable counts as absent.
  *
- * @throws ImproperlyConfigured from every method: which variable, what it takes, what came (secrets are not shown).
+ * @throws ImproperlyConfigured from every method: the variable, the expected and the received value (secrets are not shown).
  */
 export class Environment {
   readonly #variables: NodeJS.ProcessEnv;
@@ -120,7 +120,7 @@ export class Environment {
     return text;
   }
 
-  /** Fastify's `trustProxy`. A number of proxies is no form of it: Fastify then believes nobody, without a word. */
+  /** Fastify's `trustProxy`. A number of proxies is not accepted: Fastify would silently trust no proxy. */
   trustProxy(name: string): boolean | string[] | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;

@@ -10,7 +10,7 @@ import type { Database } from './database.ts';
 
 const CHECKS = { sqlite: SqliteHealthCheck, postgresql: PostgresHealthCheck, mongodb: MongoHealthCheck } as const;
 
-/** What has to work for the shop to work. Requests survive without Redis: its throttles then let them pass. */
+/** The services that the shop needs. Requests succeed without Redis: its throttles then allow them. */
 export function addHealthChecks(
   health: HealthRegistry,
   { kind, orm }: Database,

@@ -5,7 +5,7 @@ import { isTransactionLost } from '@viewset/core';
 import type { Database } from './database.ts';
 import type { SchemaPolicy } from './schema.ts';
 
-/** The collection whose one document says that the shop has started on this database before. */
+/** The collection whose single document records that the shop has started on this database before. */
 const STARTS = 'shop_starts';
 const SHOP = { _id: 'shop' as never };
 /** The longest wait for the start of another shop, which hashes a password. */

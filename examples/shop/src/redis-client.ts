@@ -3,7 +3,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 /** How long a connection may take to come about, and the longest pause between two attempts. */
 const CONNECT_TIMEOUT_MS = 2000;
 const LONGEST_PAUSE_MS = 500;
-/** After this time without a reply, a client of Sentinels asks them for the master again. */
+/** After this time without a reply, a client of Sentinels requests the address of the master again. */
 const SILENCE_MS = 2000;
 /** How soon a client notices that another node of a Cluster has taken over slots. */
 const SLOTS_REFRESH_MS = 1000;
@@ -15,7 +15,7 @@ const pause = (attempt: number): number => Math.min(attempt * 50, LONGEST_PAUSE_
 const OPTIONS = {
   connectTimeout: CONNECT_TIMEOUT_MS,
   retryStrategy: pause,
-  // What was sent as the connection broke may have been done: sent again, it would count or use up a code twice.
+  // A command sent while the connection broke may have run: sent again, it would count or use up a code twice.
   autoResendUnfulfilledCommands: false,
   keepAlive: 10_000,
 } satisfies RedisOptions;

@@ -5,16 +5,16 @@ import { type Database, MIGRATIONS_TABLE } from './database.ts';
 import { startOnMongo } from './mongo-schema.ts';
 
 /**
- * What to do about a schema that is of an earlier version: migrate it, or refuse. A database that is empty is always
- * given its schema, and a file of SQLite has one owner.
+ * What to do with a schema of an earlier version: migrate it, or refuse to start. An empty database always gets its schema, and so does a
+ * SQLite file, which has only one process.
  */
 export type SchemaPolicy = 'migrate' | 'require';
 
 type Execute = <Row>(sql: string) => Promise<Row[]>;
 
 /**
- * What makes shops that start at the same moment on one database wait for each other, until the end of the transaction
- * that it opens, and the statement that lists the tables there are.
+ * The statement that makes shops wait for each other if they start at the same time on one database, until the end of its transaction, and
+ * the statement that lists the existing tables.
  */
 const DIALECTS = {
   sqlite: {
@@ -23,7 +23,7 @@ const DIALECTS = {
     tables: `select name from sqlite_master where type = 'table'`,
   },
   postgresql: {
-    // Neither the wait nor a migration is held to the time limits of a request. Whoever waited must see the tables that the others made.
+    // Neither the wait nor a migration has the time limits of a request. A shop that waited must see the tables that others created.
     lock: [
       'set transaction isolation level read committed',
       'set local statement_timeout = 0',
@@ -35,10 +35,10 @@ const DIALECTS = {
 } as const;
 
 /**
- * Runs `start` in one transaction that no other shop's start shares, once the schema is there: what a first start
- * leaves is whole, or nothing.
+ * Runs `start` in one transaction that no other shop's start shares, after the schema exists: a first start is stored completely or not at
+ * all.
  *
- * @throws ImproperlyConfigured where the schema is required and a database in use lacks a migration
+ * @throws ImproperlyConfigured if the schema is required and a database in use lacks a migration
  */
 export async function startOnce(
   database: Database,

@@ -16,10 +16,11 @@ const ADMIN_ROLE = 'admin';
 type AdminSettings = Pick<Settings, 'adminEmail' | 'adminPassword' | 'bcryptRounds'>;
 
 /**
- * Gives an empty database its tables, the roles `admin` and `user`, and fifty products; and any database that has no
- * administrator, one, where it still has the role and nobody has the address. What is there already stays as it is. Several shops may start on one database at once.
+ * Creates the tables of an empty database, the roles `admin` and `user`, and fifty products. Creates an administrator in any database
+ * without one, if the role exists and no account has the address. Existing data does not change. Several shops may start on one database at
+ * the same time.
  *
- * @throws ImproperlyConfigured where the schema is required and PostgreSQL lacks a migration
+ * @throws ImproperlyConfigured if the schema is required and PostgreSQL lacks a migration
  */
 export async function seed(
   database: Database,

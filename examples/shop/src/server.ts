@@ -24,7 +24,7 @@ try {
   process.exit(1);
 }
 
-/** What is wrong with a setting stands in its message; anything else is worth a stack. */
+/** The error of a setting is explained by its message; other errors are printed with their stack. */
 function reason(error: unknown): string {
   if (error instanceof ImproperlyConfigured) return `${error.name}: ${error.message}`;
   const { code, port } = error as { code?: unknown; port?: unknown };

@@ -9,13 +9,13 @@ export interface Rate {
   readonly seconds: number;
 }
 
-/** Everything that the shop is told from outside, read once at the start. */
+/** The settings of the shop, read once at the start. */
 export interface Settings {
   readonly production: boolean;
   readonly host: string;
   readonly port: number;
   readonly trustProxy: boolean | string[];
-  /** How long the shop goes on after SIGTERM while `/health/ready` already says 503: time for a load balancer to notice. */
+  /** How long the shop continues after SIGTERM while `/health/ready` already returns 503: time for a load balancer to notice. */
   readonly shutdownDelaySeconds: number;
   readonly databaseUrl: string | undefined;
   /** Connections to PostgreSQL or MongoDB that this process may hold. */
@@ -43,13 +43,13 @@ export interface Settings {
   readonly sessions: boolean;
   /** The services that people may log in by, by name: OAUTH_<NAME>_ISSUER, _CLIENT_ID and _CLIENT_SECRET. */
   readonly oauth: Readonly<Record<string, OAuthProvider>>;
-  /** True if a person reads what the shop writes. */
+  /** True if a person reads the output of the shop. */
   readonly terminal: boolean;
   /** True if browsers are shown the explorer. */
   readonly explorer: boolean;
 }
 
-/** Of the demo's administrator; in production there is none. */
+/** The password of the demo's administrator; undefined in production. */
 export const DEFAULT_ADMIN_PASSWORD = 'admin-password';
 const DEFAULT_NON_AUTH_ENDPOINTS = [
   '/api/auth/login',
@@ -62,7 +62,7 @@ const DEFAULT_NON_AUTH_ENDPOINTS = [
 /**
  * Reads the settings from environment variables; an empty one counts as absent.
  *
- * @throws ImproperlyConfigured naming the variable, what it takes and what came.
+ * @throws ImproperlyConfigured naming the variable, the expected and the received value.
  * @example
  * readSettings({ PORT: '0', THROTTLE_IP: 'off' }).port;   // 0
  */

@@ -15,9 +15,8 @@ export interface ShutdownOptions {
 }
 
 /**
- * SIGTERM and SIGINT: is no longer ready, takes no more connections, lets the requests in flight finish, closes the
- * stores and exits with 0. A signal that comes again changes nothing: a package manager passes on what the terminal has
- * sent already.
+ * Handles SIGTERM and SIGINT: the shop is no longer ready, accepts no more connections, lets the requests in flight finish, closes the
+ * stores and exits with 0. A second signal changes nothing: a package manager forwards a signal that the terminal has already sent.
  */
 export function stopOnSignals(app: FastifyInstance, options: ShutdownOptions): void {
   let stopping = false;

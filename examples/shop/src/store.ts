@@ -4,12 +4,12 @@ import type { Cluster, Redis } from 'ioredis';
 import { redisClient } from './redis-client.ts';
 
 export interface OpenStore {
-  /** Where throttles count and verification codes are kept. */
+  /** Stores the counts of throttles and the verification codes. */
   readonly store: Store;
   readonly redis: Redis | Cluster | undefined;
 }
 
-/** Redis where there is one, so that several shops share their counts and codes; else the memory of this process. */
+/** Uses Redis if it is configured, so that several shops share their counts and codes; otherwise the memory of this process. */
 export function openStore(app: FastifyInstance, redisUrl: string | undefined): OpenStore {
   if (redisUrl === undefined) {
     const store = new MemoryStore();

@@ -1,6 +1,6 @@
 /**
- * The files of a deployment, as far as they can be tried without a container engine: they parse, and what they name
- * exists and is what the shop knows it by.
+ * The files of a deployment, as far as they can be tested without a container engine: they parse, and the files, variables and services
+ * that they name exist in the shop.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -89,13 +89,13 @@ for (const [signal, kind] of [
   });
 }
 
-/** Sends a part of a request, on a connection that is therefore not idle; `end` sends the rest and reads the answer. */
+/** Sends a part of a request, on a connection that is therefore not idle; `end` sends the rest and returns the response. */
 async function beginRequest(shop: Shop, part: string): Promise<{ end(rest: string): Promise<string> }> {
   const { hostname, port } = new URL(shop.url);
   const socket = createConnection({ host: hostname, port: Number(port) });
   await once(socket, 'connect');
   socket.write(part);
-  // Connections are read in turn: when this one is answered, the part above has been seen.
+  // Connections are read in turn: when this one has its response, the part above has been read.
   await shop.get('/health/live');
   return {
     async end(rest) {

@@ -5,7 +5,7 @@ import { ADMIN, type Shop, withShop } from './support/shop.ts';
 
 const deep = (open: string, close: string, depth: number): string => open.repeat(depth) + close.repeat(depth);
 
-/** JSON values, as they stand on the wire, that some server somewhere has fallen over. */
+/** JSON values on the wire that have crashed some server. */
 const NASTY_JSON = {
   null: 'null',
   true: 'true',

@@ -19,13 +19,13 @@ const MIGRATE = fileURLToPath(new URL('../src/migrate.ts', import.meta.url));
 const PRODUCTION = { NODE_ENV: 'production', ADMIN_PASSWORD: ADMIN.password };
 const skip = missingServer('postgresql');
 
-/** Does what the command `migrate` does, without the start of a process. */
+/** Runs the command `migrate` without starting a process. */
 async function migrate(databaseUrl: string, variables: Variables = {}): Promise<void> {
   const given = { SECRET_KEY, BCRYPT_ROUNDS: '4', DATABASE_URL: databaseUrl, ...variables };
   await migrateDatabase(readSettings(given), fastify().log);
 }
 
-/** Runs the command `migrate`: how it ended, and what it printed. */
+/** Runs the command `migrate`, and returns its exit code and its output. */
 async function runCommand(databaseUrl: string): Promise<{ code: number; output: string }> {
   const env = { PATH: process.env['PATH'], SECRET_KEY, BCRYPT_ROUNDS: '4', DATABASE_URL: databaseUrl };
   const child = spawn(process.execPath, [MIGRATE], { env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -33,7 +33,7 @@ async function runCommand(databaseUrl: string): Promise<{ code: number; output: 
   return { code: Number(code), output: output + errors };
 }
 
-/** The statements that would bring a database to the schema of the entities: none, where it is there. */
+/** The statements that would change a database to the schema of the entities; empty if it has that schema. */
 const missingStatements = (databaseUrl: string): Promise<string> =>
   pastShop(databaseUrl, (_em, orm) => orm.schema.getUpdateSchemaSQL({ wrap: false }));
 
@@ -120,7 +120,7 @@ t.test('on SQLite a start adds columns that an older file lacks, and keeps its d
   t.equal(await missingStatements(databaseUrl), '');
 });
 
-/** What the first version lacked. */
+/** The columns that the first version did not have. */
 const LATER_TABLES = ['session', 'api_key', 'two_factor', 'identity', 'passkey'];
 const LATER_INDEXES = ['account_name_index', 'product_name_index', 'product_price_index', 'product_stock_index'];
 

@@ -80,7 +80,7 @@ withShop({}, async (t, shop) => {
   });
 
   await t.test('responses that set cookies document them', async (t) => {
-    // What is used twice stands among the components.
+    // Parts that are used twice are components.
     const resolve = (part: unknown): Answer & Header => {
       const { $ref } = (part ?? {}) as { $ref?: string };
       const names = $ref?.slice(2).split('/') ?? [];

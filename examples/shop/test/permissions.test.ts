@@ -6,7 +6,7 @@ const PRODUCT = { name: 'A', price: 1 };
 const ROLE = { name: 'A role' };
 const ACCOUNT = { name: 'A', email: 'user@example.com', is_active: true, role: 'user' };
 
-/** What each may do: the status for nobody, a user and an administrator. `own` stands for the user's account. */
+/** The status for an anonymous user, a user and an administrator. `own` is replaced by the id of the user's account. */
 const TABLE: [method: string, path: string, body: object | undefined, nobody: number, user: number, admin: number][] = [
   ['GET', '/api/products', undefined, 200, 200, 200],
   ['GET', '/api/products/1', undefined, 401, 200, 200],

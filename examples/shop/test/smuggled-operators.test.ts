@@ -1,4 +1,4 @@
-/** Operators of MongoDB where values of clients belong: they are values or refused, on every database alike, and change nothing. */
+/** MongoDB operators in values of clients: they are stored as values or rejected, on every database, and change nothing. */
 import type { Test } from 'tap';
 import { isError } from './support/expect.ts';
 import { onlyProducts, type Page, type Product } from './support/records.ts';

@@ -77,7 +77,7 @@ withShops(t, { processes: 3, variables: VARIABLES }, async (t, shops) => {
     t.ok(waitSeconds >= 1 && waitSeconds <= WINDOW_SECONDS, `Retry-After: ${waitSeconds}`);
     t.equal(refused.headers.get('ratelimit-reset'), String(waitSeconds), 'RateLimit-Reset says the same');
     const waited = sleep(waitSeconds * 1000);
-    // Whoever asks all the while waits no longer for it.
+    // A client that sends requests all the time does not wait longer for it.
     const insisting = setInterval(() => {
       void shops.at(Math.floor(Math.random() * 3)).get('/api/products', account());
     }, 500);

@@ -1,7 +1,7 @@
 import { type FastifyInstance, LogController } from 'fastify';
 import pretty from 'pino-pretty';
 
-/** What Fastify is told about its log: lines for people on a terminal, JSON for programs anywhere else. */
+/** The log options of Fastify: readable lines on a terminal, JSON for programs anywhere else. */
 export function logOptions(isTerminal: boolean, output: NodeJS.WritableStream = process.stdout) {
   if (!isTerminal) return { logger: true as const };
   const stream = pretty({
@@ -12,7 +12,7 @@ export function logOptions(isTerminal: boolean, output: NodeJS.WritableStream = 
     singleLine: true,
     destination: output,
   });
-  // A line for each request is written once it is answered.
+  // The line of a request is written after its response.
   return { logger: { stream }, logController: new LogController({ disableRequestLogging: true }) };
 }
 
@@ -43,7 +43,7 @@ function reasonOf(payload: unknown): string | undefined {
   }
 }
 
-/** Takes out what would steer the terminal: a client has written it. */
+/** Removes control characters, because the text comes from a client. */
 function printable(text: string): string {
   return text.replaceAll(/\p{C}/gu, '?');
 }

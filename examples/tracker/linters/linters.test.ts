@@ -1,4 +1,4 @@
-/** Lets linters judge the document of the tracker: nested collections, several records at once, relations to many, files and exports. */
+/** Lints the document of the tracker: nested collections, bulk requests, relations to many, files and exports. */
 import { lintDocument, skipLinters as skip } from '../../../scripts/document-linters.ts';
 import { withTracker } from '../test/tracker.ts';
 

@@ -29,7 +29,7 @@ export interface AppOptions {
   readonly bcryptRounds?: number;
   /** Lines and a table of routes for people on a terminal, or JSON for programs. Default: no log. */
   readonly log?: 'terminal' | 'json';
-  /** Takes what is for people on a terminal beside the log. Default: stdout. */
+  /** Receives text for people on a terminal in addition to the log. Default: stdout. */
   readonly write?: (text: string) => unknown;
 }
 

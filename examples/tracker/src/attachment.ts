@@ -4,7 +4,7 @@ import { userId, WrittenByAuthor, writtenBy } from './membership.ts';
 
 export const attachment = readShape(Attachment, ['id', 'file']);
 
-/** Whoever writes tickets may attach files to them, and take their own away. */
+/** Users who may write tickets may attach files to them, and remove their files. */
 export const attachmentViewSet = (store: FileStore) =>
   class AttachmentViewSet extends ModelViewSet(Attachment, {
     read: readShape(Attachment, ['id', 'file', 'created_at'], { author: 'author.name' }),

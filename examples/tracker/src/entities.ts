@@ -8,7 +8,7 @@ const RoleSchema = defineEntity({
   name: 'Role',
   properties: { id: p.integer().primary(), name: p.string().length(50).unique() },
 });
-/** The role of an account in the tracker as a whole: `admin` or `user`. */
+/** The role of an account in the tracker: `admin` or `user`. */
 export class Role extends RoleSchema.class {}
 RoleSchema.setClass(Role);
 
@@ -43,7 +43,7 @@ const ProjectSchema = defineEntity({
 export class Project extends ProjectSchema.class {}
 ProjectSchema.setClass(Project);
 
-/** What a member may do in a project: owners everything, members write tickets, guests look. */
+/** The permissions of a member in a project: owners may do everything, members write tickets, guests read. */
 export const PROJECT_ROLES = ['owner', 'member', 'guest'] as const;
 
 const MemberSchema = defineEntity({

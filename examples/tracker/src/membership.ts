@@ -15,7 +15,7 @@ import { Account, Member, Project, type PROJECT_ROLES, Ticket } from './entities
 type ProjectRole = (typeof PROJECT_ROLES)[number];
 type ProjectParams = { readonly project?: string; readonly pk?: string };
 
-/** The id of whoever is logged in. */
+/** The id of the logged-in user. */
 export const userId = (request: FastifyRequest): number => requireUser(request).id;
 
 /** Shows the projects that the user is a member of. */
@@ -24,19 +24,19 @@ export const InOwnProjects = scoped(Project, (request) => ({ members__account: u
 /** Shows the tickets of these projects. */
 export const TicketsOfOwnProjects = scoped(Ticket, (request) => ({ project__members__account: userId(request) }));
 
-/** Shows the people of the project in the path: nobody else can be given its tickets. */
+/** Shows the members of the project in the path: tickets can be assigned only to them. */
 export const InSameProject = scoped(Account, ({ params }) => ({
   memberships__project__key: (params as ProjectParams).project!,
 }));
 
-/** Shows the people of the user's own projects. */
+/** Shows the members of the user's projects. */
 export class InSharedProjects extends Permission {
   override scope(request: FastifyRequest, view: PermissionView) {
     return matching<Account>(view.meta!, { memberships: { project: { members: { account: userId(request) } } } });
   }
 }
 
-/** Lets everybody read who sees the project of the path, and those of some roles in it write. */
+/** Lets every user read who sees the project of the path, and lets some of its roles write. */
 export function writtenBy(...roles: ProjectRole[]): PermissionClass {
   class HasProjectRole extends Permission {
     override async hasPermission(request: FastifyRequest): Promise<boolean> {
@@ -52,7 +52,7 @@ export function writtenBy(...roles: ProjectRole[]): PermissionClass {
   return IsSafeMethodOnly.or(HasProjectRole);
 }
 
-/** Lets the author of a record change it, and nobody else. */
+/** Lets only the author of a record change it. */
 export class WrittenByAuthor extends Permission {
   override hasObjectPermission(request: FastifyRequest, _view: PermissionView, record: { author: Account }): boolean {
     return record.author.id === userId(request);

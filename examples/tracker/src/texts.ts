@@ -1,4 +1,4 @@
-/** The words of the demo: labels with their colours, what people say, and the tickets of three projects. */
+/** The texts of the demo: labels with their colours, comments, and the tickets of three projects. */
 export const LABELS = [
   ['bug', '#d73a4a'],
   ['feature', '#0e8a16'],

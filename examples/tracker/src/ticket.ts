@@ -27,7 +27,7 @@ const full = readShape(
   },
 );
 
-/** The lists of tickets, of a project and of all, are searched, sorted, exported, counted and followed alike. */
+/** All lists of tickets, of a project and of all projects, can be searched, sorted, exported, counted and followed. */
 const lists = {
   searchFields: ['title', 'description', 'comments__text'],
   filterFields: {

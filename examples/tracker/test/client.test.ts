@@ -47,7 +47,7 @@ withTracker(async (t, { as }) => {
   });
 });
 
-// What does not fit does not compile.
+// Invalid calls do not compile.
 export async function mistakes(api: Client<Api>): Promise<void> {
   const { tickets } = api.projects('lighthouse');
   // @ts-expect-error no such status

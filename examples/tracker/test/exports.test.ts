@@ -1,4 +1,4 @@
-/** All tickets that somebody sees, in one answer. */
+/** All tickets that a user sees, in one response. */
 import { withTracker } from './tracker.ts';
 
 withTracker(async (t, { send }) => {

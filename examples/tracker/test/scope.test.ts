@@ -1,4 +1,4 @@
-/** Members see their own projects, and nothing of any other: by no path, relation, filter, order, count or reference. */
+/** Members see only their projects: other projects do not appear in any path, relation, filter, order, count or reference. */
 import { Attachment, Comment, Project, Ticket } from '../src/entities.ts';
 import { type Person, withTracker } from './tracker.ts';
 
@@ -81,7 +81,7 @@ withTracker(async (t, { send, orm }) => {
     }
     t.equal((await send('ada', 'GET', `/api/tickets/${secret.id}`)).statusCode, 404);
     t.equal((await send('ada', 'GET', `/api/tickets/${mine.id}`)).statusCode, 200);
-    // A ticket of another project is not below one's own.
+    // A ticket of another project is not below the user's project.
     for (const path of ['', '/comments']) {
       t.equal((await send('ada', 'GET', `/api/projects/lighthouse/tickets/${secret.id}${path}`)).statusCode, 404);
     }

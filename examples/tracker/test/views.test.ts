@@ -1,4 +1,4 @@
-/** What the views of the tracker declare, by the suite that @viewset/testing makes of it. */
+/** The declarations of the tracker's views, tested by the suite of @viewset/testing. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -3,7 +3,7 @@ import { getCurrentUser, IsRoleAdminUser, Permission, type PermissionView } from
 import type { FastifyRequest } from 'fastify';
 import { Account } from '../entities/account.ts';
 
-/** Whoever is logged in may read their own account. */
+/** Logged-in users may read their account. */
 class IsSelf extends Permission {
   override hasPermission(request: FastifyRequest, view: PermissionView): boolean {
     return getCurrentUser(request) !== null && view.getAction(request) === 'retrieve';

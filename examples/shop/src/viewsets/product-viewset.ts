@@ -20,7 +20,7 @@ const Found = Type.Object({
   keyword: Type.String({ description: 'The keyword that was looked for' }),
 });
 
-/** Whoever is logged in may write; who may read, NON_AUTH_ENDPOINTS says. */
+/** Logged-in users may write; NON_AUTH_ENDPOINTS decides who may read. */
 export class ProductViewSet extends ModelViewSet(Product, {
   read,
   write: writeShape(Product, ['name'], {
@@ -52,7 +52,7 @@ export class ProductViewSet extends ModelViewSet(Product, {
     }),
   );
 
-  /** GET /api/products/search?q=chair: a page of what has the keyword in its name. */
+  /** GET /api/products/search?q=chair: a page of the products whose name contains the keyword. */
   search = action(
     {
       summary: 'Search the products by one keyword',

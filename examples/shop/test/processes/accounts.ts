@@ -1,4 +1,4 @@
-/** What happens to an account in several processes at once: a new password, a new address, the end. */
+/** Concurrent changes of an account in several processes: a new password, a new address, its deletion. */
 import { randomBytes } from 'node:crypto';
 import type { Test } from 'tap';
 import type { Answer } from '../support/http-client.ts';

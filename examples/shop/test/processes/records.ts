@@ -18,7 +18,7 @@ export async function recordsTogether(t: Test, shops: Shops): Promise<void> {
   t.same(new Set(created.map(({ status }) => status)), new Set([201]));
   for (const shop of shops.all) t.equal((await shop.get<Page<Product>>('/api/products')).body.count, 20);
 
-  // On SQLite, of two processes that update at once one may be told to try again (503).
+  // On SQLite, one of two processes that update concurrently may get a 503 and try again.
   if (first.kind === 'postgresql')
     await t.test('concurrent updates are not lost', (t) => updates(t, first, second, token));
 

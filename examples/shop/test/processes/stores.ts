@@ -6,7 +6,7 @@ import type { Shop } from '../support/shop.ts';
 import { redisClient } from '../../../../packages/core/test/support/redis.ts';
 import type { Shops } from '../support/shops.ts';
 
-/** What PostgreSQL going down and coming back looks like, faults/faults.test.ts sees: there the server is the test's. */
+/** faults/faults.test.ts tests PostgreSQL going down and coming back, because there the test controls the server. */
 export async function storesThatFail(t: Test, shops: Shops): Promise<void> {
   await t.test('both stores are up', async (t) => {
     for (const shop of shops.all) {
@@ -62,7 +62,7 @@ export async function storesThatFail(t: Test, shops: Shops): Promise<void> {
     const from = leaving.process.log.length;
     const exit = leaving.process.stop('SIGTERM');
     await leaving.process.logged(({ msg }) => msg === 'stopping', from);
-    // Each on a connection of its own: it listens still.
+    // Each on a new connection: the shop is still listening.
     const [ready, live, products] = await Promise.all(
       ['/health/ready', '/health/live', '/api/products'].map((path) =>
         leaving.raw(`GET ${path} HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n`),

@@ -43,7 +43,7 @@ export async function oneStays(t: Test, shops: readonly [Shop, Shop], removal: R
   ]);
   const statuses = answers.map(({ status }) => status).toSorted((one, other) => one - other);
   t.ok(statuses[0]! < 300, `${JSON.stringify(removal)}: one succeeds (${statuses.join()})`);
-  // Whoever has been taken away by the time that permissions are asked is refused for that.
+  // An administrator who was removed before the permission check gets 403.
   t.ok([401, 403, 409].includes(statuses[1]!), `${JSON.stringify(removal)}: the other does not`);
   const left = await administratorsOf(shop);
   t.same(left, [answers[0].status < 300 ? ids[0] : ids[1]], 'one administrator is left');

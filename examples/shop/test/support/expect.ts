@@ -19,7 +19,7 @@ const STATUSES = {
 };
 export type ErrorCode = keyof typeof STATUSES;
 
-/** What no answer may let out: stacks, statements, drivers. */
+/** Texts that no response may contain: stacks, statements, drivers. */
 const INTERNAL =
   /\bat .+:\d+|node_modules|node:internal|sqlite|postgres|mikro|kysely|\b(select|insert into|update) .+ (from|values|set)\b/i;
 
@@ -42,7 +42,7 @@ export function isInvalid(t: Test, answer: Answer<unknown>, paths: readonly stri
   t.same([...new Set(named)], paths.toSorted(), `${name}: details name each field`, { body: answer.text });
 }
 
-/** Neither a fault of the server nor silence, and if it is an error, one of the contract's form. */
+/** Neither an internal error nor a missing response; an error has the documented form. */
 export function isNoFault(t: Test, answer: Answer<unknown> | undefined, name: string): void {
   if (answer !== undefined && answer.status < 400) return void t.pass(`${name}: ${answer.status}`);
   isError(t, answer, ((answer?.body as ErrorBody | undefined)?.code ?? 'parse_error') as ErrorCode, name);

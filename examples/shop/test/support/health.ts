@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer } from './http-client.ts';
 import type { Shop } from './shop.ts';
 
-/** What a shop says of itself and its servers. */
+/** The health report of a shop and its servers. */
 export interface Health {
   status: string;
   checks: Record<string, { status: string }>;
@@ -10,7 +10,7 @@ export interface Health {
 
 const PATIENCE_MS = 5000;
 
-/** What /health/ says once it has this status; a report is kept for a second. */
+/** Waits until /health/ has this status, and returns its report; a report is cached for a second. */
 export async function untilHealth(shop: Shop, status: number): Promise<Answer<Health>> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {

@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 
-/** A server that says nothing for so long says nothing at all. */
+/** The time without data after which the client stops waiting. */
 const SILENCE_MS = 5000;
 
-/** What every error carries on the wire. */
+/** The body of every error. */
 export interface ErrorBody {
   error: string;
   code: string;
@@ -13,7 +13,7 @@ export interface ErrorBody {
 export interface Answer<Body = ErrorBody> {
   status: number;
   headers: Headers;
-  /** Parsed as JSON; undefined where there is no body. */
+  /** Parsed as JSON; undefined without a body. */
   body: Body;
   text: string;
 }
@@ -26,11 +26,11 @@ export interface RequestOptions {
   /** Sent as it is. */
   body?: string | Uint8Array;
   headers?: Record<string, string>;
-  /** Ends the wait for an answer. */
+  /** Stops waiting for a response. */
   signal?: AbortSignal;
 }
 
-/** A client of one server: what it sends is what the test says, and nothing more. */
+/** A client of one server that adds nothing to the requests of a test. */
 export class HttpClient {
   readonly url: string;
 
@@ -71,7 +71,7 @@ export class HttpClient {
     return this.request('DELETE', path, options);
   }
 
-  /** Sends bytes as they are and gives the first answer on the connection; undefined where it closes without one. */
+  /** Sends raw bytes and returns the first response on the connection; undefined if it closes without one. */
   raw(bytes: string | Uint8Array): Promise<Answer | undefined> {
     const { hostname, port } = new URL(this.url);
     return new Promise((resolve) => {
@@ -102,7 +102,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Undefined until the whole of an answer is there. */
+/** Undefined until the complete response has arrived. */
 function parseResponse(received: Buffer): Answer | undefined {
   const end = received.indexOf('\r\n\r\n');
   const [statusLine = '', ...lines] = received.subarray(0, Math.max(0, end)).toString().split('\r\n');

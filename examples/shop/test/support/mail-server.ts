@@ -20,10 +20,10 @@ interface Envelope {
 
 /** A mail server. */
 export class MailServer {
-  /** What has come in, accepted or not. */
+  /** The received mails, accepted or not. */
   readonly mails: Mail[] = [];
   readonly #server: SMTPServer;
-  /** Called for every mail before it is accepted; what it throws, refuses the mail. */
+  /** Called for every mail before it is accepted; an error rejects the mail. */
   beforeAccept: () => Promise<void> | void = () => {};
 
   constructor() {
@@ -34,7 +34,7 @@ export class MailServer {
         void this.#receive(stream, session.envelope).then(() => done(), done);
       },
     });
-    // A client that goes away in the middle is none of the server's business.
+    // The server ignores a client that disconnects during a mail.
     this.#server.on('error', () => {});
   }
 

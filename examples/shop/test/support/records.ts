@@ -34,7 +34,7 @@ export async function onlyProducts(
   return created;
 }
 
-/** The names that a list answers, in its order; what it answered instead, if it is no list. */
+/** The names in a list, in its order; the response itself if it is not a list. */
 export async function namesOf(shop: Shop, query: string): Promise<string[] | string> {
   const answer = await shop.get<Page<Product>>(`/api/products?page_size=100&${query}`);
   return answer.status === 200 ? answer.body.results.map(({ name }) => name) : `${answer.status} ${answer.text}`;

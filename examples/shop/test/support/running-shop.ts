@@ -4,7 +4,7 @@ export type Variables = Readonly<Record<string, string>>;
 
 export const SECRET_KEY = 'the secret of the tests: 32 bytes or more';
 export const JWT_SECRET = 'another secret of the tests: 32 bytes or more';
-/** What a shop of the tests has unless a test says otherwise. */
+/** The default settings of a shop in tests. */
 export const DEFAULTS: Variables = {
   PORT: '0',
   // Its page would be bundled at each start. explorer.test.ts looks at it.
@@ -26,14 +26,14 @@ export interface LogLine {
   /** The name of a security event, and the account that it happened to. */
   event?: string;
   target?: number;
-  /** What would have been sent, had there been a mail server. */
+  /** The mails that would have been sent if there were a mail server. */
   mail?: { recipient: string; subject: string; content: string; is_html: boolean };
 }
 
 /** A shop that runs, and its log. */
 export abstract class RunningShop {
   readonly log: LogLine[] = [];
-  /** What it printed that is no line of the log. */
+  /** The printed lines that are not part of the log. */
   readonly output: string[] = [];
   readonly #lines = new EventEmitter();
 

@@ -8,9 +8,9 @@ import type { Test } from 'tap';
 import { DEFAULTS, RunningShop, type Variables } from './running-shop.ts';
 
 const SERVER = fileURLToPath(new URL('../../src/server.ts', import.meta.url));
-/** Nothing of the developer's environment reaches the shop but what a process needs to run. */
+/** The only variables of the developer's environment that are passed to the shop: those that a process needs to run. */
 const INHERITED = ['PATH', 'HOME', 'TMPDIR'].map((name) => [name, process.env[name] ?? '']);
-// Where Node keeps it by default: stripped and compiled once, not at each of many starts.
+// The default compile cache of Node, so that files are compiled once for many starts.
 const NODE_COMPILE_CACHE = join(tmpdir(), 'node-compile-cache');
 
 /** How a process ended. */

@@ -9,7 +9,7 @@ import { ShopProcess } from './shop-process.ts';
 export const ADMIN = { email: 'admin@example.com', password: 'admin-password' };
 export const PASSWORD = 'user-password';
 
-/** A shop that listens, and what a client of it does again and again. */
+/** A shop that listens, with the calls that many tests need. */
 export class Shop<Running extends RunningShop = RunningShop> extends HttpClient {
   readonly kind: TestDatabase;
   readonly databaseUrl: string;
@@ -22,14 +22,14 @@ export class Shop<Running extends RunningShop = RunningShop> extends HttpClient 
     this.process = process;
   }
 
-  /** A token of the seeded administrator, or of whoever these credentials are of. */
+  /** A token of the seeded administrator, or of the user with these credentials. */
   async login(credentials: { email: string; password: string } = ADMIN): Promise<string> {
     const answer = await this.post<{ access_token: string }>('/api/auth/login', credentials);
     if (answer.status !== 200) throw new Error(`Login as ${credentials.email}: ${answer.status} ${answer.text}`);
     return answer.body.access_token;
   }
 
-  /** Asks for a verification code and reads it from the mail, which without a mail server is in the log. */
+  /** Requests a verification code and reads it from the mail, which is in the log if there is no mail server. */
   async verificationCode(email: string, options: RequestOptions = {}): Promise<string> {
     const before = this.process.log.length;
     const answer = await this.post('/api/auth/send-verification-email', { email }, options);
@@ -68,7 +68,7 @@ export interface ShopOptions {
   variables?: Variables;
 }
 
-/** Starts a shop in a process of its own, for tests of starts, ends and several processes. */
+/** Starts a shop in a separate process, for tests of starts, ends and several processes. */
 export async function startShop(t: Test, options: ShopOptions = {}): Promise<Shop<ShopProcess>> {
   const [kind, databaseUrl] = await databaseOf(t, options);
   const process = new ShopProcess(t, { DATABASE_URL: databaseUrl, ...options.variables });
@@ -77,8 +77,9 @@ export async function startShop(t: Test, options: ShopOptions = {}): Promise<Sho
 }
 
 /**
- * Opens a shop for tests of its responses, in the process of the test, because most of the time of such a test would be the start.
- * With `SHOP_PROCESSES=1` it has its own process. CI sets this for a sample of the tests.
+ * Opens a shop for tests of its responses, in the process of the test, because starting a process would take most of the time of such a
+ * test.
+ * With `SHOP_PROCESSES=1` it has a separate process. CI sets this for a sample of the tests.
  */
 export async function openShop(t: Test, options: ShopOptions = {}): Promise<Shop> {
   if (process.env['SHOP_PROCESSES'] === '1') return startShop(t, options);
@@ -93,7 +94,7 @@ async function databaseOf(t: Test, options: ShopOptions): Promise<readonly [Test
   return [kind, options.databaseUrl ?? (await freshDatabase(t, kind))];
 }
 
-/** Runs tests against a shop on every kind of database, each with a database of its own. */
+/** Runs tests against a shop on every kind of database, each with a separate database. */
 export function withShop(variables: Variables, tests: (t: Test, shop: Shop) => Promise<void>): void {
   for (const kind of TEST_DATABASES) {
     t.test(`on ${kind}`, { skip: missingServer(kind) }, async (t) => {
@@ -104,7 +105,7 @@ export function withShop(variables: Variables, tests: (t: Test, shop: Shop) => P
   }
 }
 
-/** What the log has at level error or above. */
+/** The entries of the log at level error or above. */
 function faults(shop: Shop): unknown[] {
   return shop.process.log.filter((line) => line.level >= 50);
 }

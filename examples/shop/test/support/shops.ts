@@ -15,7 +15,7 @@ export interface Shops {
   at(index: number): Shop<ShopProcess>;
 }
 
-/** Runs tests against several processes of one shop. The Redis is the test's own, to do to as it likes. */
+/** Runs tests against several processes of one shop, with a Redis that only this test uses. */
 export function withShops(
   t: Test,
   options: { readonly processes: number; readonly kind?: TestDatabase; readonly variables?: Variables },
@@ -31,7 +31,7 @@ export function withShops(
     const all = await Promise.all(
       Array.from({ length: options.processes }, () => startShop(t, { kind, databaseUrl, variables })),
     );
-    // A shop listens before it has a connection to Redis, and refuses what needs one until then.
+    // A shop listens before it is connected to Redis, and refuses requests that need Redis until then.
     for (const shop of all) await untilHealth(shop, 200);
     await tests(t, { all, redis, at: (index) => all[index % all.length]! });
   });

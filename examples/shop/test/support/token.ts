@@ -5,7 +5,7 @@ export type Claims = Record<string, unknown>;
 
 const HASHES: Record<string, string> = { HS256: 'sha256', HS384: 'sha384', HS512: 'sha512' };
 
-/** A token that says what it is told to, signed as it is told to be. */
+/** A token with the given claims, signed with the given algorithm and key. */
 export function forge(
   claims: unknown,
   { header = {}, secret = JWT_SECRET }: { header?: Claims; secret?: string | Buffer } = {},

@@ -7,7 +7,7 @@ const [baseUrl = '', token = ''] = process.argv.slice(2);
 const client = createClient<paths>({
   baseUrl,
   headers: { authorization: `Bearer ${token}` },
-  // openapi-fetch reads no document at run time: it has to be told that lists are separated by commas.
+  // openapi-fetch does not read the document at run time: it needs to know that lists are separated by commas.
   querySerializer: { array: { style: 'form', explode: false } },
 });
 const ticket = { project: 'lighthouse', ticket: 1 };

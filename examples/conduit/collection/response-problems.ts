@@ -9,7 +9,7 @@ interface Answer {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Lists what an OpenAPI document does not allow in an answer. */
+/** Lists the parts of a response that an OpenAPI document does not allow. */
 export function responseProblems(document: object, { method, path, status, body }: Answer): readonly string[] {
   const paths = (document as { paths: Readonly<Record<string, Json>> }).paths;
   const template = templateOf(Object.keys(paths), path);
