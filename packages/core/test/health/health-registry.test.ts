@@ -183,7 +183,7 @@ t.test('mistakes are refused', async (t) => {
     /a check named "a" is registered already/,
   );
   refused(() => registryOf({ name: 'a', check: well } as never), /"check" must be a HealthCheck/);
-  refused(() => registryOf(new CallbackCheck('', well)), /Told: option "name" must be a non-empty string/);
+  refused(() => registryOf(new CallbackCheck('', well)), /CallbackCheck: option "name" must be a non-empty string/);
   for (const timeoutMs of [0, -1, Number.NaN, 2 ** 31]) {
     refused(() => registryOf(new CallbackCheck('a', well, { timeoutMs })), /"timeoutMs"/);
   }
