@@ -3,14 +3,13 @@ import { fileURLToPath } from 'node:url';
 import { pinned, type Cores } from './cores.ts';
 
 /**
- * Keeps the cores of the load from going to sleep, by work of the lowest priority there is, and answers with what ends
- * it; undefined where that cannot be had.
+ * Keeps the cores of the load awake with work of the lowest priority, and returns a function that ends it; undefined if that is not
+ * possible.
  *
- * Whoever writes to a socket wakes the process that reads from it, and pays for the waking of a core that sleeps: some
- * microseconds on a virtual machine, counted as system time of the server. A load generator with more to do than it can
- * sleeps never, one that waits for the server sleeps after every answer: so a server would be charged for being slower
- * than the load generator, on top of what it costs. Where nothing else is on these cores, the load generator does better,
- * and does not sleep at all: see `polls` in `load.ts`.
+ * A process that writes to a socket wakes the process that reads from it, and pays for waking a sleeping core: some microseconds on a
+ * virtual machine, counted as system time of the server. A busy load generator never sleeps, one that waits for the server sleeps after
+ * every response: so a slow server would be charged for the waking on top of its cost. If nothing else runs on these cores, the load
+ * generator does not sleep at all: see `polls` in `load.ts`.
  */
 export function keepAwake({ load }: Cores): (() => void) | undefined {
   if (load === undefined || spawnSync('chrt', ['--idle', '0', 'true'], { stdio: 'ignore' }).status !== 0) {

@@ -1,17 +1,17 @@
 import { execFileSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
-/** Who runs on which cores; undefined where there is no taskset, or no second core, and nobody is told where to run. */
+/** The cores of each process; undefined without taskset or a second core: processes are then not pinned. */
 export interface Cores {
   /** The core of the server under load, alone. */
   readonly server: string | undefined;
-  /** The other cores: the load generator, and the database server where we start it. */
+  /** The other cores: the load generator, and the database server if the benchmark starts it. */
   readonly load: string | undefined;
 }
 
 /**
- * Leaves the last of the cores that this process may use to the servers, and moves this process, and so what it starts
- * from now on, to the others.
+ * Reserves the last of the cores of this process for the servers, and moves this process, and the processes that it starts from now on, to
+ * the others.
  */
 export function divideCores(): Cores {
   const allowed = allowedCores();

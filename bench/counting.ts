@@ -1,6 +1,6 @@
 /**
- * `node bench/counting.ts [rounds] [seconds]`: what a page of ten costs by the way of counting, on SQLite and PostgreSQL, at
- * 1,000 and 100,000 rows. The ways take turns on one server; the table that it prints stands in docs/pagination.md.
+ * `node bench/counting.ts [rounds] [seconds]`: the cost of a page of ten for each way of counting, on SQLite and PostgreSQL, at 1,000 and
+ * 100,000 rows. The ways take turns on one server; the printed table is in docs/pagination.md.
  */
 import { divideCores } from './cores.ts';
 import type { DatabaseKind } from './data/database.ts';

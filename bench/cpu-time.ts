@@ -1,4 +1,4 @@
-/** What this process has taken of the processor since it began, user and system time of all its threads. */
+/** The processor time of this process since it began, user and system time of all its threads. */
 export function cpuMicroseconds(): number {
   const { user, system } = process.cpuUsage();
   return user + system;

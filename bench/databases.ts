@@ -15,12 +15,12 @@ type ServerKind = Exclude<DatabaseKind, 'sqlite'>;
 const OPEN = { postgresql: openPostgresServer, mongodb: openMongoServer } as const;
 const VARIABLES = { postgresql: 'TEST_POSTGRES_URL', mongodb: 'TEST_MONGODB_URL' } as const;
 
-/** Makes databases for one run, and removes what is left of them after it. */
+/** Creates databases for one run, and removes them afterwards. */
 export class Databases {
   readonly #made = new Set<BenchDatabase>();
   readonly #servers = new Map<ServerKind, DatabaseServer>();
 
-  /** The kinds that were named; if none was, every kind, but MongoDB only where it can be had. */
+  /** The given kinds; without any, every kind, but MongoDB only if it is available. */
   async kinds(named: readonly DatabaseKind[] | undefined): Promise<readonly DatabaseKind[]> {
     if (named !== undefined) return named;
     if ((await this.#open('mongodb')) !== undefined) return DATABASE_KINDS;

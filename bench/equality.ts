@@ -4,8 +4,8 @@ import type { Answer } from './servers/serve.ts';
 import type { BenchRequest, Workload } from './workloads.ts';
 
 /**
- * Asks every server for every request of a workload, and throws where one answers with other bytes than the first. The
- * floor is told the answers of the first, and then compared like the others.
+ * Sends every request of a workload to every server, and throws if a response differs in a byte from the first server's. The floor receives
+ * the responses of the first server, and is then compared like the others.
  */
 export async function compareAnswers(
   servers: readonly ServerProcess[],
@@ -21,7 +21,7 @@ export async function compareAnswers(
     const answers = await answersOf(server, workload, database);
     for (const [index, request] of workload.requests.entries()) {
       const [wanted, came] = [JSON.stringify(expected[index]), JSON.stringify(answers[index])];
-      // A floor keeps one answer a path, the first.
+      // The floor stores one response per path, the first.
       if (wanted !== came && server.name !== 'floor') {
         throw new Error(`${request.path}: ${reference.name} and ${server.name} differ\n${wanted}\n${came}`);
       }
@@ -55,7 +55,7 @@ function constantsOf(workload: Workload, answers: readonly Answer[]): Map<string
   return constants;
 }
 
-/** Equal answers prove nothing if all are empty or errors. */
+/** Equal responses prove nothing if all are empty or errors. */
 function checkPlausible(server: ServerProcess, { name, requests }: Workload, { status, body }: Answer): void {
   const records = (JSON.parse(body) as { results?: unknown[] }).results;
   if (status >= 300 || records?.length === 0) {

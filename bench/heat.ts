@@ -16,10 +16,7 @@ export interface Heat {
   readonly workload: Workload;
   /** Whether the load generator may poll: it has cores to itself, on which a database server would be too. See `load.ts`. */
   readonly polls: boolean;
-  /**
-   * Starts the servers, each in a new process, sees to it that all give the same answers, and stops them when `use` is
-   * done.
-   */
+  /** Starts the servers, each in a new process, checks that all return the same responses, and stops them when `use` is done. */
   readonly withServers: (use: (servers: readonly ServerProcess[]) => Promise<void>) => Promise<void>;
 }
 

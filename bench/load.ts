@@ -2,7 +2,7 @@ import autocannon from 'autocannon';
 import type { ServerProcess } from './server-process.ts';
 import type { BenchRequest } from './workloads.ts';
 
-/** What one server did in one round. */
+/** The figures of one server in one round. */
 export interface Round {
   /** User and system time of the server's process, by the requests that it was sent. */
   readonly cpuMicrosecondsPerRequest: number;
@@ -15,8 +15,8 @@ export interface LoadOptions {
   readonly connections: number;
   readonly durationSeconds: number;
   /**
-   * Look at the sockets all the time instead of sleeping until there is something: then no server pays for waking the load
-   * generator. For a load generator that shares its cores with nobody. Default: false.
+   * Polls the sockets without sleeping: then no server pays for waking the load generator. For a load generator with cores that it does not
+   * share. Default: false.
    */
   readonly polls?: boolean;
 }
@@ -24,7 +24,7 @@ export interface LoadOptions {
 /** Milliseconds between two looks of the load generator at the clock. */
 const SAMPLE_MS = 50;
 
-/** Puts load on a server, and reads what that cost it. Throws where any answer was not a success. */
+/** Sends load to a server, and reads its cost. Throws if a response is not a success. */
 export async function measure(
   server: ServerProcess<string>,
   requests: readonly BenchRequest[],
@@ -57,10 +57,10 @@ export async function measure(
   };
 }
 
-/** V8 compiles what has been called often, and hand answers a tenth of the requests that the others do: it takes longer. */
+/** V8 compiles functions that are called often, and hand responds to a tenth of the requests of the others: it needs longer. */
 export const WARM_UP_TIMES = { floor: 1, raw: 1, plugin: 1, hand: 3, ours: 1 } as const;
 
-/** Puts load on servers until V8 has compiled what it compiles. */
+/** Sends load to servers until V8 has compiled the hot functions. */
 export async function warmUp(
   servers: readonly ServerProcess[],
   requests: readonly BenchRequest[],

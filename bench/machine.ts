@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Cores } from './cores.ts';
 
-/** What the figures depend on, and nothing that names the machine. */
+/** The properties of the machine that affect the figures, and none that identify it. */
 export interface MachineFacts {
   readonly date: string;
   readonly processor: string;

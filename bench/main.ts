@@ -1,4 +1,4 @@
-/** `pnpm bench`: see `options.ts` for what it takes. */
+/** `pnpm bench`: see `options.ts` for its arguments. */
 import { divideCores } from './cores.ts';
 import { compare } from './compare/compare.ts';
 import { comparisonReport } from './compare/report.ts';

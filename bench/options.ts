@@ -49,7 +49,7 @@ export interface Options {
 
 const COMMANDS = ['compare', 'in-process', 'profile', 'allocations', 'scale', 'types', 'document'] as const;
 
-/** Throws a UsageError for anything that it does not know, and where help is asked for. */
+/** Throws a UsageError for unknown arguments, and if help is requested. */
 export function readOptions(argv: readonly string[]): Options {
   const { values, positionals } = parse(argv);
   const { quick } = values;
@@ -94,7 +94,7 @@ function defaultWarmUp(command: Options['command'], quick: boolean): number {
   return command === 'in-process' || command === 'profile' || command === 'allocations' ? 3 : 2;
 }
 
-/** What is wrong with the arguments, and the usage; the usage alone where nothing is. */
+/** The errors of the arguments, and the usage; only the usage if there are none. */
 export class UsageError extends Error {
   readonly isMistake: boolean;
 
@@ -123,7 +123,7 @@ function parse(argv: readonly string[]) {
   try {
     return parseArgs({ args, allowPositionals: true, allowNegative: true, options: OPTIONS });
   } catch (error) {
-    // What follows the first sentence is of no use here.
+    // The text after the first sentence is not needed here.
     throw new UsageError((error as Error).message.split('. ')[0]);
   }
 }

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 const RESULTS = new URL('./results/', import.meta.url);
 const PAGE = new URL('../docs/performance.md', import.meta.url);
 
-/** Keeps the results of a run in a file of its own, which git ignores. */
+/** Stores the results of a run in a separate file, which git ignores. */
 export function keepResults(name: string, results: object): void {
   mkdirSync(RESULTS, { recursive: true });
   const time = new Date().toISOString().replaceAll(/[:.]/g, '-');
@@ -22,7 +22,7 @@ export function publish(name: string, results: object, markdown: string): void {
   writeFileSync(PAGE, `${page.slice(0, first)}${begin}\n${markdown}\n\n${page.slice(last)}`);
 }
 
-/** Puts a picture beside docs/performance.md. */
+/** Writes a picture next to docs/performance.md. */
 export function publishPicture(name: string, svg: string): void {
   writeFileSync(new URL(name, PAGE), svg);
 }
@@ -30,7 +30,7 @@ export function publishPicture(name: string, svg: string): void {
 const LINE_WIDTH = 200;
 const SIGNIFICANT_DIGITS = 5;
 
-/** JSON in which each value that fits into a line stands on one, so that a new measurement of a server changes one line. */
+/** JSON in which each value that fits on a line is on one, so that a new measurement of a server changes one line. */
 function toJson(results: object): string {
   return `${formatted(results, '')}\n`;
 }

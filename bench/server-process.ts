@@ -16,7 +16,7 @@ const ANSWER_TIMEOUT_MS = 30_000;
 /** A process that waits for its database gets little of the processor; one that gets less than this hangs. */
 const LEAST_CPU_SHARE = 1 / 60;
 
-/** One of the servers, in a process of its own, on a core of its own. */
+/** One of the servers, in a separate process, on a separate core. */
 export class ServerProcess<Name extends string = ServerName> {
   readonly name: Name;
   readonly url: string;
@@ -95,7 +95,7 @@ export class ServerProcess<Name extends string = ServerName> {
   }
 }
 
-/** What the server says to the command of an id; 0 is its first word, the port. */
+/** The reply of the server to the command of an id; 0 is its first message, the port. */
 async function receive(child: ChildProcess, id: number, name: string, timeoutMs = ANSWER_TIMEOUT_MS): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const done = (settle: () => void): void => {

@@ -1,4 +1,4 @@
-/** Work of no use, until the parent is gone: what keeps a core awake; see `awake-cores.ts`. */
+/** Useless work until the parent ends, to keep a core awake; see `awake-cores.ts`. */
 const CHUNK_MS = 20;
 const PAUSES = 1000;
 
@@ -8,7 +8,7 @@ const { pause = (): void => {} } = Atomics as { readonly pause?: () => void };
 process.once('disconnect', () => process.exit());
 spin();
 
-/** A pause leaves the core's execution units to whatever shares them, as the thread beside it may. */
+/** A pause leaves the core's execution units to the other thread of the core. */
 function spin(): void {
   const until = performance.now() + CHUNK_MS;
   while (performance.now() < until) {

@@ -2,7 +2,7 @@ import type { Quartiles } from './statistics.ts';
 
 export type Cell = string;
 
-/** A Markdown table, its columns as wide as their widest cell; all but the first stand to the right. */
+/** A Markdown table, its columns as wide as their widest cell; all but the first are right-aligned. */
 export function table(head: readonly Cell[], rows: readonly (readonly Cell[])[]): string {
   const widths = head.map((title, column) => Math.max(3, title.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly Cell[]): string =>

@@ -23,19 +23,16 @@ export const WORKLOAD_NAMES = [
 ] as const;
 export type WorkloadName = (typeof WORKLOAD_NAMES)[number];
 
-/** What the servers are asked for. The requests of one workload are sent in turn, so that no server answers from luck. */
+/** The requests to the servers. The requests of one workload are sent in turn, so that no server benefits from a cache. */
 export interface Workload {
   readonly name: WorkloadName;
   readonly title: string;
-  /** What the project promises (issue 4; of MongoDB issue 15); at 1,000 rows. */
+  /** The targets of the project (issue 4; of MongoDB issue 15), at 1,000 rows. */
   readonly target: { readonly cpuToRaw: number; readonly rateToHand: number };
   readonly requests: readonly BenchRequest[];
 }
 
-/**
- * What the project promises on MongoDB (issue 15): the driver takes most of a request's time, for MikroORM as well, which leaves little
- * to be faster in.
- */
+/** The targets on MongoDB (issue 15): the driver takes most of a request's time, for MikroORM as well, which leaves little to gain. */
 const MONGODB_TARGET = { cpuToRaw: 1.15, rateToHand: 1 } as const;
 
 /** The workloads on tables of so many rows. */

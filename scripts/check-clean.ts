@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 
 const changed = gitStatus();
 if (changed !== '') console.error(`Changed or not ignored:\n${changed}`);
-// A person's own work in progress is no fault of the check; CI starts from a clean clone.
+// Local changes of a developer are allowed; CI starts from a clean clone.
 process.exitCode = changed === '' || process.env['CI'] === undefined ? 0 : 1;
 
 function gitStatus(): string {

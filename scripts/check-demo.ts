@@ -1,4 +1,4 @@
-/** Starts a demo by the command given, asks it for the paths given, and stops it as a terminal would. */
+/** Starts a demo with the given command, requests the given paths, and stops it like a terminal. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +9,7 @@ const STOP_TIMEOUT_MS = 20_000;
 const [paths = '', ...words] = process.argv.slice(2);
 const command = words.join(' ');
 const environment = { ...process.env, HOST: '127.0.0.1', PORT: '0', DATABASE_URL: 'sqlite::memory:' };
-// A process group of its own: Ctrl+C reaches npx, pnpm and the server alike.
+// A separate process group: Ctrl+C reaches npx, pnpm and the server.
 const demo = spawn(command, { shell: true, detached: true, env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
 const exited = once(demo, 'exit');
 const interrupt = (signal: NodeJS.Signals): void => {

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** As of 2026-11, `@mikro-orm/postgresql` 7.2.5 asks for a `@mikro-orm/sql` that is not published, and 7.2.2 to 7.2.4 lack. */
+/** As of 2026-11, `@mikro-orm/postgresql` 7.2.5 requires a `@mikro-orm/sql` that is not published, and 7.2.2 to 7.2.4 do not exist. */
 const NEWEST = '7.2.2';
 const FITTING = ['core', 'sqlite', 'libsql', 'mongodb'];
 

@@ -30,7 +30,7 @@ interface Component {
   readonly externalReferences?: readonly { readonly hashes?: readonly unknown[] }[];
 }
 
-/** What is looked at of a CycloneDX document. */
+/** The parts of a CycloneDX document that are read. */
 interface BillOfMaterials {
   readonly metadata: { readonly component: Component };
   readonly components: readonly Component[];
@@ -65,7 +65,7 @@ const consumer = createConsumer(
 // pnpm fails if a package has a script that nobody allowed: users must not need a setting.
 run(consumer, 'pnpm', ['install', '--prefer-offline']);
 run(consumer, process.execPath, ['node_modules/typescript/bin/tsc']);
-// The libraries' own declarations were checked above.
+// The declarations of the libraries were checked above.
 for (const compiler of OLDER_COMPILERS.keys()) {
   run(consumer, process.execPath, [`node_modules/${compiler}/bin/tsc`, '--skipLibCheck']);
 }
@@ -155,7 +155,7 @@ function createConsumer(name: string, packed: readonly string[], others: readonl
     ...Object.fromEntries(OLDER_COMPILERS),
   };
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }));
-  // auth asks for core as a peer, by a version that only the tarball has.
+  // core is a peer of auth, in a version that only the tarball has.
   writeFileSync(join(folder, 'pnpm-workspace.yaml'), JSON.stringify({ overrides: local }));
   return folder;
 }

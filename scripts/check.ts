@@ -25,7 +25,7 @@ interface Gate {
   readonly env?: Readonly<Record<string, string>>;
   /** True if the last line of the command is repeated at the end. */
   readonly isFigure?: boolean;
-  /** True if the gate runs alone: it changes what other gates read, or looks at what they leave. */
+  /** True if the gate runs alone: it changes files that other gates read, or reads files that they write. */
   readonly isAlone?: boolean;
   /** A name that no two gates have which run at the same time, such as a folder that both write. */
   readonly uses?: string;
@@ -39,12 +39,12 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const { values: options } = parseArgs({ options: { share: { type: 'boolean', default: false } } });
 const [demoCommand, testCommand] = readmeCommands();
 const commit = commitHash();
-/** What the processes of the tests report that they ran. */
+/** The counts that the processes of the tests report. */
 const coverage = mkdtempSync(join(tmpdir(), 'viewset-coverage-'));
 process.on('exit', () => rmSync(coverage, { recursive: true, force: true }));
 const covered = { NODE_V8_COVERAGE: coverage };
 
-/** The tests of the shop's responses. The others start processes, which choose their options, or ask no PostgreSQL. */
+/** The tests of the shop's responses. The others start processes with their options, or do not use PostgreSQL. */
 const SHOP_TESTS =
   "'examples/shop/test/!(client|deployment|explorer|lifecycle|migrations|openapi|pgbouncer|processes|redis-client|settings|start|terminal|throttling-together).test.ts'";
 
@@ -113,7 +113,7 @@ for (;;) {
   if (running.size === 0) break;
   await Promise.race(running.values());
 }
-// Repeated at the end: if a log is cut, its end is what a person sees.
+// Repeated at the end: if a log is cut, a person sees its end.
 for (const line of failures) console.log(line);
 console.log(`\n${gates.length} gates in ${secondsSince(startedAt)} s`);
 console.log([...figures, formatCounts(total)].join('\n'));
@@ -127,7 +127,7 @@ function isChosen(gate: Gate, index: number): boolean {
   return false;
 }
 
-/** Takes the first gate that may run beside those that run now; undefined if none may. */
+/** Takes the first gate that may run together with the running ones; undefined if none may. */
 function nextGate(): Gate | undefined {
   const now = [...running.keys()];
   if (now.length >= LANES || now.some(({ isAlone }) => isAlone)) return undefined;
@@ -163,7 +163,7 @@ async function runGate(gate: Gate): Promise<void> {
   console.log(`── ${code === 0 ? 'ok' : 'FAILED'} in ${secondsSince(gateStartedAt)} s: ${gate.name}\n`);
 }
 
-/** Runs a shell command. Returns its exit code, what it printed, and the same with its errors among it. */
+/** Runs a shell command. Returns its exit code, its output, and its output together with its errors. */
 async function run({
   command,
   env,
@@ -210,7 +210,7 @@ function parseCounts(line: string): Counts | undefined {
   return { passed: Number(match[1]), failed: Number(match[2]), skipped: Number(match[3] ?? 0) };
 }
 
-/** The two commands of the README's shell blocks, literally: what it promises a newcomer. */
+/** The two commands of the README's shell blocks, exactly as a newcomer runs them. */
 function readmeCommands(): readonly [demo: string, test: string] {
   const blocks = readFileSync(`${root}README.md`, 'utf8').matchAll(/```sh\n(.*?)```/gs);
   const commands = [...blocks].flatMap(([, block = '']) => block.split('\n')).map((line) => line.trim());

@@ -11,7 +11,7 @@ import { runTypeChecker } from './type-checker.ts';
 const OPENAPI_GENERATOR = '7.25.0';
 const DEPENDENCY_PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1';
 
-/** Returns the reason to skip a test that needs these programs, each with the flag that it is asked by; false if all are there. */
+/** Returns the reason to skip a test that needs these programs, each with the flag that it is run with; false if all exist. */
 export function skipWithout(...programs: readonly (readonly [program: string, flag: string])[]): string | false {
   const missing = programs.filter(([program, flag]) => !findsProgram(program, flag)).map(([program]) => program);
   return missing.length > 0 && `${missing.join(' and ')} not installed: NOT TESTED`;
@@ -25,7 +25,7 @@ export async function fetchOpenapiGenerator(t: Test): Promise<string> {
   return join(folder, `openapi-generator-cli-${OPENAPI_GENERATOR}.jar`);
 }
 
-/** Lets npm bring the generators for TypeScript, and what their clients need. Returns the folder of their `node_modules`. */
+/** Installs the generators for TypeScript and the dependencies of their clients with npm. Returns the folder of their `node_modules`. */
 export function fetchTypescriptGenerators(): string | undefined {
   const others = ['openapi-typescript@7.13.0', 'openapi-fetch@0.17.0', '@hey-api/openapi-ts@0.99.0', 'esbuild@0.28.1'];
   const program = npmProgram('orval@8.38.0', 'orval', { others });
@@ -64,7 +64,7 @@ interface UsedApi {
   readonly document: string;
   readonly url: string;
   readonly token: string;
-  /** The folder of the programs, which import the clients from beside them. */
+  /** The folder of the programs, which import the generated clients next to them. */
   readonly programs: URL;
 }
 

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseSync } from 'oxc-parser';
 
-/** What one process says of one file: its functions from the outermost inwards, each with ranges that were counted. */
+/** The coverage of one file in one process: its functions from the outermost inwards, each with counted ranges. */
 interface ScriptCoverage {
   readonly url: string;
   readonly functions: readonly {

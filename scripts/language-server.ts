@@ -72,7 +72,7 @@ export class LanguageServer {
     return items.map(({ label }) => label);
   }
 
-  /** Returns the places where the editor goes from a position: files and the text of their lines. */
+  /** Returns the definitions of a position: files and the text of their lines. */
   async definitions(uri: string, position: Position): Promise<Place[]> {
     const result = await this.#ask('textDocument/definition', { textDocument: { uri }, position });
     const found = (Array.isArray(result) ? result : [result ?? []].flat()) as readonly Location[];
@@ -115,7 +115,7 @@ export class LanguageServer {
   #hear({ id, method, params, result }: Message): void {
     if (id === undefined) return;
     if (method === undefined) this.#waiting.get(id)?.(result);
-    // The server asks for settings, and goes on without any.
+    // The server requests settings, and continues without them.
     else this.#send({ id, result: params?.items?.map(() => null) ?? null });
   }
 }

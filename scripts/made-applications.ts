@@ -92,7 +92,7 @@ function programOf(packageManager: string): string {
   return bun;
 }
 
-/** Installs what several applications need into the folder above them, where Node looks for it too. */
+/** Installs the dependencies of several applications into the folder above them, where Node finds them too. */
 function installTogether(folder: string, applications: readonly string[], tarballs: ReadonlyMap<string, string>): void {
   const manifests = applications.map((application): Manifest => readManifest(application));
   const needed = Object.assign({}, ...manifests.flatMap((each) => [each.dependencies, each.devDependencies])) as object;
@@ -106,7 +106,7 @@ function installTogether(folder: string, applications: readonly string[], tarbal
   run(folder, 'npm', ['install', '--no-audit', '--no-fund']);
 }
 
-/** Runs a program; shows what it printed if it fails. The Node of this process comes first. */
+/** Runs a program; prints its output if it fails. The Node of this process comes first on the PATH. */
 function run(cwd: string, program: string, args: readonly string[]): void {
   const startedAt = Date.now();
   const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);

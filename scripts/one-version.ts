@@ -3,8 +3,8 @@ import type { Manifest } from './packed-packages.ts';
 const MIKRO_ORM = /^@mikro-orm\//;
 
 /**
- * Compares packed manifests, and lists what breaks the promises of a release: the packages have one version, ask for each other by `^` of
- * it, ask for other packages by the same ranges, and for MikroORM by the version that they are tested with.
+ * Compares packed manifests, and lists violations of a release's rules: all packages have one version, depend on each other by `^` of it,
+ * on other packages by the same ranges, and on MikroORM by the version that the tests use.
  *
  * @param mikroOrm the version of MikroORM that the tests run with
  */
@@ -23,7 +23,10 @@ export function versionFaults(manifests: readonly Manifest[], mikroOrm: string):
   return faults;
 }
 
-/** What a manifest asks for of its users. `create-viewset` writes its development dependencies on the packages into applications. */
+/**
+ * The peers and dependencies that a manifest requires. `create-viewset` writes its development dependencies on the packages into
+ * applications.
+ */
 function requirementsOf({ name, dependencies, devDependencies = {}, peerDependencies }: Manifest): [string, string][] {
   const written = Object.entries(devDependencies).filter(([each]) => each.startsWith('@viewset/'));
   return [...Object.entries({ ...dependencies, ...peerDependencies }), ...(name === 'create-viewset' ? written : [])];

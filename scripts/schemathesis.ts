@@ -14,7 +14,7 @@ export const skipSchemathesis: string | false =
   process.env['CI'] !== 'true' &&
   'Schemathesis is NOT TESTED: there is no Python, or PyPI does not answer';
 
-/** The files beside a test that say what no schema of its document can. */
+/** The files next to a test with data that no schema of its document can express. */
 export interface SchemathesisFiles {
   /** The settings, in TOML. */
   readonly config: string;
@@ -23,9 +23,9 @@ export interface SchemathesisFiles {
 }
 
 export interface SchemathesisOptions {
-  /** The token of the person who is logged in; absent: nobody is. */
+  /** The token of the logged-in user; absent without a login. */
   readonly token?: string;
-  /** What the hooks read from the environment. */
+  /** The environment variables of the hooks. */
   readonly variables?: Readonly<Record<string, string>>;
 }
 
@@ -42,7 +42,7 @@ export async function runSchemathesis(
   { token, variables = {} }: SchemathesisOptions = {},
 ): Promise<unknown> {
   if (program === undefined) throw new Error('Schemathesis could not be installed');
-  // The program keeps what it found in the folder that it runs in.
+  // The program stores its results in the folder in which it runs.
   const folder = mkdtempSync(join(tmpdir(), 'viewset-schemathesis-'));
   const own = ['--config-file', config, 'run', `${url}/openapi.json`, '--checks', 'all', '-n', examples];
   const some = phases === undefined ? [] : ['--phases', phases];
@@ -54,7 +54,7 @@ export async function runSchemathesis(
       ...process.env,
       ...variables,
       SCHEMATHESIS_HOOKS: hooks,
-      // Here is what the hooks of several applications have in common.
+      // The hooks that several applications have in common.
       PYTHONPATH: import.meta.dirname,
       PYTHONDONTWRITEBYTECODE: '1',
       // A log gets no picture of the progress, drawn again ten times a second.

@@ -1,6 +1,7 @@
 /**
- * PostgreSQL, PgBouncer, MongoDB, Redis and a server of S3's protocol for the tests: real servers on free loopback ports, with their data in a temporary
- * folder that goes when the tests are done. Nothing waits for the disk: what is tested is behaviour, and the death of processes.
+ * PostgreSQL, PgBouncer, MongoDB, Redis and a server of the S3 protocol for the tests: real servers on free loopback ports, with their data
+ * in a temporary folder that is deleted after the tests. No server waits for the disk: the tests cover behaviour and killed processes, not
+ * power failures.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +15,7 @@ import { programOfWheel, pythonProgram } from './foreign-programs.ts';
 
 const START_TIMEOUT_MS = 30_000;
 
-/** A running server. `url` is what TEST_POSTGRES_URL, TEST_MONGODB_URL and so on take. */
+/** A running server. `url` is a value for TEST_POSTGRES_URL, TEST_MONGODB_URL and so on. */
 export interface TestServer {
   readonly name: string;
   readonly url: string;
@@ -22,22 +23,22 @@ export interface TestServer {
   stop(): Promise<void>;
   /** Ends it as a signal does, and keeps its port and data: SIGKILL as a crash, SIGQUIT as PostgreSQL's immediate stop. */
   kill(signal: NodeJS.Signals): Promise<void>;
-  /** Starts it again after `kill`; it answers when this resolves. */
+  /** Starts it again after `kill`; resolves when it responds. */
   restart(): Promise<void>;
   /** Stops its work but keeps its connections, or lets it go on. Not PostgreSQL, which is many processes. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void;
 }
 
-/** What PostgreSQL promises of a commit that was acknowledged: `crash`, that it outlives the server's processes. */
+/** The durability of an acknowledged commit in PostgreSQL: with `crash` it survives the server's processes. */
 export type Durability = 'none' | 'crash';
 
-/** Starts PostgreSQL; undefined where it is not installed. */
+/** Starts PostgreSQL; undefined if it is not installed. */
 export async function startPostgres(durability: Durability = 'none'): Promise<TestServer | undefined> {
   const [initdb, postgres] = [findProgram('initdb'), findProgram('postgres')];
   if (initdb === undefined || postgres === undefined) return undefined;
   const identity = unprivileged();
   const folder = temporaryFolder('postgres', identity);
-  // The C locale folds and sorts by code point alone: what the library promises about text has to hold there too.
+  // The C locale folds and sorts only by code point: the guarantees of the library about text must hold there too.
   const locale = process.env['TEST_POSTGRES_LOCALE'] ?? 'C';
   const options = ['--username=postgres', '--auth=trust', '--encoding=UTF8', `--locale=${locale}`, '--no-sync'];
   execFileSync(initdb, ['--pgdata', folder, ...options], {
@@ -49,8 +50,8 @@ export async function startPostgres(durability: Durability = 'none'): Promise<Te
 }
 
 /**
- * Starts a PostgreSQL that follows another one by streaming replication, and takes reads alone; undefined where it is not installed.
- * `select pg_wal_replay_pause()` has it lag for as long as a test wants.
+ * Starts a PostgreSQL that follows another one by streaming replication and accepts only reads; undefined if it is not installed. `select
+ * pg_wal_replay_pause()` makes it lag as long as a test needs.
  */
 export async function startPostgresReplica(primaryUrl: string): Promise<TestServer | undefined> {
   const [backup, postgres] = [findProgram('pg_basebackup'), findProgram('postgres')];
@@ -114,7 +115,7 @@ export async function startPgBouncer(postgresUrl: string): Promise<TestServer | 
     unix_socket_dir: '',
     pool_mode: 'transaction',
     default_pool_size: PGBOUNCER_POOL_SIZE,
-    // Whoever asks is let in, as the user of the URL.
+    // Every client is admitted, as the user of the URL.
     auth_type: 'any',
     ignore_startup_parameters: 'extra_float_digits',
   };
@@ -140,7 +141,7 @@ const MONGOD = {
 } as const;
 
 export interface MongoOptions {
-  /** True: a server that stands alone, which has no transactions. Default: a replica set of one member. */
+  /** True: a standalone server, which has no transactions. Default: a replica set of one member. */
   readonly isStandalone?: boolean;
   /** True: it takes `configureFailPoint`, by which commands fail as a test wants it. */
   readonly hasFailPoints?: boolean;
@@ -162,7 +163,7 @@ export async function startMongo({ isStandalone = false, hasFailPoints = false }
     setParameter: 'diagnosticDataCollectionEnabled=false',
     ...(isStandalone ? {} : { replSet: MONGO_REPLICA_SET, oplogSize: 64 }),
   }).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  // A process that is killed leaves its transaction to the server, which keeps the locks until this time: a minute, if nothing is said.
+  // A killed process leaves its transaction on the server, which keeps the locks until this time: a minute by default.
   flags.push('--setParameter', 'transactionLifetimeLimitSeconds=20');
   if (hasFailPoints) flags.push('--setParameter', 'enableTestCommands=1');
   return ServerProcess.start({
@@ -177,7 +178,7 @@ export async function startMongo({ isStandalone = false, hasFailPoints = false }
 
 const MONGO_REPLICA_SET = 'viewset';
 
-/** Starts Redis; undefined where it is not installed. */
+/** Starts Redis; undefined if it is not installed. */
 export async function startRedis(): Promise<TestServer | undefined> {
   const redis = findProgram('redis-server');
   if (redis === undefined) return undefined;
@@ -194,7 +195,7 @@ export async function startRedis(): Promise<TestServer | undefined> {
   });
 }
 
-/** Starts a server that speaks S3's protocol, moto's; undefined if there is no Python or PyPI does not answer. */
+/** Starts moto, a server of the S3 protocol; undefined without Python, or if PyPI does not respond. */
 export async function startS3(): Promise<TestServer | undefined> {
   const moto = pythonProgram('moto[s3]==5.1.22', {
     name: 'moto_server',
@@ -295,7 +296,7 @@ class ServerProcess implements TestServer {
   }
 }
 
-/** A program on the PATH, or where Debian keeps PostgreSQL's own, the newest version first, and servers. */
+/** A program on the PATH, or in Debian's folders of PostgreSQL, newest version first, and of servers. */
 function findProgram(name: string): string | undefined {
   const debian = '/usr/lib/postgresql';
   const versions = isExecutable(debian) ? readdirSync(debian).toSorted((a, b) => Number(b) - Number(a)) : [];
@@ -347,7 +348,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Whether a server on the port answers a message with what a ready one says. */
+/** Returns true if a server on the port responds to a message like one that is ready. */
 async function answers(port: number, message: string | Buffer, expected: string): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   try {
@@ -362,7 +363,7 @@ async function answers(port: number, message: string | Buffer, expected: string)
   }
 }
 
-/** Tells if a MongoDB takes writes. One that was never told of a replica set is told to be its only member. */
+/** Returns true if a MongoDB accepts writes. A server without a replica set is configured as its only member. */
 async function isPrimary(port: number): Promise<boolean> {
   const host = `127.0.0.1:${port}`;
   const client = new MongoClient(`mongodb://${host}/?directConnection=true`, { serverSelectionTimeoutMS: 1000 });

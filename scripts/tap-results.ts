@@ -1,4 +1,4 @@
-/** What a run of tests came to. */
+/** The results of a run of tests. */
 export interface Counts {
   readonly passed: number;
   readonly failed: number;
@@ -31,7 +31,7 @@ export function sumOf(one: Counts, other: Counts): Counts {
   };
 }
 
-/** `12 passed, 0 failed`, with what was skipped where anything was. */
+/** `12 passed, 0 failed`, and the number of skipped tests if there are any. */
 export function formatCounts({ passed, failed, skipped }: Counts): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 }

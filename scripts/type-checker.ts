@@ -4,17 +4,14 @@ import { fileURLToPath } from 'node:url';
 
 const COMPILER = join(fileURLToPath(import.meta.resolve('typescript/package.json')), '../lib/tsc.js');
 
-/** The answer of one run of the compiler. */
+/** The result of one run of the compiler. */
 export interface TypeCheck {
   readonly output: string;
   /** True if it found a mistake. */
   readonly isWrong: boolean;
 }
 
-/**
- * Runs the compiler in a folder. Throws if it ends without a word of what is wrong: a compiler that did not run has found
- * nothing either.
- */
+/** Runs the compiler in a folder. Throws if it ends without reporting an error: a compiler that did not run has not found errors either. */
 export function runTypeChecker(cwd: string, args: readonly string[]): TypeCheck {
   const { stdout, stderr, status } = spawnSync(process.execPath, [COMPILER, ...args, '--pretty', 'false'], {
     cwd,

@@ -1,9 +1,9 @@
 /**
- * `pnpm with-servers <command> [arguments]`: runs a command with PostgreSQL, PgBouncer, MongoDB, Redis and a server of
- * S3's protocol beside it, and stops them after.
+ * `pnpm with-servers <command> [arguments]`: runs a command with PostgreSQL, PgBouncer, MongoDB, Redis and a server of the S3 protocol, and
+ * stops them afterwards.
  *
- * A server whose URL is in the environment already is left alone. One that is not installed is an error, or, with
- * `--optional` in front of the command, a notice: the tests that need it are then skipped.
+ * A server whose URL is in the environment already is not started. A server that is not installed is an error, or, with `--optional` before
+ * the command, a notice: the tests that need it are then skipped.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ try {
   await provide('TEST_S3_URL', "A server of S3's protocol (moto, of PyPI)", startS3);
   process.exitCode = await run(command, args);
 } finally {
-  // What stands in front of another server goes first.
+  // A server that another one depends on starts first.
   for (const server of servers.toReversed()) await server.stop();
 }
 

@@ -5,12 +5,12 @@ import { SERVER_NAMES, type ServerName } from '../server-process.ts';
 import { quartiles, type Quartiles, quotients } from '../statistics.ts';
 import type { Workload, WorkloadName } from '../workloads.ts';
 
-/** A run of the benchmark, as it stands in `results/`. */
+/** A run of the benchmark, as stored in `results/`. */
 export interface ComparisonRun {
   readonly machine: MachineFacts;
   readonly settings: {
     readonly rounds: number;
-    /** After so many rounds every server was started anew. */
+    /** After this many rounds every server is started again. */
     readonly roundsAProcess: number;
     readonly durationSeconds: number;
     readonly warmUpSeconds: number;
@@ -34,7 +34,7 @@ export interface Comparison {
 export interface ServerSummary {
   readonly cpuMicroseconds: Quartiles;
   readonly requestsPerSecond: Quartiles;
-  /** The medians of what the rounds say. */
+  /** The medians of the rounds. */
   readonly latencyMs: Round['latencyMs'];
 }
 
@@ -44,7 +44,7 @@ export interface Ratios {
   readonly rateOursToHand: Quartiles | null;
 }
 
-/** What each server did in one round, in which they took turns. */
+/** The figures of each server in one round, in which they took turns. */
 export type MeasuredRound = ReadonlyMap<ServerName, Round>;
 
 export function summarize(

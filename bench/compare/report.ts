@@ -61,7 +61,7 @@ function namesIn(comparisons: readonly Comparison[]): readonly ServerName[] {
 /** The size of table that the targets are about. */
 const PROMISED_ROWS = 1_000;
 
-/** Bold where it is as promised, in italics where it falls short. */
+/** Bold if it reaches its target, in italics if it does not. */
 function judged(ratio: Quartiles | null, isKept: (ratio: number) => boolean, rows: number): Cell {
   if (ratio === null) return '';
   const text = ratio.median.toFixed(2);

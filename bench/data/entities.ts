@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
-/** The shop's entities, and one more: creates go to a table of their own, so that they leave the lists as they are. */
+/** The shop's entities, and one more: creates use a separate table, so that they do not change the lists. */
 export const Role = defineEntity({
   name: 'Role',
   properties: {

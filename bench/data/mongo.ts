@@ -8,14 +8,14 @@ import { accountRow, CHILDREN, LABELS, labelsOf, lineRow, productRow, ROLES } fr
 /** The collection in which keys are counted: `MongoExtension` names it so. */
 export const COUNTERS = 'viewset_counters';
 
-/** The server of TEST_MONGODB_URL, else one of our own on loopback; undefined where MongoDB cannot be had. */
+/** The server of TEST_MONGODB_URL, or one started on loopback; undefined if MongoDB is not available. */
 export async function openMongoServer(): Promise<DatabaseServer | undefined> {
   const url = process.env['TEST_MONGODB_URL'];
   if (url !== undefined && url !== '') return { url, stop: async () => {} };
   return startMongo();
 }
 
-/** A database of its own on the server. */
+/** A separate database on the server. */
 export async function createMongoDatabase(server: DatabaseServer, sizes: TableSizes): Promise<BenchDatabase> {
   const url = new URL(server.url);
   url.pathname = `/viewset_bench_${randomBytes(6).toString('hex')}`;
@@ -42,7 +42,7 @@ export async function createMongoDatabase(server: DatabaseServer, sizes: TableSi
   };
 }
 
-/** Keys are chosen here, so that nothing is counted but those of drafts. */
+/** Keys are set here, so that only keys of drafts are counted. */
 async function seed(database: Db, { products, accounts, baskets }: TableSizes): Promise<void> {
   await insert(database, 'role', ROLES.length, (id) => ({ name: ROLES[id - 1] }));
   await insert(database, 'product', products, (id) => {

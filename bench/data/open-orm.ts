@@ -25,5 +25,5 @@ export async function openOrm(
   return orm;
 }
 
-/** Every connection of every server has it: what a commit waits for is the disk's business, not the frameworks'. */
+/** Set on every connection of every server: a commit's wait for the disk does not depend on the frameworks. */
 export const SQLITE_PRAGMA = 'pragma synchronous = normal';

@@ -5,14 +5,14 @@ import { batches, type BenchDatabase, type DatabaseServer, UNUSABLE_PASSWORD, ty
 import { openOrm } from './open-orm.ts';
 import { accountRow, CHILDREN, LABELS, labelsOf, lineRow, productRow, ROLES } from './rows.ts';
 
-/** The server of TEST_POSTGRES_URL, else one of our own on loopback; undefined where PostgreSQL is not installed. */
+/** The server of TEST_POSTGRES_URL, or one started on loopback; undefined if PostgreSQL is not installed. */
 export async function openPostgresServer(): Promise<DatabaseServer | undefined> {
   const url = process.env['TEST_POSTGRES_URL'];
   if (url !== undefined && url !== '') return { url, stop: async () => {} };
   return startPostgres();
 }
 
-/** A database of its own on the server. */
+/** A separate database on the server. */
 export async function createPostgresDatabase(server: DatabaseServer, sizes: TableSizes): Promise<BenchDatabase> {
   const name = `viewset_bench_${randomBytes(6).toString('hex')}`;
   await run(server.url, (client) => client.query(`create database "${name}"`));

@@ -13,7 +13,7 @@ export const LABELS = 50;
 
 export type LineRow = readonly [name: string, amount: number, basket: number];
 
-/** The line of an id. The lines of a basket do not stand next to each other. */
+/** The line of an id. The lines of a basket are not adjacent. */
 export function lineRow(id: number, baskets: number): LineRow {
   return [productRow(id)[0], 1 + (id % 9), 1 + ((id - 1) % baskets)];
 }

@@ -42,7 +42,7 @@ export async function writeArticles(orm: MikroORM, records: number): Promise<voi
   }
 }
 
-/** The databases that can be had here, and the options by which MikroORM makes one of its own on each. */
+/** The available databases, and the MikroORM options that create a separate one on each. */
 export function articleDatabases(): readonly { readonly title: string; readonly options: Partial<Options> }[] {
   const { TEST_POSTGRES_URL: postgresUrl, TEST_MONGODB_URL: mongoUrl } = process.env;
   const dbName = `viewset_bench_${randomBytes(4).toString('hex')}`;

@@ -1,7 +1,7 @@
 /**
- * `node bench/full-text/full-text.ts --records 100000 --requests 7`: lists searched by an index, and the same lists searched by `searchFields: ['title',
- * 'body']`, in turn. It prints the ratios of the medians. SQLite is always measured; PostgreSQL and MongoDB if TEST_POSTGRES_URL and
- * TEST_MONGODB_URL name a server. It makes a database of its own on each.
+ * `node bench/full-text/full-text.ts --records 100000 --requests 7`: lists searched by an index, and the same lists searched by
+ * `searchFields: ['title', 'body']`, in turn. It prints the ratios of the medians. SQLite is always measured; PostgreSQL and MongoDB if
+ * TEST_POSTGRES_URL and TEST_MONGODB_URL are set. It creates a separate database on each.
  */
 import { parseArgs } from 'node:util';
 import { MikroORM } from '@mikro-orm/core';

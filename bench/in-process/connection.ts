@@ -5,19 +5,18 @@ import type { BenchRequest } from '../workloads.ts';
 
 type WriteCallback = (error?: Error | null) => void;
 
-/** Characters of an answer that an error quotes. */
+/** Characters of a response that an error quotes. */
 const MOST_QUOTED = 1000;
 
 /**
- * A connection without a network, kept alive from request to request: a socket of Node's own, whose writes end here.
+ * A connection without a network, kept alive from request to request: a socket of Node whose writes end here.
  *
- * Does what Node's HTTP server does, from the moment when it has read the head of a request until the `close` of the
- * response. What the kernel does is missing, what Node does between bytes and the head of a request, and a header of the
- * answer, `Keep-Alive`.
+ * Does the work of Node's HTTP server, from the moment when it has read the head of a request until the `close` of the response. Not
+ * included: the work of the kernel, Node's work between bytes and the head of a request, and the header `Keep-Alive` of the response.
  */
 export class Connection extends Socket {
   override readonly remoteAddress = '127.0.0.1';
-  /** What was written since the last request came. */
+  /** The bytes written since the last request. */
   #answer: unknown[] = [];
 
   override _read(): void {}
@@ -33,8 +32,8 @@ export class Connection extends Socket {
   }
 
   /**
-   * Gives one request to an application. Resolves when the answer is written, in a turn of the event loop of its own, as
-   * the next request of a network would come. Rejects where the answer is no success (2xx), and says what came.
+   * Passes one request to an application. Resolves when the response is written, in a separate turn of the event loop, like the next
+   * request of a network. Rejects with the response if it is not a success (2xx).
    */
   exchange(app: FastifyInstance, { method, path, headers, body }: BenchRequest): Promise<void> {
     this.#answer = [];

@@ -3,17 +3,14 @@ import type { ServerName } from '../server-process.ts';
 import { median, medianRatio, quartiles } from '../statistics.ts';
 import type { Workload, WorkloadName } from '../workloads.ts';
 
-/** What a request of one workload costs in process, on one database and size of table. */
+/** The cost of a request of one workload in process, on one database and size of table. */
 export interface InProcessCost {
   readonly database: DatabaseKind;
   readonly rows: number;
   readonly workload: WorkloadName;
   readonly title: string;
   readonly servers: Readonly<Partial<Record<ServerName, Figure>>>;
-  /**
-   * Of each round the median of the quotients of slices that ran next to each other; null where one of the two servers
-   * did not run.
-   */
+  /** For each round the median of the quotients of adjacent slices; null if one of the two servers did not run. */
   readonly oursToRaw: Figure | null;
 }
 
@@ -23,7 +20,7 @@ export interface Figure {
   readonly rounds: readonly number[];
 }
 
-/** What a request took in each slice of one round, in microseconds of the processor; the servers took turns. */
+/** The time of a request in each slice of one round, in microseconds of the processor; the servers took turns. */
 export type RoundSlices = ReadonlyMap<ServerName, readonly number[]>;
 
 export function summarizeCost(
@@ -48,7 +45,7 @@ export function summarizeCost(
   };
 }
 
-/** The lower quartile: what else the machine does makes a slice dearer, never cheaper. */
+/** The lower quartile: other load on the machine makes a slice slower, never faster. */
 function undisturbed(slices: readonly number[]): number {
   return quartiles(slices).lower;
 }

@@ -5,7 +5,7 @@ import type { ServerProcess } from '../server-process.ts';
 import { rotated } from '../statistics.ts';
 import { type InProcessCost, type RoundSlices, summarizeCost } from './cost.ts';
 
-/** A run of `pnpm bench in-process`, as it stands in `results/`. */
+/** A run of `pnpm bench in-process`, as stored in `results/`. */
 export interface InProcessRun {
   readonly machine: MachineFacts;
   readonly settings: Pick<Options, 'rounds' | 'durationSeconds' | 'warmUpSeconds' | 'connections'>;
@@ -14,10 +14,10 @@ export interface InProcessRun {
 
 const DEFAULT_ROWS = [1_000];
 const DEFAULT_SERVERS = ['raw', 'ours'] as const;
-/** Long enough for what V8 does every some milliseconds, short beside the seconds for which a machine is slow. */
+/** Long enough for V8's periodic work, short compared with the seconds for which a machine is slow. */
 export const SLICE_SECONDS = 0.05;
 
-/** What a request costs in JavaScript: whole requests, given to the servers' applications without a network. */
+/** The cost of a request in JavaScript: complete requests, passed to the servers' applications without a network. */
 export async function inProcess(options: Options): Promise<InProcessRun> {
   const costs: InProcessCost[] = [];
   const { servers = DEFAULT_SERVERS, rows = DEFAULT_ROWS } = options;
@@ -42,7 +42,7 @@ async function costOf(heat: Heat, options: Options): Promise<InProcessCost> {
   return summarizeCost(workload, database.kind, rows, rounds);
 }
 
-/** The servers take turns slice by slice: a machine is slow for seconds at a time, and that meets them alike. */
+/** The servers take turns slice by slice: a machine is slow for seconds at a time, which affects all of them equally. */
 async function measureRound(
   servers: readonly ServerProcess[],
   { database, workload: { requests } }: Heat,

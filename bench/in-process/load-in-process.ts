@@ -4,7 +4,7 @@ import type { BenchRequest } from '../workloads.ts';
 import { Connection } from './connection.ts';
 
 export interface InProcessLoad {
-  /** Requests in flight at once, each on a connection of its own. */
+  /** Concurrent requests, each on a separate connection. */
   readonly connections: number;
   /** How long, in time that the process takes of the processor. */
   readonly cpuSeconds: number;
@@ -14,8 +14,8 @@ export interface InProcessLoad {
 const LEAST_TURN = 32;
 
 /**
- * Gives requests, in turn, to the application of this process, and resolves with what one took: microseconds, user and
- * system time of the whole process. Rejects where any answer was not a success.
+ * Passes requests, in turn, to the application of this process, and resolves with the time of one: microseconds, user and system time of
+ * the process. Rejects if a response is not a success.
  */
 export async function loadInProcess(
   app: FastifyInstance,

@@ -31,7 +31,7 @@ function costTable(costs: readonly InProcessCost[]): string {
   );
 }
 
-/** NaN where the server did not run. */
+/** NaN if the server did not run. */
 function costOf({ servers }: InProcessCost, name: ServerName): number {
   return servers[name]?.median ?? NaN;
 }

@@ -2,7 +2,7 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 
 const agent = new Agent({ keepAlive: false, maxSockets: Infinity });
 
-/** As `fetch` of Node and browsers, a client does not wait for ever: a connection that a busy system drops is asked for again ever more rarely. */
+/** Like `fetch` of Node and browsers, a client has a time limit: a connection that a busy system drops is retried at growing intervals. */
 const RESPONSE_TIMEOUT_MS = 10_000;
 
 interface EventData {
@@ -16,9 +16,9 @@ interface EventData {
 export class Follower {
   readonly room: number;
   ids: string[] = [];
-  /** The milliseconds from the write of each message to the event that tells of it. */
+  /** The milliseconds from the write of each message to its event. */
   readonly latencies: number[] = [];
-  /** Events that contradict what was told before. */
+  /** Events that contradict earlier events. */
   faults = 0;
   resets = 0;
   #lastId: string | undefined;

@@ -1,7 +1,7 @@
 /**
- * `node bench/live/live.ts --connections 10000 --rooms 100 --changes 1000 --seconds 20 --patience 300`: many clients follow lists of one process, while messages are
- * written past it. Half-way the process is killed and started again. In the end each client must have what the database has. It needs
- * TEST_POSTGRES_URL, and makes a database of its own.
+ * `node bench/live/live.ts --connections 10000 --rooms 100 --changes 1000 --seconds 20 --patience 300`: many clients follow lists of one
+ * process, while messages are written directly to the database. Half-way the process is killed and started again. In the end each client
+ * must have the state of the database. It needs TEST_POSTGRES_URL, and creates a separate database.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -96,7 +96,7 @@ async function usageOf(child: ChildProcess): Promise<string> {
   return `${((cpu.user + cpu.system) / 1e6).toFixed(1)} s of a processor and ${Math.round(rss / 2 ** 20)} MiB until then`;
 }
 
-/** Writes messages, each in a transaction of its own, at an even rate. Returns how many. */
+/** Writes messages, each in a separate transaction, at a constant rate. Returns their number. */
 async function write(orm: MikroORM): Promise<number> {
   const startedAt = Date.now();
   let written = 0;
@@ -118,7 +118,9 @@ async function write(orm: MikroORM): Promise<number> {
   return written;
 }
 
-/** Waits until the clients have what the database has, for as long as its patience lasts. Returns the number of those that do not. */
+/**
+ * Waits until the clients have the state of the database, up to the limit `patience`. Returns the number of clients that do not have it.
+ */
 async function settle(orm: MikroORM, followers: readonly Follower[]): Promise<number> {
   const wanted = new Map<number, string>();
   for (let room = 0; room < rooms; room++) {

@@ -1,4 +1,4 @@
-/** Serves live messages on PORT, from a process of its own. */
+/** Serves live messages on PORT, in a separate process. */
 import fastify from 'fastify';
 import { ModelViewSet, readShape, Router, serverOptions, viewset } from '@viewset/core';
 import { live } from '@viewset/live';

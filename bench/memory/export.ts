@@ -1,6 +1,6 @@
 /**
- * `node bench/memory/export.ts [records]`: the memory of a server that sends a whole table as CSV and as NDJSON, by the growth of its
- * resident set from before an export to its highest during it. The client is another process.
+ * `node bench/memory/export.ts [records]`: the memory of a server that sends a complete table as CSV and as NDJSON, as the growth of its
+ * resident set from before an export to its highest value during it. The client is another process.
  */
 import { defineEntity, p } from '@mikro-orm/core';
 import { MikroORM } from '@mikro-orm/sqlite';

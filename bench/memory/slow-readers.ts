@@ -1,6 +1,6 @@
 /**
- * `node bench/memory/slow-readers.ts [clients]`: the highest resident set of a server while so many clients ask for an export and read nothing of
- * it, and how many of the requests that others make meanwhile are answered. The clients are another process.
+ * `node bench/memory/slow-readers.ts [clients]`: the highest resident set of a server while this many clients request an export without
+ * reading it, and how many requests of other clients succeed meanwhile. The clients are another process.
  */
 import { defineEntity, p } from '@mikro-orm/core';
 import { MikroORM } from '@mikro-orm/sqlite';

@@ -1,7 +1,8 @@
 /**
- * `node bench/outbox/outbox.ts --events 6000 --subjects 200 --workers 2 --rounds 3 --against <commit>`: how many events a second workers deliver on PostgreSQL,
- * in the order of their subjects. The events are stored before the workers start, and the handler does nothing. With a commit, its workers take turns with these,
- * and the ratio is printed. pg-boss takes turns too, with a queue that keeps the order of a key. It needs TEST_POSTGRES_URL, and makes databases of its own.
+ * `node bench/outbox/outbox.ts --events 6000 --subjects 200 --workers 2 --rounds 3 --against <commit>`: how many events per second workers
+ * deliver on PostgreSQL, in the order of their subjects. The events are stored before the workers start, and the handler does nothing. With
+ * a commit, its workers take turns with these, and the ratio is printed. pg-boss takes turns too, with a queue that keeps the order of a
+ * key. It needs TEST_POSTGRES_URL, and creates separate databases.
  */
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -50,7 +51,7 @@ for (const [name, rate] of medians) {
   console.log(`${name}: ${rate.toFixed(0)} events/s (${(ours / rate).toFixed(2)} × for these workers)`);
 }
 
-/** The source of the package at a commit, beside the current one, so that it finds the same dependencies. */
+/** The source of the package at a commit, next to the current one, so that it finds the same dependencies. */
 function sourceOf(commit: string): string {
   const folder = mkdtempSync(join(root, 'packages/outbox/before-'));
   const archive = execFileSync('git', ['archive', commit, 'packages/outbox/src'], { cwd: root, maxBuffer: 2 ** 28 });
@@ -98,7 +99,7 @@ function start(job: Job): ChildProcess {
   return fork(fileURLToPath(new URL('worker.ts', import.meta.url)), [JSON.stringify(job)]);
 }
 
-/** Says so if an event was delivered twice, or before an earlier one of its subject. */
+/** Reports an event that was delivered twice, or before an earlier one of its subject. */
 function checkOrder(source: string, delivered: readonly Delivered[]): void {
   const last = new Map<string, number>();
   for (const [subject, number] of delivered.toSorted((a, b) => a[2] - b[2] || a[1] - b[1])) {

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { MikroORM } from '@mikro-orm/postgresql';
 import type * as outbox from '../../packages/outbox/src/index.ts';
 
-/** What the process does. */
+/** The task of the process. */
 export interface Job {
   readonly task?: 'store' | 'deliver';
   readonly url: string;

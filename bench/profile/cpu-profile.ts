@@ -1,6 +1,6 @@
 import { type CallFrame, type CostNode, type FunctionCost, functionCosts } from './function-costs.ts';
 
-/** What V8's profiler of the processor gives, as far as it is read here. Times in microseconds. */
+/** The parts of V8's CPU profile that are read here. Times in microseconds. */
 export interface CpuProfile {
   readonly nodes: readonly ProfileNode[];
   readonly samples: readonly number[];

@@ -5,22 +5,22 @@ export interface CallFrame {
   readonly lineNumber: number;
 }
 
-/** A place of a call tree, and what it cost by itself. */
+/** A node of a call tree, and its self cost. */
 export interface CostNode {
   readonly callFrame: CallFrame;
   readonly self: number;
   readonly children: readonly CostNode[];
 }
 
-/** What a function cost, all its places in the call tree together: microseconds, or bytes. */
+/** The cost of a function, for all its nodes in the call tree: microseconds, or bytes. */
 export interface FunctionCost {
   readonly key: string;
   /** The package or folder that it belongs to: `core/query`, `fastify`, `pg`, `node:net`, `(native)`. */
   readonly module: string;
   readonly name: string;
-  /** What the function cost itself. */
+  /** The self cost of the function. */
   self: number;
-  /** What the function and what it calls cost; recursion counts once. */
+  /** The cost of the function and its callees; recursion counts once. */
   total: number;
 }
 
@@ -47,12 +47,12 @@ function addUp(node: CostNode, caller: string, functions: Map<string, FunctionCo
   return total;
 }
 
-/** What it takes to collect a profile is not the server's. */
+/** The cost of collecting a profile is not the server's. */
 function isProfiler({ functionName, url }: CallFrame): boolean {
   return functionName === 'post' && url === 'node:inspector';
 }
 
-/** @param caller tells apart what has neither a name nor a place: methods that are written in C++ */
+/** @param caller distinguishes functions without a name or place: methods that are written in C++ */
 function entryOf(
   { functionName, url, lineNumber }: CallFrame,
   caller: string,
@@ -70,7 +70,7 @@ function entryOf(
   return entry;
 }
 
-/** Where a function is from: never a path of this machine. */
+/** The origin of a function: never a path of this machine. */
 function placeOf(url: string, functionName: string): { module: string; file: string } {
   if (url.startsWith('node:')) return { module: 'node', file: url };
   const dependency = /^.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\/(.*)$/.exec(url);
@@ -81,7 +81,7 @@ function placeOf(url: string, functionName: string): { module: string; file: str
     return { module: folder, file: `${own[1]}/${own[2]}` };
   }
   if (functionName === '(garbage collector)') return { module: '(garbage collector)', file: '' };
-  // Compiled at run time: serializers, validators, routers' handlers; and what C++ does.
+  // Compiled at run time: serializers, validators, routers' handlers; and C++ functions.
   return url === ''
     ? { module: '(native and generated)', file: '' }
     : { module: 'other', file: url.split('/').at(-1)! };

@@ -1,6 +1,6 @@
 import { type CallFrame, type CostNode, type FunctionCost, functionCosts } from './function-costs.ts';
 
-/** What V8's profiler of the heap gives, as far as it is read here. Sizes in bytes. */
+/** The parts of V8's heap profile that are read here. Sizes in bytes. */
 export interface HeapProfile {
   readonly head: HeapNode;
 }
@@ -11,7 +11,7 @@ interface HeapNode {
   readonly children: readonly HeapNode[];
 }
 
-/** Adds up by function what was allocated, in bytes. */
+/** Sums the allocations of each function, in bytes. */
 export function functionAllocations({ head }: HeapProfile): FunctionCost[] {
   return functionCosts(toCost(head));
 }

@@ -15,10 +15,10 @@ const SAMPLE_INTERVAL_BYTES = 4096;
 /** A server's profile of one workload. */
 export interface ProfiledServer {
   readonly name: ServerName;
-  /** What a request costs. */
+  /** The cost of a request. */
   readonly cost: number;
   readonly functions: readonly FunctionCost[];
-  /** Makes the cost of a request of what the profiler counted. */
+  /** Computes the cost of a request from the counts of the profiler. */
   readonly scale: number;
 }
 
@@ -26,8 +26,8 @@ export interface ProfiledServer {
 type Profile = (server: ServerProcess, load: () => Promise<number>, file: URL) => Promise<Omit<ProfiledServer, 'name'>>;
 
 /**
- * Prints where the time of the servers goes, raw and ours unless told otherwise, side by side. The profiles themselves, for Chrome's
- * DevTools, are left in `results/`.
+ * Prints the time of the servers by function, side by side; by default of raw and ours. The profiles for Chrome's DevTools are stored in
+ * `results/`.
  */
 export function profile(options: Options): Promise<void> {
   return profileServers(options, CPU_TIME, async (server, load, file) => {
@@ -40,7 +40,7 @@ export function profile(options: Options): Promise<void> {
   });
 }
 
-/** Prints what the servers allocate. What else the machine does changes nothing of it. */
+/** Prints the allocations of the servers. Other load on the machine does not change them. */
 export function allocations(options: Options): Promise<void> {
   const { durationSeconds } = options;
   return profileServers(options, ALLOCATED, async (server, load) => {

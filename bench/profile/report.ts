@@ -3,7 +3,7 @@ import type { ProfiledServer } from './profile.ts';
 
 const MOST_FUNCTIONS = 50;
 
-/** What is counted. */
+/** The unit of the counts. */
 export interface Counted {
   readonly title: string;
   readonly self: string;
@@ -31,7 +31,7 @@ export const ALLOCATED: Counted = {
   digits: 0,
 };
 
-/** Where the cost of each server lies, for a request: by module, and by function. */
+/** The cost of a request on each server: by module, and by function. */
 export function profileReport(servers: readonly ProfiledServer[], counted: Counted): string {
   const { title, self, total, unit, digits } = counted;
   const names = servers.map(({ name }) => name);
@@ -54,7 +54,7 @@ function isOurs({ module, key }: Entry): string | undefined {
   return /^(core|auth|bench)\b/.test(module) ? key : undefined;
 }
 
-/** A row for each key, the servers' times beside each other, the greatest surplus of the last over the first on top. */
+/** A row for each key, with the times of the servers side by side, sorted by the surplus of the last server over the first. */
 function rowsOf(
   servers: readonly ProfiledServer[],
   keyOf: (entry: Entry) => string | undefined,

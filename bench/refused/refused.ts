@@ -1,7 +1,7 @@
 /**
- * `node bench/refused/refused.ts`: what twenty clients that repeat a refused write (409, a taken value) cost those who read. It prints the
- * reads in a second and their 99th percentile, alone and beside the refused writes, by the medians of five rounds, and how many
- * connections PostgreSQL had to open. TEST_POSTGRES_URL names the server; `pnpm with-servers` brings one.
+ * `node bench/refused/refused.ts`: the cost for readers of twenty clients that repeat a rejected write (409, a duplicate value). It prints
+ * the reads per second and their 99th percentile, without and with the rejected writes, as medians of five rounds, and how many connections
+ * PostgreSQL had to open. TEST_POSTGRES_URL names the server; `pnpm with-servers` starts one.
  */
 import { defineEntity, p } from '@mikro-orm/core';
 import { MikroORM } from '@mikro-orm/postgresql';

@@ -4,14 +4,14 @@ import { type Cores, pinned } from '../cores.ts';
 import { median } from '../statistics.ts';
 import type { ApplicationKind, StartReport } from './application.ts';
 
-/** What a start says of the size of an application. */
+/** The size of an application, as measured by its start. */
 type SizeReport = Omit<StartReport, 'documentCpuMs' | 'requestCpuMicroseconds'>;
 
 /** Medians of some starts of an application, with its views and without. */
 export interface ApplicationSize {
   readonly views: number;
   readonly withViews: SizeReport;
-  /** The same entities and no view: what MikroORM and Fastify take by themselves. */
+  /** The same entities without views: the cost of MikroORM and Fastify. */
   readonly without: SizeReport;
   readonly registrationMsPerView: number;
   readonly registrationCpuMsPerView: number;
@@ -31,7 +31,7 @@ export function applicationSize(views: number, starts: number, cores: Cores): Ap
   };
 }
 
-/** Starts an application in a process of its own. */
+/** Starts an application in a separate process. */
 export function startApplication(count: number, kind: ApplicationKind, cores: Cores, isAsked = false): StartReport {
   const file = fileURLToPath(new URL('./application.ts', import.meta.url));
   const asked = isAsked ? ['asked'] : [];

@@ -1,8 +1,8 @@
 /**
- * An application of so many entities, each with a viewset or without, that says what its start took. Run by
- * `application-size.ts` and `document-cost.ts` with `--expose-gc`; its first argument is the number of entities, the second a kind:
- * `none` has no views, `swagger` has views and `@fastify/swagger`, `documented` has views and `@viewset/openapi`. With
- * `asked` as the third, it is also asked for a record and for its document.
+ * An application of so many entities, each with a viewset or without, that reports the cost of its start. Run by `application-size.ts` and
+ * `document-cost.ts` with `--expose-gc`; its first argument is the number of entities, the second a kind: `none` has no views, `swagger`
+ * has views and `@fastify/swagger`, `documented` has views and `@viewset/openapi`. With `asked` as the third, it also receives requests for
+ * a record and for its document.
  */
 import { defineEntity, p } from '@mikro-orm/core';
 import { MikroORM } from '@mikro-orm/sqlite';
@@ -18,7 +18,7 @@ import {
 } from '@viewset/core';
 import { fastify } from 'fastify';
 
-/** What one start took: milliseconds since the process began, and memory once all is up. */
+/** The cost of one start: milliseconds since the process began, and memory after the start. */
 export interface StartReport {
   readonly importsMs: number;
   readonly ormMs: number;
@@ -30,9 +30,9 @@ export interface StartReport {
   readonly listeningMs: number;
   readonly rssBytes: number;
   readonly heapBytes: number;
-  /** Making the document, which the first request for it does; 0 if nobody asks. In time of the processor. */
+  /** The time to make the document, in the first request for it; 0 without that request. In processor time. */
   readonly documentCpuMs: number;
-  /** One of many requests for a record that is not there; 0 if nobody asks. In time of the processor. */
+  /** One of many requests for a missing record; 0 without them. In processor time. */
   readonly requestCpuMicroseconds: number;
 }
 
@@ -42,7 +42,7 @@ export type ApplicationKind = 'none' | 'views' | 'swagger' | 'documented';
 const REQUESTS = 2_000;
 
 const kind = process.argv[3] as ApplicationKind;
-// Whoever has no document does not load what makes one.
+// Without a document, the module that makes it is not loaded.
 const openapi = kind === 'documented' ? (await import('@viewset/openapi')).openapi : undefined;
 const swagger = kind === 'swagger' ? (await import('@fastify/swagger')).default : undefined;
 const importsMs = performance.now();

@@ -20,7 +20,7 @@ export interface DocumentCost {
 
 const KINDS = ['views', 'swagger', 'documented'] as const satisfies readonly ApplicationKind[];
 
-/** Starts the three kinds by turns, so that what the machine does meanwhile meets all of them. */
+/** Starts the three kinds in turns, so that other load on the machine affects all of them. */
 export function documentCost(views: number, starts: number, cores: Cores): DocumentCost {
   const rounds = Array.from({ length: starts }, () => KINDS.map((kind) => startApplication(views, kind, cores, true)));
   const of = (kind: (typeof KINDS)[number], name: keyof StartReport): number =>

@@ -6,7 +6,7 @@ import type { Databases } from '../databases.ts';
 import { ServerProcess } from '../server-process.ts';
 import { median } from '../statistics.ts';
 
-/** The places in a list whose latency is measured, a page of ten records each. */
+/** The positions in a list whose latency is measured, a page of ten records each. */
 export const PLACES = [
   'page number, first page',
   'page number, last page',

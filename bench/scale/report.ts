@@ -6,7 +6,7 @@ import type { ApplicationSize } from './application-size.ts';
 import { type ListLatency, PLACES } from './list-latency.ts';
 import type { ScaleRun } from './scale.ts';
 
-/** A run in Markdown; `picture` is where the drawing of the same figures will be, seen from the page. */
+/** A run in Markdown; `picture` is the path of the chart of the same figures, relative to the page. */
 export function scaleReport({ machine, lists, applications }: ScaleRun, picture: string): string {
   const groups = Map.groupBy(lists, ({ database }) => database);
   return [
@@ -53,7 +53,7 @@ function applicationTable(applications: readonly ApplicationSize[]): string {
   );
 }
 
-/** A table of what a document costs; the starts in time of the processor. */
+/** A table of the cost of a document; the starts in processor time. */
 export function documentReport(costs: readonly DocumentCost[]): string {
   const head = [
     'viewsets',

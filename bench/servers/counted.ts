@@ -1,4 +1,4 @@
-/** One table whose pages are counted in three ways: what `bench/counting.ts` measures. */
+/** One table whose pages are counted in three ways, for `bench/counting.ts`. */
 import { ModelViewSet, readShape, Router, serverOptions, viewset } from '@viewset/core';
 import { fastify } from 'fastify';
 import { Product } from '../data/entities.ts';

@@ -1,4 +1,4 @@
-/** floor: Fastify that sends a constant of the same size. What no server on Fastify can beat. */
+/** floor: Fastify that sends a constant of the same size. No server on Fastify can be faster. */
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { type Answer, type BenchServer, serve } from './serve.ts';
 

@@ -24,7 +24,7 @@ declare module 'fastify' {
   }
 }
 
-/** A text anywhere in a name, in any case, as MikroORM asks each database for it. */
+/** A text anywhere in a name, in any case, in the form that MikroORM uses for each database. */
 const CONTAINS: Readonly<Record<DatabaseKind, (text: string) => FilterQuery<ProductEntity>>> = {
   sqlite: (text) => ({ name: { $like: `%${text}%` } }),
   postgresql: (text) => ({ name: { $ilike: `%${text}%` } }),

@@ -1,4 +1,4 @@
-/** One table under three paginators: what `pnpm bench scale` measures. */
+/** One table under three paginators, for `pnpm bench scale`. */
 import {
   CursorPagination,
   LimitOffsetPagination,
@@ -28,7 +28,7 @@ class CursorViewSet extends ModelViewSet(Product, {
   read: product,
   orderingFields,
   pagination: CursorPagination,
-  // Large pages lead to a deep place in few steps; what is measured there is a page of 10.
+  // Large pages reach a deep position in few steps; the measured page has 10 records.
   maxPageSize: 10_000,
 }) {}
 

@@ -1,4 +1,4 @@
-/** plugin: the routes of raw below the plugins of core and auth. What the plugins cost before a view does anything. */
+/** plugin: the routes of raw below the plugins of core and auth: the cost of the plugins without views. */
 import { addRoutes, openStore } from './raw/routes.ts';
 import { type BenchServer, serve } from './serve.ts';
 import { withPlugins } from './with-plugins.ts';

@@ -1,4 +1,7 @@
-/** raw: Fastify and the bare driver with statements or commands written by hand, and response schemas. What an expert writes for speed. */
+/**
+ * raw: Fastify and the bare driver with statements or commands written by hand, and response schemas: the code of an expert who optimizes
+ * for speed.
+ */
 import fastifyJwt from '@fastify/jwt';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { addRoutes, openStore } from './raw/routes.ts';

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-/** What raw and hand declare for Fastify to check and to serialize by; ours derives it. */
+/** The schemas of raw and hand for validation and serialization; ours derives them. */
 const MAX_INTEGER = 2_147_483_647;
 
 export const ProductShape = Type.Object({

@@ -6,14 +6,14 @@ import type { DatabaseKind } from '../data/database.ts';
 import { type InProcessLoad, loadInProcess } from '../in-process/load-in-process.ts';
 import type { BenchRequest } from '../workloads.ts';
 
-/** What the benchmark tells a server, in its first argument, as JSON. */
+/** The options of a server, in its first argument, as JSON. */
 export interface ServerSettings {
   readonly kind: DatabaseKind;
   readonly location: string;
   readonly secret: string;
 }
 
-/** An answer, whole: what the servers are compared by, and what the floor sends. */
+/** A complete response: for the comparison of the servers, and for the floor to send. */
 export interface Answer {
   readonly status: number;
   readonly contentType: string | null;
@@ -35,7 +35,7 @@ type CommandHandlers = {
   readonly [Name in Command['name']]: (command: Extract<Command, { name: Name }>) => unknown;
 };
 
-/** What the process has used since it began, and how many requests have come in. */
+/** The processor time of the process since it began, and the number of received requests. */
 export interface Usage {
   readonly cpuMicroseconds: number;
   readonly requests: number;
@@ -45,13 +45,13 @@ export interface Usage {
 
 export interface BenchServer {
   readonly app: FastifyInstance;
-  /** Only the floor has constants to be told. */
+  /** Only the floor has constants to receive. */
   readonly setConstants?: (answers: ReadonlyMap<string, Answer>) => void;
 }
 
 /**
- * Runs one of the servers in this process: listens on a free loopback port, tells it to the parent, and answers the
- * parent's commands. All servers count their requests, by the same means.
+ * Runs one of the servers in this process: listens on a free loopback port, sends it to the parent, and executes the parent's commands. All
+ * servers count their requests in the same way.
  */
 export async function serve(build: (settings: ServerSettings) => Promise<BenchServer>): Promise<void> {
   const { app, setConstants } = await build(JSON.parse(process.argv[2] ?? '{}') as ServerSettings);
@@ -89,7 +89,7 @@ async function startProfile(session: Session, interval: number): Promise<void> {
   await session.post('Profiler.start');
 }
 
-/** Samples what is allocated, whether it is still alive or not. */
+/** Samples allocations, whether they are still alive or not. */
 async function startAllocations(session: Session, samplingInterval: number): Promise<void> {
   await session.post('HeapProfiler.startSampling', {
     samplingInterval,

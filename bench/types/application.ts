@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Writes an application of so many entities and views; the last file is a client of them all, if one is asked for. */
+/** Writes an application of so many entities and views; the last file is a client of them all, if requested. */
 export function writeApplication(folder: string, views: number, hasClient: boolean): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'owner.ts'), OWNER);

@@ -1,7 +1,7 @@
 /**
- * `node bench/types/ceilings.ts`: fails if an application costs the compiler more types or instantiations than its ceiling. The
- * counts are the same on every machine. A ceiling is some 5 % above what was measured when it was set. If a change needs more, find
- * out why before you raise it: a class without a variance annotation has cost three times the types.
+ * `node bench/types/ceilings.ts`: fails if an application costs the compiler more types or instantiations than its ceiling. The counts are
+ * the same on every machine. A ceiling is some 5 % above the value measured when it was set. If a change needs more, find out why before
+ * you raise it: a class without a variance annotation has tripled the types.
  */
 import { typeCosts } from './types.ts';
 

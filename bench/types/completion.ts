@@ -49,7 +49,7 @@ function writeProject(): void {
   copyFileSync(join(scratch, 'all/bench/.completion/api.d.ts'), join(scratch, 'types/api.d.ts'));
 }
 
-/** Asks for the completions again and again, in milliseconds. */
+/** Requests completions repeatedly, in milliseconds. */
 async function completionTimes(api: string): Promise<number[]> {
   const file = join(scratch, 'client.ts');
   const lines = [`import { createClient } from '@viewset/client';`, ...api.split('\n')];

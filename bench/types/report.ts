@@ -1,7 +1,7 @@
 import { table } from '../table.ts';
 import type { TypeCost } from './types.ts';
 
-/** A table of what applications cost the compiler. */
+/** A table of the compiler's cost for applications. */
 export function typesReport(costs: readonly TypeCost[]): string {
   const rows = costs.map(({ application, isPacked, types, instantiations, checkSeconds, totalSeconds }) => [
     `${application}, ${isPacked ? 'packages as published' : 'packages as sources'}`,

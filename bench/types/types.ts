@@ -9,7 +9,7 @@ export interface TypeCost {
   readonly application: string;
   /** True: of the packages as they are published; false: of their sources, as in this repository. */
   readonly isPacked: boolean;
-  /** Of one checker. The compiler has several, each of which makes most types anew. */
+  /** Of one checker. The compiler has several, each of which creates most types again. */
   readonly types: number;
   readonly instantiations: number;
   readonly checkSeconds: number;
@@ -26,7 +26,7 @@ const APPLICATIONS = [
 
 const PACKAGES = ['core', 'client'] as const;
 const root = fileURLToPath(new URL('../..', import.meta.url));
-// Below the bench, whose packages the applications import.
+// Inside the bench, so that the applications find its packages.
 const scratch = join(root, 'bench/.types');
 
 /**

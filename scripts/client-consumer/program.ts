@@ -18,11 +18,11 @@ const { results, count } = await client.notes.list({
 const titles: string[] = results.map(({ title }) => title.toUpperCase());
 for await (const { id } of client.notes.each({ pageSize: 5 })) titles.push((id + count).toFixed(0));
 await client.notes.destroyMany([1, 2]);
-// @ts-expect-error no such parameter
+// @ts-expect-error unknown parameter
 await client.notes.list({ pined: true });
-// @ts-expect-error no such field
+// @ts-expect-error unknown field
 await client.notes.create({ name: 'x' });
-// @ts-expect-error no such action
+// @ts-expect-error unknown action
 void client.notes.totals;
 const said = [...titles, ...asked].join('\n');
 const expected = `LIRE

@@ -1,4 +1,4 @@
-/** A stranger's first program with the published packages: an account, a resource, a login, a list. */
+/** The first program of a user with the published packages: an account, a resource, a login, a list. */
 import { MikroORM, defineEntity, p } from '@mikro-orm/sqlite';
 import { LogEmailSender, auth } from '@viewset/auth';
 import {
@@ -90,7 +90,7 @@ await expect(
 await expect('/api/notes/total', 200, '{"total":3}');
 await expect('/api/notes?titel=x', 400, '{"error":');
 await expect('/health/', 200, '{"status":"ok"');
-// Over a socket, and with the hash of a password, which every runtime has its own code for.
+// Over a socket, and with a password hash, which every runtime implements differently.
 const address = await app.listen({ port: 0, host: '127.0.0.1' });
 const login = await fetch(`${address}/auth/login`, {
   method: 'POST',

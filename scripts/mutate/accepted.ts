@@ -1,4 +1,4 @@
-/** The mutants that nobody notices, with the reason why nobody can, or need. */
+/** The mutants that stay undetected, with the reason why they cannot or need not be detected. */
 export const ACCEPTED: readonly { readonly file: string; readonly names: readonly string[]; readonly why: string }[] = [
   {
     file: 'viewsets/product-viewset.ts',

@@ -7,7 +7,7 @@ export function compile(scratch: string, folders: readonly string[]): ReadonlySe
   const config = { extends: '../../../tsconfig.base.json', include: folders };
   writeFileSync(join(scratch, 'tsconfig.json'), JSON.stringify(config));
   const { output, isWrong } = runTypeChecker(scratch, ['-p', '.']);
-  // A copy that is alone may be what makes a mistake of something in a file that it imports.
+  // A copy alone may cause an error in a file that it imports.
   if (folders.length === 1) return new Set(isWrong ? folders : []);
   const wrong = new Set<string>();
   for (const [, folder] of output.matchAll(/^([^/\s]+)\/\S+\(\d+,\d+\): error TS/gm)) wrong.add(folder as string);

@@ -20,8 +20,8 @@ export class Sources {
   }
 
   /**
-   * Writes the mutated file, and those that import it, into a folder; what they import of the others is the original. Without a
-   * mutant it writes the files that import `entry`, as they are.
+   * Writes the mutated file, and the files that import it, into a folder; their other imports are the originals. Without a mutant it writes
+   * the files that import `entry`, unchanged.
    */
   write(into: string, file: string, mutant?: Mutant): void {
     const copied = this.#dependentsOf(file);

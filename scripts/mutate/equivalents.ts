@@ -1,14 +1,14 @@
 import type { SyntaxNode } from './mutants.ts';
 
-/** Options whose values people read and nothing else. */
+/** Options whose values only people read. */
 const WORDS = new Set(['description', 'summary', 'title', 'contact', 'license', 'version', 'tags', 'examples']);
 
 /**
- * Tells if a mutant means the same to every program: a changed word in a description, a log line or an error's message, or
- * the name of a parameter that nothing reads.
+ * Returns true if a mutant has the same meaning for every program: a changed word in a description, a log line or an error's message, or
+ * the name of a parameter that is never read.
  *
- * The rules: literals under the options of `WORDS`; texts that a logger's method or an error is given; names that begin with an
- * underscore; names of parameters in the type of a function, as in `(line: string) => void`.
+ * The rules: literals under the options of `WORDS`; texts passed to a logger's method or an error; names that begin with an underscore;
+ * names of parameters in the type of a function, as in `(line: string) => void`.
  */
 export function isEquivalent(node: SyntaxNode, ancestors: readonly SyntaxNode[]): boolean {
   if (node.type === 'Identifier') return nameOf(node).startsWith('_') || isParameterOfType(node, ancestors);
@@ -21,7 +21,7 @@ export function isEquivalent(node: SyntaxNode, ancestors: readonly SyntaxNode[])
   });
 }
 
-/** Reports if a name is that of a parameter in the type of a function or a method. */
+/** Returns true if a name is a parameter in the type of a function or a method. */
 function isParameterOfType(node: SyntaxNode, ancestors: readonly SyntaxNode[]): boolean {
   const parent = ancestors.at(-1);
   const parameters: unknown = parent?.['params'];

@@ -11,7 +11,7 @@ export interface Mutant {
   readonly end: number;
   /** True if it changes words for people alone. */
   readonly isEquivalent: boolean;
-  /** True if it changes what a file tells every other file of the program. */
+  /** True if it changes names that the file exports to the rest of the program. */
   readonly isGlobal: boolean;
 }
 

@@ -1,8 +1,9 @@
 /**
- * `pnpm mutate [--only FILE] [--each N]`: misspells each name and literal in the entities, views and servers of the examples, one at a time,
- * and counts who notices first: the compiler, the start of the application, the answers to its first requests, or nobody.
+ * `pnpm mutate [--only FILE] [--each N]`: misspells each name and literal in the entities, views and servers of the examples, one at a
+ * time, and counts which step detects it first: the compiler, the start of the application, the responses to its first requests, or none.
  *
- * `--each 8` takes every eighth change, as CI does. Fails if anything goes unnoticed that is not on the list of what only its author can know (`accepted.ts`).
+ * `--each 8` tests every eighth mutant, as CI does. Fails if a mutant stays undetected that is not in the list of those that only the
+ * author can detect (`accepted.ts`).
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +19,7 @@ import { type Mutant, mutantsOf } from './mutants.ts';
 const STAGES = ['compiler', 'start', 'first request', 'nobody'] as const;
 type Stage = (typeof STAGES)[number];
 
-/** Copies for one run of the compiler: each has types of its own, which stay in its memory. */
+/** Copies for one run of the compiler: the types of each copy stay in its memory. */
 const BATCH = 120;
 
 const { values } = parseArgs({
@@ -35,7 +36,7 @@ if (!EXAMPLES.some(({ mutated }) => mutated.some((file) => file.includes(only)))
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-// Below the shop, whose packages the copies import.
+// Inside the shop, so that the copies find its packages.
 const scratch = mkdtempSync(join(root, 'examples/shop/.mutants-'));
 
 let isClean = true;
@@ -81,7 +82,7 @@ async function judge(example: Example): Promise<boolean> {
   return report(example, all.length - judged.length, stages);
 }
 
-/** Returns those mutants in whose copies the compiler finds a mistake. */
+/** Returns the mutants in whose copies the compiler finds an error. */
 function refused(mutants: readonly Mutant[], folders: ReadonlyMap<Mutant, string>): Mutant[] {
   const alone = mutants.filter(({ isGlobal }) => isGlobal).map((mutant) => [mutant]);
   const together = mutants.filter(({ isGlobal }) => !isGlobal);

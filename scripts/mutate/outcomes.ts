@@ -7,7 +7,7 @@ import type { Outcome } from './shop-answers.ts';
 
 const PATIENCE_MS = 30_000;
 
-/** Starts copies of the shop in a process of their own, which is replaced if one of them ends it. */
+/** Starts copies of the shop in a separate process, which is replaced if one of them ends it. */
 export class ShopRunner {
   #child: ChildProcess | undefined;
 

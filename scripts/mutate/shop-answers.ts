@@ -1,6 +1,6 @@
 /**
- * A process that starts copies of the shop, one after the other, and asks each the same requests: the first of everything that
- * it declares. It is told a path by its parent, and answers with what the shop said, or why it did not start.
+ * A process that starts copies of the shop, one after the other, and sends each the same requests: the first of everything that it
+ * declares. It receives a path from its parent, and replies with the responses of the shop, or the reason why it did not start.
  */
 
 import { pathToFileURL } from 'node:url';
@@ -10,7 +10,7 @@ import { readSettings } from '../../examples/shop/src/settings.ts';
 type Shop = Awaited<ReturnType<typeof buildApp>>;
 type Answer = Awaited<ReturnType<Shop['inject']>>;
 
-/** The outcome of a copy: its answers, or the message with which its start ended. */
+/** The outcome of a copy: its responses, or the error message of its start. */
 export type Outcome = { readonly answers: readonly string[] } | { readonly refused: string };
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
@@ -67,7 +67,7 @@ const PROBES: readonly Probe[] = [
   ['POST', '/api/auth/register', { email: 'new@example.com', password: 'x'.repeat(9), name: 'New', code: '000000' }],
 ];
 
-/** The headers that the shop's own files have a say in. */
+/** The headers that depend on the shop's files. */
 const HEADERS = [
   'location',
   'allow',
@@ -109,7 +109,7 @@ function settings() {
   });
 }
 
-/** Asks everything three times: by nobody, by an account without a role, by the administrator. */
+/** Sends every request three times: without a login, with an account without a role, and as the administrator. */
 async function answersOf(app: Shop): Promise<string[]> {
   const answers: string[] = [];
   const login = async (credentials: object): Promise<string | undefined> => {
@@ -135,7 +135,7 @@ async function answersOf(app: Shop): Promise<string[]> {
   return answers;
 }
 
-/** Returns what an answer says that is the same whenever it is asked. */
+/** Returns the parts of a response that are the same for every request. */
 function told({ headers, body }: Answer): string {
   const said = HEADERS.map((name) => `${name}: ${String(headers[name])}`).join('; ');
   const changing = /"(?:access_token|duration_ms|last_login|created_at|expires_in)":(?:"[^"]*"|[\d.]+)/g;

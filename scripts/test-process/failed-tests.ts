@@ -2,7 +2,7 @@ import { Parser, type Result } from 'tap-parser';
 
 /** A failed assertion. */
 export interface FailedTest {
-  /** The titles of the tests around it, and its own, from the outside inwards. */
+  /** The titles of the tests around it, and its title, from the outside inwards. */
   readonly titles: readonly string[];
   /** The file and the line, such as `packages/core/test/errors.test.ts:12`; undefined if tap does not know them. */
   readonly place: string | undefined;

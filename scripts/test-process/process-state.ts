@@ -15,7 +15,7 @@ const SHARED: Readonly<Record<string, object>> = {
 /** Where MikroORM writes an option, what runs after the last file, and what streams keep for themselves. */
 const NOT_COMPARED = /^process\.env\.MIKRO_ORM_|process on exit$|\._/;
 
-/** What the process is like: the value of each property that files share, by its name. */
+/** The state of the process: the value of each property that files share, by its name. */
 export type ProcessState = ReadonlyMap<string, unknown>;
 
 export function processState(): ProcessState {
@@ -31,7 +31,7 @@ export function processState(): ProcessState {
   return state;
 }
 
-/** The names of what differs. A new global is none: a library may set one when it is loaded, and it hides nothing. */
+/** The names of the properties that differ. A new global does not count: a library may set one when it is loaded, and it hides nothing. */
 export function changesBetween(before: ProcessState, after: ProcessState): string[] {
   const names = new Set([...before.keys(), ...after.keys()]);
   return [...names].filter(

@@ -6,7 +6,7 @@ import type { FileResult } from './test-process.ts';
 /** The most lines of a difference or a stack, and of an output, that are shown. */
 const MAX_DETAILS = 20;
 const MAX_LINES = 40;
-/** Begins the comment of an idle file that names what its process still waits for. */
+/** The beginning of the comment of an idle file that names the handles of its process. */
 export const STILL_OPEN = '# still open: ';
 
 /** The end of a file. */
@@ -42,7 +42,7 @@ export function failuresOf({ file, result, problem }: EndedFile): string {
   return [heading, ...parts, ...stillOpen(result.output)].join('\n');
 }
 
-/** What kept an idle file from ending, as its process has reported it. */
+/** The handles that kept an idle file from ending, as its process has reported them. */
 function stillOpen(output: string): readonly string[] {
   const lines = output.split('\n').filter((line) => line.startsWith(STILL_OPEN));
   return lines.map((line) => `  ${line.slice('# '.length)}`);

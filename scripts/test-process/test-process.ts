@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { watchIdle } from './idle.ts';
 import { type FileReport, IDLE } from './worker-messages.ts';
 
-/** What a file wrote, and why it failed; `failure` is undefined after a good end. */
+/** The output of a file, and why it failed; `failure` is undefined after success. */
 export interface FileResult {
   readonly output: string;
   readonly failure: string | undefined;

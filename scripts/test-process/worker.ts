@@ -60,7 +60,7 @@ process.on('message', (file: string) => {
   void import(pathToFileURL(file).href).catch((error: unknown) => test.threw(error)).finally(() => (isImported = true));
 });
 
-/** What keeps the process from ending, such as `Timeout, socket 127.0.0.1:40124 to 127.0.0.1:5432`. */
+/** The handles that keep the process from ending, such as `Timeout, socket 127.0.0.1:40124 to 127.0.0.1:5432`. */
 function openResources(): string {
   // Node names resources publicly, and gives their addresses only here.
   // oxlint-disable-next-line no-underscore-dangle

@@ -140,12 +140,12 @@ export class MongoStore implements Store {
   }
 }
 
-/** One batch, with the number and room for one more: a batch that is full is asked for what follows. */
+/** One batch, with the number and room for one more: after a full batch the driver requests another one. */
 function batchOf(limit: number): { batchSize: number } {
   return { batchSize: limit + 2 };
 }
 
-/** Adds the number of all records behind those of a page. */
+/** Adds the number of all records to those of a page. */
 function withCount(stages: readonly Document[], collection: string): Document[] {
   return [...stages, { $unionWith: { coll: collection, pipeline: [{ $count: 'count' }] } }];
 }

@@ -56,8 +56,8 @@ const LABELS = {
 };
 
 /**
- * pg's pool, every statement named and so prepared once a connection, rows as arrays. A page and its count are one round
- * trip; only where a page is empty is the count a second one.
+ * pg's pool, every statement named and so prepared once per connection, rows as arrays. A page and its count are one round trip; the count
+ * is a second one only if a page is empty.
  */
 export class PostgresStore implements Store {
   readonly #pool: Pool;

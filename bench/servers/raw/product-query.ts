@@ -1,12 +1,12 @@
 import type { ProductsQuery } from '../schemas.ts';
 
-/** How the two databases say the same: a numbered or an anonymous parameter, and LIKE that ignores case. */
+/** The differences of the two databases: a numbered or an anonymous parameter, and LIKE that ignores case. */
 export interface Dialect {
   readonly parameter: (position: number) => string;
   readonly like: (parameter: string, pattern: string) => string;
 }
 
-/** The part of a statement that depends on which parameters are present; their values apart from it. */
+/** The part of a statement that depends on which parameters are present; their values are separate. */
 export interface ProductQuery {
   readonly where: string;
   readonly order: string;

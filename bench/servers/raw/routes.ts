@@ -11,7 +11,7 @@ const RETRIEVE = { params: schemas.PkParams, response: { 200: schemas.ProductSha
 /**
  * Adds all endpoints, each written by hand.
  *
- * @param authenticate stands before the members' products; not given, something else does it
+ * @param authenticate runs before the members' products; if it is not given, another hook authenticates
  */
 export function addRoutes(app: FastifyInstance, store: Store, authenticate?: onRequestAsyncHookHandler): void {
   const retrieve = async ({ params }: { params: schemas.PkParams }, reply: FastifyReply): Promise<schemas.Product> => {

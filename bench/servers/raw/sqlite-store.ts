@@ -5,16 +5,13 @@ import { type BasketRow, type LabelRow, type LineRow, toBaskets } from './basket
 import { type Dialect, productQuery } from './product-query.ts';
 import type { Page, Store, User } from './store.ts';
 
-/**
- * An escape character costs time, so that it is only named where there is one. A bare parameter has SQLite plan anew for
- * each pattern.
- */
+/** An escape character costs time, so that it is named only if one is needed. With a bare parameter SQLite plans again for each pattern. */
 const DIALECT: Dialect = {
   parameter: () => '?',
   like: (parameter, pattern) => `like +${parameter}${pattern.includes('\\') ? " escape '\\'" : ''}`,
 };
 
-/** SQLite plans a statement anew whenever a bare `limit ?` is bound; a sum, it takes as it comes. */
+/** SQLite plans a statement again whenever a bare `limit ?` is bound, but not with a sum. */
 const SLICE = 'limit +? offset +?';
 
 type ProductRow = [id: number, name: string, price: number, stock: number];
@@ -138,7 +135,7 @@ export class SqliteStore implements Store {
   }
 }
 
-/** Rows come as arrays; what is in them, the statement's text says. */
+/** Rows are arrays; the text of the statement defines their columns. */
 function rawPrepare<Row extends unknown[]>(database: Sqlite.Database, sql: string): Statement<unknown[], Row> {
   return database.prepare<unknown[], Row>(sql).raw(true);
 }

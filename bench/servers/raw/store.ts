@@ -5,7 +5,7 @@ export interface Page<Item> {
   readonly rows: readonly Item[];
 }
 
-/** Who sends a request: what a permission asks of a user. */
+/** The user of a request, as permissions need it. */
 export interface User {
   readonly id: number;
   readonly name: string;
