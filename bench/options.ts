@@ -54,7 +54,7 @@ export function readOptions(argv: readonly string[]): Options {
   const { values, positionals } = parse(argv);
   const { quick } = values;
   if (values.help) throw new UsageError();
-  if (positionals.length > 1) throw new UsageError(`There is one command, but these came: ${positionals.join(', ')}`);
+  if (positionals.length > 1) throw new UsageError(`There is one command, got these: ${positionals.join(', ')}`);
   const partial = [
     values.only,
     values.db,

@@ -56,5 +56,5 @@ async function read(url: string, accept: string): Promise<void> {
   const answer = await fetch(url, { headers: { accept } });
   let lines = accept === 'text/csv' ? -1 : 0;
   for await (const chunk of answer.body!) for (const byte of chunk) if (byte === 10) lines += 1;
-  if (lines !== records) throw new Error(`${lines} records came`);
+  if (lines !== records) throw new Error(`received ${lines} records`);
 }

@@ -19,7 +19,7 @@ import { Article, Favorite } from './entities.ts';
 import { profile } from './profile.ts';
 import { tie } from './tie.ts';
 
-const whole = readShape(Article, ['slug', 'title', 'description', 'body', 'createdAt', 'updatedAt'], {
+const all = readShape(Article, ['slug', 'title', 'description', 'body', 'createdAt', 'updatedAt'], {
   tagList: many('tagList.name', { orderBy: 'name' }),
   favorited: exists('favorites', ({ user }) => user && { user: user.id }),
   favoritesCount: count('favorites'),
@@ -34,7 +34,7 @@ const slugOf = (title: string) =>
   `${title.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '-')}-${randomBytes(4).toString('hex')}`;
 
 export class ArticleViewSet extends ModelViewSet(Article, {
-  read: { list: whole.omit(['body']), default: whole },
+  read: { list: all.omit(['body']), default: all },
   write: { create, update },
   lookupField: 'slug',
   filterFields: { tag: 'tagList__name', author: 'author__username', favorited: 'favorites__user__username' },

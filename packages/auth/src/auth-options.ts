@@ -446,6 +446,6 @@ function isName(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
 
-function wrong(name: keyof AuthOptions, expected: string, came: unknown): ImproperlyConfigured {
-  return wrongOption('auth', name, expected, came);
+function wrong(name: keyof AuthOptions, expected: string, received: unknown): ImproperlyConfigured {
+  return wrongOption('auth', name, expected, received);
 }

@@ -103,7 +103,7 @@ export const auth = fp(
     const records = sessionRecords(orm, options, model);
     const users = new TokenUsers(cached(accounts, orm, options), records && cached(records, orm, options));
     const tokens = new AccessTokens(options.token);
-    const store = options.store ?? ownStore(app);
+    const store = options.store ?? memoryStoreOf(app);
     const access = accessEntities(options);
     const wiring = { orm, model, accounts, store, options, loginWays: loginWaysOf(accounts, options, access) };
     const apiKeys = apiKeysOf(wiring);
@@ -397,15 +397,15 @@ function addHooks(
   { authenticate, retrieveUser }: AuthInstance,
 ): void {
   const needsHeader = options.authenticate === undefined;
-  const own = [options.authenticate, options.retrieveUser, options.storeUser];
-  const areBuiltIn = own.every((step) => step === undefined);
+  const replaceable = [options.authenticate, options.retrieveUser, options.storeUser];
+  const areBuiltIn = replaceable.every((step) => step === undefined);
   const steps = { authenticate, retrieveUser, storeUser: options.storeUser, header, needsHeader, areBuiltIn };
   const authentication = new Authentication(steps, options.endpoints);
   app.addHook('onRequest', authentication.onRequest);
   // Another scope of the application may have other authentication, or none.
   app.viewset.live.identify.add(async (request) => {
-    const isOwn = request.server.hasDecorator('auth') && request.server.auth === app.auth;
-    if (isOwn) await authentication.identifyAgain(request);
+    const isThisPlugin = request.server.hasDecorator('auth') && request.server.auth === app.auth;
+    if (isThisPlugin) await authentication.identifyAgain(request);
   });
 }
 
@@ -439,7 +439,7 @@ function declareUntilClosed(app: FastifyInstance, permissions: readonly string[]
   app.addHook('onClose', async () => forget());
 }
 
-function ownStore(app: FastifyInstance): MemoryStore {
+function memoryStoreOf(app: FastifyInstance): MemoryStore {
   const store = new MemoryStore();
   app.addHook('onClose', async () => store.close());
   return store;

@@ -37,13 +37,13 @@ export function authSettings(env: Readonly<Record<string, string | undefined>>):
 function readSeconds(name: string, text: string | undefined, whenAbsent: number): number {
   if (!text) return whenAbsent;
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new ImproperlyConfigured(`${name} must be a whole number of seconds above 0, but ${JSON.stringify(text)} came`);
+  throw new ImproperlyConfigured(`${name} must be a whole number of seconds above 0, got ${JSON.stringify(text)}`);
 }
 
 function readCacheSeconds(name: string, text: string): number {
   if (/^\d{1,3}$/.test(text) && Number(text) <= MAX_USER_CACHE_SECONDS) return Number(text);
   const expected = `a whole number of seconds from 0 to ${MAX_USER_CACHE_SECONDS}`;
-  throw new ImproperlyConfigured(`${name} must be ${expected}, but ${JSON.stringify(text)} came`);
+  throw new ImproperlyConfigured(`${name} must be ${expected}, got ${JSON.stringify(text)}`);
 }
 
 function readList(text: string): string[] {

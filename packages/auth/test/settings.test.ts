@@ -40,7 +40,7 @@ t.test('an invalid value fails at start and is named', async (t) => {
   for (const seconds of ['-1', '301', '1.5', 'on', '1e2', '0300', ' 5']) {
     t.throws(() => authSettings({ SECRET_KEY, USER_CACHE_SECONDS: seconds }), {
       name: 'ImproperlyConfigured',
-      message: /^USER_CACHE_SECONDS must be a whole number of seconds from 0 to 300, but ".*" came$/,
+      message: /^USER_CACHE_SECONDS must be a whole number of seconds from 0 to 300, got ".*"$/,
     });
   }
 });

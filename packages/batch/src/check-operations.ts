@@ -56,9 +56,9 @@ function targetProblem({ method, path }: BatchOperation, { base, routes }: Batch
   const found = routes.find(method, base + target);
   if (found === 'batchable') return undefined;
   if (found === 'excluded') return `${name} is an operation that cannot be part of a batch`;
-  const isWhole = target.startsWith(`${base}/`) && routes.find(method, target) !== undefined;
+  const hasBase = target.startsWith(`${base}/`) && routes.find(method, target) !== undefined;
   const shown = base.slice(0, 200);
-  const hint = isWhole ? `; leave out "${shown}" at the beginning` : '';
+  const hint = hasBase ? `; leave out "${shown}" at the beginning` : '';
   return `${name} is no operation below "${shown}/"${hint}`;
 }
 

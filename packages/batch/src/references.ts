@@ -69,8 +69,8 @@ export function idIn(reference: string): string | undefined {
 export function pathProblem(path: string): string | undefined {
   if (!path.startsWith('/')) return 'must begin with "/"';
   const [segments = ''] = path.split('?');
-  const isWhole = segments.split('/').every((segment) => !segment.includes('{') || /^\{[^{}]*\}$/.test(segment));
-  if (!isWhole) return 'may have a reference as a whole segment, as in "/books/{a.id}", or in its query';
+  const isSegment = segments.split('/').every((segment) => !segment.includes('{') || /^\{[^{}]*\}$/.test(segment));
+  if (!isSegment) return 'may have a reference as a whole segment, as in "/books/{a.id}", or in its query';
   if (!URL_TEXT.test(path.replaceAll(IN_PATH, '0'))) return 'has characters that a URL must not have; encode them';
   return segments.split('/').some(isDots) ? 'must not have segments of dots' : undefined;
 }

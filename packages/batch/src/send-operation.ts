@@ -42,20 +42,20 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
 
 /** Sends an operation to the application as part of the batch's request, and waits for the answer. */
 export async function sendOperation(
-  whole: FastifyRequest,
+  batch: FastifyRequest,
   operation: ReadyOperation,
   how: { readonly isCounted: boolean; readonly isOnlyChecked: boolean },
 ): Promise<SentOperation> {
-  const part = new RequestPart({ whole, ...how });
+  const part = new RequestPart({ batch, ...how });
   const answer = await part.send((claim) =>
     inject(
       (raw, response) => {
         claim(raw);
         // An operation uses the batch's socket, so it has the same client address and encryption.
-        Object.assign(raw, { socket: whole.raw.socket, url: operation.url });
-        whole.server.routing(raw, response);
+        Object.assign(raw, { socket: batch.raw.socket, url: operation.url });
+        batch.server.routing(raw, response);
       },
-      optionsOf(whole, operation),
+      optionsOf(batch, operation),
     ),
   );
   const { statusCode: status } = answer;
@@ -68,20 +68,20 @@ export async function sendOperation(
   return { status, headers, ...bodyOf(answer, operation), bytes: answer.rawPayload.length, allHeaders, error };
 }
 
-function optionsOf(whole: FastifyRequest, { method, url, headers = {}, body }: ReadyOperation): InjectOptions {
-  const inherited = Object.entries(whole.headers).filter(
+function optionsOf(batch: FastifyRequest, { method, url, headers = {}, body }: ReadyOperation): InjectOptions {
+  const inherited = Object.entries(batch.headers).filter(
     ([name, value]) => value !== undefined && !isOfBatch(name),
   ) as [string, string | string[]][];
-  const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   const hasBody = body !== undefined;
   // HTTP/2 sends the host in its own header.
-  const { ':authority': authority, host = authority } = whole.headers;
+  const { ':authority': authority, host = authority } = batch.headers;
   return {
     method,
     url,
     validate: false,
     headers: {
-      ...Object.fromEntries([...inherited, ...own]),
+      ...Object.fromEntries([...inherited, ...given]),
       ...(typeof host === 'string' && { host }),
       accept: 'application/json',
       ...(hasBody && { 'content-type': 'application/json' }),

@@ -48,8 +48,8 @@ function whoMayCall({ config }: RouteOptions, method: string): string {
     const { name } = permission.constructor;
     const unlessRead = /^\(IsSafeMethodOnly or (.*)\)$/.exec(name)?.[1];
     if (unlessRead !== undefined && method === 'GET') return [];
-    const asked = unlessRead ?? name;
-    return asked === 'IsAuthenticated' && needsToken ? [] : [asked];
+    const named = unlessRead ?? name;
+    return named === 'IsAuthenticated' && needsToken ? [] : [named];
   });
   if (others.length > 0) return others.join(' and ');
   return needsToken ? 'logged-in users' : 'anybody';

@@ -12,7 +12,7 @@ export interface ErrorBody {
   readonly details?: readonly ErrorDetail[];
 }
 
-/** The codes of the library by status; 0: no answer came. */
+/** The codes of the library by status; 0: no response was received. */
 interface Codes {
   readonly 0: 'network_error' | 'timed_out';
   readonly 400: 'parse_error' | 'invalid_usage';
@@ -54,7 +54,7 @@ export interface ApiErrorOptions {
 }
 
 /**
- * A failed request: the server rejected it, or no response came (status 0). Every call throws it, and `.safe()` returns
+ * A failed request: the server rejected it, or no response was received (status 0). Every call throws it, and `.safe()` returns
  * it. If the call's own `signal` aborts, the call rejects with the reason of the signal instead.
  *
  * @example
@@ -66,7 +66,7 @@ export interface ApiErrorOptions {
  */
 export class ApiError<Status extends number = number, Body = unknown> extends Error {
   override readonly name = 'ApiError';
-  /** The status of the response; 0 if none came. */
+  /** The status of the response; 0 if none was received. */
   readonly status: Status;
   readonly code: ErrorCode<Status>;
   /** The wrong values; empty if the error is not about values. */
@@ -127,7 +127,7 @@ export function parsed(text: string): { readonly data: unknown } | undefined {
 export function unanswered(request: string, cause: unknown): ApiError {
   const isTimeOut = (cause as { name?: unknown } | null)?.name === 'TimeoutError';
   const [code, message] = isTimeOut
-    ? ['timed_out', 'No answer came in time']
+    ? ['timed_out', 'No response in time']
     : ['network_error', 'The server could not be reached'];
   return new ApiError({ status: 0, code, message, request, cause });
 }

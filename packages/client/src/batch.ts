@@ -191,13 +191,13 @@ class Recording {
     if (ifMatch === true) throw new TypeError('ifMatch: a batch needs the ETag itself');
     // Inside a query parameter's JSON, the reference would only be part of a string.
     if (url.includes(`%22${this.#mark}`)) throw new TypeError('A batch cannot refer in an object of a query');
-    const own = { ...headers, ...(ifMatch !== undefined && { 'if-match': ifMatch }) };
-    if (JSON.stringify(own).includes(this.#mark)) throw new TypeError('A batch cannot refer in a header');
+    const merged = { ...headers, ...(ifMatch !== undefined && { 'if-match': ifMatch }) };
+    if (JSON.stringify(merged).includes(this.#mark)) throw new TypeError('A batch cannot refer in a header');
     this.operations.push({
       id: `o${this.operations.length}`,
       method,
       path: url.replaceAll(this.#marked, (_text, index: string) => `{${this.#references[Number(index)]}}`),
-      ...(Object.keys(own).length > 0 && { headers: own }),
+      ...(Object.keys(merged).length > 0 && { headers: merged }),
       ...(body !== undefined && { body: this.#written(body) }),
     });
     return new Promise<never>(() => {});

@@ -113,7 +113,7 @@ type AnySummaryQuery<R extends SummaryRoute> = SummaryQuery<
 >;
 
 /** A call for a summary. Its type contains exactly the requested values. */
-interface Summing<R extends SummaryRoute> extends Answering<SummaryData<R, AnySummaryQuery<R>>> {
+interface Summing<R extends SummaryRoute> extends Callable<SummaryData<R, AnySummaryQuery<R>>> {
   <
     const Group extends SummaryNames<R, 'group'> = never,
     const Sum extends SummaryNames<R, 'sum'> = never,
@@ -202,7 +202,7 @@ interface Selection<Expand, Fields> {
 }
 
 /** Carries the response type of a call for `DataOf`, because a generic call's own type does not reveal it. */
-interface Answering<Data> {
+interface Callable<Data> {
   /** Exists only in the types. */
   readonly '~data'?: Data;
 }
@@ -215,10 +215,10 @@ interface Answering<Data> {
  * type Product = DataOf<typeof api.products.retrieve>;
  * type Page = DataOf<typeof api.products.list>;
  */
-export type DataOf<ACall> = ACall extends Answering<infer Data> ? Data : never;
+export type DataOf<ACall> = ACall extends Callable<infer Data> ? Data : never;
 
 /** A reading call whose response contains the chosen fields. */
-interface SelectingReading<R extends SelectingRoute> extends Answering<R['data']> {
+interface SelectingReading<R extends SelectingRoute> extends Callable<R['data']> {
   <const Expand extends Added<R> = never, const Fields extends Kept<R> = never>(
     ...args: ReadArguments<R, R['query'] & Selection<Expand, Fields>>
   ): Promise<Selected<R, Expand, Fields>>;
@@ -240,7 +240,7 @@ type SelectingArguments<R extends SelectingRoute, Expand, Fields> = [
 ];
 
 /** A writing call whose response contains the chosen fields. */
-interface SelectingWrite<R extends SelectingRoute> extends Answering<R['data']> {
+interface SelectingWrite<R extends SelectingRoute> extends Callable<R['data']> {
   <const Expand extends Added<R> = never, const Fields extends Kept<R> = never>(
     ...args: SelectingArguments<R, Expand, Fields>
   ): Promise<Selected<R, Expand, Fields>>;
@@ -308,7 +308,7 @@ export interface Call<
   R extends Route,
   Arguments extends readonly unknown[],
   Kind extends 'read' | 'write' = 'write',
-> extends Answering<R['data']> {
+> extends Callable<R['data']> {
   (...args: Arguments): Promise<R['data']>;
   /** Makes the same call without throwing ApiError. Returns a union of the response and the errors that the route can have. */
   safe(...args: Arguments): Promise<Answer<R, Kind>>;
@@ -398,7 +398,7 @@ type ErrorOf<Status, Bodies> = Status extends keyof Bodies
 
 type UsualError<Bodies> = Bodies extends { readonly usual: infer Errors } ? Errors : ErrorBody;
 
-/** The library's errors on a route, by its kind. Status 0 means that no answer came; 502 and 504 come from proxies. */
+/** The library's errors on a route, by its kind. Status 0 means that no response was received; 502 and 504 come from proxies. */
 type StatusOf<R extends Route, Kind> =
   | (0 | 400 | 401 | 403 | 405 | 412 | 414 | 422 | 429 | 431 | 500 | 502 | 503 | 504)
   | (R['detail'] extends false ? never : 404)

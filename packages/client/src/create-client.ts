@@ -82,7 +82,7 @@ function resource(send: Send, collection: string, actionPath: ActionPath): objec
   const operations = Object.entries(OPERATIONS).map(([name, [method, detail]]) => {
     return [name, call(send, { name, method, detail, collection, suffix: '' })] as const;
   });
-  const own: Record<string, unknown> = { ...Object.fromEntries(operations), key: () => [collection] };
+  const calls: Record<string, unknown> = { ...Object.fromEntries(operations), key: () => [collection] };
   const listAs = (format: unknown): Called =>
     call(send, {
       name: 'list',
@@ -91,12 +91,12 @@ function resource(send: Send, collection: string, actionPath: ActionPath): objec
       suffix: '',
       isStreamed: true,
     });
-  own['exportAs'] = Object.assign((format: unknown, ...args: unknown[]) => listAs(format)(...args), {
+  calls['exportAs'] = Object.assign((format: unknown, ...args: unknown[]) => listAs(format)(...args), {
     safe: (format: unknown, ...args: unknown[]) => listAs(format).safe(...args),
   });
-  own['each'] = each(own['list'] as Parameters<typeof each>[0]);
+  calls['each'] = each(calls['list'] as Parameters<typeof each>[0]);
   const below = (key: unknown): object => views(send, `${collection}/${keySegment(key)}`, actionPath);
-  return members(Object.assign(below, own), (name) => {
+  return members(Object.assign(below, calls), (name) => {
     const suffix = name.startsWith('/') ? name : `/${actionPath(name)}`;
     const of = (method: string): object => call(send, { name, method, collection, suffix });
     const methods = ['POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [method.toLowerCase(), of(method)] as const);
@@ -107,7 +107,7 @@ function resource(send: Send, collection: string, actionPath: ActionPath): objec
 /** Makes the function of one route. It takes the key of a record, a query or body, and options. */
 function call(send: Send, place: Place): Called {
   const { method, name, collection, suffix, detail, isStreamed } = place;
-  const isOwn = suffix === '';
+  const isOperation = suffix === '';
 
   /** Splits off the key as a path segment; `keys` is empty for collections and singletons. */
   const read = (args: readonly unknown[]): { keys: readonly string[]; rest: readonly unknown[] } => {
@@ -124,19 +124,19 @@ function call(send: Send, place: Place): Called {
     const isRead = method === 'GET';
     const isOfKeys = name === 'destroyMany';
     // Lists in the query of a view's own writes are field names, separated by commas.
-    const query = queryEntries(options.query ?? {}, isOwn && !isRead);
+    const query = queryEntries(options.query ?? {}, isOperation && !isRead);
     if (isRead || isOfKeys) query.unshift(...queryOf(isOfKeys ? { pk: first } : first));
     return send({
       method,
       url: [collection, ...keys].join('/') + suffix + queryString(query),
-      isAction: !isOwn,
+      isAction: !isOperation,
       isStreamed,
       body: isRead || isOfKeys ? undefined : first,
       options,
     });
   };
 
-  const queryOf = (query: unknown): QueryEntries => queryEntries(query ?? {}, isOwn);
+  const queryOf = (query: unknown): QueryEntries => queryEntries(query ?? {}, isOperation);
 
   return Object.assign(async (...args: unknown[]) => (await request(args)).data, {
     safe: async (...args: unknown[]) => {

@@ -164,13 +164,13 @@ type Between<Field extends string> = readonly [LogicValue, Var<Field>, LogicValu
 
 /** A paginator's page, its parameters, and the names that `each` needs if they are not the usual ones. */
 type Paging<D extends Declarations> = D['pagination'] extends null
-  ? Whole<D['outputs']['list'], ManyOf<D>, CountNameOf<D['envelope']>>
+  ? AllOf<D['outputs']['list'], ManyOf<D>, CountNameOf<D['envelope']>>
   : D['pagination'] extends new (...args: never) => infer Paginator
     ? PagingBy<Paginator, D>
     : UnknownPaging;
 
 /** A list without pages: an array, or an array inside the envelope's member. */
-type Whole<Item, Many, Count> = [Many] extends [never]
+type AllOf<Item, Many, Count> = [Many] extends [never]
   ? { readonly page: Item[]; readonly parameters: None; readonly names: null; readonly results: never }
   : {
       readonly page: { readonly [Name in Many & string]: Item[] } & { readonly [Name in Count & string]: number };
@@ -254,8 +254,8 @@ type EachNames<Paginator, D extends Declarations, Members> = {
 };
 
 type HasUsualMembers<Paginator, D extends Declarations> = [ManyOf<D>] extends [never]
-  ? Paginator extends { readonly memberNames: infer Own }
-    ? None extends Own
+  ? Paginator extends { readonly memberNames: infer Stated }
+    ? None extends Stated
       ? true
       : false
     : true
@@ -275,20 +275,20 @@ type MemberName<Paginator, D extends Declarations, Member> = Member extends 'res
       : CountNameOf<D['envelope']>
     : NameBy<Paginator, D, Member>;
 
-type NameBy<Paginator, D extends Declarations, Member> = [OwnName<Paginator, Member>] extends [null]
+type NameBy<Paginator, D extends Declarations, Member> = [StatedName<Paginator, Member>] extends [null]
   ? never
-  : [OwnName<Paginator, Member>] extends [string]
-    ? OwnName<Paginator, Member>
+  : [StatedName<Paginator, Member>] extends [string]
+    ? StatedName<Paginator, Member>
     : [ManyOf<D>] extends [never]
       ? Member
       : Extract<Member, 'next_cursor' | 'previous_cursor'>;
 
 /** The paginator's own name for a member. Null leaves the member out; undefined declares no name. */
-type OwnName<Paginator, Member> = Paginator extends { readonly memberNames: infer Own }
-  ? Member extends keyof Own
-    ? undefined extends Own[Member]
+type StatedName<Paginator, Member> = Paginator extends { readonly memberNames: infer Stated }
+  ? Member extends keyof Stated
+    ? undefined extends Stated[Member]
       ? undefined
-      : Own[Member]
+      : Stated[Member]
     : undefined
   : undefined;
 
@@ -318,8 +318,8 @@ interface ByCursor<Item> {
 
 /** A number, or null if the view (else its paginator) does not count. */
 type CountOf<Paginator, Count> = [Count] extends [never]
-  ? Paginator extends { readonly count: infer Own }
-    ? NullOfNone<Own>
+  ? Paginator extends { readonly count: infer Stated }
+    ? NullOfNone<Stated>
     : number
   : NullOfNone<Count>;
 

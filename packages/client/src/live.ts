@@ -112,7 +112,7 @@ async function* partsOf(
     for (;;) {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const idle = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new LostConnection('nothing came for too long')), idleMs);
+        timer = setTimeout(() => reject(new LostConnection('received nothing for too long')), idleMs);
       });
       const { done, value } = await Promise.race([reader.read(), idle])
         .catch((cause: unknown) => {
@@ -158,9 +158,9 @@ class FollowedList {
         failures = 0;
         if (this.#take(next)) yield this.#list;
       }
-      const askedMs = (next?.retryAfterSeconds ?? 0) * 1000;
+      const requestedMs = (next?.retryAfterSeconds ?? 0) * 1000;
       const waitMs = this.#retryMs * 2 ** Math.min(failures, 10) * (0.5 + Math.random() / 2);
-      await sleep(Math.min(Math.max(askedMs, waitMs), maxWaitMs), ends);
+      await sleep(Math.min(Math.max(requestedMs, waitMs), maxWaitMs), ends);
     }
   }
 

@@ -15,9 +15,9 @@ export function createSend(client: ClientOptions): Send {
   const kept = new KeptAnswers(client.keptAnswers ?? 100);
   const exchange = createExchange(client, kept);
   return async (request) => {
-    const { signal, token: own, retries = request.method === 'GET' ? retriesOfGet : 0 } = request.options;
-    let token = own === undefined ? await unlessAborted(tokens.current(), signal) : own;
-    let isRenewed = own !== undefined;
+    const { signal, token: fixed, retries = request.method === 'GET' ? retriesOfGet : 0 } = request.options;
+    let token = fixed === undefined ? await unlessAborted(tokens.current(), signal) : fixed;
+    let isRenewed = fixed !== undefined;
     let retry = 0;
     for (;;) {
       const answer = await exchange(request, token);

@@ -34,7 +34,7 @@ type FieldOf<Body> = Body extends readonly unknown[] | Blob | Date
 
 /** The action that begins an upload. */
 interface UploadingView {
-  readonly '/uploads': { post(asked: object, options: CallOptions): Promise<Begun> };
+  readonly '/uploads': { post(wanted: object, options: CallOptions): Promise<Begun> };
 }
 
 interface Begun extends NamedUpload {
@@ -65,8 +65,8 @@ export async function upload<View extends object>(
     throw new TypeError('upload(): the file must be a Blob or a File, such as input.files[0]');
   }
   const { name } = file as Blob & { readonly name?: string };
-  const asked = { field, name: name === undefined || name === '' ? 'file' : name, size: file.size, type: file.type };
-  const begun = await (view as UploadingView)['/uploads'].post(asked, { signal, token });
+  const wanted = { field, name: name === undefined || name === '' ? 'file' : name, size: file.size, type: file.type };
+  const begun = await (view as UploadingView)['/uploads'].post(wanted, { signal, token });
   // Without the query, because the signature must not appear in logs.
   const request = `${begun.method} ${begun.url.split('?')[0]}`;
   const init = { method: begun.method, headers: begun.headers, body: file, signal: signal ?? null };

@@ -43,7 +43,7 @@ export class HttpError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     if (!Number.isInteger(statusCode) || statusCode < 400 || statusCode > 599) {
       throw new ImproperlyConfigured(
-        `${new.target.name}: statusCode must be an integer from 400 to 599, but ${String(statusCode)} came`,
+        `${new.target.name}: statusCode must be an integer from 400 to 599, got ${String(statusCode)}`,
       );
     }
     this.name = new.target.name;
@@ -168,7 +168,7 @@ export class InternalError extends HttpError {
 
 /**
  * 500: a mistake in the program or its configuration. It is thrown at registration, and its message names the option, what was expected and
- * what came. If it is thrown during a request, the client only sees that the server is not configured.
+ * what was received. If it is thrown during a request, the client only sees that the server is not configured.
  */
 export class ImproperlyConfigured extends HttpError {
   constructor(message: string, options?: HttpErrorOptions) {
@@ -186,8 +186,8 @@ export class ImproperlyConfigured extends HttpError {
  */
 export function errorFrom(thrown: unknown): Error {
   if (typeof thrown === 'object' && thrown !== null) return thrown as Error;
-  const came = typeof thrown === 'string' ? JSON.stringify(thrown) : String(thrown);
-  return new InternalError({ cause: new TypeError(`${came} was thrown or rejected with, instead of an Error`) });
+  const received = typeof thrown === 'string' ? JSON.stringify(thrown) : String(thrown);
+  return new InternalError({ cause: new TypeError(`${received} was thrown or rejected with, instead of an Error`) });
 }
 
 /** 503: a store or the mail server that this request needs is down or too slow. */

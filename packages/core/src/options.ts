@@ -11,7 +11,7 @@ import { nearest } from './nearest.ts';
  */
 export function checkOptionNames(owner: string, given: object, known: readonly string[]): void {
   if (!isRecord(given)) {
-    throw new ImproperlyConfigured(`${owner}: the options must be an object, but ${describe(given)} came`);
+    throw new ImproperlyConfigured(`${owner}: the options must be an object, got ${describe(given)}`);
   }
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue;
@@ -94,9 +94,9 @@ export const TEXTS_BY_NAME: OptionRule = [
 ];
 export const STORE: OptionRule = ['a Store', (value) => typeof (value as { hit?: unknown } | null)?.hit === 'function'];
 
-/** Makes the error for a wrong value of an option. It names the option, what was expected and what came. */
-export function wrongOption(owner: string, name: string, expected: string, came: unknown): ImproperlyConfigured {
-  return new ImproperlyConfigured(`${owner}: option "${name}" must be ${expected}, but ${describe(came)} came`);
+/** Makes the error for a wrong value of an option. It names the option, what was expected and what was received. */
+export function wrongOption(owner: string, name: string, expected: string, received: unknown): ImproperlyConfigured {
+  return new ImproperlyConfigured(`${owner}: option "${name}" must be ${expected}, got ${describe(received)}`);
 }
 
 /** Describes a value in a message for programmers. */

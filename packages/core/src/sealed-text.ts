@@ -32,9 +32,9 @@ export class TextSeal {
   constructor({ owner, texts, label }: SealPurpose, secret: string | Uint8Array = '') {
     const bytes = Buffer.byteLength(secret);
     if (bytes < MIN_SECRET_BYTES) {
-      const came = bytes === 0 ? 'none came' : `one of ${bytes} bytes came`;
+      const received = bytes === 0 ? 'none' : `one of ${bytes} bytes`;
       throw new ImproperlyConfigured(
-        `${owner}: ${texts} are encrypted with a secret of at least ${MIN_SECRET_BYTES} bytes, but ${came}; ` +
+        `${owner}: ${texts} are encrypted with a secret of at least ${MIN_SECRET_BYTES} bytes, got ${received}; ` +
           'give it to the plugin: app.register(viewset, { orm, secret })',
       );
     }

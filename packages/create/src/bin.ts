@@ -17,14 +17,14 @@ try {
 }
 
 async function main(): Promise<void> {
-  const { given, asksNothing, wantsHelp } = readCommandLine(
+  const { given, isUnattended, wantsHelp } = readCommandLine(
     process.argv.slice(2),
     process.env['npm_config_user_agent'],
   );
   if (wantsHelp) return console.log(HELP);
   intro('A new Viewset application');
-  const asks = !asksNothing && process.stdin.isTTY && process.stdout.isTTY;
-  const choices = asks
+  const isInteractive = !isUnattended && process.stdin.isTTY && process.stdout.isTTY;
+  const choices = isInteractive
     ? await askChoices(given, { input: process.stdin, output: process.stdout })
     : withDefaults(given);
   const files = createApplication(choices);

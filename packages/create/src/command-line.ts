@@ -35,7 +35,7 @@ It asks for what the options do not say.
 /** The parsed command line. */
 export interface CommandLine {
   readonly given: GivenChoices;
-  readonly asksNothing: boolean;
+  readonly isUnattended: boolean;
   readonly wantsHelp: boolean;
 }
 
@@ -55,7 +55,7 @@ export function readCommandLine(args: readonly string[], userAgent = ''): Comman
     install,
     packages,
   };
-  return { given, asksNothing: values.yes === true, wantsHelp: values.help === true };
+  return { given, isUnattended: values.yes === true, wantsHelp: values.help === true };
 }
 
 function parse(args: readonly string[]) {

@@ -21,11 +21,11 @@ export function placeOf(file: string, files: readonly string[], { database, part
   const isLeftOut = Object.entries(FILES_OF_PARTS).some(
     ([part, pattern]) => pattern.test(file) && !parts.includes(part as Part),
   );
-  const own = DATABASES.find((name) => file.includes(`.${name}`));
-  const replaced = own === undefined ? file.replace(/(?=\.\w+$)|$/, `.${database}`) : undefined;
+  const databaseOfFile = DATABASES.find((name) => file.includes(`.${name}`));
+  const replaced = databaseOfFile === undefined ? file.replace(/(?=\.\w+$)|$/, `.${database}`) : undefined;
   const isReplaced = replaced !== undefined && files.includes(replaced);
-  if (isLeftOut || isReplaced || (own !== undefined && own !== database)) return undefined;
-  return file.replace(`.${own}`, '').replace(/^_/, '.');
+  if (isLeftOut || isReplaced || (databaseOfFile !== undefined && databaseOfFile !== database)) return undefined;
+  return file.replace(`.${databaseOfFile}`, '').replace(/^_/, '.');
 }
 
 const BEGIN = /^\s*(?:\/\/|#|<!--) if (\w+)(?: -->)?$/;

@@ -169,13 +169,13 @@ function readOperation(document: ApiDocument, path: string, method: string, give
 /** Reads the schemas of a body, which stand in `anyOf` in the order of their names: of the body itself, or of the items of an array. */
 function schemasOf(
   document: ApiDocument,
-  whole: Schema,
+  schemaGiven: Schema,
   names: readonly string[] | undefined,
 ): Pick<Body, 'schema' | 'shapes'> {
-  const kinds = whole.items?.anyOf ?? whole.anyOf;
-  if (names === undefined || kinds === undefined) return { schema: whole, shapes: undefined };
+  const kinds = schemaGiven.items?.anyOf ?? schemaGiven.anyOf;
+  if (names === undefined || kinds === undefined) return { schema: schemaGiven, shapes: undefined };
   const schemas = kinds.map((kind) => {
-    return whole.items === undefined ? follow<Schema>(document, kind) : { ...whole, items: kind };
+    return schemaGiven.items === undefined ? follow<Schema>(document, kind) : { ...schemaGiven, items: kind };
   });
   return { schema: schemas[0]!, shapes: new Map(names.map((name, index) => [name, schemas[index]!])) };
 }
@@ -209,7 +209,7 @@ function readResource(document: ApiDocument, operations: readonly PlannedOperati
       .filter(isFile(document))
       .map(([name]) => name),
   );
-  const own = operations.filter(({ facts }) => !BUILT_IN.has(facts.action) && !files.has(facts.action));
+  const further = operations.filter(({ facts }) => !BUILT_IN.has(facts.action) && !files.has(facts.action));
   const tag = document.tags?.find(({ name }) => name === view);
   const isSaid = tag?.description !== undefined && tag.description !== `Operations on ${view}.`;
   return {
@@ -230,8 +230,8 @@ function readResource(document: ApiDocument, operations: readonly PlannedOperati
     destroy,
     updateMany: ofAction('update', 'PATCH', false),
     destroyMany: ofAction('destroy', 'DELETE', false),
-    collectionActions: own.filter(({ facts }) => !facts.detail),
-    recordActions: own.filter(({ facts }) => facts.detail),
+    collectionActions: further.filter(({ facts }) => !facts.detail),
+    recordActions: further.filter(({ facts }) => facts.detail),
   };
 }
 

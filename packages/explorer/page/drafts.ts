@@ -64,8 +64,8 @@ export function forgetDraft(key: string): void {
  * @param base is what the form begins with, until somebody enters something
  */
 export function useDraft<Base>(key: string | undefined, base: Base): Draft<Base> {
-  const [own] = useState(() => createStore<Drafts>(new Map()));
-  const store = key === undefined ? own : drafts;
+  const [localStore] = useState(() => createStore<Drafts>(new Map()));
+  const store = key === undefined ? localStore : drafts;
   const name = key ?? '';
   const kept = useStore(store).get(name);
   const [isRestored] = useState(kept !== undefined);

@@ -32,7 +32,7 @@ interface CellInputProps {
   readonly label: string;
   /** The schema by which the field is written. */
   readonly schema: Schema;
-  /** Is called when nothing is edited any more, with what came of the change, if there was one. */
+  /** Is called when nothing is edited any more, with what was received of the change, if there was one. */
   readonly onDone: (outcome: Outcome | undefined) => void;
 }
 

@@ -16,7 +16,7 @@ export interface Exchange extends SentRequest {
   readonly isOfPage: boolean;
   /** Undefined until the server has answered. */
   readonly answer: RawAnswer | undefined;
-  /** True if no answer came. */
+  /** True if no response was received. */
   readonly failed: boolean;
   readonly durationMs: number | undefined;
 }

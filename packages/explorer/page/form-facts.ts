@@ -60,9 +60,9 @@ export function inputId({ purpose }: FormFacts, pointer: string): string {
 }
 
 /** The words of the server about a place; about everything within it, if the place has one input alone. */
-export function faultsAt({ details }: FormFacts, pointer: string, isWhole = false): readonly string[] {
+export function faultsAt({ details }: FormFacts, pointer: string, isSubtree = false): readonly string[] {
   return details
-    .filter(({ path }) => path === pointer || (isWhole && path.startsWith(`${pointer}/`)))
+    .filter(({ path }) => path === pointer || (isSubtree && path.startsWith(`${pointer}/`)))
     .map(({ path, message }) => (path === pointer ? message : `${path} ${message}`));
 }
 

@@ -1,7 +1,7 @@
 import type { Api, Operation } from './api-model.ts';
 import { Refusal, refresh, refreshBy, send } from './exchanges.ts';
 import { notice } from './notice.tsx';
-import { isRenewable, shareLogins, tell } from './renewal.ts';
+import { isRenewable, shareLogins, publish } from './renewal.ts';
 import { logIn, logOut, session } from './session.ts';
 import { texts } from '../src/texts.ts';
 
@@ -23,7 +23,7 @@ export function beginSession(body: unknown): void {
   const { access_token: accessToken, token = accessToken } = (body ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof token !== 'string') throw new Refusal(200, 'no_token', texts.tokenMissing);
   logIn(token);
-  if (isRenewable()) tell({ token });
+  if (isRenewable()) publish({ token });
 }
 
 /** Ends the session of this device; with `operation` `logoutAll` those of all devices. */
@@ -44,6 +44,6 @@ export async function endSession(operation: Operation | undefined, said: string)
 /** Forgets the login, here and in the other tabs, when the server has ended it. */
 export function leave(token: string | undefined, said: string): void {
   logOut();
-  if (token !== undefined && isRenewable()) tell({ token, isLogout: true });
+  if (token !== undefined && isRenewable()) publish({ token, isLogout: true });
   notice.set(said);
 }

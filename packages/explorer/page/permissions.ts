@@ -56,14 +56,14 @@ function offer(
     return session.permitted.operations.has(operation.id) ? 'yes' : 'no';
   }
   if (operation.needsToken && session.token === undefined) return 'no';
-  const judged = new Set(operation.permissions.map((name) => judge(name, operation, session)));
-  if (judged.has(false)) return 'no';
+  const results = new Set(operation.permissions.map((name) => mayPass(name, operation, session)));
+  if (results.has(false)) return 'no';
   // Of a record that the page does not show, such as a selected row, nobody has asked: its own page tells.
   const isOfOther = fillPath(operation.path, place).includes('{');
   const isUntold = isOfPlace && !isTold;
   // Nor is it known which form to show.
   if (isUntold && operation.body?.shapes !== undefined) return 'undecided';
-  return judged.has(undefined) && (isOfOther || isUntold) ? 'undecided' : 'yes';
+  return results.has(undefined) && (isOfOther || isUntold) ? 'undecided' : 'yes';
 }
 
 /** Tells if an operation stands at a place, or below it without naming a further record. */
@@ -73,7 +73,7 @@ function belongsTo(operation: Operation, place: string): boolean {
 }
 
 /** Reads the name of a class or a composition, `(IsSafeMethodOnly or (IsOwner and IsAuthenticated))`. */
-function judge(name: string, operation: Operation, session: Session): Perhaps {
+function mayPass(name: string, operation: Operation, session: Session): Perhaps {
   const tokens = name.match(/[()]|[^\s()]+(?:\([^()]*\))?/g) ?? [];
   let place = 0;
   const term = (): Perhaps => {

@@ -74,8 +74,8 @@ function isReachable(recordPath: string, path: string): boolean {
 /** Finds the collection at a path of its own in which the records of an entity are. */
 function recordsOf({ resources }: Api, entity: string): Resource | undefined {
   return resources.find(
-    ({ entity: own, retrieve, isSingleton, path }) =>
-      own === entity && retrieve !== undefined && !isSingleton && !path.includes('{'),
+    ({ entity: itsEntity, retrieve, isSingleton, path }) =>
+      itsEntity === entity && retrieve !== undefined && !isSingleton && !path.includes('{'),
   );
 }
 

@@ -16,7 +16,7 @@ const AHEAD_SECONDS = 30;
 /** The tabs that share a login. Undefined if the API does not renew tokens: each tab then has a login of its own. */
 let channel: BroadcastChannel | undefined;
 /** The last token that another tab has told of. */
-const heard = createStore<string | undefined>(undefined);
+const received = createStore<string | undefined>(undefined);
 let renewal: Promise<string | undefined> | undefined;
 
 /** Has this tab share its login with the other tabs, by an API that renews tokens. */
@@ -32,7 +32,7 @@ export function isRenewable(): boolean {
 }
 
 /** Tells the other tabs of a login or of a logout. */
-export function tell(word: Word): void {
+export function publish(word: Word): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of one origin
   channel?.postMessage(word);
 }
@@ -43,7 +43,7 @@ function follow({ token, isLogout = false }: Word): void {
     if (current.token !== undefined && isOfSamePerson(current.token, token)) logOut();
     return;
   }
-  heard.set(token);
+  received.set(token);
   // Whoever is at work in this tab as somebody else stays.
   if (current.token === undefined) logIn(token);
   else if (isOfSamePerson(current.token, token)) renewToken(token, current.turn);
@@ -63,12 +63,12 @@ async function renewInTurn(ask: () => Promise<string | undefined>): Promise<stri
   const { locks } = navigator as { readonly locks?: LockManager };
   const askAndTell = async (): Promise<string | undefined> => {
     const token = await ask();
-    if (token !== undefined) tell({ token });
+    if (token !== undefined) publish({ token });
     return token;
   };
   // Plain HTTP has no locks. The server gives tabs that ask at once the same.
   if (locks === undefined) return askAndTell();
-  const before = heard.get();
+  const before = received.get();
   const first = await locks.request(NAME, { ifAvailable: true }, async (lock) =>
     lock === null ? undefined : { token: await askAndTell() },
   );
@@ -78,9 +78,9 @@ async function renewInTurn(ask: () => Promise<string | undefined>): Promise<stri
 
 /** Waits a moment for the word of another tab. */
 function heardSince(before: string | undefined): Promise<string | undefined> {
-  if (heard.get() !== before) return Promise.resolve(heard.get());
+  if (received.get() !== before) return Promise.resolve(received.get());
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
-  const forget = heard.subscribe(resolve);
+  const forget = received.subscribe(resolve);
   const timer = setTimeout(() => resolve(undefined), WORD_MS);
   return promise.finally(() => {
     forget();

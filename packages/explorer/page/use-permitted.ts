@@ -12,10 +12,10 @@ export function usePermitted(path: string | undefined): void {
   useEffect(() => {
     if (path === undefined) return;
     const controller = new AbortController();
-    const remember = (told: Headers): void => {
+    const remember = (received: Headers): void => {
       if (controller.signal.aborted) return;
-      const operations = told.get('permitted-operations')?.split(', ');
-      const shapes = (told.get('permitted-shapes')?.split(', ') ?? []).map((each) => {
+      const operations = received.get('permitted-operations')?.split(', ');
+      const shapes = (received.get('permitted-shapes')?.split(', ') ?? []).map((each) => {
         const [id = '', name = ''] = each.split('=');
         return [id, decodeURIComponent(name)] as const;
       });

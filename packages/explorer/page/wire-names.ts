@@ -45,6 +45,6 @@ export function placeInside(pointer: string, { body }: WireNames): string {
 }
 
 function renamed(given: Readonly<Record<string, unknown>>, page: WireNames['page']): Readonly<Record<string, unknown>> {
-  const usual = new Map(Object.entries(page).map(([name, own]) => [own, name]));
+  const usual = new Map(Object.entries(page).map(([name, memberName]) => [memberName, name]));
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [usual.get(name) ?? name, value]));
 }

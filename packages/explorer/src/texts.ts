@@ -160,7 +160,8 @@ export const texts = {
   restored: 'What you had entered is still here.',
   startAgain: 'Start again',
   refusedMeanwhile: (message: string): string => `What you sent before was refused: ${message}`,
-  unreadable: 'The server has answered with something else than records. The requests below show it as it came.',
+  unreadable:
+    'The server has answered with something else than records. The requests below show it as it was received.',
   documentMissing: 'The description of this API cannot be read',
   documentMissingHint: 'This page knows the API from its OpenAPI document. Is the openapi plugin registered?',
   unknownPlace: 'This page has no view of this address.',

@@ -88,6 +88,6 @@ export function definitionText({ columns, language }: Definition): string {
 }
 
 /** The name of an index or table, prefixed with the entity's table. */
-export function ownName({ meta, name }: Definition): string {
+export function indexName({ meta, name }: Definition): string {
   return `${meta.tableName}_${name}`;
 }

@@ -63,7 +63,7 @@ t.test('wrong arguments are refused by name', async (t) => {
 
 t.test('the index of something else than a search is refused', async (t) => {
   const orm = await openSqlite(t, { entities, orm: GENERATOR });
-  const message = /option "search" must be the value that fullText\(\) has returned, but an array of 1 came/;
+  const message = /option "search" must be the value that fullText\(\) has returned, got an array of 1/;
   t.throws(() => fullTextSchema(orm, Article, ['title'] as never), { message });
   await t.rejects(updateFullText(orm, Article, ['title'] as never), { message });
 });
@@ -91,7 +91,7 @@ t.test('fields that are not text columns of the entity fail at registration', as
   await refused('section__name', /"section__name" of Article leads to another entity/);
   await refused('section', /"section" of Article/);
   await t.rejects(start(t, orm, [fullText<Article>(['title'])] as never), {
-    message: /"searchFields" must be a list of texts, or a search such as fullText\(\), but an array of 1 came/,
+    message: /"searchFields" must be a list of texts, or a search such as fullText\(\), got an array of 1/,
   });
 });
 
@@ -207,7 +207,7 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, 
     ]) {
       // SQLite has weights in the query alone.
       const isSame = database === 'sqlite' && other.declaration.fields[0]?.weight === 3;
-      if (isSame) await t.resolves(start(t, orm, other));
+      if (isSame) {await t.resolves(start(t, orm, other));}
       else {
         await t.rejects(start(t, orm, other), { message: /is not the one that the view declares/ });
         const cure = database === 'mongodb' ? /declare the same search in both/ : /give one of them a "name"/;
@@ -244,8 +244,8 @@ t.test('on SQLite, the schema generator must ignore the index', async (t) => {
 forEachDatabase(t, { entities, orm: GENERATOR }, async (t, orm, database) => {
   t.test('tables and columns of the application are not changed', async (t) => {
     const connection = orm.em.getConnection();
-    if (database === 'postgresql') await connection.execute('alter table "article" add column "full_text" text');
-    else if (database === 'sqlite') await connection.execute('create table "article_full_text" ("id" integer)');
+    if (database === 'postgresql') {await connection.execute('alter table "article" add column "full_text" text');}
+    else if (database === 'sqlite') {await connection.execute('create table "article_full_text" ("id" integer)');}
     else {
       await (orm as unknown as MongoORM).em.getCollection('article').createIndex({ topic: 'text' });
     }

@@ -13,7 +13,7 @@ import { HistoryEntry } from './history-entry.ts';
 export async function pruneHistory(em: EntityManager, before: Date): Promise<number> {
   // Databases compare strings and numbers with times in unexpected ways, which could delete too much.
   if (!(before instanceof Date) || Number.isNaN(before.getTime())) {
-    throw new TypeError(`pruneHistory(): "before" must be a valid Date, but ${String(before)} came`);
+    throw new TypeError(`pruneHistory(): "before" must be a valid Date, got ${String(before)}`);
   }
   return em.nativeDelete(HistoryEntry, { written_at: { $lt: before } }, { filters: false });
 }

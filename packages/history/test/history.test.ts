@@ -392,7 +392,7 @@ forEachDatabase(t, { entities: [Shelf, Note, HistoryEntry] }, async (t, orm) => 
     t.match(await send('GET', `/notes/${id}?at=2026-02-11`), { status: 404 });
     t.match(await send('GET', `/notes/${id}?at=2026-03-11`), { status: 200 });
     for (const wrong of ['2026-01-01', 30, new Date('never'), null]) {
-      const message = `pruneHistory(): "before" must be a valid Date, but ${String(wrong)} came`;
+      const message = `pruneHistory(): "before" must be a valid Date, got ${String(wrong)}`;
       await t.rejects(pruneHistory(orm.em.fork(), wrong as Date), { name: 'TypeError', message });
     }
     t.equal((await entries()).length, 3, 'a wrong value deletes nothing');

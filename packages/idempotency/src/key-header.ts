@@ -20,8 +20,8 @@ export function readKey({ headers }: FastifyRequest): string | undefined {
   const value = sent.trim();
   const key = BARE.test(value) ? value : (STRING.exec(value)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? '');
   if (key !== '' && key.length <= MAX_LENGTH) return key;
-  const came = sent.length > MAX_LENGTH ? `${sent.length} characters` : JSON.stringify(sent);
+  const received = sent.length > MAX_LENGTH ? `${sent.length} characters` : JSON.stringify(sent);
   throw new InvalidUsage(
-    `Idempotency-Key must be one text of 1 to ${MAX_LENGTH} ASCII characters, such as "8e03978e", but ${came} came`,
+    `Idempotency-Key must be one text of 1 to ${MAX_LENGTH} ASCII characters, such as "8e03978e", got ${received}`,
   );
 }

@@ -78,7 +78,7 @@ t.test('a mistake is refused at the start', async (t) => {
   }
   t.equal(
     await errorAtStart(t, orm, Wrong),
-    'Wrong: option "idempotency" must be one of required, optional, off, but "always" came',
+    'Wrong: option "idempotency" must be one of required, optional, off, got "always"',
   );
   t.match(
     await errorAtStart(t, orm, PlainViewSet, { idempotency: true as never }),
@@ -104,9 +104,9 @@ t.test('a mistake is refused at the start', async (t) => {
   });
   for (const [options, message] of [
     [{ ttl: 1 }, /unknown option "ttl"/],
-    [{ ttlSeconds: 0 }, 'IdempotencyKeys: option "ttlSeconds" must be a whole number above 0, but 0 came'],
-    [{ mode: 'on' }, 'IdempotencyKeys: option "mode" must be one of required, optional, off, but "on" came'],
-    [{ account: 'ada' }, 'IdempotencyKeys: option "account" must be a function, but "ada" came'],
+    [{ ttlSeconds: 0 }, 'IdempotencyKeys: option "ttlSeconds" must be a whole number above 0, got 0'],
+    [{ mode: 'on' }, 'IdempotencyKeys: option "mode" must be one of required, optional, off, got "on"'],
+    [{ account: 'ada' }, 'IdempotencyKeys: option "account" must be a function, got "ada"'],
   ] as const) {
     t.throws(() => new IdempotencyKeys(options as object), { message });
   }

@@ -19,11 +19,11 @@ export class Connection {
   /** True if the client's list may be outdated. */
   isDirty = false;
   /** True while its list is being read. */
-  isAsked = false;
+  isReading = false;
   /** True if the last read of its list failed. */
   isFailing = false;
   /** When the list was last requested, in milliseconds. */
-  askedAt = 0;
+  readAt = 0;
   isClosed = false;
   /** The state that the client has; undefined before the first event. */
   #known: ListState | undefined;
@@ -70,7 +70,7 @@ export class Connection {
   }
 
   /** Sends the client the changes of the list. */
-  tell(state: ListState, eventsFrom: (known: ListState) => string): void {
+  notify(state: ListState, eventsFrom: (known: ListState) => string): void {
     const known = this.#known;
     if (known === undefined) return;
     if (!known.isSameAs(state)) this.#say(eventsFrom(known));

@@ -65,8 +65,8 @@ class Change {
   placeBehind(before: string | undefined, key: string): number {
     if (before === undefined) return 0;
     const place = this.placeOf(before) + 1;
-    const own = this.placeOf(key);
-    return own !== -1 && own < place ? place - 1 : place;
+    const current = this.placeOf(key);
+    return current !== -1 && current < place ? place - 1 : place;
   }
 
   leave(key: string): void {

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChangeLog, Versions } from './change-log.ts';
 import { Connection } from './connection.ts';
 import type { ResolvedLiveOptions } from './live-options.ts';
-import { inTime, MAX_READ_MS, ReadSlots, settledOrLate, SharedReads, tellAll } from './round.ts';
+import { inTime, MAX_READ_MS, ReadSlots, settledOrLate, SharedReads, notifyAll } from './round.ts';
 
 /** How often notes are removed while there are no connections, so that they do not accumulate, in milliseconds. */
 const IDLE_MS = 10_000;
@@ -110,7 +110,7 @@ export class LiveLists {
         this.#versions ??= versions;
       }
       const id = request.headers['last-event-id'];
-      connection.askedAt = Date.now();
+      connection.readAt = Date.now();
       const page = await this.#readFirst(list);
       connection.begin(page, typeof id === 'string' && id !== '' ? id : undefined);
       if (connection.isDirty) this.wake();
@@ -163,11 +163,11 @@ export class LiveLists {
       });
     }
     const sender = senderOf(request);
-    const own = this.#perSender.get(sender) ?? 0;
-    if (own >= maxConnectionsPerUser) {
+    const count = this.#perSender.get(sender) ?? 0;
+    if (count >= maxConnectionsPerUser) {
       throw new TooManyRequests(RETRY_AFTER_SECONDS, 'You have too many live lists open; close one first');
     }
-    this.#perSender.set(sender, own + 1);
+    this.#perSender.set(sender, count + 1);
     return () => {
       const left = this.#perSender.get(sender)! - 1;
       if (left === 0) this.#perSender.delete(sender);
@@ -183,7 +183,7 @@ export class LiveLists {
       const startedAt = Date.now();
       try {
         if (this.#connections.size === 0) await this.#log.take();
-        else await this.#tell();
+        else await this.#notify();
         this.#isFailing = false;
       } catch (err) {
         if (!this.#isFailing) this.#appLog.error({ err }, 'live lists could not look for changes');
@@ -195,7 +195,7 @@ export class LiveLists {
   }
 
   /** Reads all lists that may have changed, and sends the changes. */
-  async #tell(): Promise<void> {
+  async #notify(): Promise<void> {
     const { refreshMs, windowMs } = this.#options;
     const known = this.#versions;
     const versions = await this.#log.read();
@@ -208,12 +208,12 @@ export class LiveLists {
       }
     }
     const oldest = Date.now() - refreshMs;
-    const due = [...this.#connections].filter(({ isDirty, askedAt }) => isDirty || askedAt < oldest);
+    const due = [...this.#connections].filter(({ isDirty, readAt }) => isDirty || readAt < oldest);
     const listener = {
       onFailed: (connection: Connection, error: unknown) => this.#fail(connection, error),
       onOutdated: () => this.wake(),
     };
-    await tellAll(due, this.#slots, listener, windowMs);
+    await notifyAll(due, this.#slots, listener, windowMs);
     const errors = this.#errors.splice(0);
     if (errors.length === 0) return;
     this.#isHopeful = true;

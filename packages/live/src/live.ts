@@ -127,7 +127,7 @@ class Waking {
   readonly #wake: () => void;
   #end: (() => unknown) | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #told: Promise<void> = Promise.resolve();
+  #notified: Promise<void> = Promise.resolve();
 
   constructor(wakeUps: WakeUps | undefined, wake: () => void) {
     this.#wakeUps = wakeUps;
@@ -137,7 +137,7 @@ class Waking {
   /** Call it after a write in this process. */
   readonly written = (): void => {
     this.#wake();
-    if (this.#wakeUps?.tell === undefined || this.#timer !== undefined) return;
+    if (this.#wakeUps?.notify === undefined || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => this.#notifyNow(), NOTIFY_EVERY_MS);
   };
 
@@ -147,20 +147,20 @@ class Waking {
 
   async stop(): Promise<void> {
     if (this.#timer !== undefined) this.#notifyNow();
-    await settledOrLate(this.#told, LAST_HINT_MS);
+    await settledOrLate(this.#notified, LAST_HINT_MS);
     await this.#end?.();
   }
 
   #notifyNow(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#told = this.#tell();
+    this.#notified = this.#notify();
   }
 
   /** A failed wake-up does no harm: other processes look by themselves. */
-  async #tell(): Promise<void> {
+  async #notify(): Promise<void> {
     try {
-      await this.#wakeUps!.tell!();
+      await this.#wakeUps!.notify!();
     } catch {}
   }
 }

@@ -38,7 +38,7 @@ export interface RoundListener {
  *
  * @param patienceMs how long the last lists may take, in milliseconds
  */
-export async function tellAll(
+export async function notifyAll(
   connections: Iterable<Connection>,
   slots: ReadSlots,
   listener: RoundListener,
@@ -48,7 +48,7 @@ export async function tellAll(
   const queue = connections[Symbol.iterator]();
   const allBegun = Promise.withResolvers<void>();
   const work = async (): Promise<void> => {
-    for (let next = queue.next(); !next.done; next = queue.next()) await tell(next.value, reads, listener);
+    for (let next = queue.next(); !next.done; next = queue.next()) await notify(next.value, reads, listener);
     allBegun.resolve();
   };
   const allNotified = Promise.all(Array.from({ length: READ_AT_ONCE }, work));
@@ -56,17 +56,17 @@ export async function tellAll(
   await settledOrLate(allNotified, patienceMs);
 }
 
-async function tell(connection: Connection, reads: SharedReads, listener: RoundListener): Promise<void> {
-  if (connection.isClosed || connection.isSlow || connection.isAsked || !connection.hasBegun) return;
-  connection.isAsked = true;
+async function notify(connection: Connection, reads: SharedReads, listener: RoundListener): Promise<void> {
+  if (connection.isClosed || connection.isSlow || connection.isReading || !connection.hasBegun) return;
+  connection.isReading = true;
   connection.isDirty = false;
-  connection.askedAt = Date.now();
+  connection.readAt = Date.now();
   try {
     const { page, state, events } = await inTime(
       connection.list.ask().then((question) => reads.of(question)),
       MAX_READ_MS,
     );
-    connection.tell(state, (known) => {
+    connection.notify(state, (known) => {
       let text = events.get(known);
       if (text === undefined) events.set(known, (text = eventsBetween(known, state, page)));
       return text;
@@ -76,7 +76,7 @@ async function tell(connection: Connection, reads: SharedReads, listener: RoundL
   } catch (error) {
     if (!connection.isClosed) listener.onFailed(connection, error);
   } finally {
-    connection.isAsked = false;
+    connection.isReading = false;
   }
 }
 

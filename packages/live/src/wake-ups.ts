@@ -6,7 +6,7 @@ export interface WakeUps {
   /** Starts listening. Returns, or resolves to, the function that stops it. */
   listen(wake: () => void): (() => unknown) | Promise<() => unknown>;
   /** Wakes the others. Omit it if the database does that. */
-  tell?(): unknown;
+  notify?(): unknown;
 }
 
 /** The part of an ioredis connection that is used. */
@@ -46,7 +46,7 @@ export function redisWakeUps(redis: RedisLike, channel = 'viewset:live'): WakeUp
       subscribe();
       return () => listening.disconnect();
     },
-    tell: () => redis.publish(channel, ''),
+    notify: () => redis.publish(channel, ''),
   };
 }
 
@@ -79,33 +79,33 @@ export function postgresWakeUps(connect: () => PostgresClient, channel = 'viewse
   return {
     listen(wake) {
       return keepOpen((lost) => {
-        const own = connect();
+        const connection = connect();
         let isConnected = false;
         let isClosed = false;
-        own.on('notification', wake);
-        own.on('error', lost);
-        own.on('end', lost);
-        const listening = own.connect().then(async (): Promise<unknown> => {
+        connection.on('notification', wake);
+        connection.on('error', lost);
+        connection.on('end', lost);
+        const listening = connection.connect().then(async (): Promise<unknown> => {
           // Listening was stopped meanwhile.
-          if (isClosed) return own.end();
+          if (isClosed) return connection.end();
           isConnected = true;
-          await own.query(`listen ${channel}`);
+          await connection.query(`listen ${channel}`);
           if (isClosed) return undefined;
-          client = own;
+          client = connection;
           // There may have been writes while this process was not listening, or another one. This wakes all processes,
           // itself included.
-          return own.query(`notify ${channel}`);
+          return connection.query(`notify ${channel}`);
         });
         listening.catch(lost);
         return async () => {
           isClosed = true;
-          if (client === own) client = undefined;
+          if (client === connection) client = undefined;
           // A client that is still connecting would delay the caller; it ends itself once connected.
-          if (isConnected) await own.end();
+          if (isConnected) await connection.end();
         };
       });
     },
-    tell: () => client?.query(`notify ${channel}`),
+    notify: () => client?.query(`notify ${channel}`),
   };
 }
 
@@ -134,13 +134,13 @@ export function mongoWakeUps(collection: () => WatchedCollection): WakeUps {
   return {
     listen(wake) {
       return keepOpen((lost) => {
-        const own = collection().watch([{ $match: { operationType: 'insert' } }]);
-        own.on('change', wake);
-        own.on('error', lost);
-        own.on('close', lost);
+        const stream = collection().watch([{ $match: { operationType: 'insert' } }]);
+        stream.on('change', wake);
+        stream.on('error', lost);
+        stream.on('close', lost);
         // The stream has begun. There may have been writes before.
-        own.once('resumeTokenChanged', wake);
-        return () => own.close();
+        stream.once('resumeTokenChanged', wake);
+        return () => stream.close();
       });
     },
   };
@@ -157,14 +157,14 @@ function keepOpen(open: (lost: () => void) => () => Promise<unknown>): () => Pro
   let close: () => Promise<unknown>;
   const start = (): void => {
     let isLost = false;
-    const own = open(() => {
+    const opened = open(() => {
       // A connection may report its loss several times, even after a new one is open.
       if (isLost) return;
       isLost = true;
-      own().catch(() => {});
+      opened().catch(() => {});
       if (!isEnded) timer = setTimeout(start, RECONNECT_MS);
     });
-    close = own;
+    close = opened;
   };
   start();
   return async () => {

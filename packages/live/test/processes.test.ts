@@ -57,7 +57,7 @@ async function writeAtRandom(servers: readonly ForkedServer[], seed: number): Pr
       else if (kind === 2) await send(server, 'PATCH', `/${id}`, task);
       else await send(server, 'DELETE', `/${ids.splice(ids.indexOf(id!), 1)[0]}`);
     } catch {
-      // The server was killed: nobody knows what came of the write.
+      // The server was killed: nobody knows what was received of the write.
     }
   }
 }

@@ -55,7 +55,7 @@ t.test('notifications sent before the connection to PostgreSQL is open are sent 
   }
   const wakeUps = postgresWakeUps(() => new Client());
   const end = await wakeUps.listen(() => {});
-  await wakeUps.tell!();
+  await wakeUps.notify!();
   t.strictSame(sent, []);
   connected.resolve();
   await until(() => sent.length === 2);
@@ -170,7 +170,7 @@ withRedisServer(t, 'a connection to Redis that is not there at first listens onc
   await until(() => woken > 0);
   const before = woken;
   await until(async () => {
-    await wakeUps.tell!();
+    await wakeUps.notify!();
     return woken > before;
   });
 });
@@ -179,14 +179,14 @@ t.test('a write of a request that ends while the application closes wakes other 
   const orm = await openSqlite(t, { entities: [Task, ListChange, ListVersion] });
   const [begun, closing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const told: string[] = [];
-  const tell = async (): Promise<void> => {
+  const notify = async (): Promise<void> => {
     told.push('begun');
     await new Promise(setImmediate);
     told.push('told');
   };
   const app = fastify();
   await app.register(viewset, { orm });
-  await app.register(live, { wakeUps: { listen: () => () => told.push('ended'), tell } });
+  await app.register(live, { wakeUps: { listen: () => () => told.push('ended'), notify } });
   app.addHook('preClose', async () => closing.resolve());
   app.post('/write', async (request) => {
     begun.resolve();
@@ -208,7 +208,7 @@ t.test('a hint that never ends holds up no application that closes', async (t) =
   await app.register(viewset, { orm });
   let isEnded = false;
   const listen = () => () => (isEnded = true);
-  await app.register(live, { wakeUps: { listen, tell: () => new Promise(() => {}) } });
+  await app.register(live, { wakeUps: { listen, notify: () => new Promise(() => {}) } });
   await app.ready();
   await notifyLists({ em: orm.em.fork() }, Task);
   await app.close();

@@ -104,7 +104,7 @@ export function pathValues(
       needed.length === 0
         ? `${name} has no parents`
         : `${name} needs "parents" with the id of each of: ${needed.join(', ')}`;
-    throw new ToolProblem(unknown.length === 0 ? expected : `${expected}; ${listed(unknown)} came`);
+    throw new ToolProblem(unknown.length === 0 ? expected : `${expected}; got ${listed(unknown)}`);
   }
   const isNamed = namesRecord(plan);
   if (isNamed && id === undefined) throw new ToolProblem(`${name} needs "id": the id of the record`);

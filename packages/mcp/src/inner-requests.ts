@@ -158,9 +158,9 @@ function scopeOfViewset(app: FastifyInstance): FastifyInstance {
 }
 
 /** Tells if a request is part of another one, directly or through its parts. */
-function isPartOf(request: FastifyRequest, whole: FastifyRequest | undefined): boolean {
+function isPartOf(request: FastifyRequest, batch: FastifyRequest | undefined): boolean {
   const part = partOf(request);
-  return part !== undefined && (part.whole === whole || isPartOf(part.whole, whole));
+  return part !== undefined && (part.batch === batch || isPartOf(part.batch, batch));
 }
 
 /** Reads a body; undefined if it is larger than `maxBytes`. */

@@ -127,8 +127,8 @@ export function resolveOptions(options: McpOptions): ResolvedOptions {
   check('headers', 'a list of names of headers', isListOf(headers, isHeader), headers);
   const names = headers.map((header) => header.toLowerCase());
   check('headers', 'names without "cookie", which browsers send for any page', !names.includes('cookie'), 'cookie');
-  const own = names.find((each) => RESERVED_HEADERS.has(each));
-  check('headers', 'names without those that the plugin or a connection sets', own === undefined, own);
+  const reserved = names.find((each) => RESERVED_HEADERS.has(each));
+  check('headers', 'names without those that the plugin or a connection sets', reserved === undefined, reserved);
   const isSize = Number.isSafeInteger(maxResultBytes) && maxResultBytes >= LEAST_RESULT_BYTES;
   check('maxResultBytes', `a whole number from ${LEAST_RESULT_BYTES}`, isSize, maxResultBytes);
   check('path', 'a path such as "/mcp"', typeof path === 'string' && /^(?:\/[\w.~-]+)+$/.test(path), path);
@@ -171,8 +171,8 @@ function isServerUrl(value: unknown): boolean {
   return (protocol === 'https:' || isLoopback(origin)) && search === '' && hash === '' && !/["\\\s]/.test(value);
 }
 
-function check(option: string, expected: string, fits: boolean, came: unknown): void {
-  if (!fits) throw wrongOption('mcp', option, expected, came);
+function check(option: string, expected: string, fits: boolean, received: unknown): void {
+  if (!fits) throw wrongOption('mcp', option, expected, received);
 }
 
 function isListOf(value: unknown, isOne: (item: unknown) => boolean): value is readonly string[] {

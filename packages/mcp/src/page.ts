@@ -21,8 +21,8 @@ export function readPage(plan: OperationPlan, query: JsonObject, value: unknown)
   if (Array.isArray(value)) return { records: value as unknown[], next: null };
   if (!isObject(value)) return undefined;
   const member = (name: string): unknown => {
-    const own = pageMembers[name];
-    return own === null ? undefined : value[own ?? name];
+    const renamed = pageMembers[name];
+    return renamed === null ? undefined : value[renamed ?? name];
   };
   const records = member('results');
   if (!Array.isArray(records)) return undefined;
@@ -38,13 +38,13 @@ export function readPage(plan: OperationPlan, query: JsonObject, value: unknown)
   }
   const place = Number(query[name] ?? (pages === 'offset' ? 0 : 1));
   const next = { ...query, [name]: pages === 'offset' ? place + records.length : place + 1 };
-  const told = member('next');
+  const stated = member('next');
   const isFull = records.length > 0 && records.length >= sizeOf(plan, size && query[size.name]);
-  return { records, ...counted, next: (typeof told === 'boolean' ? told : isFull) ? next : null };
+  return { records, ...counted, next: (typeof stated === 'boolean' ? stated : isFull) ? next : null };
 }
 
 /** The number of records on a full page. */
-function sizeOf({ list }: OperationPlan, asked: unknown): number {
+function sizeOf({ list }: OperationPlan, requested: unknown): number {
   const { pageSize = 0, maxPageSize = 0 } = list?.pageSizes ?? {};
-  return asked === undefined || asked === '' ? pageSize : Math.min(Number(asked), maxPageSize);
+  return requested === undefined || requested === '' ? pageSize : Math.min(Number(requested), maxPageSize);
 }

@@ -21,13 +21,13 @@ export function problemOf(
   input: OperationInput,
   bodyName: string,
 ): ToolProblem {
-  const told = parsed(body);
-  const { error, code, details } = told;
+  const problem = parsed(body);
+  const { error, code, details } = problem;
   const { 'retry-after': retryAfter = '' } = headers;
   const hint = hintFor(status, retryAfter);
   const common = { status, ...(hint === undefined ? {} : { hint }) };
   // An error in the application's own format is returned unchanged.
-  if (typeof error !== 'string') return new ToolProblem(`The API answered ${status}`, { ...common, answer: told });
+  if (typeof error !== 'string') return new ToolProblem(`The API answered ${status}`, { ...common, answer: problem });
   const known = Array.isArray(details) ? (details as unknown[]).filter(isDetail) : [];
   const named = known.map((detail) => placed(detail, plan, input, bodyName));
   const accepted = acceptedAt(named);

@@ -56,7 +56,7 @@ export function resourcesOf(plans: readonly OperationPlan[], options: ResolvedOp
     named.filter((plan) => isOffered(plan) && !isVariant(plan)),
     ({ view }) => view.basename,
   );
-  return new Map([...offered].map(([name, own]) => [name, resourceOf(name, own)]));
+  return new Map([...offered].map(([name, names]) => [name, resourceOf(name, names)]));
 }
 
 function checkNames(option: string, names: readonly string[], known: ReadonlySet<string>, fault: string): void {

@@ -17,8 +17,8 @@ function acceptsJson({ headers: { accept } }: FastifyRequest): boolean {
 /** Makes the request for the SDK. Its body is already parsed. A client that reads JSON alone is served too. */
 export function webRequest(request: FastifyRequest, signal: AbortSignal): Request {
   const { headers, url } = request;
-  const own = Object.entries(headers).filter(([name]) => /^(?:accept|content-type|mcp-[\w-]+)$/.test(name));
-  const sent = new Headers(own.map(([name, value]) => [name, String(value)] as [string, string]));
+  const kept = Object.entries(headers).filter(([name]) => /^(?:accept|content-type|mcp-[\w-]+)$/.test(name));
+  const sent = new Headers(kept.map(([name, value]) => [name, String(value)] as [string, string]));
   if (acceptsJson(request)) sent.set('accept', BOTH);
   return new Request(new URL(url, 'http://localhost'), { method: 'POST', headers: sent, signal });
 }

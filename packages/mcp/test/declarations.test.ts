@@ -35,7 +35,7 @@ t.test('wrong options are refused, and named', async (t) => {
     /"exclude" has "burnBooks", but no view has this basename, and no op/,
   );
   t.match(await message({ exclude: 'books' }), /"exclude" must be a list/);
-  t.match(await message({ readOnly: 1 }), /"readOnly" must be true or false, but 1 came/);
+  t.match(await message({ readOnly: 1 }), /"readOnly" must be true or false, got 1/);
   t.match(await message({ anonymous: 'yes' }), /"anonymous" must be true or false/);
   for (const origin of ['*', 'example.com', 'https://example.com/', 'https://example.com:443', 7]) {
     t.match(await message({ allowedOrigins: [origin] }), /"allowedOrigins" must be a list of origins/);

@@ -27,8 +27,8 @@ export function hoistDefinitions(document: JsonObject, taken: JsonObject): Hoist
     // around it, its copy is one too.
     const copied = names.size === 0 ? copies.get(value) : undefined;
     if (copied !== undefined) return copied;
-    const { $defs: own, ...rest } = value;
-    const visible = isObject(own) ? new Map([...names, ...nameAll(own)]) : names;
+    const { $defs: inner, ...rest } = value;
+    const visible = isObject(inner) ? new Map([...names, ...nameAll(inner)]) : names;
     const entries = Object.entries(rest).map(([key, child]) => [
       key,
       referredTo(key, child, visible) ?? hoist(child, visible),
@@ -37,18 +37,18 @@ export function hoistDefinitions(document: JsonObject, taken: JsonObject): Hoist
     copies.set(value, copy);
     return copy;
   };
-  const nameAll = (own: JsonObject): ReadonlyMap<string, string> => {
-    const text = JSON.stringify(own);
+  const nameAll = (inner: JsonObject): ReadonlyMap<string, string> => {
+    const text = JSON.stringify(inner);
     const before = known.get(text);
     if (before !== undefined) return before;
     const names = new Map<string, string>();
     known.set(text, names);
-    for (const name of Object.keys(own)) {
+    for (const name of Object.keys(inner)) {
       const free = componentName(name, (each) => !Object.hasOwn(taken, each) && !Object.hasOwn(definitions, each));
       names.set(name, free);
       definitions[free] = {};
     }
-    for (const [name, free] of names) definitions[free] = hoist(own[name], names) as JsonObject;
+    for (const [name, free] of names) definitions[free] = hoist(inner[name], names) as JsonObject;
     return names;
   };
   const hoisted = hoist(document, new Map()) as JsonObject;

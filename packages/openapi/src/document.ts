@@ -46,8 +46,8 @@ export function completeDocument(
   const plans = routes.flatMap(({ plan }) => plan ?? []);
   const byPath = plansByPath(plans);
   const planned = new Set(plans.map(({ operationId }) => operationId));
-  const own = ownPaths((base['paths'] ?? {}) as Paths, routes);
-  const paths = withOperationIds(own, planned) as Record<string, Record<string, unknown>>;
+  const applicationRoutes = applicationPaths((base['paths'] ?? {}) as Paths, routes);
+  const paths = withOperationIds(applicationRoutes, planned) as Record<string, Record<string, unknown>>;
   for (const { path, methods, plan, needsToken, responses } of routes) {
     const there = paths[path];
     if (plan !== undefined) {
@@ -96,7 +96,7 @@ const METHODS: ReadonlySet<string> = new Set(['get', 'put', 'post', 'delete', 'o
  * Copies the paths. Leaves out operations of plans, methods that OpenAPI does not know, and duplicates that differ only
  * by a trailing slash.
  */
-function ownPaths(paths: Paths, routes: readonly DocumentedRoute[]): Paths {
+function applicationPaths(paths: Paths, routes: readonly DocumentedRoute[]): Paths {
   const planned = new Set(
     routes.flatMap(({ path, plan }) => (plan === undefined ? [] : [`${plan.method.toLowerCase()} ${path}`])),
   );
@@ -144,8 +144,8 @@ function tagsOf(
   for (const { documentation, view } of plans) {
     const [first] = documentation.tags;
     for (const tag of documentation.tags) {
-      const own = tag === first || documentation.tags.length === 1 ? view.description : undefined;
-      words.set(tag, words.get(tag) ?? own);
+      const text = tag === first || documentation.tags.length === 1 ? view.description : undefined;
+      words.set(tag, words.get(tag) ?? text);
     }
   }
   const used = operationsOf(paths).flatMap(({ tags }) => (Array.isArray(tags) ? (tags as string[]) : []));

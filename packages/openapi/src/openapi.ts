@@ -34,13 +34,14 @@ import { referenceNames } from './references.ts';
  */
 export const openapi = fp(
   async (app: FastifyInstance, given: OpenapiOptions): Promise<void> => {
-    const isOwn = !app.hasDecorator('swagger');
-    const options = resolveOptions(given, isOwn);
+    const isRegisteredHere = !app.hasDecorator('swagger');
+    const options = resolveOptions(given, isRegisteredHere);
     const routes = rememberRoutes(app);
     warnOfEarlierViews(app, routes);
-    if (isOwn) await app.register(swagger, swaggerOptions(options));
+    if (isRegisteredHere) await app.register(swagger, swaggerOptions(options));
     const describeApplication = app.swagger;
-    if (!isOwn) app.addHook('onReady', async () => void asOpenapi31(describeApplication() as unknown as JsonObject));
+    if (!isRegisteredHere)
+      {app.addHook('onReady', async () => void asOpenapi31(describeApplication() as unknown as JsonObject));}
     let document: JsonObject | undefined;
     const complete = (): JsonObject =>
       (document ??= completeDocument(
@@ -49,8 +50,8 @@ export const openapi = fp(
         options,
       ));
     // Other pages that use `app.swagger()`, such as @fastify/swagger-ui, then show the complete document.
-    app.swagger = ((asked?: { yaml?: boolean }) =>
-      asked?.yaml === true ? yamlOf(complete()) : complete()) as unknown as FastifyInstance['swagger'];
+    app.swagger = ((format?: { yaml?: boolean }) =>
+      format?.yaml === true ? yamlOf(complete()) : complete()) as unknown as FastifyInstance['swagger'];
     if (options.path !== null) addDocument(app, options.path, complete);
     if (options.path !== null && options.docsPath !== null) {
       addReferencePage(app, options.docsPath, `${app.prefix}${options.path}.json`, options.info?.title);
@@ -108,11 +109,11 @@ function documentedRoutes(routes: readonly ScopedRoute[]): DocumentedRoute[] {
  * Tells if a route needs a token, according to the authentication or, for a view, its permissions. Without either, no
  * token is needed. Undefined for a route of the application if nothing says so; its own `security` then applies.
  */
-function needsToken({ viewset: plan, needsToken: isTold, public: isOpen }: FastifyContextConfig = {}):
+function needsToken({ viewset: plan, needsToken: isStated, public: isOpen }: FastifyContextConfig = {}):
   | boolean
   | undefined {
-  if (plan !== undefined) return isTold === true || plan.refusesAnonymous;
-  return isTold ?? (isOpen === true ? false : undefined);
+  if (plan !== undefined) return isStated === true || plan.refusesAnonymous;
+  return isStated ?? (isOpen === true ? false : undefined);
 }
 
 /** Leaves out routes of plans, which are added later, and routes without a schema. */

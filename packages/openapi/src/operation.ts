@@ -83,12 +83,12 @@ export function completeOperation(
   responses: OperationPlan['responses'],
   needsToken: boolean | undefined,
 ): JsonObject {
-  const own = operation['responses'] as Readonly<Record<string, JsonObject>>;
-  const all: Record<string, JsonObject> = { ...own };
-  const saysSuccess = Object.keys(own).some((status) => /^(?:2XX|default)$/i.test(status));
+  const stated = operation['responses'] as Readonly<Record<string, JsonObject>>;
+  const all: Record<string, JsonObject> = { ...stated };
+  const saysSuccess = Object.keys(stated).some((status) => /^(?:2XX|default)$/i.test(status));
   for (const [status, response] of Object.entries(responses)) {
     const described = describeResponse(response, answerSchema(response), undefined);
-    const declared = own[status];
+    const declared = stated[status];
     if (declared === undefined && saysSuccess && status.startsWith('2')) continue;
     all[status] = declared === undefined ? described : withHeaders(asDeclared(declared, status), described['headers']);
   }

@@ -29,7 +29,7 @@ const ONE = /^(?:retrieve|create|replace|update|destroy)(?=[A-Z])/;
 export function schemaNames(paths: JsonObject, operations: readonly DescribedOperation[]): NamedSchema[] {
   const taken = new Map<string, string>();
   const all = Object.values(paths).flatMap((methods) => Object.values(methods as JsonObject).filter(isObject));
-  const wanted = [...operations.flatMap(ownSchemas), ...all.flatMap(titledSchemas)];
+  const wanted = [...operations.flatMap(operationSchemas), ...all.flatMap(titledSchemas)];
   return wanted.map(({ names, schema }) => {
     const text = JSON.stringify(schema);
     const known = names.find((each) => taken.get(each) === text);
@@ -44,7 +44,7 @@ interface Wanted {
   readonly schema: JsonObject;
 }
 
-function ownSchemas({ plan, operation }: DescribedOperation): Wanted[] {
+function operationSchemas({ plan, operation }: DescribedOperation): Wanted[] {
   const { action, view, envelope } = plan;
   if (!['list', 'create', 'retrieve', 'update'].includes(action) || view.entity === undefined) return [];
   const named = (schema: unknown, ...suffixes: readonly string[]): Wanted[] =>
@@ -55,8 +55,8 @@ function ownSchemas({ plan, operation }: DescribedOperation): Wanted[] {
   const answer = schemaOf(responses[action === 'create' ? 201 : 200]);
   const record = action === 'list' ? itemOf(answer) : oneOf(insideOf(answer, envelope));
   // Only operations on one record use this envelope; an envelope of several records stays with its operation.
-  const enveloped = (whole: unknown, ...names: readonly string[]): Wanted[] =>
-    envelope === undefined || !isOne(plan) ? [] : named(whole, ...names.map((name) => `${name}Envelope`));
+  const enveloped = (envelopeSchema: unknown, ...names: readonly string[]): Wanted[] =>
+    envelope === undefined || !isOne(plan) ? [] : named(envelopeSchema, ...names.map((name) => `${name}Envelope`));
   const records = kindsIn(record, plan.readShapes).flatMap(([shape, schema]) => named(schema, suffixOf(shape)));
   if (action === 'list') return [...records, ...named(answer, 'Page')];
   const sent = schemaOf(operation['requestBody']);
@@ -134,8 +134,8 @@ function itemOf(list: unknown): unknown {
 
 /** The candidate names for one record, after its entity, its path and its view. */
 function subjectsOf({ view, operationId }: OperationPlan): string[] {
-  const own = operationId.replace(ONE, '');
-  const names = [view.entity, own === operationId ? view.basename : own, view.name.replace(/View(?:[Ss]et)?$/, '')];
+  const base = operationId.replace(ONE, '');
+  const names = [view.entity, base === operationId ? view.basename : base, view.name.replace(/View(?:[Ss]et)?$/, '')];
   return [...new Set(names.filter((name) => name !== undefined).map(pascalCase))];
 }
 

@@ -15,6 +15,6 @@ export function needsEntity(handler: EventHandler, entity: EntityClass<object>):
 /** Throws ImproperlyConfigured if the ORM cannot store events or lacks an entity that a handler needs. */
 export function checkOrm(owner: string, orm: MikroORM, handlers: readonly EventHandler[] = []): void {
   requireTransactions(orm, owner);
-  const own = handlers.flatMap((handler) => needed.get(handler) ?? []);
-  requireEntities(orm, owner, '@viewset/outbox', [OutboxEvent, ...own]);
+  const ofHandlers = handlers.flatMap((handler) => needed.get(handler) ?? []);
+  requireEntities(orm, owner, '@viewset/outbox', [OutboxEvent, ...ofHandlers]);
 }

@@ -63,10 +63,10 @@ function checkEvent(request: { readonly em: EntityManager }, type: string, paylo
   if (request.em === undefined) throw new TypeError('emit(): the first argument must be a request, or { em } of a job');
   requireEntities(request.em, 'emit()', '@viewset/outbox', [OutboxEvent]);
   if (typeof type !== 'string' || !TYPE.test(type)) {
-    throw new TypeError(`emit(): a type is such as "order.paid", but ${JSON.stringify(type)} came`);
+    throw new TypeError(`emit(): a type is such as "order.paid", got ${JSON.stringify(type)}`);
   }
   if (payload === undefined || payload === null) {
-    throw new TypeError(`emit(): a payload is any JSON but null, but ${payload} came`);
+    throw new TypeError(`emit(): a payload is any JSON, got null, but ${payload}`);
   }
   checkOptionNames('emit()', options, ['subject']);
   const { subject }: { readonly subject?: unknown } = options;
@@ -84,9 +84,9 @@ export async function storeEvents(
 ): Promise<readonly string[]> {
   const { em } = request;
   const now = new Date();
-  const own = keepTenant(em);
+  const current = keepTenant(em);
   const rows = events.map(
-    ({ id = newEventId(), type, payload, subject, share, shareOwner, dueAt = now, tenant = own }) => ({
+    ({ id = newEventId(), type, payload, subject, share, shareOwner, dueAt = now, tenant = current }) => ({
       id,
       type,
       subject: subject === undefined ? null : bounded(subject),

@@ -558,9 +558,9 @@ t.test('invalid options fail at start', async (t) => {
   );
   for (const [options, message] of [
     [{ handlers: {}, poll: 3 }, /unknown option "poll"/],
-    [{ handlers: {}, pollMs: '3' }, /"pollMs" must be a whole number above 0, but "3" came/],
-    [{ handlers: { 'a b': () => {} } }, /"handlers" must be functions by types.*"a b" came/],
-    [{ handlers: [{}, { 'a.**': () => {} }] }, /"handlers" must be functions by types.*"a.\*\*" came/],
+    [{ handlers: {}, pollMs: '3' }, /"pollMs" must be a whole number above 0, got "3"/],
+    [{ handlers: { 'a b': () => {} } }, /"handlers" must be functions by types.*got "a b"/],
+    [{ handlers: [{}, { 'a.**': () => {} }] }, /"handlers" must be functions by types.*got "a.\*\*"/],
     [{ handlers: { a: 7 } }, /"handlers.a" must be a function/],
     [{}, /"handlers" must be functions by types/],
   ] as const) {

@@ -11,7 +11,7 @@ export interface RanStatement {
 export type StatementListener = (statement: RanStatement) => void;
 
 /** The listeners of each logger. Several applications may share an ORM. */
-const heard = new WeakMap<Logger, Set<StatementListener>>();
+const listenersOf = new WeakMap<Logger, Set<StatementListener>>();
 
 /**
  * Calls a listener for each statement of an ORM, which MikroORM and core report to the ORM's logger. The logger's own
@@ -19,30 +19,30 @@ const heard = new WeakMap<Logger, Set<StatementListener>>();
  */
 export function hearStatements(orm: MikroORM, listener: StatementListener): () => void {
   const logger = orm.config.getLogger();
-  const listeners = heard.get(logger) ?? listenTo(logger);
+  const listeners = listenersOf.get(logger) ?? listenTo(logger);
   listeners.add(listener);
   return () => void listeners.delete(listener);
 }
 
 function listenTo(logger: Logger): Set<StatementListener> {
   const listeners = new Set<StatementListener>();
-  heard.set(logger, listeners);
-  const own = {
+  listenersOf.set(logger, listeners);
+  const original = {
     isEnabled: logger.isEnabled.bind(logger),
     logQuery: logger.logQuery.bind(logger),
     log: logger.log.bind(logger),
   };
   logger.isEnabled = (namespace, context) =>
-    (namespace === 'query' && listeners.size > 0) || own.isEnabled(namespace, context);
+    (namespace === 'query' && listeners.size > 0) || original.isEnabled(namespace, context);
   // The original `log` would ask the replaced `isEnabled`, so ask the original one here.
   logger.log = (namespace, message, context) => {
-    if (own.isEnabled(namespace as LoggerNamespace, context)) own.log(namespace, message, context);
+    if (original.isEnabled(namespace as LoggerNamespace, context)) original.log(namespace, message, context);
   };
   logger.logQuery = (context) => {
     const { namespace = 'query' } = context;
     // MikroORM reports slow statements a second time, in another namespace.
     if (namespace === 'query') for (const listener of listeners) listener(statementOf(context));
-    if (own.isEnabled(namespace, context)) own.logQuery(context);
+    if (original.isEnabled(namespace, context)) original.logQuery(context);
   };
   return listeners;
 }

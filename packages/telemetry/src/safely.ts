@@ -9,14 +9,14 @@ export type Safely = <T>(work: () => T) => T | undefined;
  * requests nor statements. The first error is logged; OpenTelemetry's diagnostics get all of them.
  */
 export function makeSafe(log: FastifyBaseLogger): Safely {
-  let isTold = false;
+  let isLogged = false;
   return (work) => {
     try {
       return work();
     } catch (error) {
       diag.error('@viewset/telemetry: the SDK has thrown', error);
-      if (!isTold) log.error({ err: error }, 'the SDK of OpenTelemetry has thrown; spans or metrics are missing');
-      isTold = true;
+      if (!isLogged) log.error({ err: error }, 'the SDK of OpenTelemetry has thrown; spans or metrics are missing');
+      isLogged = true;
       return undefined;
     }
   };

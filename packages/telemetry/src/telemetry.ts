@@ -74,10 +74,15 @@ export const telemetry = fp(
 function hearRequests(app: FastifyInstance, states: WeakMap<FastifyRequest, InFlight>, safely: Safely): void {
   const tracer = trace.getTracer(NAME);
   const { duration, active } = makeMetrics();
-  const end = (told: RequestTelemetry, reply: FastifyReply): void => {
-    const outcome = told.outcomeOf(reply);
-    safely(() => duration.record((performance.now() - told.startedMs) / 1000, told.metricAttributes(outcome)));
-    safely(() => told.end(outcome));
+  const end = (requestTelemetry: RequestTelemetry, reply: FastifyReply): void => {
+    const outcome = requestTelemetry.outcomeOf(reply);
+    safely(() =>
+      duration.record(
+        (performance.now() - requestTelemetry.startedMs) / 1000,
+        requestTelemetry.metricAttributes(outcome),
+      ),
+    );
+    safely(() => requestTelemetry.end(outcome));
   };
   const begin = (request: FastifyRequest, reply: FastifyReply): InFlight => {
     const state = { request, telemetry: new RequestTelemetry(tracer, request) };
@@ -156,14 +161,14 @@ function hearDatabase(
     // The request may belong to another application.
     if (state === undefined || states.get(state.request) !== state) return;
     const name = names.of(statement.text);
-    const { telemetry: told, request } = state;
+    const { telemetry: requestTelemetry, request } = state;
     const statements = BRACKETS.has(name.operation) ? 0 : 1;
     // Parts of a batch send no headers, so the batch's request counts their statements too.
-    for (let each: InFlight | undefined = state; each !== undefined; each = wholeOf(each, states)) {
+    for (let each: InFlight | undefined = state; each !== undefined; each = batchOf(each, states)) {
       each.telemetry.statements += statements;
       each.telemetry.databaseMs += statement.tookMs;
     }
-    safely(() => told.addStatement(tracer, database, name, statement));
+    safely(() => requestTelemetry.addStatement(tracer, database, name, statement));
     if (options.slowStatementMs === null || statement.tookMs < options.slowStatementMs) return;
     const { viewset: plan } = request.routeOptions.config;
     request.log.warn(
@@ -176,9 +181,9 @@ function hearDatabase(
 }
 
 /** Returns the request that contains this part; undefined for a request from outside. */
-function wholeOf({ request }: InFlight, states: WeakMap<FastifyRequest, InFlight>): InFlight | undefined {
+function batchOf({ request }: InFlight, states: WeakMap<FastifyRequest, InFlight>): InFlight | undefined {
   const part = partOf(request);
-  return part && states.get(part.whole);
+  return part && states.get(part.batch);
 }
 
 function addServerTiming(app: FastifyInstance, states: WeakMap<FastifyRequest, InFlight>): void {
@@ -188,9 +193,9 @@ function addServerTiming(app: FastifyInstance, states: WeakMap<FastifyRequest, I
       const { startedMs, databaseMs, statements } = state.telemetry;
       const total = (performance.now() - startedMs).toFixed(1);
       const noun = statements === 1 ? 'statement' : 'statements';
-      const own = [reply.getHeader('server-timing') ?? []].flat();
-      const told = [...own, `total;dur=${total}`, `db;dur=${databaseMs};desc="${statements} ${noun}"`];
-      void reply.header('server-timing', told.join(', '));
+      const present = [reply.getHeader('server-timing') ?? []].flat();
+      const entries = [...present, `total;dur=${total}`, `db;dur=${databaseMs};desc="${statements} ${noun}"`];
+      void reply.header('server-timing', entries.join(', '));
     }
     done();
   });

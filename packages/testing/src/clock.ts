@@ -34,7 +34,7 @@ const MovedDate: DateConstructor = new Proxy(RealDate, {
  * clock.reset();
  */
 export class Clock {
-  #ownMs = 0;
+  #addedMs = 0;
 
   /** Moves the time forward. */
   advance(duration: Duration): void {
@@ -48,11 +48,11 @@ export class Clock {
 
   /** Undoes the moves of this clock. A test application's `close()` calls it. */
   reset(): void {
-    this.#move(-this.#ownMs);
+    this.#move(-this.#addedMs);
   }
 
   #move(ms: number): void {
-    this.#ownMs += ms;
+    this.#addedMs += ms;
     movedMs += ms;
     const isMoved = movedMs !== 0;
     globalThis.Date = isMoved ? MovedDate : RealDate;

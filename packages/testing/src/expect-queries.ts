@@ -20,19 +20,19 @@ export async function expectQueries<Result>(
 ): Promise<Result> {
   const queries: string[] = [];
   const logger = orm.config.getLogger();
-  const own = { isEnabled: logger.isEnabled.bind(logger), logQuery: logger.logQuery.bind(logger) };
-  logger.isEnabled = (namespace, context) => namespace === 'query' || own.isEnabled(namespace, context);
+  const original = { isEnabled: logger.isEnabled.bind(logger), logQuery: logger.logQuery.bind(logger) };
+  logger.isEnabled = (namespace, context) => namespace === 'query' || original.isEnabled(namespace, context);
   logger.logQuery = (context) => {
     const query = String(context.query);
     if (!BRACKETS.test(query)) queries.push(query);
-    if (own.isEnabled('query', context)) own.logQuery(context);
+    if (original.isEnabled('query', context)) original.logQuery(context);
   };
   try {
     const result = await work();
     if (queries.length !== expected) throw mismatch(queries, expected);
     return result;
   } finally {
-    Object.assign(logger, own);
+    Object.assign(logger, original);
   }
 }
 

@@ -132,7 +132,7 @@ export function knownAccount({ names }: AccountModel, entity: object): AccountEn
 }
 
 /** Renames values of an account to the entity's names. */
-export function ownFields({ names }: AccountModel, values: Partial<AccountEntity>): object {
+export function accountFields({ names }: AccountModel, values: Partial<AccountEntity>): object {
   const given = Object.entries(values) as [AccountProperty, unknown][];
   return Object.fromEntries(given.map(([property, value]) => [names[property], value]));
 }
@@ -142,6 +142,6 @@ function namesOf(fields: AccountNames = {}): AccountModel['names'] {
   for (const [property, name] of Object.entries<unknown>(fields)) {
     if (typeof name !== 'string') throw wrongOption('auth', `fields.${property}`, 'the name of a property', name);
   }
-  const own = PROPERTIES.map((property) => [property, fields[property as keyof AccountNames] ?? property]);
-  return Object.fromEntries(own) as AccountModel['names'];
+  const properties = PROPERTIES.map((property) => [property, fields[property as keyof AccountNames] ?? property]);
+  return Object.fromEntries(properties) as AccountModel['names'];
 }

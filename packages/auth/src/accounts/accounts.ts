@@ -15,7 +15,13 @@ import {
   Unauthorized,
 } from '@viewset/core';
 import type { TokenAccount } from '../tokens/access-tokens.ts';
-import { type AccountEntity, type AccountModel, knownAccount, ownFields, type RoleFields } from './account-contract.ts';
+import {
+  type AccountEntity,
+  type AccountModel,
+  knownAccount,
+  accountFields,
+  type RoleFields,
+} from './account-contract.ts';
 import type { AccountInput } from './account-input.ts';
 import { markHashed } from './account-subscriber.ts';
 import { isTakenValue } from './taken-value.ts';
@@ -77,7 +83,7 @@ export interface NewAccount {
   readonly password: string | undefined;
   readonly name: string;
   /** The application's own fields of the body. */
-  readonly own?: object;
+  readonly extra?: object;
 }
 
 /** The expected state of an account whose password changes. */
@@ -332,7 +338,7 @@ export class Accounts {
   /** Throws InvalidUsage if the address was registered meanwhile. */
   async create(
     request: FastifyRequest,
-    { email, password, name, own = {} }: NewAccount,
+    { email, password, name, extra = {} }: NewAccount,
     input?: AccountInput,
   ): Promise<AccountEntity> {
     // Before the transaction, so that no connection waits for bcrypt.
@@ -342,8 +348,8 @@ export class Accounts {
         const { em } = request;
         const role = await QuerySet.of(em, this.#model.role).filter({ name: this.#defaultRole.name }).entity();
         if (role === undefined) this.#warnOfRole(request);
-        const fields = ownFields(this.#model, { email, password: hash, name, is_active: true, role: role ?? null });
-        const more = await input?.resolve(em, own);
+        const fields = accountFields(this.#model, { email, password: hash, name, is_active: true, role: role ?? null });
+        const more = await input?.resolve(em, extra);
         const account = em.create(this.#model.account, { ...more, ...fields } as never);
         markHashed(account, hash);
         await em.persist(account).flush();
@@ -351,7 +357,7 @@ export class Accounts {
       });
     } catch (error) {
       if (this.#isTaken(error)) throw taken('email', error);
-      throw input === undefined ? error : input.conflictOf(error, own);
+      throw input === undefined ? error : input.conflictOf(error, extra);
     }
   }
 
@@ -396,7 +402,7 @@ export class Accounts {
 
   /** Names fields as the entity does. */
   #named(fields: Partial<AccountEntity>): never {
-    return ownFields(this.#model, fields) as never;
+    return accountFields(this.#model, fields) as never;
   }
 
   async #update(em: EntityManager, where: Partial<AccountEntity>, data: Partial<AccountEntity>): Promise<boolean> {

@@ -39,7 +39,7 @@ export function declaredPermissions(): readonly string[] | undefined {
  */
 export function HasPermission(name: string): UserPermissionClass {
   if (typeof name !== 'string' || name === '') {
-    throw new ImproperlyConfigured(`HasPermission() must be given the name of a permission, but ${typeof name} came`);
+    throw new ImproperlyConfigured(`HasPermission() must be given the name of a permission, got ${typeof name}`);
   }
   class HasNamedPermission extends Permission {
     constructor() {

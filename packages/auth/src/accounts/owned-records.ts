@@ -41,17 +41,17 @@ export class OwnedRecords<Entity extends object> {
     this.#account = account;
     this.#em = em;
     const further = furtherRoles(account);
-    const own = shown as ReadShape<object, object> | undefined;
-    this.#shown = own === undefined || further === undefined ? (own ?? further) : own.extend(further);
+    const selected = shown as ReadShape<object, object> | undefined;
+    this.#shown = selected === undefined || further === undefined ? (selected ?? further) : selected.extend(further);
     const active = { [`account__${account.names.is_active}`]: true };
     this.ofActiveAccounts = QuerySet.of(em, model.entity).filter(active as never);
   }
 
   /** Makes rows of these fields of the record, and of its account. */
   projection<Row extends OwnedRow>(fields: readonly (keyof Row & string)[]): Projection<Row> {
-    const own = Object.fromEntries(fields.map((name) => [name, name]));
+    const columns = Object.fromEntries(fields.map((name) => [name, name]));
     const ofAccount = userFields(this.#account, 'account.');
-    const shown = { ...own, ...ofAccount, ...(this.#shown && { account: this.#shown }) };
+    const shown = { ...columns, ...ofAccount, ...(this.#shown && { account: this.#shown }) };
     const shape = readShape(this.#model.entity, [], shown as never) as unknown as ReadShape<Entity, Row>;
     return shape.bind(this.#model.meta, this.#em.getPlatform());
   }

@@ -40,9 +40,7 @@ export class SmtpEmailSender implements EmailSender {
       throw new ImproperlyConfigured('SmtpEmailSender: option "from" must be an e-mail address (MAIL_FROM)');
     }
     if (!Number.isFinite(timeoutMs) || timeoutMs <= 0) {
-      throw new ImproperlyConfigured(
-        `SmtpEmailSender: option "timeoutMs" must be above 0, but ${String(timeoutMs)} came`,
-      );
+      throw new ImproperlyConfigured(`SmtpEmailSender: option "timeoutMs" must be above 0, got ${String(timeoutMs)}`);
     }
     const verified =
       server.protocol === 'smtps:' || server.username !== '' || server.searchParams.get('requireTLS') === 'true';

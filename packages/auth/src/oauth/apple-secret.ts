@@ -16,8 +16,8 @@ const LIFETIME_MS = 300_000;
 
 /** Throws ImproperlyConfigured, naming the option, if a key is wrong or the service is not Apple. */
 export function checkAppleKey(name: string, key: AppleKey, kind: string): void {
-  const wrong = (option: string, expected: string, came: unknown): Error =>
-    wrongOption('auth: option "oauth"', `providers.${name}.${option}`, expected, came);
+  const wrong = (option: string, expected: string, received: unknown): Error =>
+    wrongOption('auth: option "oauth"', `providers.${name}.${option}`, expected, received);
   // The errors show types alone, because the values may be secrets.
   if (typeof key !== 'object' || key === null || kind !== 'apple') throw wrong('clientSecret', 'a text', typeof key);
   for (const part of ['teamId', 'keyId'] as const) {

@@ -10,11 +10,11 @@ type Serialize = (value: unknown) => unknown;
  * authorization code and the state. The application's own serializer still decides which fields a line has.
  */
 export function withoutQuery(log: FastifyBaseLogger): { readonly req: Serialize } | undefined {
-  const own = (log as { readonly [SERIALIZERS]?: { readonly req?: Serialize } })[SERIALIZERS]?.req;
-  if (typeof own !== 'function') return undefined;
+  const serialize = (log as { readonly [SERIALIZERS]?: { readonly req?: Serialize } })[SERIALIZERS]?.req;
+  if (typeof serialize !== 'function') return undefined;
   return {
     req: (request) => {
-      const fields = own(request);
+      const fields = serialize(request);
       if (typeof fields !== 'object' || fields === null) return fields;
       return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, cut(value)]));
     },

@@ -45,8 +45,8 @@ export function kindOf(issuer: string): KnownService['kind'] | undefined {
 export function checkIssuer(name: string, issuer: string, kind: KnownService['kind']): void {
   const service = serviceOf(issuer);
   if (service === undefined) return;
-  const wrong = (option: string, expected: string, came: unknown): Error =>
-    wrongOption('auth: option "oauth"', `providers.${name}.${option}`, expected, came);
+  const wrong = (option: string, expected: string, received: unknown): Error =>
+    wrongOption('auth: option "oauth"', `providers.${name}.${option}`, expected, received);
   if (kind !== service.kind) throw wrong('kind', `${service.kind} for this issuer`, kind);
   if (!service.path.test(new URL(issuer).pathname)) throw wrong('issuer', `of the form ${service.example}`, issuer);
 }

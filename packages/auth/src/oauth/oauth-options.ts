@@ -46,6 +46,6 @@ export function resolveOAuthOptions(options: OAuthOptions, registers: boolean): 
   };
 }
 
-function wrong(name: string, expected: string, came: unknown): Error {
-  return wrongOption('auth: option "oauth"', name, expected, came);
+function wrong(name: string, expected: string, received: unknown): Error {
+  return wrongOption('auth: option "oauth"', name, expected, received);
 }

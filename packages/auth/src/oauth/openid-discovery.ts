@@ -67,9 +67,9 @@ export class OpenidDiscovery {
     const { cause, message } = error as Error;
     const found = (cause as { readonly body?: { readonly issuer?: unknown } } | undefined)?.body?.issuer;
     const status = cause instanceof Response ? `a response with ${cause.status}` : message;
-    const came = typeof found === 'string' ? `the metadata of the issuer "${found}"` : status;
+    const received = typeof found === 'string' ? `the metadata of the issuer "${found}"` : status;
     return new ImproperlyConfigured(
-      `auth: option "oauth": option "providers.${name}.issuer" must be the issuer of an OpenID provider, but ${came} came for "${issuer}"`,
+      `auth: option "oauth": option "providers.${name}.issuer" must be the issuer of an OpenID provider, got ${received} for "${issuer}"`,
       { cause: error },
     );
   }

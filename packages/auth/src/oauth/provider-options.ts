@@ -212,6 +212,6 @@ function owner(name: string): string {
   return `auth: option "oauth.providers.${name}"`;
 }
 
-function wrong(name: string, option: string, expected: string, came: unknown): Error {
-  return wrongOption('auth: option "oauth"', `providers.${name}.${option}`, expected, came);
+function wrong(name: string, option: string, expected: string, received: unknown): Error {
+  return wrongOption('auth: option "oauth"', `providers.${name}.${option}`, expected, received);
 }

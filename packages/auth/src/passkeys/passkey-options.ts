@@ -55,6 +55,6 @@ function resolveOrigins(id: string, origins: readonly string[] = [`https://${id}
   throw wrong('origins', `a list of origins of ${id}, such as ["https://${id}"]`, origins);
 }
 
-function wrong(name: keyof PasskeyOptions, expected: string, came: unknown): ImproperlyConfigured {
-  return wrongOption('auth: option "passkeys"', name, expected, came);
+function wrong(name: keyof PasskeyOptions, expected: string, received: unknown): ImproperlyConfigured {
+  return wrongOption('auth: option "passkeys"', name, expected, received);
 }

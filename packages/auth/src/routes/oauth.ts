@@ -329,8 +329,8 @@ function originOf({ origin }: OAuthRouteParts, request: FastifyRequest): string 
 function readReturnTo(given: unknown, origin: string, part: 'query' | 'body'): string | undefined {
   if (given === undefined || given === '') return undefined;
   const url = typeof given === 'string' && URL.canParse(given, origin) ? new URL(given, origin) : undefined;
-  const isOwn = url?.origin === new URL(origin).origin && given === url.pathname + url.search;
-  if (isOwn && url.href.length <= MAX_RETURN_LENGTH) return url.pathname + url.search;
+  const isOfOrigin = url?.origin === new URL(origin).origin && given === url.pathname + url.search;
+  if (isOfOrigin && url.href.length <= MAX_RETURN_LENGTH) return url.pathname + url.search;
   const details = [{ in: part, path: '/return_to', message: 'must be a path of this server' }] as const;
   throw new InvalidUsage(`Invalid ${part}: return_to must be a path of this server`, { details });
 }

@@ -47,8 +47,8 @@ export function readRegistrationFields(fields: WrittenFields, model: AccountMode
 
 function documentedBody({ passwordRules, registrationInput }: RegisterParts): TObject {
   const body = registerBody(passwordRules);
-  const own = registrationInput?.documented('create');
-  return own === undefined ? body : Type.Object({ ...own.properties, ...body.properties });
+  const extra = registrationInput?.documented('create');
+  return extra === undefined ? body : Type.Object({ ...extra.properties, ...body.properties });
 }
 
 /**
@@ -58,7 +58,7 @@ function documentedBody({ passwordRules, registrationInput }: RegisterParts): TO
 function registerHandler({ accounts, codes, passwordRules, registrationInput }: RegisterParts) {
   const readAccount = accountReader(passwordRules);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<Static<typeof REGISTERED>> => {
-    const [account, own] = InvalidUsageCollector.both(
+    const [account, extra] = InvalidUsageCollector.both(
       () => readAccount(request.body),
       () => registrationInput?.read(request.body, 'create') ?? {},
     );
@@ -67,7 +67,7 @@ function registerHandler({ accounts, codes, passwordRules, registrationInput }: 
     await passwordRules.refuseCommon(account.password, account, 'password');
     return useCode(request, codes, { key: account.email, code, event }, async () => {
       await accounts.requireUnregistered(request.em, account.email);
-      const { id, email, name } = await accounts.create(request, { ...account, own }, registrationInput);
+      const { id, email, name } = await accounts.create(request, { ...account, extra }, registrationInput);
       request.log.info({ ...securityEvent(request, 'auth.registered'), account: id }, 'an account was registered');
       reply.code(201);
       return { message: 'The account is registered', user: { id, email, name } };

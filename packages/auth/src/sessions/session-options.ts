@@ -93,6 +93,6 @@ function resolveCookie(cookie: RefreshCookieOptions): RefreshCookieOptions {
   return cookie;
 }
 
-function wrong(name: keyof SessionOptions, expected: string, came: unknown): Error {
-  return wrongOption('auth: option "sessions"', name, expected, came);
+function wrong(name: keyof SessionOptions, expected: string, received: unknown): Error {
+  return wrongOption('auth: option "sessions"', name, expected, received);
 }

@@ -80,11 +80,11 @@ export class Authentication {
 
   /** Sets `request.user`. A step's result that is not a payload or a user means that nobody is logged in. */
   async #identify(request: FastifyRequest): Promise<void> {
-    const whole = this.#steps.areBuiltIn ? partOf(request)?.whole : undefined;
-    const known = whole && this.#ofWholes.get(whole);
+    const batch = this.#steps.areBuiltIn ? partOf(request)?.batch : undefined;
+    const known = batch && this.#ofWholes.get(batch);
     if (known !== undefined) request.user = known;
     else await this.#find(request);
-    if (whole !== undefined && request.user !== null) this.#ofWholes.set(whole, request.user);
+    if (batch !== undefined && request.user !== null) this.#ofWholes.set(batch, request.user);
   }
 
   async #find(request: FastifyRequest): Promise<void> {

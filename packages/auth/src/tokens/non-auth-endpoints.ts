@@ -57,11 +57,11 @@ export class NonAuthEndpoints {
   withoutRoute(hasRoute: (method: string, path: string) => boolean, routes: readonly KnownRoute[]): string[] {
     const opens = ({ path, prefix, methods }: Endpoint): boolean => {
       // OPTIONS works on any path with a route.
-      const asked = methods === undefined || methods.has('OPTIONS') ? [...METHODS] : [...methods];
+      const wanted = methods === undefined || methods.has('OPTIONS') ? [...METHODS] : [...methods];
       const paths = prefix ? [path, `${path}x`] : [path];
-      if (asked.some((method) => paths.some((each) => hasRoute(method, each)))) return true;
+      if (wanted.some((method) => paths.some((each) => hasRoute(method, each)))) return true;
       const fits = (url: string): boolean => (prefix ? startsWith(url, path) : trimSlash(url) === path);
-      return routes.some(({ method, url }) => fits(url) && [method].flat().some((each) => asked.includes(each)));
+      return routes.some(({ method, url }) => fits(url) && [method].flat().some((each) => wanted.includes(each)));
     };
     const endpoints = [...this.#prefixes, ...[...this.#exact.values()].flat()];
     return endpoints.filter((endpoint) => !opens(endpoint)).map(({ entry }) => entry);
@@ -131,6 +131,6 @@ function methodsOf(method: string | undefined): ReadonlySet<string> | undefined 
 
 function wrongEntry(entry: unknown): ImproperlyConfigured {
   return new ImproperlyConfigured(
-    `auth: each entry of option "nonAuthEndpoints" (NON_AUTH_ENDPOINTS) must be ${EXPECTED}, but ${typeof entry === 'string' ? JSON.stringify(entry) : `a value of type ${typeof entry}`} came`,
+    `auth: each entry of option "nonAuthEndpoints" (NON_AUTH_ENDPOINTS) must be ${EXPECTED}, got ${typeof entry === 'string' ? JSON.stringify(entry) : `a value of type ${typeof entry}`}`,
   );
 }

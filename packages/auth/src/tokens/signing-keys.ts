@@ -48,7 +48,7 @@ const MIN_RSA_BITS = 2048;
 function checkSecret(option: string, secret: unknown): string {
   if (typeof secret !== 'string') {
     throw new ImproperlyConfigured(
-      `auth: option "${option}" must be a string of at least ${MIN_SECRET_BYTES} bytes, but ${kindOf(secret)} came`,
+      `auth: option "${option}" must be a string of at least ${MIN_SECRET_BYTES} bytes, got ${kindOf(secret)}`,
     );
   }
   const bytes = Buffer.byteLength(secret);

@@ -22,9 +22,9 @@ type Renamed = 'email' | 'name' | 'is_active' | 'role';
 
 /** The name that the options give a property. */
 type NameIn<Options, Field extends Renamed> = Options extends {
-  readonly names: { readonly [Name in Field]: infer Own extends string };
+  readonly names: { readonly [Name in Field]: infer Property extends string };
 }
-  ? Own
+  ? Property
   : Field;
 
 type Fields<Options> = {
@@ -44,7 +44,7 @@ export type AccountChanges<Options = object> = Fields<Options> &
   FurtherRoles<Options, { readonly roles?: readonly string[] }>;
 
 /** The options that the view sets itself. */
-interface OwnOptions<Entity extends object, Options> {
+interface ReadyOptions<Entity extends object, Options> {
   readonly read: ReadShape<Entity, AccountRecord<Options>>;
   readonly write: WriteShape<Entity, AccountChanges<Options>>;
   readonly operations: readonly ['list', 'retrieve', 'update', 'destroy'];
@@ -93,7 +93,7 @@ export function AccountViewSet<
 >(
   entity: EntityName<Entity>,
   options?: Options,
-): ReadyViewClass<Entity, OwnOptions<Entity, Options>, Omit<Options, 'names' | 'roles' | 'adminRole'>> {
+): ReadyViewClass<Entity, ReadyOptions<Entity, Options>, Omit<Options, 'names' | 'roles' | 'adminRole'>> {
   const { names: given = {}, roles = false, adminRole = 'admin', ...rest } = options ?? ({} as Options);
   const names = { email: 'email', name: 'name', is_active: 'is_active', role: 'role', ...given };
   const anyEntity = entity as EntityName<object>;
@@ -110,7 +110,7 @@ export function AccountViewSet<
       isActive: values[names.is_active] === true,
     };
   };
-  class ReadyAccountViewSet extends viewClass(anyEntity, ownOptions(anyEntity, names, { roles, adminRole }), rest) {
+  class ReadyAccountViewSet extends viewClass(anyEntity, readyOptions(anyEntity, names, { roles, adminRole }), rest) {
     override async performUpdate(request: FastifyRequest, account: object, data: never): Promise<object> {
       const kept = await guard.check(request, account);
       const before = await accessOf(request, account);
@@ -136,7 +136,7 @@ function pick({ role, is_active }: Names): Pick<Names, 'role' | 'is_active'> {
   return { role, is_active };
 }
 
-function ownOptions(
+function readyOptions(
   entity: EntityName<object>,
   { email, name, is_active, role }: Names,
   { roles, adminRole }: { readonly roles: boolean; readonly adminRole: string },

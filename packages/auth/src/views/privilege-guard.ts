@@ -54,8 +54,8 @@ export class PrivilegeGuard {
   async check(request: FastifyRequest, account: object): Promise<string | undefined> {
     if (this.#administrators.hasPermission(request)) return undefined;
     const held = listed(await this.#loadRoles(request, account));
-    const { permissions: own } = (getCurrentUser(request) ?? {}) as { readonly permissions?: unknown };
-    const allowed = new Set<unknown>(Array.isArray(own) ? own : []);
+    const { permissions: userPermissions } = (getCurrentUser(request) ?? {}) as { readonly permissions?: unknown };
+    const allowed = new Set<unknown>(Array.isArray(userPermissions) ? userPermissions : []);
     const isStronger = held.some(
       ({ name, permissions }) =>
         name === this.#adminRole || (Array.isArray(permissions) && permissions.some((each) => !allowed.has(each))),

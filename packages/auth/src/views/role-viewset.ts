@@ -35,7 +35,7 @@ export type RoleRecord<Options = object> = { readonly id: number; readonly name:
 /** A role in bodies of `RoleViewSet`. */
 export type RoleChanges<Options = object> = { readonly name: string } & Partial<Permissions<Options, unknown>>;
 
-interface OwnOptions<Entity extends object, Options> {
+interface ReadyOptions<Entity extends object, Options> {
   readonly read: ReadShape<Entity, RoleRecord<Options>>;
   readonly write: WriteShape<Entity, RoleChanges<Options>>;
   readonly searchFields: readonly ['name'];
@@ -68,14 +68,14 @@ export function RoleViewSet<
 >(
   entity: EntityName<Entity>,
   options?: Options,
-): ReadyViewClass<Entity, OwnOptions<Entity, Options>, Omit<Options, 'permissions' | 'adminRole'>> {
+): ReadyViewClass<Entity, ReadyOptions<Entity, Options>, Omit<Options, 'permissions' | 'adminRole'>> {
   const { permissions, adminRole = 'admin', ...rest } = options ?? ({} as Options);
   const anyEntity = entity as EntityName<object>;
   const requireOther = ({ name }: Role): void => {
     if (name !== adminRole) return;
     throw new TargetObjectAlreadyExist(`The role "${adminRole}" cannot be renamed or deleted`);
   };
-  class ReadyRoleViewSet extends viewClass(anyEntity, ownOptions(anyEntity, permissions, adminRole), rest) {
+  class ReadyRoleViewSet extends viewClass(anyEntity, readyOptions(anyEntity, permissions, adminRole), rest) {
     override async performCreate(request: FastifyRequest, data: never): Promise<object> {
       const role = (await super.performCreate(request, data)) as Role;
       const { id: target, name, permissions: given } = role;
@@ -119,7 +119,11 @@ function noteChange(request: FastifyRequest, before: Role, { id: target, name, p
   );
 }
 
-function ownOptions(entity: EntityName<object>, permissions: readonly string[] | undefined, adminRole: string): object {
+function readyOptions(
+  entity: EntityName<object>,
+  permissions: readonly string[] | undefined,
+  adminRole: string,
+): object {
   const more = permissions === undefined ? [] : ['permissions'];
   const written = permissions && {
     permissions: Type.Optional(Type.Array(Type.Enum([...permissions]), { uniqueItems: true })),

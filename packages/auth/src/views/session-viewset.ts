@@ -21,7 +21,7 @@ export interface SessionRecord {
   readonly user_agent: string | null;
 }
 
-interface OwnOptions<Entity extends object> {
+interface ReadyOptions<Entity extends object> {
   readonly read: ReadShape<Entity, SessionRecord>;
   readonly operations: readonly ['list', 'retrieve', 'destroy'];
   readonly bulk: { readonly destroy: number };
@@ -51,10 +51,10 @@ export function SessionViewSet<
 >(
   entity: EntityName<Entity>,
   options?: Options,
-): ReadyViewClass<Entity, OwnOptions<Entity>, Omit<Options, 'adminRole'>> {
+): ReadyViewClass<Entity, ReadyOptions<Entity>, Omit<Options, 'adminRole'>> {
   const { adminRole = 'admin', ...rest } = options ?? ({} as Options);
   const anyEntity = entity as EntityName<object>;
-  class ReadySessionViewSet extends viewClass(anyEntity, ownOptions(anyEntity, adminRole), rest) {
+  class ReadySessionViewSet extends viewClass(anyEntity, readyOptions(anyEntity, adminRole), rest) {
     override getQueryset(request: FastifyRequest): QuerySet<object> {
       return super.getQueryset(request).filter({ expires_at__gt: new Date() });
     }
@@ -71,7 +71,7 @@ export function SessionViewSet<
   return ReadySessionViewSet as never;
 }
 
-function ownOptions(entity: EntityName<object>, adminRole: string): object {
+function readyOptions(entity: EntityName<object>, adminRole: string): object {
   const times = ['created_at', 'last_used_at', 'expires_at'];
   return {
     read: readShape(entity, ['id', ...times, 'ip', 'user_agent'] as never[], { account: 'account.id' } as never),

@@ -7,18 +7,18 @@ import { logNoted } from './noted-events.ts';
 export type ReadyViewOptions<Entity extends object> = Partial<ModelViewSetOptions<Entity>>;
 
 /** The class of a ready-made view. The application's options override the view's. */
-export type ReadyViewClass<Entity extends object, Own, Options> = ModelViewSetClass<
+export type ReadyViewClass<Entity extends object, Ready, Options> = ModelViewSetClass<
   Entity,
-  Omit<Own, keyof Options> & Options
+  Omit<Ready, keyof Options> & Options
 >;
 
 /**
  * Makes the class that a ready-made view extends. It only knows the members that all such records share. Events that
  * its hooks note about a write are logged after the commit.
  */
-export function viewClass(entity: EntityName<object>, own: object, options: object): new () => ModelViewSetBase {
+export function viewClass(entity: EntityName<object>, ready: object, options: object): new () => ModelViewSetBase {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  const Made = ModelViewSet(entity, { ...own, ...Object.fromEntries(given) } as never) as new () => ModelViewSetBase;
+  const Made = ModelViewSet(entity, { ...ready, ...Object.fromEntries(given) } as never) as new () => ModelViewSetBase;
   return class extends Made {
     override create(request: FastifyRequest, reply: FastifyReply): Promise<object> {
       return logNoted(request, () => super.create(request, reply));

@@ -395,8 +395,8 @@ t.test('a wrong issuer is named in the log, and the login a 503', async (t) => {
   const oauth = { identity: Identity, providers };
   await app.register(auth, { account: Account, secret: SECRET, mailer: new MailBox(), sessions: Session, oauth });
   for (const [name, message] of [
-    ['mismatch', `but the metadata of the issuer \\"${other.issuer}\\" came for \\"${slash}\\"`],
-    ['missing', `but a response with 404 came for \\"${discord.url}\\"`],
+    ['mismatch', `got the metadata of the issuer \\"${other.issuer}\\" for \\"${slash}\\"`],
+    ['missing', `got a response with 404 for \\"${discord.url}\\"`],
     ['page', `option \\"providers.page.issuer\\" must be the issuer of an OpenID provider`],
   ] as const) {
     const answer = await app.inject(`/auth/oauth/${name}`);
@@ -428,18 +428,18 @@ t.test('invalid options of services fail at start', async (t) => {
       { ...open, issuer: `${open.issuer}/.well-known/openid-configuration` },
       /the issuer alone, without \/\.well-known\//,
     ],
-    [{ ...common, kind: 'openid' }, /"providers.a.kind" must be microsoft for this issuer, but "openid" came/],
+    [{ ...common, kind: 'openid' }, /"providers.a.kind" must be microsoft for this issuer, got "openid"/],
     [{ ...common, trustUnverifiedEmails: true }, /left out with the tenant "common", unless the option "tenants"/],
     [{ ...common, trustUnverifiedEmails: ['contoso.com'] }, /left out with the tenant "common"/],
     [{ ...common, tenants: ['contoso.com'] }, /"providers.a.tenants" must be a list of ids of tenants/],
     [{ ...common, tenants: [] }, /a list of ids of tenants/],
     [{ ...open, tenants: [TENANT] }, /left out, because it is for Microsoft/],
-    [{ ...open, trustUnverifiedEmails: false }, /must be true or a list of domains in lower case, but false came/],
+    [{ ...open, trustUnverifiedEmails: false }, /must be true or a list of domains in lower case, got false/],
     [{ ...open, trustUnverifiedEmails: ['@contoso.com'] }, /a list of domains/],
     [{ ...open, trustUnverifiedEmails: [] }, /a list of domains/],
     [{ ...open, skipPkce: 'yes' }, /"providers.a.skipPkce" must be true or false/],
-    [{ ...open, clientSecret: APPLE_KEY }, /"providers.a.clientSecret" must be a text, but "object" came/],
-    [{ ...appleId, clientSecret: 7 }, /"providers.a.clientSecret" must be a text, but "number" came/],
+    [{ ...open, clientSecret: APPLE_KEY }, /"providers.a.clientSecret" must be a text, got "object"/],
+    [{ ...appleId, clientSecret: 7 }, /"providers.a.clientSecret" must be a text, got "number"/],
     [{ ...appleId, clientSecret: { ...APPLE_KEY, privateKey: 'x' } }, /must be the content of a \.p8 file/],
     [{ ...appleId, clientSecret: { ...APPLE_KEY, teamId: '' } }, /"providers.a.clientSecret.teamId" must be a text/],
     [{ ...appleId, clientSecret: 'x', trustUnverifiedEmails: true }, /left out, because apple says/],
@@ -448,7 +448,7 @@ t.test('invalid options of services fail at start', async (t) => {
     [{ ...good, profile: undefined }, /"providers.a.profile" must be a function/],
     [{ ...good, tokenEndpoint: 'http://x.com' }, /"providers.a.tokenEndpoint" must be an https: URL/],
     [{ ...good, tokenEndpointAuthMethod: 'none' }, /must be client_secret_basic or client_secret_post/],
-    [{ ...good, clientSecret: '' }, /"providers.a.clientSecret" must be a text, but "string" came/],
+    [{ ...good, clientSecret: '' }, /"providers.a.clientSecret" must be a text, got "string"/],
     [{ ...good, skipNonce: true }, /unknown option "skipNonce"/],
   ];
   for (const [provider, message] of wrong) {

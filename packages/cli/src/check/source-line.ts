@@ -14,10 +14,10 @@ export function sourceLine(folder: string, className: string, word: string): str
     const lines = readFileSync(join(folder, file), 'utf8').split('\n');
     const first = lines.findIndex((line) => begin.test(line) && (className !== '' || line.includes(word)));
     if (first === -1) continue;
-    const own = lines.findIndex((line, index) => index > first && hasWord(line, word));
+    const found = lines.findIndex((line, index) => index > first && hasWord(line, word));
     const end = lines.findIndex((line, index) => index > first && line.startsWith('}'));
-    const isOwn = own !== -1 && (end === -1 || own < end);
-    return `${file}:${(isOwn && className !== '' ? own : first) + 1}`;
+    const isInClass = found !== -1 && (end === -1 || found < end);
+    return `${file}:${(isInClass && className !== '' ? found : first) + 1}`;
   }
   return undefined;
 }

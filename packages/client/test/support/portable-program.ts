@@ -1,4 +1,4 @@
-/** A program for whatever platform: reads, walks, writes and fails, and prints what came of it. Its argument is the server's address. */
+/** A program for whatever platform: reads, walks, writes and fails, and prints what was received of it. Its argument is the server's address. */
 import { ApiError, createClient } from '../../src/index.ts';
 import type { Api } from './library-router.ts';
 

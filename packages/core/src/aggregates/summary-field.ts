@@ -35,7 +35,7 @@ export function groupField(meta: EntityMetadata, platform: Platform, name: strin
   const colon = name.indexOf(':');
   const field = colon === -1 ? name : name.slice(0, colon);
   const period = colon === -1 ? undefined : (name.slice(colon + 1) as Period);
-  const path = ownPath(meta, field);
+  const path = columnPath(meta, field);
   if (period !== undefined) {
     if (!PERIODS.includes(period)) throw wrong(path, `has no period "${period}"; known: ${PERIODS.join(', ')}`);
     if (!TIMES.has(path.type.kind)) {
@@ -54,7 +54,7 @@ export function groupField(meta: EntityMetadata, platform: Platform, name: strin
 
 /** @throws ImproperlyConfigured for a field without this aggregate */
 export function valueField(meta: EntityMetadata, platform: Platform, name: string, aggregate: Aggregate): SummaryField {
-  const path = ownPath(meta, name);
+  const path = columnPath(meta, name);
   const { kind, mode } = path.type;
   const isAdded = aggregate === 'sum' || aggregate === 'avg';
   if (isAdded ? !NUMBERS.has(kind) : FIELD_KINDS[kind].comparability !== 'by order') {
@@ -83,7 +83,7 @@ function finiteOrNull(sum: number): number | null {
   return Number.isFinite(sum) ? sum : null;
 }
 
-function ownPath(meta: EntityMetadata, name: string): FieldPath {
+function columnPath(meta: EntityMetadata, name: string): FieldPath {
   const path = fieldPath(meta, name, '.');
   if (path.toMany) throw wrong(path, 'leads to many records, so a record would count several times');
   if (customTypeOf(path.property) !== undefined) {

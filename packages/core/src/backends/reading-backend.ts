@@ -8,7 +8,7 @@ import { primaryKey } from '../fields/primary-key.ts';
 import { type Group, type Grouping, pathsOf } from '../language/grouping.ts';
 import { noOrder } from '../language/order.ts';
 import type { Projection, RelatedProjection } from '../language/projection.ts';
-import { asksNothing, type Counting, type Page, type Query, type Slice } from '../language/query.ts';
+import { matchesNothing, type Counting, type Page, type Query, type Slice } from '../language/query.ts';
 import { dispatchOnLoad } from '../mikro/entities.ts';
 import { relationFilters } from '../mikro/filters.ts';
 import type { Backend, EntityOptions, RowWrite, StartWarning } from './backend.ts';
@@ -99,7 +99,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     slice: Slice | undefined,
     projection: Projection<Record>,
   ): Awaitable<Record[]> {
-    if (asksNothing(query, slice)) return [];
+    if (matchesNothing(query, slice)) return [];
     const reading = readingOf(query, projection);
     return this.#records(source, query, reading, selectRows(query, slice, reading));
   }
@@ -110,7 +110,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     key: Condition,
     projection: Projection<Record>,
   ): Awaitable<Record | undefined> {
-    if (asksNothing(query, undefined, key)) return undefined;
+    if (matchesNothing(query, undefined, key)) return undefined;
     const reading = readingOf(query, projection);
     const joined = projection.related?.find((related) => related.joined);
     if (joined !== undefined) return this.#findJoined(source, query, key, reading, joined);
@@ -126,7 +126,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     projection: Projection<Record>,
     counting: Counting,
   ): Awaitable<Page<Record, number | null>> {
-    if (asksNothing(query, slice)) return { rows: [], count: counting === 'none' ? null : 0, next: false };
+    if (matchesNothing(query, slice)) return { rows: [], count: counting === 'none' ? null : 0, next: false };
     const reading = readingOf(query, projection);
     return whenReady(this.#ask(reading.sourceOf(source), query, reading.columns), (question) =>
       whenReady(this.readPage(question, reading, slice, counting), ({ rows, count, next }) =>
@@ -138,17 +138,17 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   }
 
   count(source: Source, query: Query): Awaitable<number> {
-    if (asksNothing(query)) return 0;
+    if (matchesNothing(query)) return 0;
     return whenReady(this.#ask(source, query, NO_COLUMNS), (question) => this.countRows(question));
   }
 
   groups(source: Source, query: Query, grouping: Grouping): Awaitable<Group[]> {
-    if (asksNothing(query)) return [];
+    if (matchesNothing(query)) return [];
     return whenReady(this.#ask(source, query, pathsOf(grouping)), (question) => this.readGroups(question, grouping));
   }
 
   exists(source: Source, query: Query): Awaitable<boolean> {
-    if (asksNothing(query)) return false;
+    if (matchesNothing(query)) return false;
     const select = { columns: NO_COLUMNS, entityColumns: 0, slice: FIRST, one: true };
     return whenReady(this.#ask(source, query, NO_COLUMNS), (question) =>
       whenReady(this.readRows(question, select), (rows) => rows.length > 0),
@@ -162,13 +162,13 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     { populate = [], lock = false }: EntityOptions,
   ): Promise<object[]> {
     const { paths, map } = hydrationOf(query.meta, populate);
-    if (asksNothing(query, slice)) return [];
-    const own = managedSource(source);
-    const question = await this.#ask(own, query, paths);
+    if (matchesNothing(query, slice)) return [];
+    const managed = managedSource(source);
+    const question = await this.#ask(managed, query, paths);
     const select = selectRows(query, slice, { columns: paths, entityColumns: paths.length });
     const rows = await this.readRows(question, { ...select, locked: lock });
-    const entities = rows.map((row) => map(own.em, row));
-    await dispatchOnLoad(own.em);
+    const entities = rows.map((row) => map(managed.em, row));
+    await dispatchOnLoad(managed.em);
     return entities;
   }
 
@@ -211,14 +211,14 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     const { columns } = reading;
     const ofChildren = this.#childrenOf(related, query.filters);
     return whenReady(this.#ask(source, query, columns), (question) =>
-      whenReady(this.#ask(source, ofChildren.query, ofChildren.reading.columns), (asked) => {
-        const joined = { related, question: asked, columns: ofChildren.reading.columns };
+      whenReady(this.#ask(source, ofChildren.query, ofChildren.reading.columns), (childQuestion) => {
+        const joined = { related, question: childQuestion, columns: ofChildren.reading.columns };
         return whenReady(this.readJoined(question, columns, key, joined), (found) => {
           if (found === undefined) return undefined;
           const readers = this.#readersOf(question, source)();
           const readChildren: ReadChildren = (one, keys) => {
             if (one !== related) return readers.readChildren(one, keys);
-            const children = ofChildren.reading.recordsOf(found.children, this.#readersOf(asked, source));
+            const children = ofChildren.reading.recordsOf(found.children, this.#readersOf(childQuestion, source));
             return whenReady(children, (records) => new Map([[keys[0], records]]));
           };
           const records = reading.recordsOf([found.row], () => ({ ...readers, readChildren }));
@@ -267,8 +267,8 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     ofQuery: Query['filters'],
   ): { readonly query: Query; readonly reading: Reading<unknown> } {
     const filters = relationFilters(relation, ofQuery);
-    const asked = filters === undefined ? query : { ...query, filters };
-    return { query: asked, reading: readingOf(asked, projection) };
+    const filtered = filters === undefined ? query : { ...query, filters };
+    return { query: filtered, reading: readingOf(filtered, projection) };
   }
 
   /**

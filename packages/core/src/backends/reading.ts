@@ -201,8 +201,8 @@ function readAllChildren(
     const relation = related[found.length];
     if (relation === undefined) return found;
     const keys = owners[found.length] as readonly unknown[];
-    const asked = distinct(relation, keys);
-    return whenReady(asked.length === 0 ? NO_CHILDREN : readChildren(relation, asked), (byOwner) => {
+    const wanted = distinct(relation, keys);
+    return whenReady(wanted.length === 0 ? NO_CHILDREN : readChildren(relation, wanted), (byOwner) => {
       found.push(keys.map((key) => byOwner.get(key) ?? []));
       return readNext();
     });
@@ -214,15 +214,15 @@ const NO_CHILDREN: ChildrenByOwner = new Map();
 
 /** Lists the keys without null and duplicates. */
 function distinct({ relation }: RelatedProjection, keys: readonly unknown[]): unknown[] {
-  const asked = new Set(keys);
-  asked.delete(null);
-  for (const key of asked) {
+  const wanted = new Set(keys);
+  wanted.delete(null);
+  for (const key of wanted) {
     if (typeof key !== 'object') continue;
     throw new TypeError(
       `"${relation.name}" cannot be read: the keys of its owners are objects, which no two records share`,
     );
   }
-  return [...asked];
+  return [...wanted];
 }
 
 /** Returns the children of one record, a list for each relation. */

@@ -11,13 +11,13 @@ export function isDecimalText(text: string): boolean {
  * undefined for any other text.
  */
 export function plainDecimal(text: string): string | undefined {
-  const [, sign = '', whole = '', fraction = '', exponent] = WITH_EXPONENT.exec(text) ?? [];
+  const [, sign = '', integer = '', fraction = '', exponent] = WITH_EXPONENT.exec(text) ?? [];
   if (exponent === undefined) return isDecimalText(text) ? text : undefined;
   // Numbers that JavaScript cannot hold were not written by JavaScript: 1e400, and 1e-400, which would be 0.
   const size = Math.abs(Number(text));
-  if (size === Infinity || (size === 0 && /[1-9]/.test(whole + fraction))) return undefined;
-  const point = whole.length + Number(exponent);
-  const digits = `${'0'.repeat(Math.max(0, 1 - point))}${whole}${fraction}`.padEnd(point, '0');
+  if (size === Infinity || (size === 0 && /[1-9]/.test(integer + fraction))) return undefined;
+  const point = integer.length + Number(exponent);
+  const digits = `${'0'.repeat(Math.max(0, 1 - point))}${integer}${fraction}`.padEnd(point, '0');
   const place = Math.max(1, point);
   const integral = digits.slice(0, place).replace(/^0+(?=\d)/, '');
   const written = `${sign}${integral}${digits.length > place ? `.${digits.slice(place)}` : ''}`;
@@ -38,8 +38,8 @@ export function toScale(text: string, scale: number): string {
 
 /** Divides a decimal by a whole number above 0, and rounds half away from zero. */
 export function quotientOf(text: string, divisor: number, scale: number): string {
-  const [whole = '', fraction = ''] = text.replace('-', '').split('.');
-  const dividend = BigInt(whole + fraction) * 10n ** BigInt(scale);
+  const [integer = '', fraction = ''] = text.replace('-', '').split('.');
+  const dividend = BigInt(integer + fraction) * 10n ** BigInt(scale);
   const unit = BigInt(divisor) * 10n ** BigInt(fraction.length);
   const rounded = (dividend * 2n + unit) / (unit * 2n);
   return decimalOf(text.startsWith('-') ? -rounded : rounded, scale);

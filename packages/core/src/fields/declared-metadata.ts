@@ -16,9 +16,9 @@ import { ImproperlyConfigured } from '../errors.ts';
 export function declaredMetadata(entity: EntityName): EntityMetadata {
   const declared = declarationOf(entity);
   if (declared === undefined) {
-    const came = typeof entity === 'function' ? entity.name : typeof entity;
+    const received = typeof entity === 'function' ? entity.name : typeof entity;
     throw new ImproperlyConfigured(
-      `A shape needs an entity made by defineEntity(), new EntitySchema() or the decorators of MikroORM, but ${came} came`,
+      `A shape needs an entity made by defineEntity(), new EntitySchema() or the decorators of MikroORM, got ${received}`,
     );
   }
   return withInherited(entity, declared);

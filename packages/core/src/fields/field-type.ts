@@ -74,11 +74,11 @@ function listDeclaration(property: EntityProperty): EntityProperty {
   const { customType, embedded } = property;
   const owner: EntityMetadata | undefined = customType?.meta;
   if (owner === undefined || property.array !== true) return property;
-  const whole: EntityProperty | undefined = embedded && owner.properties[embedded[0] as never];
-  const meta = whole === undefined ? declarationOf(owner.class) : targetOf(whole);
+  const embedding: EntityProperty | undefined = embedded && owner.properties[embedded[0] as never];
+  const meta = embedding === undefined ? declarationOf(owner.class) : targetOf(embedding);
   const declared: EntityProperty | undefined = meta?.properties[(embedded?.[1] ?? property.name) as never];
   if (declared === undefined) return property;
-  return whole === undefined ? { ...declared, name: property.name } : listDeclaration(declared);
+  return embedding === undefined ? { ...declared, name: property.name } : listDeclaration(declared);
 }
 
 /** `int[]` → `int` */
@@ -148,14 +148,14 @@ export function fieldType(property: EntityProperty): FieldType {
   const values = declared.enum ? enumValues(declared.items) : undefined;
   if (values !== undefined) return { kind: 'enum', values };
   if (nameOf(declared.type) === 'ObjectId') return { kind: 'objectId' };
-  const own = completeProperty(declared);
-  const type: unknown = own.customType;
+  const complete = completeProperty(declared);
+  const type: unknown = complete.customType;
   if (type instanceof JsonType) return { kind: 'json' };
   if (type instanceof UuidType) return { kind: 'uuid' };
   if (type instanceof BlobType || type instanceof Uint8ArrayType) return { kind: 'binary' };
-  if (own.runtimeType === 'boolean') return { kind: 'boolean' };
-  if (own.runtimeType === 'Date') return { kind: 'datetime' };
-  return ofColumn(own);
+  if (complete.runtimeType === 'boolean') return { kind: 'boolean' };
+  if (complete.runtimeType === 'Date') return { kind: 'datetime' };
+  return ofColumn(complete);
 }
 
 function listType(property: EntityProperty): FieldType {

@@ -13,12 +13,12 @@ export function primaryKey(meta: EntityMetadata): FieldPath {
 
 /** Returns the primary key's value of an entity. If the key is a relation, the key of the related record. */
 export function keyOfEntity(entity: object, { property }: FieldPath): unknown {
-  let [key, own]: [unknown, EntityProperty] = [entity[property.name as never], property];
+  let [key, column]: [unknown, EntityProperty] = [entity[property.name as never], property];
   for (;;) {
     if (key instanceof Reference) key = key.unwrap() as unknown;
     if (!Utils.isEntity(key)) return key;
-    own = referredKey(own);
-    key = key[own.name as never];
+    column = referredKey(column);
+    key = key[column.name as never];
   }
 }
 

@@ -87,16 +87,16 @@ export class DirectUploads {
    *
    * @throws PayloadTooLarge, UnsupportedMediaType for a file that the field does not accept
    */
-  async begin(field: FileField, place: UploadPlace, asked: UploadRequest): Promise<BegunUpload> {
-    const { size } = asked;
-    const type = asked.type.split(';')[0]!.trim().toLowerCase() || ANY_BYTES;
+  async begin(field: FileField, place: UploadPlace, wanted: UploadRequest): Promise<BegunUpload> {
+    const { size } = wanted;
+    const type = wanted.type.split(';')[0]!.trim().toLowerCase() || ANY_BYTES;
     field.checkSize(size);
     field.checkClaim(type);
     const now = Date.now();
     const key = `${Math.floor(now / 1000) + UPLOAD_SECONDS}-${randomUUID()}`;
     const signed = await field.store.uploads!.sign(key, { size, type }, URL_SECONDS);
     const { url, headers = { 'content-type': type } } = checkSigned(signed);
-    const ticket: Ticket = { key, name: plainName(asked.name), size, type };
+    const ticket: Ticket = { key, name: plainName(wanted.name), size, type };
     const upload = this.#seal.seal(this.#basis(place), JSON.stringify(ticket));
     return { upload, url, method: 'PUT', headers, expires_at: new Date(now + URL_SECONDS * 1000).toISOString() };
   }
@@ -155,9 +155,9 @@ export class DirectUpload extends PendingFile {
     try {
       this.#field.checkSize(size);
       const { store } = this.#field;
-      const came = await store.uploads!.copy(this.#key, key);
-      if (came === undefined) throw new FieldValueError('names an upload whose file is not there');
-      if (came !== size) throw new FieldValueError(`names an upload of ${size} bytes, but ${came} came`);
+      const received = await store.uploads!.copy(this.#key, key);
+      if (received === undefined) throw new FieldValueError('names an upload whose file is not there');
+      if (received !== size) throw new FieldValueError(`names an upload of ${size} bytes, got ${received}`);
       return { key, name, size, type: await this.#field.typeOf(await headOf(store, key, size), this.type) };
     } catch (error) {
       await remove(key);

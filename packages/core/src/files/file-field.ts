@@ -106,9 +106,9 @@ export class FileField<Direct extends boolean = boolean> {
   async typeOf(head: Uint8Array, claimed: string): Promise<string> {
     const { fileTypeFromBuffer, supportedMimeTypes } = await import('file-type');
     const found: FileTypeResult | undefined = await fileTypeFromBuffer(head);
-    const isTold = found !== undefined || !supportedMimeTypes.has(claimed);
+    const isDetected = found !== undefined || !supportedMimeTypes.has(claimed);
     const type = found?.mime ?? (claimed === ANY_BYTES && !this.takes(claimed) ? this.#textType(head) : claimed);
-    if (isTold && this.takes(type)) return type;
+    if (isDetected && this.takes(type)) return type;
     throw this.#refusal();
   }
 

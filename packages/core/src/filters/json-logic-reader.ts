@@ -8,13 +8,13 @@ import { lookupsFor, type Lookup } from '../language/lookup.ts';
 import { nearest } from '../nearest.ts';
 import { echo } from '../parameters.ts';
 
-/** An invalid rule. The message says what was expected, what came, and where, as a JSON pointer. */
+/** An invalid rule. The message says what was expected, what was received, and where, as a JSON pointer. */
 export class JsonLogicError extends Error {
   override readonly name = 'JsonLogicError';
 
   /** @param at JSON pointer within the rule; @param came the value found there, if it helps */
-  constructor(expected: string, at: string, ...came: [unknown?]) {
-    const got = came.length === 0 ? '' : `, but ${describeJson(came[0])} came`;
+  constructor(expected: string, at: string, ...received: [unknown?]) {
+    const got = received.length === 0 ? '' : `, got ${describeJson(received[0])}`;
     super(at === '' ? `${expected}${got}` : `${expected}${got}, at ${at}`);
   }
 }

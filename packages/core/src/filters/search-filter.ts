@@ -88,10 +88,10 @@ export class SearchFilter extends Filter {
     const distinct = new Map(words.map((word) => [word.toLowerCase(), word]));
     const longestFirst = [...distinct.keys()].toSorted((one, other) => other.length - one.length);
     const isContained = this.#fields.every(({ lookup }) => lookup === 'icontains');
-    const asked = longestFirst.filter(
+    const needed = longestFirst.filter(
       (word, index) => !isContained || !longestFirst.slice(0, index).some((longer) => longer.includes(word)),
     );
-    return asked.map((word) => distinct.get(word) as string);
+    return needed.map((word) => distinct.get(word) as string);
   }
 
   #conditionFor(word: string): Condition {

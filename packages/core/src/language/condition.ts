@@ -167,9 +167,7 @@ function ofKeys(meta: EntityMetadata, where: unknown): FilterQuery<object> {
   const isCondition = typeof where === 'object' && where !== null;
   // For MikroORM, a list with an empty element selects all records too.
   if (isCondition && ![where].flat(Infinity).some((one) => one === null || one === undefined)) return where;
-  throw new ImproperlyConfigured(
-    `${meta.className}: matching() takes a condition of MikroORM, but ${describe(where)} came`,
-  );
+  throw new ImproperlyConfigured(`${meta.className}: matching() takes a condition of MikroORM, got ${describe(where)}`);
 }
 
 function isKey(value: unknown): boolean {

@@ -51,6 +51,6 @@ export interface Page<Record, Count extends number | null = number> {
 export type CountOf<How extends Counting> = How extends 'none' ? null : number;
 
 /** True if no record can match, so no query is needed. */
-export function asksNothing({ condition }: Query, slice?: Slice, key?: Condition): boolean {
+export function matchesNothing({ condition }: Query, slice?: Slice, key?: Condition): boolean {
   return isNever(condition) || slice?.limit === 0 || (key !== undefined && isNever(key));
 }

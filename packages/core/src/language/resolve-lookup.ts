@@ -85,7 +85,7 @@ function unknownLookup(
  */
 export function lookupCondition(meta: EntityMetadata, lookups: Readonly<Record<string, unknown>>): Condition {
   if (!isPlainRecord(lookups)) {
-    throw new ImproperlyConfigured(`${meta.className}: lookups are values by name, but ${describe(lookups)} came`);
+    throw new ImproperlyConfigured(`${meta.className}: lookups are values by name, got ${describe(lookups)}`);
   }
   return allOf(Object.entries(lookups).map(([name, value]) => ({ ...resolveLookup(meta, name), value })));
 }

@@ -5,7 +5,7 @@ import { customTypeOf } from '../fields/field-type.ts';
 import { isPolymorphic } from '../fields/property.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { LruMap } from '../lru-map.ts';
-import { asksNothing } from '../mikro/filters.ts';
+import { isEmptyWhere } from '../mikro/filters.ts';
 import { compare } from './compare.ts';
 import { always, and, matching, never, not, or, type Condition } from './condition.ts';
 import { lookupsFor, type Lookup } from './lookup.ts';
@@ -70,7 +70,7 @@ function textOfAll(opening: string, texts: readonly (string | undefined)[]): str
  * Converts the `where` option of a to-many relation to a condition on its records. Without the option, it is `always`.
  */
 export function relationCondition({ where, targetMeta }: EntityProperty): Condition {
-  if (where === undefined || asksNothing(where as object)) return always;
+  if (where === undefined || isEmptyWhere(where as object)) return always;
   const meta = targetMeta as EntityMetadata;
   return plainCondition(meta, where) ?? matching(meta, where as FilterQuery<object>);
 }

@@ -26,7 +26,7 @@ export interface ListForm {
   readonly wrapList: (records: readonly unknown[]) => object;
 }
 
-interface Asked {
+interface QuestionSource {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly records: QuerySet<object>;
@@ -44,7 +44,7 @@ interface Place {
 /** The list of one request, after its permissions, scope and filters were applied. */
 export class ListQuestion implements LiveQuestion {
   readonly hint: string;
-  readonly #asked: Asked;
+  readonly #source: QuestionSource;
   /** The parameters of the page, as texts. */
   readonly #page: string;
   /** False if the result may depend on more of the request than its query set. */
@@ -53,9 +53,9 @@ export class ListQuestion implements LiveQuestion {
   /** Runs a function in the asynchronous context of the request. */
   readonly #within = AsyncLocalStorage.snapshot();
 
-  constructor(asked: Asked) {
-    this.#asked = asked;
-    const { request, records, answer, form } = asked;
+  constructor(source: QuestionSource) {
+    this.#source = source;
+    const { request, records, answer, form } = source;
     this.#page = pageText(form.paginator, parametersOf(request));
     this.#isComparable =
       answer.forRequest === undefined &&
@@ -69,7 +69,7 @@ export class ListQuestion implements LiveQuestion {
   isSameAs(other: LiveQuestion): boolean {
     if (this === other) return true;
     if (!(other instanceof ListQuestion) || !this.#isComparable || !other.#isComparable) return false;
-    const [one, two] = [this.#asked, other.#asked];
+    const [one, two] = [this.#source, other.#source];
     return (
       this.hint === other.hint &&
       one.form === two.form &&
@@ -87,7 +87,7 @@ export class ListQuestion implements LiveQuestion {
   }
 
   async #read(): Promise<LivePage> {
-    const { request, records, answer, form } = this.#asked;
+    const { request, records, answer, form } = this.#source;
     const found = byAuthor(records, answer);
     const { paginator } = form;
     if (paginator === null) return this.#sent(form.wrapList(await found.rows(answer.keyed)));
@@ -96,13 +96,13 @@ export class ListQuestion implements LiveQuestion {
   }
 
   get #cursorNames(): readonly (string | undefined)[] {
-    const names = this.#asked.form.paginator?.pageNames;
+    const names = this.#source.form.paginator?.pageNames;
     return [names?.of('next_cursor'), names?.of('previous_cursor')];
   }
 
   /** Serializes a list like a GET, one record at a time. */
   #sent(list: object): LivePage {
-    const { reply, answer, form } = this.#asked;
+    const { reply, answer, form } = this.#source;
     const member = Array.isArray(list) ? undefined : memberOf(list, form.paginator?.pageNames.of('results'));
     const rows = (Array.isArray(list) ? list : member === undefined ? [] : list[member as never]) as Keyed<object>[];
     const write = (schema: TSchema, value: object): string =>

@@ -23,11 +23,11 @@ export interface EndableTransaction {
  * after a rollback was answered, and for a savepoint not even then. Those statements would run on a connection that is
  * back in the pool, outside of any transaction or in somebody else's.
  */
-export function endable(own: object): EndableTransaction {
+export function endable(driverTransaction: object): EndableTransaction {
   let problem: (() => Error) | undefined;
-  const watched = watch(own);
+  const watched = watch(driverTransaction);
   return {
-    transaction: guardTransaction(own, () => {
+    transaction: guardTransaction(driverTransaction, () => {
       if (problem !== undefined) throw problem();
     }),
     end: (why) => {
@@ -49,8 +49,8 @@ interface Watched {
 const executors = new WeakMap<Executor, Watched>();
 
 /** Records the first error of a statement. Backends without Kysely have no executor. */
-function watch(own: { readonly getExecutor?: () => Executor }): Watched {
-  const executor = own.getExecutor?.();
+function watch(driverTransaction: { readonly getExecutor?: () => Executor }): Watched {
+  const executor = driverTransaction.getExecutor?.();
   if (executor === undefined) return { failure: undefined };
   const known = executors.get(executor);
   if (known !== undefined) return known;

@@ -162,12 +162,12 @@ export async function activeFilter(
   const where = await applyFilters(em, meta, options).catch((error: unknown) => {
     throw missingParameters(error, meta.className) ?? error;
   });
-  if (where === NOTHING || where === undefined || asksNothing(where as object)) return undefined;
+  if (where === NOTHING || where === undefined || isEmptyWhere(where as object)) return undefined;
   return { where: where as FilterQuery<object>, isStrict: isStrict(where) };
 }
 
 /** True for an empty condition. The keys of SQL fragments, which MikroORM also makes from JSON, are symbols. */
-export function asksNothing(where: object): boolean {
+export function isEmptyWhere(where: object): boolean {
   return Object.keys(where).length === 0 && Object.getOwnPropertySymbols(where).length === 0;
 }
 

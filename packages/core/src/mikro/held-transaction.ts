@@ -25,10 +25,10 @@ export function holdTransaction(em: EntityManager, problem: (method: string) => 
 
 /** Returns the original methods of an entity manager, without `holdTransaction`. */
 export function transactionMethods(em: EntityManager): TransactionMethods {
-  const own = Object.getPrototypeOf(em) as EntityManager;
+  const methods = Object.getPrototypeOf(em) as EntityManager;
   return {
-    begin: (options) => own.begin.call(em, options),
-    commit: () => own.commit.call(em),
-    rollback: () => own.rollback.call(em),
+    begin: (options) => methods.begin.call(em, options),
+    commit: () => methods.commit.call(em),
+    rollback: () => methods.rollback.call(em),
   };
 }

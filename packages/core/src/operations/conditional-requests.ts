@@ -99,14 +99,14 @@ export function collectionCheck(plan: OperationPlan, isTagless: boolean): preHan
  * Makes the hook that sends the `ETag` of a record. A GET gives 304 without a body if its `If-None-Match` has the tag,
  * and 412 if its `If-Match` lacks it (RFC 9110, sections 13.1.1 and 13.2.2).
  *
- * @param isWhole reports whether the response has the record as `retrieve` returns it; other forms have no tag
+ * @param isUnselected reports whether the response has the record as `retrieve` returns it; other forms have no tag
  */
-export function tagAnswers(tagOf: TagOf, isWhole: (request: FastifyRequest) => boolean): AnswerHook {
+export function tagAnswers(tagOf: TagOf, isUnselected: (request: FastifyRequest) => boolean): AnswerHook {
   return (request, reply, payload, done) => {
     if (!isRecord(payload) || ![200, 201].includes(reply.statusCode)) return done(null, payload);
     const text = serialized(reply, payload);
     if (text === undefined) return done(null, payload);
-    const tag = isWhole(request) ? tagOf(text) : undefined;
+    const tag = isUnselected(request) ? tagOf(text) : undefined;
     const condition = readCondition(request, { tag });
     if (condition === 'failed') return done(new PreconditionFailed());
     const isKnown = condition === 'known';

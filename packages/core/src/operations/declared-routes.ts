@@ -141,7 +141,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
     const { summaries, descriptions, examples } = view.documentation;
     const { customized } = definition;
     // Built-in operations write everything or nothing.
-    const isOwn = customized !== undefined && !customized.handles[operation];
+    const isGenerated = customized !== undefined && !customized.handles[operation];
     return {
       action: operation,
       method,
@@ -163,11 +163,11 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       ...further,
       answerParameters: answerParametersOf(definition, operation),
       preconditions: definition.preconditions,
-      transaction: isWrite(operation) && isOwn,
-      isBuiltIn: isOwn,
+      transaction: isWrite(operation) && isGenerated,
+      isBuiltIn: isGenerated,
       transactionReasons: () => (isWrite(operation) ? (definition.transactionReasons?.(operation) ?? []) : []),
-      handler: isOwn ? operationHandler(view, operation) : readingRecords(operationHandler(view, operation)),
-      proof: isOwn && !customized.findsRecord ? proof : 'none',
+      handler: isGenerated ? operationHandler(view, operation) : readingRecords(operationHandler(view, operation)),
+      proof: isGenerated && !customized.findsRecord ? proof : 'none',
     };
   });
 }

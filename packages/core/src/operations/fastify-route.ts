@@ -46,7 +46,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
   const { plan, hooks } = route;
   const { refuseBody } = route.declared;
   const beforeSerialization = afterHandler(route);
-  const own: RouteHooks = {
+  const routeHooks: RouteHooks = {
     onRequest: compileGate(route),
     preParsing: scope.readsOtherTypes && mayHaveBody(plan.method) ? mediaTypeCheck(plan) : undefined,
     preValidation: [readForm(route) ?? [], rememberBody(route) ?? [], beforeValidation(route) ?? []].flat(),
@@ -58,7 +58,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
     onSend: answerCheck(route),
   };
   return {
-    ...chainHooks(own, hooks),
+    ...chainHooks(routeHooks, hooks),
     method: plan.method,
     url: plan.pattern,
     config: { viewset: plan, ...(plan.allowsAnonymous ? { public: true } : {}) },
@@ -102,7 +102,7 @@ function afterHandler(route: PlannedRoute): AnswerHook[] {
   const { answersAs: action, documented } = route.declared;
   const { preconditions, envelope } = definition;
   if (action === undefined) return [];
-  const isWhole = (request: FastifyRequest): boolean => definition.answers?.isWhole(request, action) === true;
+  const isUnselected = (request: FastifyRequest): boolean => definition.answers?.isUnselected(request, action) === true;
   const schemaOf = (request: FastifyRequest): TSchema | undefined => definition.schemas.forAnswer?.(request, action);
   // Other 2xx responses of an action have their own schemas.
   const hasRecords = plan.action === action ? isSuccess : (status: number): boolean => status === HTTP_200_OK;
@@ -110,7 +110,7 @@ function afterHandler(route: PlannedRoute): AnswerHook[] {
   return [
     envelope?.isUsed === true ? envelop(envelope, action === 'list', hasRecords) : [],
     documented === undefined ? [] : serializeBy(schemaOf, hasRecords),
-    tagsAnswers && preconditions ? tagAnswers(preconditions.tagOf, isWhole) : [],
+    tagsAnswers && preconditions ? tagAnswers(preconditions.tagOf, isUnselected) : [],
     action === 'retrieve' && lacksTags(route.declared, definition) ? refuseTags : [],
   ].flat();
 }
@@ -130,9 +130,9 @@ function serializeBy(
 }
 
 /** Runs the library's hooks before the action's hooks. */
-function chainHooks(own: RouteHooks, hooks: ActionHooks): ActionHooks {
-  const names = Object.keys({ ...own, ...hooks }) as (keyof ActionHooks)[];
-  const chains = names.map((name) => [name, [own[name] ?? [], hooks[name] ?? []].flat()] as const);
+function chainHooks(routeHooks: RouteHooks, hooks: ActionHooks): ActionHooks {
+  const names = Object.keys({ ...routeHooks, ...hooks }) as (keyof ActionHooks)[];
+  const chains = names.map((name) => [name, [routeHooks[name] ?? [], hooks[name] ?? []].flat()] as const);
   return Object.fromEntries(chains.filter(([, chain]) => chain.length > 0)) as ActionHooks;
 }
 

@@ -78,8 +78,8 @@ async function serializedAnswer(
   if (payload instanceof Error) throw payload;
   const body = await bodyOf(payload, hooks, request, held.reply);
   // Cookies are not repeated. The first response has them on its reply.
-  const isOwn = ([name, value]: [string, unknown]): boolean => name !== 'set-cookie' && value !== before[name];
-  const changed = Object.entries(reply.getHeaders()).filter(isOwn);
+  const isChanged = ([name, value]: [string, unknown]): boolean => name !== 'set-cookie' && value !== before[name];
+  const changed = Object.entries(reply.getHeaders()).filter(isChanged);
   const headers = Object.fromEntries(changed) as SentAnswer['headers'];
   const isJson = typeof payload !== 'string' && typeof body === 'string' && !reply.hasHeader('content-type');
   return {

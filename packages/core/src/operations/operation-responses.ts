@@ -81,11 +81,11 @@ export function operationResponses(declared: DeclaredResponses, facts: RouteFact
   for (const [text, schema] of declared) {
     const status = Number(text);
     const { description = STATUS_CODES[status] ?? text } = (schema ?? {}) as { description?: string };
-    const own = status === 201 && !facts.locatesRecord ? {} : HEADERS[status];
+    const ofStatus = status === 201 && !facts.locatesRecord ? {} : HEADERS[status];
     responses[status] = {
       description,
       schema: schema ?? undefined,
-      headers: { ...own, ...facts.headers, ...tag, ...rateLimit },
+      headers: { ...ofStatus, ...facts.headers, ...tag, ...rateLimit },
     };
   }
   if (declared.length === 0) responses[200] = { description: 'OK', schema: undefined, headers: rateLimit };

@@ -91,10 +91,12 @@ function documentedAnswers(
 function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared: DeclaredRoute): PlannedRoute {
   const { view, definition, context } = mounted;
   const { options } = declared;
-  const own = options.permissionClasses;
+  const ofAction = options.permissionClasses;
   const permissions =
-    own === undefined ? definition.permissions : makePermissions(own, `${view.name}.${declared.action}`, view.meta);
-  const isNarrowed = own !== undefined && options.scope !== 'unrestricted';
+    ofAction === undefined
+      ? definition.permissions
+      : makePermissions(ofAction, `${view.name}.${declared.action}`, view.meta);
+  const isNarrowed = ofAction !== undefined && options.scope !== 'unrestricted';
   const answers = Object.entries(options.responses ?? {});
   if (options.response !== undefined) answers.unshift(['200', options.response]);
   const documented = documentedAnswers(definition, declared, answers);
@@ -288,7 +290,7 @@ function queryParametersOf(
   const { options, answerParameters = [], isCommaSeparated = false } = declared;
   const { properties = {}, required = [] } = (options.querystring ?? {}) as QuerySchema;
   const worded = (name: string, schema: TSchema): TSchema => ({ ...schema, ...words[name] });
-  const own = Object.entries(properties).map(([name, schema]) => {
+  const declaredNames = Object.entries(properties).map(([name, schema]) => {
     const list = isCommaSeparated ? { isCommaSeparated } : {};
     return { name, required: required.includes(name), schema: worded(name, schema), ...list };
   });
@@ -296,7 +298,7 @@ function queryParametersOf(
     const schema = worded(parameter.name, parameter.schema);
     return { ...parameter, required: false, schema, isCommaSeparated: true };
   });
-  return [...own, ...ofView];
+  return [...declaredNames, ...ofView];
 }
 
 const IDEMPOTENCY_KEY = Type.String({

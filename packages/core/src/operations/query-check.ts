@@ -52,8 +52,8 @@ export function compileQueryCheck(
     if (refuse === undefined && looksAtNames) return;
     if (refuse !== undefined) problems.attempt(refuse);
     if (validate !== undefined) {
-      const own = Object.entries(request.query as object).filter(([name]) => !ofList.has(name));
-      request.query = problems.attempt(() => validate(Object.fromEntries(own), sent));
+      const others = Object.entries(request.query as object).filter(([name]) => !ofList.has(name));
+      request.query = problems.attempt(() => validate(Object.fromEntries(others), sent));
     }
     if (select !== undefined) problems.attempt(() => select(request));
     if (problems.isEmpty || ofList.size === 0 || checkList === undefined) return problems.throwIfAny();

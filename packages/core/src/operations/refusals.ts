@@ -17,8 +17,8 @@ interface NamingRoute {
 /** Lists the parsed keys in the path of a request. */
 export function pathKeys({ meta, key: { column }, parent }: NamingRoute, request: FastifyRequest): readonly PathKey[] {
   const { pk: value } = stateOf(request);
-  const own = meta === undefined || column === undefined || value === undefined ? [] : [{ meta, column, value }];
-  return [...(parent?.keysOf(request) ?? []), ...own];
+  const ofRecord = meta === undefined || column === undefined || value === undefined ? [] : [{ meta, column, value }];
+  return [...(parent?.keysOf(request) ?? []), ...ofRecord];
 }
 
 /**

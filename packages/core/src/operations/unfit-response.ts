@@ -15,8 +15,8 @@ export function named(error: UnfitValue, response: unknown, plan: OperationPlan 
   if (entity === undefined || record === undefined) {
     return new UnfitValue(error.problems, `The response of ${plan.operationId}`);
   }
-  const own = error.problems.filter(({ path }) => path.startsWith(record.path));
-  const problems = own.map((problem) => ({ ...problem, path: problem.path.slice(record.path.length) }));
+  const ofThisRecord = error.problems.filter(({ path }) => path.startsWith(record.path));
+  const problems = ofThisRecord.map((problem) => ({ ...problem, path: problem.path.slice(record.path.length) }));
   return new UnfitValue(problems, { entity, key: String(record.key) });
 }
 

@@ -29,10 +29,10 @@ export class PageNames {
   readonly #isUsual: boolean;
 
   /** @throws ImproperlyConfigured if two members have the same name */
-  constructor(owner: string, own: MemberNames, envelope: ListEnvelope | undefined) {
+  constructor(owner: string, memberNames: MemberNames, envelope: ListEnvelope | undefined) {
     for (const member of PAGE_MEMBERS) {
       const unnamed = envelope === undefined || LEADING.has(member) ? member : null;
-      const named = own[member] === undefined ? unnamed : own[member];
+      const named = memberNames[member] === undefined ? unnamed : memberNames[member];
       const ofView = member === 'results' ? envelope?.many : member === 'count' ? envelope?.count : undefined;
       this.#names.set(member, ofView ?? named);
     }

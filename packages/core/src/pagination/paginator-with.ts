@@ -80,8 +80,8 @@ export function paginatorWith<Made extends Paginator>(
     return field === undefined || value === undefined ? [] : [[field, value] as const];
   });
   const members = Object.entries(names).filter(([name]) => !Object.hasOwn(fields, name));
-  const own = { ...others, ...Object.fromEntries(parameters), memberNames: Object.fromEntries(members) };
-  const given = Object.entries(own).filter(([, value]) => value !== undefined);
+  const declared = { ...others, ...Object.fromEntries(parameters), memberNames: Object.fromEntries(members) };
+  const given = Object.entries(declared).filter(([, value]) => value !== undefined);
   const Class = Base as new (options?: PaginatorOptions) => object;
   const Named = class extends Class {
     constructor(options?: PaginatorOptions) {

@@ -109,7 +109,7 @@ function grantOf(
     const answer = permissions[index]![GRANT](request, view);
     if (isPromise(answer)) {
       const known = granted;
-      return answer.then((own) => grantOf(permissions, request, view, index + 1, intersection(known, own)));
+      return answer.then((grant) => grantOf(permissions, request, view, index + 1, intersection(known, grant)));
     }
     granted = intersection(granted, answer);
   }

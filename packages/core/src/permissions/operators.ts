@@ -13,8 +13,12 @@ const OPERATION = /\b([A-Z][\w.]*(?:\([^()]*\))?)\s*(\|\||&&)\s*([A-Z][\w.]*(?:\
  * @throws ImproperlyConfigured that names the classes and the method to call instead
  */
 export function checkOperators(name: string, view: object): void {
-  for (let own = view.constructor; own !== Function.prototype; own = Object.getPrototypeOf(own) as typeof own) {
-    for (const [, list = ''] of Function.prototype.toString.call(own).matchAll(LISTS)) {
+  for (
+    let level = view.constructor;
+    level !== Function.prototype;
+    level = Object.getPrototypeOf(level) as typeof level
+  ) {
+    for (const [, list = ''] of Function.prototype.toString.call(level).matchAll(LISTS)) {
       const [text, one, operator, other] = OPERATION.exec(list) ?? [];
       if (text === undefined) continue;
       const [kept, lost, method] = operator === '||' ? [one, other, 'or'] : [other, one, 'and'];

@@ -209,7 +209,7 @@ export class Permission {
   #granted(request: FastifyRequest, view: PermissionView, scope: Condition | undefined): Grant {
     if (scope !== undefined && typeof (scope as Partial<Condition> | null)?.kind !== 'string') {
       throw new ImproperlyConfigured(
-        `${this.constructor.name}: scope must return a condition, or undefined for all records, but ${describe(scope)} came`,
+        `${this.constructor.name}: scope must return a condition, or undefined for all records, got ${describe(scope)}`,
       );
     }
     if (this.hasObjectPermission === Permission.prototype.hasObjectPermission) {
@@ -260,8 +260,12 @@ export function makePermissions(
 function makePermission(Class: PermissionClass): Permission {
   const permission = new Class();
   const names = new Set(Object.getOwnPropertyNames(permission));
-  for (let own = Class.prototype as object; own !== Permission.prototype; own = Object.getPrototypeOf(own) as object) {
-    for (const name of Object.getOwnPropertyNames(own)) names.add(name);
+  for (
+    let level = Class.prototype as object;
+    level !== Permission.prototype;
+    level = Object.getPrototypeOf(level) as object
+  ) {
+    for (const name of Object.getOwnPropertyNames(level)) names.add(name);
   }
   for (const name of names) {
     const meant = /^has/i.test(name) ? nearest(name, QUESTIONS) : undefined;

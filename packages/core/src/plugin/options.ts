@@ -170,7 +170,7 @@ const RULES: Readonly<Record<keyof ViewsetOptions, OptionRule>> = {
   maxExports: LIMIT,
 };
 
-/** Validates the options. Throws ImproperlyConfigured, which names the option, what was expected and what came. */
+/** Validates the options. Throws ImproperlyConfigured, which names the option, what was expected and what was received. */
 export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
   checkOptions('viewset', options, RULES);
   if (options.orm === undefined) throw wrongOption('viewset', 'orm', RULES.orm[0], undefined);

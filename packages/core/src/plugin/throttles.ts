@@ -24,7 +24,7 @@ export class Throttles {
 
   constructor(app: FastifyInstance, { store, throttles, throttleRate }: ResolvedOptions) {
     this.#app = app;
-    this.store = store ?? ownStore(app);
+    this.store = store ?? memoryStoreOf(app);
     this.#common = new RequestLimiter({ rules: throttles, store: this.store, log: app.log });
     app.addHook('onRoute', (route) => addUserThrottle(route, this.#common, throttleRate));
     this.#watchPaths(throttles, 'option "throttles"');
@@ -38,9 +38,9 @@ export class Throttles {
 
   /** Makes the rules for one route of a view. Their scopes are the same in every process. */
   readonly makeRules: RuleListFactory = (declared) => {
-    const own = declared.filter(({ rules }) => rules.length > 0);
-    if (own.length === 0) return this.#common;
-    const limiters = own.map(({ scope, rules }) => {
+    const limited = declared.filter(({ rules }) => rules.length > 0);
+    if (limited.length === 0) return this.#common;
+    const limiters = limited.map(({ scope, rules }) => {
       if (!this.#limiters.has(scope)) this.#watchPaths(rules, `"throttles" of ${scope}`);
       const limiter =
         this.#limiters.get(scope) ?? new RequestLimiter({ scope, rules, store: this.store, log: this.#app.log });
@@ -73,7 +73,7 @@ export class Throttles {
   }
 }
 
-function ownStore(app: FastifyInstance): MemoryStore {
+function memoryStoreOf(app: FastifyInstance): MemoryStore {
   const store = new MemoryStore();
   app.addHook('onClose', async () => store.close());
   return store;
@@ -82,11 +82,11 @@ function ownStore(app: FastifyInstance): MemoryStore {
 function addUserThrottle(route: RouteOptions, common: RuleList, throttleRate: ResolvedOptions['throttleRate']): void {
   const rules = route.config?.viewset?.rules ?? common;
   if (route.config?.throttle === false || (!rules.has('user') && throttleRate === undefined)) return;
-  const own = route.onRequest === undefined ? [] : [route.onRequest].flat();
+  const others = route.onRequest === undefined ? [] : [route.onRequest].flat();
   const throttle = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (partOf(request)?.isCounted === false) return;
     await rules.check('user', request, reply);
     if (throttleRate !== undefined && !isYes(await throttleRate(request))) throw new TooManyRequests(1);
   };
-  route.onRequest = [throttle, ...own];
+  route.onRequest = [throttle, ...others];
 }

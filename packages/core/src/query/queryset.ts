@@ -247,8 +247,8 @@ export class QuerySet<Entity extends object> {
    * @internal
    */
   find<R>(key: unknown, projection: Projection<R>, column = primaryKey(this.meta)): Awaitable<R | undefined> {
-    const asked = compare(column, 'exact', key);
-    return this.#backend.find(this.#source, this.#query, asked, projection);
+    const hasKey = compare(column, 'exact', key);
+    return this.#backend.find(this.#source, this.#query, hasKey, projection);
   }
 
   /**

@@ -30,9 +30,9 @@ export function readJsonOnly(app: FastifyInstance): void {
     }
     if (request.method === 'QUERY') return parseQuery(text, request, done);
     // Only bodies with a schema are marked. An action without a declared body gets the result of JSON.parse.
-    const isJudged = request.routeOptions.schema?.body !== undefined;
+    const hasSchema = request.routeOptions.schema?.body !== undefined;
     return parse(request, text, (error, document) => {
-      if (error === null) done(null, isJudged ? markRounded(text, document) : document);
+      if (error === null) done(null, hasSchema ? markRounded(text, document) : document);
       else done(unreadable(error, request));
     });
   });

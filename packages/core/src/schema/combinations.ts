@@ -34,11 +34,11 @@ const NOT_ALLOWED = { path: '', message: 'is not allowed' };
 
 /** Validates `if`, `then` and `else`. */
 export function conditionCheck(condition: AnySchema, { schema, node, choice }: KeywordContext): Check {
-  const asked = choice(condition);
+  const tested = choice(condition);
   const consequence = node((schema['then'] ?? true) as AnySchema);
   const alternative = node((schema['else'] ?? true) as AnySchema);
   return (value, reading) => {
-    const { known, faults } = reading.attempt(asked, value);
+    const { known, faults } = reading.attempt(tested, value);
     if (faults.length > 0) return alternative.read(value, reading);
     return unite(value, known, consequence.read(value, reading));
   };
@@ -49,8 +49,8 @@ export function dependentSchemasCheck(schemas: Readonly<Record<string, AnySchema
   const dependents = Object.entries(schemas).map(([name, schema]) => [name, node(schema)] as const);
   return (value, reading) => {
     if (!isRecord(value)) return value;
-    const asked = dependents.filter(([name]) => Object.hasOwn(value, name));
-    return asked.reduce<unknown>((known, [, each]) => unite(value, known, each.read(value, reading)), value);
+    const present = dependents.filter(([name]) => Object.hasOwn(value, name));
+    return present.reduce<unknown>((known, [, each]) => unite(value, known, each.read(value, reading)), value);
   };
 }
 

@@ -39,11 +39,11 @@ export function integerDigits(text: string): number {
  */
 export function roundedInteger(text: string, value: number): bigint | undefined {
   const { digits, exponent } = digitsOf(text);
-  const isWhole = digits.length <= exponent;
-  if (!isWhole || digits === digitsOf(value).digits) return undefined;
+  const isIntegral = digits.length <= exponent;
+  if (!isIntegral || digits === digitsOf(value).digits) return undefined;
   const magnitude = BigInt(digits) * 10n ** BigInt(exponent - digits.length);
-  const whole = value < 0 ? -magnitude : magnitude;
-  return whole === BigInt(value) ? undefined : whole;
+  const integer = value < 0 ? -magnitude : magnitude;
+  return integer === BigInt(value) ? undefined : integer;
 }
 
 /** Makes the test for multiples of a step, in decimal arithmetic: 0.29 is a multiple of 0.01, 1.005 is not. */
@@ -64,11 +64,11 @@ function scaled(value: number, scale: number): bigint {
 function digitsOf(value: number | string): Digits {
   const match = WRITTEN_NUMBER.exec(String(value));
   if (match === null) throw new RangeError(`not a finite decimal number: ${String(value)}`);
-  const [, whole = '', fraction = '', power = '0'] = match;
-  const all = whole + fraction;
+  const [, integer = '', fraction = '', power = '0'] = match;
+  const all = integer + fraction;
   const leading = /^0*/.exec(all)?.[0].length ?? 0;
   // A regular expression would start again at each zero inside.
   let end = all.length;
   while (end > leading && all[end - 1] === '0') end--;
-  return { digits: all.slice(leading, end), exponent: whole.length - leading + Number(power) };
+  return { digits: all.slice(leading, end), exponent: integer.length - leading + Number(power) };
 }

@@ -70,8 +70,8 @@ export function keyword<Argument>(
     compile: (name, given, context) => {
       const argument = typeof given === 'bigint' ? Number(given) : given;
       if (has(argument)) return compile?.(argument, context);
-      const came = isJson(argument) ? JSON.stringify(argument) : String(argument);
-      throw new ImproperlyConfigured(`${name} must be ${expected}, not ${came}`);
+      const received = isJson(argument) ? JSON.stringify(argument) : String(argument);
+      throw new ImproperlyConfigured(`${name} must be ${expected}, not ${received}`);
     },
   };
 }

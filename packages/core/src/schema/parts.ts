@@ -113,11 +113,11 @@ function namedPartsCheck(nodesOf: (name: string) => readonly SchemaNode[] | unde
 
 /** Validates `propertyNames`. Reports only the first wrong name. */
 export function propertyNamesCheck(names: AnySchema, { node }: KeywordContext): Check {
-  const judged = node(names);
+  const check = node(names);
   return (value, reading) => {
     if (!hasShortNames(value, reading)) return value;
     for (const name of Object.keys(value)) {
-      const [fault] = reading.attempt(judged, name).faults;
+      const [fault] = reading.attempt(check, name).faults;
       if (fault === undefined) continue;
       reading.faults.push({ path: '', message: `the name of a property ${fault.message}` });
       break;
@@ -151,13 +151,13 @@ export function itemsCheck(items: AnySchema | readonly AnySchema[], { schema, fi
 
 /** Validates `contains`: a number of items must match a schema. */
 export function containsCheck(item: AnySchema, { schema, choice }: KeywordContext): Check {
-  const judged = choice(item);
+  const check = choice(item);
   const { minContains: least = 1, maxContains: most = Infinity } = schema as Readonly<Record<string, number>>;
   const upTo = most === Infinity ? '' : ` and no more than ${most}`;
   const fault = { path: '', message: `must contain at least ${least}${upTo} valid item(s)` };
   return (value, reading) => {
     if (!Array.isArray(value)) return value;
-    const found = value.filter((each) => reading.attempt(judged, each).faults.length === 0).length;
+    const found = value.filter((each) => reading.attempt(check, each).faults.length === 0).length;
     if (found < least || found > most) reading.faults.push(fault);
     return value as unknown;
   };

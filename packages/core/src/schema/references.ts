@@ -52,10 +52,10 @@ export class References {
   #collect(schema: JsonSchema, outer: string): string {
     if (this.#bases.has(schema)) return this.#bases.get(schema)!;
     const { $id, $anchor, $dynamicAnchor } = schema;
-    const own = typeof $id === 'string' ? resolved($id, outer) : undefined;
-    const base = own?.replace(/#.*$/s, '') ?? outer;
+    const id = typeof $id === 'string' ? resolved($id, outer) : undefined;
+    const base = id?.replace(/#.*$/s, '') ?? outer;
     this.#bases.set(schema, base);
-    if (own !== undefined && !this.#targets.has(own)) this.#targets.set(own.replace(/#$/, ''), schema);
+    if (id !== undefined && !this.#targets.has(id)) this.#targets.set(id.replace(/#$/, ''), schema);
     for (const anchor of [$anchor, $dynamicAnchor]) {
       if (typeof anchor === 'string') this.#targets.set(`${base}#${anchor}`, schema);
     }

@@ -23,9 +23,9 @@ export function markRounded(text: string, document: unknown): unknown {
   let isRounded = false;
   const mark: Reviver = (_name, value, { source }) => {
     if (typeof value !== 'number' || Number.isSafeInteger(value) || !Number.isFinite(value)) return value;
-    const whole = source === undefined ? undefined : roundedInteger(source, value);
-    isRounded ||= whole !== undefined;
-    return whole ?? value;
+    const rounded = source === undefined ? undefined : roundedInteger(source, value);
+    isRounded ||= rounded !== undefined;
+    return rounded ?? value;
   };
   const marked: unknown = JSON.parse(text, mark as (name: string, value: unknown) => unknown);
   return isRounded ? marked : document;

@@ -34,10 +34,10 @@ function messageOf(problems: readonly Problem[], owner: RecordName | string): st
   if (typeof owner === 'string') return `${owner} does not fit its schema: ${listed(problems, '', problems.length)}`;
   const [, property = ''] = problems[0]!.path.split('/');
   const place = `/${property}`;
-  const own = problems.filter(({ path }) => path === place || path.startsWith(`${place}/`));
+  const ofValue = problems.filter(({ path }) => path === place || path.startsWith(`${place}/`));
   const { entity, key } = owner;
   const record = key === undefined ? '' : ` (${entity} ${key})`;
-  return `${entity}.${property} does not fit its schema: ${listed(own, place, problems.length)}${record}`;
+  return `${entity}.${property} does not fit its schema: ${listed(ofValue, place, problems.length)}${record}`;
 }
 
 function listed(problems: readonly Problem[], place: string, total: number): string {

@@ -9,10 +9,10 @@ import { type TSchema, Type } from 'typebox';
 function jsonTypes(given: TSchema | boolean): readonly string[] | undefined {
   if (typeof given === 'boolean') return undefined;
   const schema = given as JsonSchema;
-  const own = namedValues(schema)?.map(typeOfJson) ?? namedTypes(schema);
+  const stated = namedValues(schema)?.map(typeOfJson) ?? namedTypes(schema);
   const members = (schema.anyOf ?? schema.oneOf)?.map(jsonTypes) ?? [];
   const ofMembers = members.includes(undefined) ? [] : members.flatMap((types) => types ?? []);
-  const said = [own, ofMembers, ...(schema.allOf ?? []).map((part) => jsonTypes(part) ?? [])];
+  const said = [stated, ofMembers, ...(schema.allOf ?? []).map((part) => jsonTypes(part) ?? [])];
   const [first, ...others] = said.filter((types) => types.length > 0);
   return first && others.reduce((some, more) => some.filter((type) => includesType(more, type)), [...new Set(first)]);
 }

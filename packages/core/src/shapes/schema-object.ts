@@ -46,8 +46,8 @@ export function withOnly(schema: TObject, properties: TObject['properties']): TO
 export function joined(schema: TObject, added: TObject): TObject {
   const kept = ((schema.required ?? []) as readonly string[]).filter((name) => !(name in added.properties));
   const required = [...kept, ...(added.required ?? [])];
-  const whole = withProperties(schema, { ...schema.properties, ...added.properties }, 'required');
-  return required.length === 0 ? whole : Object.assign(whole, { required });
+  const extended = withProperties(schema, { ...schema.properties, ...added.properties }, 'required');
+  return required.length === 0 ? extended : Object.assign(extended, { required });
 }
 
 /** Copies an object's schema with changed properties. If none changes, returns the same schema. */

@@ -15,7 +15,7 @@ export function checkShapeNames(owner: string, names: unknown, known: readonly s
 
 /** @throws ImproperlyConfigured for shapes of two entities */
 export function checkSameEntity<Entity>(owner: string, entity: EntityName<Entity>, other: EntityName<Entity>): void {
-  const [own, given] = [Utils.className(entity), Utils.className(other)];
-  if (own === given) return;
-  throw new ImproperlyConfigured(`${owner} takes a shape of ${own}, but one of ${given} came`);
+  const [expected, given] = [Utils.className(entity), Utils.className(other)];
+  if (expected === given) return;
+  throw new ImproperlyConfigured(`${owner} takes a shape of ${expected}, got one of ${given}`);
 }

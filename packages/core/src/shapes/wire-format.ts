@@ -52,20 +52,20 @@ export function columnBounds({ type, list, custom }: ShapeField): object {
 
 /** Adds the limits of a column to a schema, or to the members of a union, unless the schema is already stricter. */
 export function withinBounds(schema: TSchema, columns: object): TSchema {
-  const own = schema as Readonly<Record<string, unknown>>;
-  const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, maxLength, type, anyOf } = own;
+  const facts = schema as Readonly<Record<string, unknown>>;
+  const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, maxLength, type, anyOf } = facts;
   if (Array.isArray(anyOf)) {
     const members = (anyOf as readonly TSchema[]).map((member) => withinBounds(member, columns));
     return members.every((member, index) => member === anyOf[index]) ? schema : withKeyword(schema, 'anyOf', members);
   }
-  if (type === undefined || type === 'null' || 'const' in own) return schema;
+  if (type === undefined || type === 'null' || 'const' in facts) return schema;
   const isNarrower: Readonly<Record<string, (bound: number) => boolean>> = {
     minimum: (bound) => Number(minimum ?? -Infinity) >= bound || Number(exclusiveMinimum ?? -Infinity) >= bound,
     maximum: (bound) => Number(maximum ?? Infinity) <= bound || Number(exclusiveMaximum ?? Infinity) <= bound,
     maxLength: (bound) => Number(maxLength ?? Infinity) <= bound,
   };
   const added = Object.entries(columns).filter(([keyword, bound]) => {
-    const isKnown = isNarrower[keyword]?.(bound as number) ?? own[keyword] !== undefined;
+    const isKnown = isNarrower[keyword]?.(bound as number) ?? facts[keyword] !== undefined;
     return !isKnown;
   });
   return added.length === 0 ? schema : { ...schema, ...Object.fromEntries(added) };

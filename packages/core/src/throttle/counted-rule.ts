@@ -61,7 +61,7 @@ export class CountedRule {
     const client: unknown = atOnce(rule.key(request), () => `${rule.label}: key()`);
     if (client === undefined || typeof client === 'string') return client;
     throw new ImproperlyConfigured(
-      `${rule.label}: key() must answer with a text or undefined, but ${describe(client)} came`,
+      `${rule.label}: key() must answer with a text or undefined, got ${describe(client)}`,
     );
   }
 

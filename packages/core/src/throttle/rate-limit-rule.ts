@@ -74,7 +74,7 @@ const LARGEST = 2 ** 31 - 1;
 function positiveInteger(owner: string, name: string, value: number): number {
   if (Number.isInteger(value) && value > 0 && value <= LARGEST) return value;
   throw new ImproperlyConfigured(
-    `${owner}: ${name} must be a positive whole number up to ${LARGEST}, but ${describe(value)} came`,
+    `${owner}: ${name} must be a positive whole number up to ${LARGEST}, got ${describe(value)}`,
   );
 }
 

@@ -513,9 +513,9 @@ export abstract class ModelViewSetBase<
     const { plan } = route;
     const { pk } = stateOf(request);
     const params = request.params as Readonly<Record<string, string>>;
-    const asked = simulateRequest(request, { plan, method: plan.method, params, pk });
-    await compilePermissions(route)?.(asked);
-    await this.getObject(asked);
+    const simulated = simulateRequest(request, { plan, method: plan.method, params, pk });
+    await compilePermissions(route)?.(simulated);
+    await this.getObject(simulated);
   }
 
   /** Sends the list as a stream of its changes. */

@@ -428,8 +428,8 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
         lines.length = 0;
         t.equal((await app.inject('/things')).statusCode, 500);
         const errors = lines.filter(({ level }) => level >= 50).map(({ err }) => err?.message);
-        const came = value === 'no' ? '"no"' : String(value);
-        t.strictSame(errors, [`${came} was thrown or rejected with, instead of an Error`]);
+        const received = value === 'no' ? '"no"' : String(value);
+        t.strictSame(errors, [`${received} was thrown or rejected with, instead of an Error`]);
       }
     }
   });

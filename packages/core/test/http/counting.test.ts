@@ -87,7 +87,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     const register = (view: new () => ViewSet) =>
       testApp(t, orm, [new Router().register('wrong', view)], { options: { secret: 's'.repeat(32) } });
     await t.rejects(register(WrongViewSet), {
-      message: /WrongViewSet .*"count" must be one of exact, estimated, none, but "maybe" came/,
+      message: /WrongViewSet .*"count" must be one of exact, estimated, none, got "maybe"/,
     });
     await t.rejects(register(WrongPagesViewSet), { message: /WrongPagesViewSet .*"count"/ });
     await t.rejects(register(CursorViewSet), { message: /CursorViewSet .*"count" must be "none" or nothing/ });

@@ -52,12 +52,12 @@ function readCsv(text: string, separator: string): string[][] {
       at += end;
     }
     row.push(cell);
-    if (text[at] === separator) at += 1;
+    if (text[at] === separator) {at += 1;}
     else if (text.startsWith('\r\n', at)) {
       rows.push(row);
       row = [];
       at += 2;
-    } else throw new Error(`neither a separator nor the end of a line: ${JSON.stringify(text.slice(at, at + 20))}`);
+    } else {throw new Error(`neither a separator nor the end of a line: ${JSON.stringify(text.slice(at, at + 20))}`);}
   }
   return rows;
 }
@@ -173,11 +173,11 @@ t.test('the declared schema of every format describes how it is written', async 
 t.test('wrong options fail at once, and name the option, the expected and the received value', async (t) => {
   const wrong: readonly (readonly [unknown, string])[] = [
     [{ bomb: true }, 'csv(): unknown option "bomb"; did you mean "bom"? Known options: bom, delimiter'],
-    [{ bom: 'yes' }, 'csv(): option "bom" must be true or false, but "yes" came'],
-    [{ delimiter: '"' }, 'csv(): option "delimiter" must be one of ",", ";", "\\t", "|", but "\\"" came'],
-    [{ delimiter: ';;' }, 'csv(): option "delimiter" must be one of ",", ";", "\\t", "|", but ";;" came'],
-    [{ delimiter: null }, 'csv(): option "delimiter" must be one of ",", ";", "\\t", "|", but null came'],
-    [';', 'csv(): the options must be an object, but ";" came'],
+    [{ bom: 'yes' }, 'csv(): option "bom" must be true or false, got "yes"'],
+    [{ delimiter: '"' }, 'csv(): option "delimiter" must be one of ",", ";", "\\t", "|", got "\\""'],
+    [{ delimiter: ';;' }, 'csv(): option "delimiter" must be one of ",", ";", "\\t", "|", got ";;"'],
+    [{ delimiter: null }, 'csv(): option "delimiter" must be one of ",", ";", "\\t", "|", got null'],
+    [';', 'csv(): the options must be an object, got ";"'],
   ];
   for (const [options, message] of wrong) {
     t.throws(() => csv(options as never), new ImproperlyConfigured(message));
@@ -188,9 +188,9 @@ t.test('wrong options fail at once, and name the option, the expected and the re
     return testApp(t, orm, [new Router().register('notes', NoteViewSet)]);
   };
   for (const [exports, message] of [
-    [['xml'], /option "exports\[0\]" must be "csv", csv\(\{ … \}\) or "ndjson", but "xml" came/],
-    [[csv], /option "exports\[0\]" must be "csv", csv\(\{ … \}\) or "ndjson", but the function csv came/],
-    [csv(), /option "exports" must be a list of formats, but an object of CsvFormat came/],
+    [['xml'], /option "exports\[0\]" must be "csv", csv\(\{ … \}\) or "ndjson", got "xml"/],
+    [[csv], /option "exports\[0\]" must be "csv", csv\(\{ … \}\) or "ndjson", got the function csv/],
+    [csv(), /option "exports" must be a list of formats, got an object of CsvFormat/],
     [['csv', csv()], /NoteViewSet: option "exports" must have each format once, but got "csv" twice/],
     [['ndjson', 'ndjson'], /NoteViewSet: option "exports" must have each format once, but got "ndjson" twice/],
   ] as const) {

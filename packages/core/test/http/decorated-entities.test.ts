@@ -173,6 +173,6 @@ t.test('a property whose type is known only from the source must declare it', as
   }
   t.throws(() => readShape(Plain, ['id']), {
     message:
-      'A shape needs an entity made by defineEntity(), new EntitySchema() or the decorators of MikroORM, but Plain came',
+      'A shape needs an entity made by defineEntity(), new EntitySchema() or the decorators of MikroORM, got Plain',
   });
 });

@@ -55,7 +55,7 @@ t.test('a router in the place of its plugin names the plugin', async (t) => {
 t.test('a list in the place of names by parameter shows an object', async (t) => {
   for (const option of ['filterFields', 'orderingFields']) {
     t.throws(() => ModelViewSet(Post, { read, [option]: ['title'] }), {
-      message: new RegExp(`"${option}" must be an object of .* such as \\{ title: 'title' \\}, but an array of 1 came`),
+      message: new RegExp(`"${option}" must be an object of .* such as \\{ title: 'title' \\}, got an array of 1`),
     });
   }
 });

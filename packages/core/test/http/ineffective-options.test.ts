@@ -53,7 +53,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     ];
     const entries = [['publisher', 'title']] as const;
     for (const option of byName) {
-      for (const [value, came] of [
+      for (const [value, received] of [
         [new Map(entries), 'Map'],
         [Promise.resolve(Object.fromEntries(entries)), 'Promise'],
         [Object.create(Object.fromEntries(entries)), 'Object'],
@@ -62,14 +62,14 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
           () => ModelViewSet(Book, { read, [option]: value }),
           {
             name: 'ImproperlyConfigured',
-            message: new RegExp(`option "${option}" must be .*, but an object of ${came} came`),
+            message: new RegExp(`option "${option}" must be .*, got an object of ${received}`),
           },
           option,
         );
       }
     }
     t.throws(() => readShape(Book, ['id'], new Map() as never), {
-      message: 'readShape(Book): option "extra" must be an object of names, but an object of Map came',
+      message: 'readShape(Book): option "extra" must be an object of names, got an object of Map',
     });
     t.throws(() => writeShape(Book, ['title'], new Map() as never), {
       message: /"overrides" must be an object of names/,
@@ -86,12 +86,12 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     class Silent extends Newest {
       override readonly parameters = undefined as never;
     }
-    for (const [FilterClass, came] of [
+    for (const [FilterClass, received] of [
       [Newest, 'an object of Object'],
       [Silent, 'null'],
     ] as const) {
       class BookViewSet extends ModelViewSet(Book, { read, filters: [FilterClass] }) {}
-      const expected = `BookViewSet: ${FilterClass.name}: option "parameters" must be a list, but ${came} came`;
+      const expected = `BookViewSet: ${FilterClass.name}: option "parameters" must be a list, got ${received}`;
       t.equal(await refusal(BookViewSet), expected);
     }
   });

@@ -106,21 +106,21 @@ forEachDatabase(t, { entities: [...LIBRARY, Note, Volume, Coded], only: ['sqlite
     for (const [options, message] of [
       [
         { pagination: IsAuthenticated },
-        /^BookViewSet: option "pagination" must be a class that extends Paginator, or null for none, but the function IsAuthenticated came$/,
+        /^BookViewSet: option "pagination" must be a class that extends Paginator, or null for none, got the function IsAuthenticated$/,
       ],
       [
         { read: undefined },
-        /^BookViewSet: option "read" must be a readShape\(\), a Type\.Object\(\), or an object of these by operation, but undefined came$/,
+        /^BookViewSet: option "read" must be a readShape\(\), a Type\.Object\(\), or an object of these by operation, got undefined$/,
       ],
       [
         { write: 'title' },
-        /^BookViewSet: option "write" must be a writeShape\(\), a Type\.Object\(\), or an object of these by operation, but "title" came$/,
+        /^BookViewSet: option "write" must be a writeShape\(\), a Type\.Object\(\), or an object of these by operation, got "title"$/,
       ],
-      [{ pagination: 'pages' }, /option "pagination" .* but "pages" came/],
+      [{ pagination: 'pages' }, /option "pagination" .*, got "pages"/],
       [{ filters: SearchFilter }, /^BookViewSet: option "filters" must be an array/],
       [
         { filters: [SearchFilter, IsAuthenticated] },
-        /^BookViewSet: option "filters\[1\]" must be a class that extends Filter, but the function IsAuthenticated came$/,
+        /^BookViewSet: option "filters\[1\]" must be a class that extends Filter, got the function IsAuthenticated$/,
       ],
       [
         { ignoreUnknownParameters: 'x' },
@@ -239,21 +239,21 @@ forEachDatabase(t, { entities: [...LIBRARY, Note, Volume, Coded], only: ['sqlite
     for (const [options, message] of [
       [
         { pagination: 3 },
-        /^viewset: option "pagination" must be a class that extends Paginator, or null for none, but 3 came$/,
+        /^viewset: option "pagination" must be a class that extends Paginator, or null for none, got 3$/,
       ],
       [
         { filters: [class X {}] },
-        /^viewset: option "filters\[0\]" must be a class that extends Filter, but the function X came$/,
+        /^viewset: option "filters\[0\]" must be a class that extends Filter, got the function X$/,
       ],
       [{ filters: {} }, /^viewset: option "filters" must be an array/],
       [
         { health: {} },
-        /^viewset: option "health" must be a HealthRegistry, or false for no health routes, but an object of Object came$/,
+        /^viewset: option "health" must be a HealthRegistry, or false for no health routes, got an object of Object$/,
       ],
       [{ health: true }, /option "health"/],
       [
         { ignoreUnknownParameters: 'x' },
-        /^viewset: option "ignoreUnknownParameters" must be a boolean or an array of strings, but "x" came$/,
+        /^viewset: option "ignoreUnknownParameters" must be a boolean or an array of strings, got "x"$/,
       ],
       [{ ignoreUnknownParameters: [1] }, /option "ignoreUnknownParameters"/],
     ] as const) {
@@ -356,14 +356,14 @@ forEachDatabase(t, { entities: [...LIBRARY, Note, Volume, Coded], only: ['sqlite
 
 t.test('the methods of an action are a list, and a wrong one is named', async (t) => {
   const handler = async () => ({});
-  const expected = 'action(): option "methods" must be a list of get, post, put, patch, delete, but';
-  t.throws(() => action({ methods: 'post' as never }, handler), new ImproperlyConfigured(`${expected} "post" came`));
+  const expected = 'action(): option "methods" must be a list of get, post, put, patch, delete, got';
+  t.throws(() => action({ methods: 'post' as never }, handler), new ImproperlyConfigured(`${expected} "post"`));
   t.throws(
     () => action({ methods: ['get', 'head' as never] }, handler),
-    new ImproperlyConfigured(`${expected} "head" came`),
+    new ImproperlyConfigured(`${expected} "head"`),
   );
   t.throws(() => action({ methods: [undefined as never] }, handler), ImproperlyConfigured);
-  t.throws(() => action({ methods: [] }, handler), new ImproperlyConfigured(`${expected} an array of 0 came`));
+  t.throws(() => action({ methods: [] }, handler), new ImproperlyConfigured(`${expected} an array of 0`));
 });
 
 t.test('an action with GET cannot have a body', async (t) => {
@@ -417,18 +417,18 @@ t.test('computed() names the argument that is wrong', async (t) => {
   const compute = () => '';
   t.throws(
     () => make(['title'], Type.String(), compute),
-    new ImproperlyConfigured('computed(): option "schema" must be a schema, first, but an array of 1 came'),
+    new ImproperlyConfigured('computed(): option "schema" must be a schema, first, got an array of 1'),
   );
   t.throws(() => make(compute, ['title'], Type.String()), /option "schema"/);
   t.throws(
     () => make(Type.String(), 'title', compute),
-    new ImproperlyConfigured('computed(): option "paths" must be an array of paths, second, but "title" came'),
+    new ImproperlyConfigured('computed(): option "paths" must be an array of paths, second, got "title"'),
   );
   t.throws(() => make(Type.String(), compute, ['title']), /option "paths"/);
   t.throws(() => make(Type.String(), [7], compute), /option "paths"/);
   t.throws(
     () => make(Type.String(), ['title']),
-    new ImproperlyConfigured('computed(): option "compute" must be a function, third, but undefined came'),
+    new ImproperlyConfigured('computed(): option "compute" must be a function, third, got undefined'),
   );
 });
 

@@ -227,7 +227,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     class Stray {}
     await t.rejects(
       testApp(t, orm, [bookRouter('books', Stray as never)]),
-      /BookViewSet: option "permissionClasses\[0\]" must be a class that extends Permission, but the function Stray came/,
+      /BookViewSet: option "permissionClasses\[0\]" must be a class that extends Permission, got the function Stray/,
     );
     class ToolViewSet extends ViewSet {
       override permissionClasses: PermissionClass[] = [IsAnna];

@@ -273,7 +273,7 @@ t.test('invalid declarations fail at start', async (t) => {
   const refused = async (given: object, message: RegExp, isChosen?: boolean) =>
     t.match(await errorAtStart(t, orm, view(given, isChosen)), message);
   await refused({}, /option "write" must be a writeShape\(\), a Type\.Object\(\), or an object of these by operation/);
-  await refused({ default: 3 }, /option "write\.default" must be a writeShape\(\) or a Type\.Object\(\), but 3 came/);
+  await refused({ default: 3 }, /option "write\.default" must be a writeShape\(\) or a Type\.Object\(\), got 3/);
   await refused({ create: brief }, /option "write" needs a shape of the name "default", or one for update/);
   await refused(write, /names a shape "staff", .* only writeShapeFor\(\) could choose it/);
   await refused({ default: brief, udpate: whole }, /names a shape "udpate", .* did you mean "update"\?/, true);

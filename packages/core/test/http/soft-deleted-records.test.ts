@@ -453,9 +453,9 @@ t.test('declarations that cannot be are refused at start', async (t) => {
   const wanted = 'the name of a nullable p.datetime() of the entity';
   for (const [options, message] of [
     [{ softDelete: 'deletedat' }, 'names no field: Page has no property "deletedat"; did you mean "deleted_at"?'],
-    [{ softDelete: 'title' }, `option "softDelete" must be ${wanted}, but "title" came`],
-    [{ softDelete: 'day' }, `option "softDelete" must be ${wanted}, but "day" came`],
-    [{ softDelete: 'shelf.gone_at' }, `option "softDelete" must be ${wanted}, but "shelf.gone_at" came`],
+    [{ softDelete: 'title' }, `option "softDelete" must be ${wanted}, got "title"`],
+    [{ softDelete: 'day' }, `option "softDelete" must be ${wanted}, got "day"`],
+    [{ softDelete: 'shelf.gone_at' }, `option "softDelete" must be ${wanted}, got "shelf.gone_at"`],
     [
       { softDelete: true },
       'option "softDelete" must be the name of a property, or an object of "property" and "visibleTo"',
@@ -479,7 +479,7 @@ t.test('declarations that cannot be are refused at start', async (t) => {
   }
   const stamps = { read: readShape(Stamp, ['id']), softDelete: 'made_at' };
   class Stamps extends (ModelViewSet(Stamp, stamps as never) as new () => ViewSet) {}
-  t.match(await errorAtStart(t, orm, Stamps), `option "softDelete" must be ${wanted}, but "made_at" came`);
+  t.match(await errorAtStart(t, orm, Stamps), `option "softDelete" must be ${wanted}, got "made_at"`);
   class Named extends ModelViewSet(Page, {
     ...declared,
     softDelete: { property: 'deleted_at', visibleTo: [AllowAny] },

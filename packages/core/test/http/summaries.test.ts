@@ -363,27 +363,27 @@ t.test('a declaration that cannot be served fails at start', async (t) => {
     ],
     [
       { values: { total: ['median'] } },
-      'BookViewSet.summary: option "values.total[0]" must be one of sum, avg, min, max, but "median" came',
+      'BookViewSet.summary: option "values.total[0]" must be one of sum, avg, min, max, got "median"',
     ],
     [
       { values: { total: 'sum' } },
-      'BookViewSet.summary: option "values.total" must be a list of sum, avg, min, max, but "sum" came',
+      'BookViewSet.summary: option "values.total" must be a list of sum, avg, min, max, got "sum"',
     ],
     [
       { values: { total: [] } },
-      'BookViewSet.summary: option "values.total" must be a list of sum, avg, min, max, but an array of 0 came',
+      'BookViewSet.summary: option "values.total" must be a list of sum, avg, min, max, got an array of 0',
     ],
     [{ values: { total: ['sum', 'sum'] } }, 'BookViewSet.summary: option "values.total" must name "sum" only once'],
     [
       { values: ['total'] },
-      'BookViewSet.summary: option "values" must be lists of sum, avg, min, max by field, but an array of 1 came',
+      'BookViewSet.summary: option "values" must be lists of sum, avg, min, max by field, got an array of 1',
     ],
     [{ group: ['status', 'status'] }, 'BookViewSet.summary: option "group" must name "status" only once'],
     [
       { group: ['created_at:day:hour'] },
       'BookViewSet: summary.group "created_at:day:hour": "created_at" has no period "day:hour"; known: day, week, month, year',
     ],
-    [{ maxGroups: 0 }, 'BookViewSet.summary: option "maxGroups" must be a whole number above 0, but 0 came'],
+    [{ maxGroups: 0 }, 'BookViewSet.summary: option "maxGroups" must be a whole number above 0, got 0'],
   ];
   for (const [given, expected] of MISTAKES) t.equal(await message(given), expected);
   t.equal(

@@ -91,10 +91,10 @@ t.test('a misspelt kind does not compile, and is refused', async (t) => {
   t.throws(
     // @ts-expect-error the kinds are created, updated and deleted
     () => ModelViewSet(Book, { read, write, emits: ['create'] }),
-    { message: /option "emits\[0\]" must be created, updated or deleted, but "create" came$/ },
+    { message: /option "emits\[0\]" must be created, updated or deleted, got "create"$/ },
   );
   t.throws(() => ModelViewSet(Book, { read, write, emits: 'created' as never }), {
-    message: /option "emits" must be a list of created, updated, deleted, but "created" came$/,
+    message: /option "emits" must be a list of created, updated, deleted, got "created"$/,
   });
 });
 

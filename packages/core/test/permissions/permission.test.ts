@@ -232,7 +232,7 @@ t.test('a value that is not a permission class is rejected by name', async (t) =
     t.throws(() => makePermissions(value as never, 'ThingViewSet.list'), { name: 'ImproperlyConfigured' });
   t.throws(() => makePermissions([AllowAny, new AllowAny() as never], 'ThingViewSet.list'), {
     message:
-      'ThingViewSet.list: option "permissionClasses[1]" must be a class that extends Permission, but an object of AllowAny came',
+      'ThingViewSet.list: option "permissionClasses[1]" must be a class that extends Permission, got an object of AllowAny',
   });
   for (const value of [[Map], [() => true], ['IsAuthenticated'], [null], AllowAny, null]) refused(value);
   t.throws(() => AllowAny.or(undefined as never), {

@@ -72,7 +72,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     const page = products.slice(0, 10).page(ids, { count: 'guess' as never });
     await t.rejects(page, {
       name: 'ImproperlyConfigured',
-      message: /"count" must be one of exact, estimated, none, but "guess" came/,
+      message: /"count" must be one of exact, estimated, none, got "guess"/,
     });
   });
 

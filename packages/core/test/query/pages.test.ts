@@ -116,7 +116,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
     for (const nothing of [undefined, null, [], () => ({}), 5, 'name']) {
       t.throws(() => products.filter(nothing as never), {
         name: 'ImproperlyConfigured',
-        message: /^Product: lookups are values by name, but .* came$/,
+        message: /^Product: lookups are values by name, got .*$/,
       });
     }
     t.throws(() => products.filter({ name: undefined } as object), {

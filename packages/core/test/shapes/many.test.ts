@@ -106,7 +106,7 @@ t.test('a relation that is not to many, a shape of another entity and an invalid
           // @ts-expect-error -- the shape is of another entity
           poems: many(readShape(Word, ['text'])),
         }),
-      /many\(\) of Poem takes a readShape\(\) of it, but one of Word came/,
+      /many\(\) of Poem takes a readShape\(\) of it, got one of Word/,
     ],
     [
       () =>
@@ -122,7 +122,7 @@ t.test('a relation that is not to many, a shape of another entity and an invalid
           // @ts-expect-error -- the relation of `from` has another entity
           best: many(poem, { from: 'clients' }),
         }),
-      /many\(\) of Writer takes a readShape\(\) of it, but one of Poem came/,
+      /many\(\) of Writer takes a readShape\(\) of it, got one of Poem/,
     ],
     [
       () =>
@@ -163,14 +163,14 @@ t.test('a relation that is not to many, a shape of another entity and an invalid
     // @ts-expect-error -- a relation to many has no value
     [() => readShape(Writer, ['poems']), /Writer\.poems leads to many records/],
     // @ts-expect-error -- not a number
-    [() => many(poem, { limit: '3' }), /"limit" must be a positive integer, but "3" came/],
-    [() => many(poem, { limit: 0 }), /"limit" must be a positive integer, but 0 came/],
+    [() => many(poem, { limit: '3' }), /"limit" must be a positive integer, got "3"/],
+    [() => many(poem, { limit: 0 }), /"limit" must be a positive integer, got 0/],
     // @ts-expect-error -- no name
-    [() => many(poem, { orderBy: 5 }), /"orderBy" must be a name or a list of names, but 5 came/],
+    [() => many(poem, { orderBy: 5 }), /"orderBy" must be a name or a list of names, got 5/],
     // @ts-expect-error -- no such option
     [() => many(poem, { order: 'title' }), /unknown option "order"/],
     // @ts-expect-error -- neither a shape nor a path
-    [() => many(5), /"source" must be a readShape\(\) of the related records or a path, first, but 5 came/],
+    [() => many(5), /"source" must be a readShape\(\) of the related records or a path, first, got 5/],
   ];
   for (const [make, message] of refused) t.throws(make, message);
 });

@@ -30,5 +30,5 @@ t.test('an entity that is not made by defineEntity has nothing to derive from', 
   class Plain {
     declare id: number;
   }
-  t.throws(() => declaredMetadata(Plain), { name: 'ImproperlyConfigured', message: /defineEntity\(\).*Plain came/ });
+  t.throws(() => declaredMetadata(Plain), { name: 'ImproperlyConfigured', message: /defineEntity\(\).*got Plain/ });
 });

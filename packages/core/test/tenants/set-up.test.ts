@@ -62,7 +62,7 @@ async function open(t: Test, entities: readonly EntityName[], tenants?: ReturnTy
 
 t.test('options that do not fit', async (t) => {
   const made = (options: object) => () => tenant(options as TenantOptions);
-  t.throws(made({ of }), /option "entities" must be an object of lists of entities .*but undefined came/);
+  t.throws(made({ of }), /option "entities" must be an object of lists of entities .*got undefined/);
   t.throws(made({ entities: {}, of }), /option "entities" must be/);
   t.throws(made({ entities: { tenant: [] }, of }), /option "entities.tenant" must be a list of entities/);
   t.throws(made({ entities: { tenant: [Project] } }), /option "of" must be a function/);

@@ -316,7 +316,7 @@ t.test('a value that is not a rule is rejected', async (t) => {
   t.throws(() => new RequestLimiter({ ...options, rules: [IPRateLimit as never] }), {
     name: 'ImproperlyConfigured',
     message:
-      /^RequestLimiter of products: option "rules\[0\]" must be a rule such as new IPRateLimit\(100, 60\), but the function IPRateLimit came/,
+      /^RequestLimiter of products: option "rules\[0\]" must be a rule such as new IPRateLimit\(100, 60\), got the function IPRateLimit/,
   });
   t.throws(() => new RequestLimiter({ ...options, rules: null as never }), { message: /"rules" must be a list/ });
   t.throws(() => new RequestLimiter({ ...options, rules: [], store: {} as never }), {

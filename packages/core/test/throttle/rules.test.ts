@@ -92,7 +92,7 @@ t.test('wrong arguments are refused with the rule and the argument named', async
   for (const wrong of [0, -1, 1.5, Number.NaN, Infinity, 2 ** 31, '100', undefined, null] as number[]) {
     t.throws(() => new IPRateLimit(wrong, 60), {
       name: 'ImproperlyConfigured',
-      message: `IPRateLimit: count (its first argument) must be a positive whole number up to 2147483647, but ${typeof wrong === 'string' ? '"100"' : String(wrong)} came`,
+      message: `IPRateLimit: count (its first argument) must be a positive whole number up to 2147483647, got ${typeof wrong === 'string' ? '"100"' : String(wrong)}`,
     });
     t.throws(() => new UserRateLimit(100, wrong), { message: /^UserRateLimit: windowSeconds \(its second argument\)/ });
   }
@@ -105,7 +105,7 @@ t.test('wrong arguments are refused with the rule and the argument named', async
   t.throws(() => new HeaderRateLimit(1, 1, {} as never), { message: /"header" must be the name of a header/ });
   t.throws(() => new HeaderRateLimit(1, 1, undefined as never), { message: /"header" must be the name of a header/ });
   t.throws(() => new HeaderRateLimit(1, 1, { header: 'a b' }), {
-    message: /"header" must be the name of a header, but "a b" came/,
+    message: /"header" must be the name of a header, got "a b"/,
   });
   for (const path of ['login', 'post /login', '/a*b', 'POST  /x', '', 'POST']) {
     t.throws(() => new PathRateLimit(1, 1, { path }), { message: /"path" must be a path such as/ });

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { fieldPath, ImproperlyConfigured, type NativeTerm } from '@viewset/core';
-import { type Definition, ownName } from '../definition.ts';
+import { type Definition, indexName } from '../definition.ts';
 import { quotedPhrase, type SearchTerms } from '../terms.ts';
 import { type Form, type IndexState, literal, quoted, runAll } from './form.ts';
 
@@ -11,7 +11,7 @@ const RESERVED: ReadonlySet<string> = new Set(['rank', 'rowid']);
 export function sqliteForm(definition: Definition): Form {
   const { columns, meta } = definition;
   checkColumns(definition);
-  const table = quoted(ownName(definition));
+  const table = quoted(indexName(definition));
   const key = keyOf(definition);
   const found = (columnsSql: string, value: string): string =>
     `select ${columnsSql} from ${table} where ${table} match ${value}`;
@@ -51,8 +51,8 @@ function checkColumns({ meta, columns }: Definition): void {
   }
   const [primary, ...others] = meta.getPrimaryProps();
   const kind = primary === undefined ? undefined : fieldPath(meta, primary.name, '.').type.kind;
-  const isWhole = kind === 'integer' || kind === 'bigint';
-  if (isWhole && others.length === 0) return;
+  const isInteger = kind === 'integer' || kind === 'bigint';
+  if (isInteger && others.length === 0) return;
   throw new ImproperlyConfigured(
     `fullText(): FTS5 of SQLite finds records by whole numbers, so that ${meta.className} needs an integer as its primary key`,
   );
@@ -63,7 +63,7 @@ function checkColumns({ meta, columns }: Definition): void {
  * triggers that no entity declares.
  */
 function checkGenerator({ config }: EntityManager, definition: Definition): void {
-  const table = ownName(definition);
+  const table = indexName(definition);
   const { skipTables = [], ignoreTriggers = false } = config.get('schemaGenerator') as GeneratorOptions;
   const isSkipped = (name: string): boolean =>
     skipTables.some((skipped) => (typeof skipped === 'string' ? skipped === name : skipped.test(name)));
@@ -92,7 +92,7 @@ function valuesOf({ required, excluded }: SearchTerms): readonly unknown[] {
 /** The table and its triggers, by name. */
 function objectsOf(definition: Definition): ReadonlyMap<string, string> {
   const { meta, columns, language } = definition;
-  const name = ownName(definition);
+  const name = indexName(definition);
   const [table, source, key] = [quoted(name), quoted(meta.tableName), keyOf(definition)];
   const names = columns.map(({ column }) => quoted(column)).join(', ');
   const of = (row: string): string => columns.map(({ column }) => `${row}.${quoted(column)}`).join(', ');
@@ -105,8 +105,8 @@ function objectsOf(definition: Definition): ReadonlyMap<string, string> {
     `tokenize = ${literal(tokenizer)}`,
   ];
   const trigger = (event: string, on: string, body: string): [string, string] => {
-    const own = `${name}_${event}`;
-    return [own, `create trigger ${quoted(own)} after ${on} on ${source} begin ${body} end`];
+    const triggerName = `${name}_${event}`;
+    return [triggerName, `create trigger ${quoted(triggerName)} after ${on} on ${source} begin ${body} end`];
   };
   return new Map([
     [name, `create virtual table ${table} using fts5(${[names, ...options].join(', ')})`],
@@ -137,9 +137,9 @@ async function inspect(em: EntityManager, definition: Definition, source: string
   if (!found.has(source)) return { kind: 'no table' };
   found.delete(source);
   if (found.size === 0) return { kind: 'absent' };
-  const table = found.get(ownName(definition));
+  const table = found.get(indexName(definition));
   if (table !== undefined && !/^create virtual table .* using fts5/is.test(table)) {
-    return { kind: 'foreign', problem: `there is a table "${ownName(definition)}" of another kind` };
+    return { kind: 'foreign', problem: `there is a table "${indexName(definition)}" of another kind` };
   }
   const isCurrent = [...objects].every(([name, text]) => plain(found.get(name) ?? '') === plain(text));
   return { kind: isCurrent ? 'current' : 'outdated' };

@@ -66,13 +66,13 @@ async function described(resource: Resource, call: Call): Promise<JsonObject> {
     ...(actions.size === 0 ? [] : [['actions', actionsOf(actions, inputs)] as [string, JsonObject]]),
   ];
   const record = await recordOf(resource, call);
-  const whole = {
+  const complete = {
     ...head,
     ...Object.fromEntries(parts),
     ...(record === undefined ? {} : { record }),
     ...(leftOut.length === 0 ? {} : { left_out: leftOut.map(({ text }) => text) }),
   };
-  if (fits(whole, call.maxResultBytes)) return whole;
+  if (fits(complete, call.maxResultBytes)) return complete;
   return { resource: name, operations: names, note: 'The whole description is too long; name an "operation"' };
 }
 
@@ -100,8 +100,8 @@ async function one(
   }
   const input = await catalog.inputOf(plan ?? action!);
   const part = plan === undefined ? describeAction(action!, input, true) : describeOperation(plan, input, true);
-  const whole = { ...head, [operation]: part };
-  if (fits(whole, maxResultBytes)) return whole;
+  const complete = { ...head, [operation]: part };
+  if (fits(complete, maxResultBytes)) return complete;
   throw new ToolProblem(`The description of ${operation} is larger than a result may be`);
 }
 

@@ -56,18 +56,18 @@ function tied(
   related: RelatedProjection,
   tie: ManyTie,
   keys: readonly unknown[],
-  { own }: Match,
+  { ofDocument }: Match,
 ): Tied {
   const isWanted = (field: string): Document => ({ $match: { [field]: { $in: keys } } });
-  if (tie.listOn === undefined) return { stages: [isWanted(tie.field), { $match: own }], owner: tie.field };
+  if (tie.listOn === undefined) return { stages: [isWanted(tie.field), { $match: ofDocument }], owner: tie.field };
   const owner = `~${scope.context.names.next++}`;
   if (tie.listOn === 'owner') {
     const owners = isWanted(columnOf(related.ownerMeta.getPrimaryProp()));
-    return { stages: [owners, ...listedChildren(scope, tie, owner, own)], owner, place: placeIn(owner) };
+    return { stages: [owners, ...listedChildren(scope, tie, owner, ofDocument)], owner, place: placeIn(owner) };
   }
   // A list may contain a key twice.
   const each = [{ $addFields: { [owner]: { $setUnion: [`$${tie.field}`, []] } } }, { $unwind: `$${owner}` }];
-  return { stages: [isWanted(tie.field), { $match: own }, ...each, isWanted(owner)], owner };
+  return { stages: [isWanted(tie.field), { $match: ofDocument }, ...each, isWanted(owner)], owner };
 }
 
 /** Continues with the records in their owners' lists, with one lookup per owner. */
@@ -75,12 +75,12 @@ function listedChildren(
   { meta }: MongoScope,
   { ownerField, field }: ManyTie,
   owner: string,
-  own: Document,
+  ofDocument: Document,
 ): Document[] {
   const record = `${owner}r`;
   const from = collectionName(meta);
   return [
-    { $lookup: { from, localField: ownerField, foreignField: field, as: record, pipeline: [{ $match: own }] } },
+    { $lookup: { from, localField: ownerField, foreignField: field, as: record, pipeline: [{ $match: ofDocument }] } },
     { $unwind: `$${record}` },
     {
       $addFields: { [placeIn(owner)]: { $indexOfArray: [{ $ifNull: [`$${ownerField}`, []] }, `$${record}.${field}`] } },

@@ -79,8 +79,8 @@ function elementsOf({ property }: FieldPath, values: unknown): unknown[] {
 
 /** Compares with a value. If no column can hold the value exactly, compares with the next lower one that it can. */
 function bound(path: FieldPath, lookup: keyof typeof OPERATORS, value: unknown, platform: Platform): Document {
-  const asked = !isBetween(path, value) ? lookup : lookup === 'gt' || lookup === 'gte' ? 'gt' : 'lte';
-  return { [OPERATORS[asked]]: comparedValue(path, value, platform) };
+  const operator = !isBetween(path, value) ? lookup : lookup === 'gt' || lookup === 'gte' ? 'gt' : 'lte';
+  return { [OPERATORS[operator]]: comparedValue(path, value, platform) };
 }
 
 /** A plain filter looks inside arrays: it would treat a JSON array that contains null as NULL. */

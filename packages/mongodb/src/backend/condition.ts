@@ -22,7 +22,9 @@ export function filterOf(em: EntityManager, meta: EntityMetadata, condition: Con
   const scope = new MongoScope(compileContext(em, undefined), meta, '');
   const filter = conditionFilter(scope, condition);
   if (scope.reads === 0) return filter;
-  throw new Error(`${meta.className}: a condition that reads other records came where one of own columns is wanted`);
+  throw new Error(
+    `${meta.className}: a condition that reads other records cannot be used where only columns of the document are read`,
+  );
 }
 
 export function compileContext(em: EntityManager, related: CompileContext['related']): CompileContext {
@@ -160,7 +162,7 @@ export function discriminatorFilter({ context, meta }: MongoScope): Document {
 
 /** Combines filters: a document must match all of them. */
 export function all(filters: readonly Document[]): Document {
-  const asking = filters.filter((filter) => filter !== EVERYTHING);
-  if (asking.length === 0) return EVERYTHING;
-  return asking.length === 1 ? (asking[0] as Document) : { $and: asking };
+  const needed = filters.filter((filter) => filter !== EVERYTHING);
+  if (needed.length === 0) return EVERYTHING;
+  return needed.length === 1 ? (needed[0] as Document) : { $and: needed };
 }

@@ -7,14 +7,14 @@ import { withRelatedKeys } from './related-keys.ts';
 import { plainGetter } from './rows.ts';
 
 /** Reads the groups of a question. */
-export async function readGroups(asked: Question, grouping: Grouping): Promise<Group[]> {
-  const question = await withRelatedKeys(asked, false);
+export async function readGroups(given: Question, grouping: Grouping): Promise<Group[]> {
+  const question = await withRelatedKeys(given, false);
   const scope = rootScope(question);
-  const { own, rest } = matchOf(scope, question);
+  const { ofDocument, rest } = matchOf(scope, question);
   const keys = grouping.keys.map((key) => ({ key, field: scope.value(key.path) }));
   const totals = grouping.totals.map((total) => ({ total, field: scope.value(total.path) }));
   const stages = [...rest, ...groupStages(keys, totals, scope.takeStages()), { $limit: grouping.limit }];
-  const filtered = saysNothing(own) ? stages : [{ $match: own }, ...stages];
+  const filtered = saysNothing(ofDocument) ? stages : [{ $match: ofDocument }, ...stages];
   const documents = await runPipeline(question, question.query.meta, filtered, {});
   const read = readerOf(grouping);
   return documents.map(read);
@@ -45,21 +45,21 @@ function groupStages(
   const totalled = byIndex('t', totals, ({ total, field }) => totalOf(total, field));
   const named = byIndex('k', keys, ({ key, field }) => keyOf(key, field));
   const referring = lookups.flatMap(({ $lookup }) => ($lookup === undefined ? [] : [($lookup as Lookup).localField]));
-  const local = [...new Set(referring.filter(isOwn))];
-  const areTotalsLocal = totals.every(({ field }) => isOwn(field));
+  const local = [...new Set(referring.filter(isLocal))];
+  const areTotalsLocal = totals.every(({ field }) => isLocal(field));
   if (local.length === 0 || !areTotalsLocal || local.some((field) => field.includes('.'))) {
     return [...lookups, { $group: { _id: named, count: { $sum: 1 }, ...totalled } }];
   }
-  const ownKeys = keys.map(({ field }, index) => [`k${index}`, `~k${index}`, isOwn(field)] as const);
+  const keyPairs = keys.map(({ field }, index) => [`k${index}`, `~k${index}`, isLocal(field)] as const);
   const ofReferences = {
     ...Object.fromEntries(local.map((field) => [field, orNull(`$${field}`)])),
-    ...Object.fromEntries(ownKeys.flatMap(([name, kept, isKept]) => (isKept ? [[kept, named[name]]] : []))),
+    ...Object.fromEntries(keyPairs.flatMap(([name, kept, isKept]) => (isKept ? [[kept, named[name]]] : []))),
   };
   const kept = Object.fromEntries(['count', ...Object.keys(totalled)].map((name) => [`~${name}`, `$${name}`]));
   const together = byIndex('t', totals, ({ total: { kind } }, index) => {
     return { [kind === 'min' || kind === 'max' ? `$${kind}` : '$sum']: `$~t${index}` };
   });
-  const ofKeys = ownKeys.map(([name, own, isKept]) => [name, isKept ? `$${own}` : named[name]]);
+  const ofKeys = keyPairs.map(([name, ofDocument, isKept]) => [name, isKept ? `$${ofDocument}` : named[name]]);
   return [
     { $group: { _id: ofReferences, count: { $sum: 1 }, ...totalled } },
     { $replaceWith: { $mergeObjects: ['$_id', kept] } },
@@ -73,7 +73,7 @@ interface Lookup {
 }
 
 /** True for a document's own field, false for one that was looked up. */
-function isOwn(field: string): boolean {
+function isLocal(field: string): boolean {
   return !field.startsWith('~');
 }
 
@@ -103,10 +103,10 @@ function totalOf({ path, kind }: GroupTotal, name: string): Document {
   const field = `$${name}`;
   if (kind === 'count') return { $sum: { $cond: [{ $gt: [field, null] }, 1, 0] } };
   if (kind !== 'sum') return { [`$${kind}`]: field };
-  return { $sum: isWhole(path) ? { $toDecimal: field } : field };
+  return { $sum: isInteger(path) ? { $toDecimal: field } : field };
 }
 
-function isWhole({ type: { kind } }: GroupTotal['path']): boolean {
+function isInteger({ type: { kind } }: GroupTotal['path']): boolean {
   return kind === 'integer' || kind === 'bigint';
 }
 

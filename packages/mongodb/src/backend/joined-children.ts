@@ -52,7 +52,7 @@ function makePlan(
   { related, question: ofChildren, columns: shown }: JoinedChildren<Question>,
 ): JoinPlan {
   const scope = rootScope(question);
-  const { own, rest } = matchOf(scope, question);
+  const { ofDocument, rest } = matchOf(scope, question);
   const fields = rowFields(scope, columns);
   const { ownerField, field } = manyTie(related.relation, related.ownerMeta);
   const localField = scope.join(related.owner.steps) + ownerField;
@@ -61,7 +61,7 @@ function makePlan(
   const children = scope.addLookup({ meta, localField, foreignField: field }, inner.stages);
   const projection = { ...fields.projection, [children]: 1 };
   const stages = [...rest, { $limit: 1 }, ...scope.takeStages(), { $project: projection }];
-  return { filter: own, stages, fields, children, childFields: inner.fields };
+  return { filter: ofDocument, stages, fields, children, childFields: inner.fields };
 }
 
 /** The stages inside the `$lookup`: which children to include, their order, and their fields. */
@@ -70,10 +70,10 @@ function childStages(
   columns: readonly FieldPath[],
 ): { readonly stages: readonly Document[]; readonly fields: RowFields } {
   const scope = rootScope(question);
-  const { own, rest } = matchOf(scope, question);
+  const { ofDocument, rest } = matchOf(scope, question);
   const { added, sort } = sortingOf(scope, question.query.order.total);
   const fields = rowFields(scope, columns);
-  const stages = [{ $match: own }, ...rest, ...scope.takeStages()];
+  const stages = [{ $match: ofDocument }, ...rest, ...scope.takeStages()];
   if (added !== undefined) stages.push({ $addFields: added });
   return { stages: [...stages, { $sort: sort }, { $project: fields.projection }], fields };
 }

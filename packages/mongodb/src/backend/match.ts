@@ -15,23 +15,23 @@ export function rootScope({ em, query, related, keys }: KeyedQuestion): MongoSco
 /** How to find a question's documents: first by their own fields, then with lookups. */
 export interface Match {
   /** The filter on own fields. */
-  readonly own: Document;
+  readonly ofDocument: Document;
   /** The stages after it; empty if own fields are enough. */
   readonly rest: readonly Document[];
 }
 
 export function matchOf(scope: MongoScope, { condition }: Question): Match {
   const parts = condition.kind === 'and' ? condition.conditions : isAlways(condition) ? [] : [condition];
-  const own = [discriminatorFilter(scope)];
+  const ofDocument = [discriminatorFilter(scope)];
   const looked: Document[] = [];
   for (const part of parts) {
     const before = scope.reads;
     const filter = conditionFilter(scope, part);
-    (scope.reads === before ? own : looked).push(filter);
+    (scope.reads === before ? ofDocument : looked).push(filter);
   }
   looked.push(...requiredFilters(scope));
   const rest = looked.length === 0 ? [] : [...scope.takeStages(), { $match: all(looked) }];
-  return { own: all(own), rest };
+  return { ofDocument: all(ofDocument), rest };
 }
 
 /** Requires the related records without which a record is hidden. */

@@ -45,18 +45,18 @@ function planOf(question: KeyedQuestion, select: Select): ReadPlan {
 
 function makePlan(question: Question, { columns, entityColumns, ordered }: Select): ReadPlan {
   const scope = rootScope(question);
-  const { own, rest } = matchOf(scope, question);
+  const { ofDocument, rest } = matchOf(scope, question);
   const sorting = ordered === true ? sortingOf(scope, question.query.order.total) : undefined;
   const before = [...rest, ...scope.takeStages()];
   if (sorting?.added !== undefined) before.push({ $addFields: sorting.added });
   const fields = rowFields(scope, columns, entityColumns);
-  return { filter: own, rest, before, sort: sorting?.sort, after: scope.takeStages(), fields };
+  return { filter: ofDocument, rest, before, sort: sorting?.sort, after: scope.takeStages(), fields };
 }
 
 /** Reads the rows of a question. */
-export async function readRows(asked: Question, select: Select): Promise<unknown[][]> {
+export async function readRows(given: Question, select: Select): Promise<unknown[][]> {
   const { key, slice, one } = select;
-  const question = key === undefined ? await withRelatedKeys(asked, select.ordered === true) : asked;
+  const question = key === undefined ? await withRelatedKeys(given, select.ordered === true) : given;
   const plan = planOf(question, select);
   const filter = key === undefined ? plan.filter : all([filterOf(question.em, question.query.meta, key), plan.filter]);
   return readBy(question, plan, filter, one === true ? { offset: slice?.offset ?? 0, limit: 1 } : slice);
@@ -153,8 +153,8 @@ function countStages({ filter, rest }: ReadPlan): Document[] {
 }
 
 /** Counts the records of a question. */
-export async function countRows(asked: Question): Promise<number> {
-  const question = await withRelatedKeys(asked, false);
+export async function countRows(given: Question): Promise<number> {
+  const question = await withRelatedKeys(given, false);
   return countBy(question, planOf(question, { columns: NO_COLUMNS, entityColumns: 0 }));
 }
 

@@ -16,8 +16,8 @@ export async function lockRecords(question: Question, slice: Slice | undefined):
 async function filterOfLocked(question: Question, slice: Slice | undefined): Promise<Document> {
   const { meta, condition } = question.query;
   const key = primaryKey(meta);
-  const { own, rest } = matchOf(rootScope(question), question);
-  if (rest.length === 0 && (slice === undefined || comparesOneKey(condition, key))) return own;
+  const { ofDocument, rest } = matchOf(rootScope(question), question);
+  if (rest.length === 0 && (slice === undefined || comparesOneKey(condition, key))) return ofDocument;
   const rows = await readRows(question, { columns: [key], entityColumns: 1, slice, ordered: true });
   return { _id: { $in: rows.map(([value]) => value) } };
 }

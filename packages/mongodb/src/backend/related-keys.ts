@@ -53,16 +53,16 @@ const RANK = '~rank';
 export async function withRelatedKeys(question: Question, isOrdered: boolean): Promise<KeyedQuestion> {
   const { em, query, condition } = question;
   if (query.meta.relations.length === 0 || namesRecords(condition, query.meta)) return question;
-  const asking = new Asking(question);
-  asking.collect(condition);
-  for (const { path } of isOrdered ? query.order.total : []) asking.collectOrder(path);
-  const { asks } = asking;
+  const keyLookUps = new KeyLookUps(question);
+  keyLookUps.collect(condition);
+  for (const { path } of isOrdered ? query.order.total : []) keyLookUps.collectOrder(path);
+  const { lookUps } = keyLookUps;
   // Transactions do not allow $unionWith.
-  if (asks.length > 1 && em.isInTransaction()) return question;
-  if (asks.length === 0 || (await collectionSize(em, query.meta.root)) < MIN_DOCUMENTS) return question;
-  const found = await readAll(question, asks);
-  for (const [index, ask] of asks.entries()) ask.take(found.get(index) ?? {});
-  return { ...question, keys: asking.keys() };
+  if (lookUps.length > 1 && em.isInTransaction()) return question;
+  if (lookUps.length === 0 || (await collectionSize(em, query.meta.root)) < MIN_DOCUMENTS) return question;
+  const found = await readAll(question, lookUps);
+  for (const [index, ask] of lookUps.entries()) ask.take(found.get(index) ?? {});
+  return { ...question, keys: keyLookUps.keys() };
 }
 
 /**
@@ -76,18 +76,18 @@ function namesRecords(condition: Condition, meta: EntityMetadata): boolean {
 }
 
 /** Reads the results by index of the ask. An ask without results has no document. */
-async function readAll(question: Question, asks: readonly Ask[]): Promise<ReadonlyMap<number, Found>> {
-  const [first, ...others] = asks.map(({ pipeline }, index) => [...pipeline, { $addFields: { ask: index } }]);
+async function readAll(question: Question, lookUps: readonly Ask[]): Promise<ReadonlyMap<number, Found>> {
+  const [first, ...others] = lookUps.map(({ pipeline }, index) => [...pipeline, { $addFields: { ask: index } }]);
   const unions = others.map((pipeline, index) => {
-    return { $unionWith: { coll: collectionName(asks[index + 1]!.meta), pipeline } };
+    return { $unionWith: { coll: collectionName(lookUps[index + 1]!.meta), pipeline } };
   });
-  const documents = await runPipeline(question, asks[0]!.meta, [...first!, ...unions], {});
+  const documents = await runPipeline(question, lookUps[0]!.meta, [...first!, ...unions], {});
   return new Map(documents.map((document) => [document['ask'] as number, document as Found]));
 }
 
 /** Walks over a question's conditions and order, and collects the asks. */
-class Asking {
-  readonly asks: Ask[] = [];
+class KeyLookUps {
+  readonly lookUps: Ask[] = [];
   readonly #question: Question;
   readonly #scope: MongoScope;
   readonly #filters = new Map<Condition, Document>();
@@ -153,7 +153,7 @@ class Asking {
       { $setWindowFields: { sortBy: { [column]: 1 }, output: { [RANK]: { $denseRank: {} } } } },
       { $group: { _id: null, keys: { $push: `$${tie.field}` }, ranks: { $push: `$${RANK}` } } },
     ];
-    this.asks.push({
+    this.lookUps.push({
       meta: inner.meta,
       pipeline,
       take: ({ keys = [], ranks = [] }) => {
@@ -168,15 +168,15 @@ class Asking {
     if (steps.length === 0 || !this.#readsOthers((scope) => conditionFilter(scope, condition))) return;
     const { inner, tie } = this.#relatedBy(steps);
     const isOfAbsent = isTrueOfAbsent(condition);
-    const asked = filterThrough(inner, condition, steps.slice(1));
-    const match = [isOfAbsent ? { $nor: [asked] } : asked, ...this.#visible(inner, steps)];
+    const matching = filterThrough(inner, condition, steps.slice(1));
+    const match = [isOfAbsent ? { $nor: [matching] } : matching, ...this.#visible(inner, steps)];
     const pipeline = stagesOf(inner, match);
     if (tie.listOn === 'records') pipeline.push({ $unwind: `$${tie.field}` });
     // A null reference is not a reference to any record.
     pipeline.push({ $match: { [tie.field]: { $ne: null } } });
     if (tie.field !== '_id') pipeline.push({ $group: { _id: `$${tie.field}` } });
     pipeline.push({ $limit: MAX_KEYS + 1 }, { $group: { _id: null, keys: { $push: '$_id' } } });
-    this.asks.push({
+    this.lookUps.push({
       meta: inner.meta,
       pipeline,
       take: ({ keys = [] }) => {

@@ -15,13 +15,13 @@ export function textFilter(field: string, lookup: Lookup, text: string): Documen
   const characters = Array.from(sought);
   if (characters.length > MAX_LENGTH) return { $expr: longText(field, lookup, sought, characters, isFolded) };
   const pattern = isFolded ? foldedPattern(characters, lookup) : characters.map(escaped).join('');
-  const before = isWhole(lookup) || lookup.endsWith('startswith') ? '^' : '';
+  const before = isExact(lookup) || lookup.endsWith('startswith') ? '^' : '';
   // `$` would also match before a final newline.
-  const after = isWhole(lookup) || lookup.endsWith('endswith') ? '\\z' : '';
+  const after = isExact(lookup) || lookup.endsWith('endswith') ? '\\z' : '';
   return { [field]: { $regex: before + pattern + after } };
 }
 
-function isWhole(lookup: Lookup): boolean {
+function isExact(lookup: Lookup): boolean {
   return lookup.endsWith('exact');
 }
 
@@ -65,7 +65,7 @@ function longText(
   const column = { $ifNull: [`$${field}`, ''] };
   const text = isFolded ? foldedColumn(column, sought) : column;
   const literal = { $literal: sought };
-  if (isWhole(lookup)) return { $eq: [text, literal] };
+  if (isExact(lookup)) return { $eq: [text, literal] };
   if (lookup.endsWith('contains')) return { $gte: [{ $indexOfCP: [text, literal] }, 0] };
   const length = characters.length;
   const start = lookup.endsWith('startswith') ? 0 : { $max: [0, { $subtract: [{ $strLenCP: '$$text' }, length] }] };

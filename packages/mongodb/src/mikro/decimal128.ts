@@ -34,10 +34,10 @@ export class Decimal128 {
    */
   static of(value: unknown, scale: number | undefined, version: unknown): Decimal128 {
     const match = NUMBER.exec(String(value));
-    const [, sign = '', whole = '', fraction = '', power = '0'] = match ?? [];
-    if (match === null || whole + fraction === '') throw new RangeError(`${String(value)} is no decimal number`);
+    const [, sign = '', integer = '', fraction = '', power = '0'] = match ?? [];
+    if (match === null || integer + fraction === '') throw new RangeError(`${String(value)} is no decimal number`);
     let exponent = Number(power) - fraction.length;
-    let coefficient = BigInt(whole + fraction);
+    let coefficient = BigInt(integer + fraction);
     if (scale !== undefined) ({ coefficient, exponent } = toScale(coefficient, exponent, scale));
     if (coefficient >= LIMIT) ({ coefficient, exponent } = withoutZeros(coefficient, exponent));
     if (coefficient >= LIMIT || exponent > MAX_EXPONENT || exponent < -EXPONENT_BIAS) {
@@ -72,8 +72,8 @@ export function bsonVersionOf(value: object): unknown {
  */
 export function decimalBelow(text: string): { readonly below: string; readonly isExact: boolean } {
   const isNegative = text.startsWith('-');
-  const [whole = '', fraction = ''] = text.slice(isNegative ? 1 : 0).split('.');
-  const digits = BigInt(whole + fraction);
+  const [integer = '', fraction = ''] = text.slice(isNegative ? 1 : 0).split('.');
+  const digits = BigInt(integer + fraction);
   const excess = String(digits).length - MAX_DIGITS;
   if (excess <= 0) return { below: text, isExact: true };
   const unit = 10n ** BigInt(excess);

@@ -13,7 +13,7 @@ import { inSession, waitingForOthers } from './session.ts';
  * too.
  */
 export function extendDriver(driver: MongoDriver): void {
-  const own = {
+  const original = {
     insertMany: driver.nativeInsertMany.bind(driver),
     update: driver.nativeUpdate.bind(driver),
     updateMany: driver.nativeUpdateMany.bind(driver),
@@ -28,7 +28,7 @@ export function extendDriver(driver: MongoDriver): void {
     await countKeys(driver, meta, values);
     const documents = values.map((complete) => newDocument(meta, complete));
     return referring(driver, meta, documents, options, (inner) =>
-      namingKeys(collectionOf(meta), () => own.insertMany(entity, documents, inner)),
+      namingKeys(collectionOf(meta), () => original.insertMany(entity, documents, inner)),
     );
   };
   driver.nativeInsert = (entity, row, options) => driver.nativeInsertMany(entity, [row], options);
@@ -36,25 +36,25 @@ export function extendDriver(driver: MongoDriver): void {
     const meta = metaOf(entity);
     checkUpsert(meta, options, [where, data]);
     const changes = countedChanges(meta, data);
-    return referring(driver, meta, [changes], options, (inner) => own.update(entity, where, changes, inner));
+    return referring(driver, meta, [changes], options, (inner) => original.update(entity, where, changes, inner));
   };
   driver.nativeUpdateMany = (entity, where, rows, options = {}) => {
     const meta = metaOf(entity);
     checkUpsert(meta, options, [...where, ...rows]);
     const changes = rows.map((row) => countedChanges(meta, row));
     return referring(driver, meta, changes, options, (inner) =>
-      namingKeys(collectionOf(meta), () => own.updateMany(entity, where, changes, inner)),
+      namingKeys(collectionOf(meta), () => original.updateMany(entity, where, changes, inner)),
     );
   };
   driver.nativeDelete = (entity, where, options = {}) => {
     const meta = metaOf(entity);
-    if (!isReferredTo(driver, meta)) return waiting(options.ctx, () => own.delete(entity, where, options));
+    if (!isReferredTo(driver, meta)) return waiting(options.ctx, () => original.delete(entity, where, options));
     return inSession(driver, meta, options.ctx, async (session) => {
       const inner = { ...options, ctx: session };
       const found = await driver.find(entity, where, { ...inner, fields: meta.primaryKeys });
       const keys = found.map((row) => storedKey(driver, meta, row[meta.primaryKeys[0]!]));
       if (keys.length > 0) await releaseReferences(driver, session, meta, keys);
-      return own.delete(entity, where, inner);
+      return original.delete(entity, where, inner);
     });
   };
   driver.lockPessimistic = async (entity, { ctx }) => {

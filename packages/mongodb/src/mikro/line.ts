@@ -58,15 +58,15 @@ export async function inLine<Result>(
     line.movedAt = performance.now();
     return result;
   };
-  const own =
+  const current =
     line.last?.then(next, (error: unknown) => {
       if (isServerGone(error)) throw error;
       return next();
     }) ?? next();
-  line.last = own;
+  line.last = current;
   try {
-    return await own;
+    return await current;
   } finally {
-    if (line.last === own) waiting.delete(name);
+    if (line.last === current) waiting.delete(name);
   }
 }

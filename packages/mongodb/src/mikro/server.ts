@@ -16,8 +16,8 @@ const PATIENCE_MS = 5000;
 export async function requireReplicaSet(orm: MikroORM): Promise<void> {
   if (!hasTransactions(orm)) return;
   const admin = mongoDriverOf(orm)?.getConnection('write').getClient().db('admin');
-  const asked = admin?.command({ hello: 1 }).catch(() => undefined);
-  const answer = await Promise.race([asked, sleep(PATIENCE_MS, undefined, { ref: false })]);
+  const greeting = admin?.command({ hello: 1 }).catch(() => undefined);
+  const answer = await Promise.race([greeting, sleep(PATIENCE_MS, undefined, { ref: false })]);
   if (answer === undefined || 'setName' in answer || answer['msg'] === 'isdbgrid') return;
   throw new ImproperlyConfigured(
     'This MongoDB stands alone and so has no transactions, without which a write of several records could be half done: run it as ' +

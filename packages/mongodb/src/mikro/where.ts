@@ -23,8 +23,8 @@ export function whereFilter(
   isConverted: boolean,
   prefix: string,
 ): Document {
-  const asked = ('$not' in where ? where.$not : where) as object;
-  if (Object.getOwnPropertySymbols(asked).length > 0) {
+  const inner = ('$not' in where ? where.$not : where) as object;
+  if (Object.getOwnPropertySymbols(inner).length > 0) {
     throw new ImproperlyConfigured(`${meta.className}: a fragment of SQL cannot be asked of MongoDB`);
   }
   const processed = QueryHelper.processWhere({
@@ -68,7 +68,7 @@ const UNKNOWN = new Set(['$ilike', '$contains', '$contained', '$overlap', '$some
 function operatorsOf(meta: EntityMetadata, value: unknown): unknown[] {
   if (!isRecord(value) || !Utils.isPlainObject(value)) return [value];
   const operators: Document = {};
-  const asked: unknown[] = [operators];
+  const conditions: unknown[] = [operators];
   for (const [name, operand] of Object.entries(value)) {
     if (UNKNOWN.has(name)) {
       throw new ImproperlyConfigured(
@@ -76,12 +76,12 @@ function operatorsOf(meta: EntityMetadata, value: unknown): unknown[] {
       );
     }
     if (name === '$like') Object.assign(operators, { $regex: likePattern(String(operand)), $options: 's' });
-    else if (name === '$ne' && operand !== null) asked.push({ $nin: [null, operand] });
-    else if (name === '$nin' && Array.isArray(operand)) asked.push(unlikeAll(operand));
+    else if (name === '$ne' && operand !== null) conditions.push({ $nin: [null, operand] });
+    else if (name === '$nin' && Array.isArray(operand)) conditions.push(unlikeAll(operand));
     else if (name === '$in' && Array.isArray(operand)) operators[name] = operand.filter((one) => one !== null);
     else operators[name] = operand;
   }
-  return asked.filter((one) => Object.keys(one as object).length > 0);
+  return conditions.filter((one) => Object.keys(one as object).length > 0);
 }
 
 function unlikeAll(values: readonly unknown[]): Document {

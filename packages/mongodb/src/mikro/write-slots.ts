@@ -21,17 +21,17 @@ const slots = new WeakMap<MongoDriver, Slots>();
  * the transactions they wait for can continue. If the server is gone, all callers that wait for a slot fail.
  */
 export async function inWriteSlot<Result>(driver: MongoDriver, command: () => Promise<Result>): Promise<Result> {
-  let own = slots.get(driver);
-  if (own === undefined) slots.set(driver, (own = { free: numberOf(driver), waiting: [] }));
-  if (own.free > 0) own.free -= 1;
-  else await turn(own);
+  let slotsOf = slots.get(driver);
+  if (slotsOf === undefined) slots.set(driver, (slotsOf = { free: numberOf(driver), waiting: [] }));
+  if (slotsOf.free > 0) slotsOf.free -= 1;
+  else await turn(slotsOf);
   try {
     return await command();
   } catch (error) {
-    if (isServerGone(error)) for (const { reject } of own.waiting.splice(0)) reject(error);
+    if (isServerGone(error)) for (const { reject } of slotsOf.waiting.splice(0)) reject(error);
     throw error;
   } finally {
-    giveBack(own);
+    giveBack(slotsOf);
   }
 }
 
@@ -41,9 +41,9 @@ function turn({ waiting }: Slots): Promise<void> {
   return slot.promise;
 }
 
-function giveBack(own: Slots): void {
-  const next = own.waiting.shift();
-  if (next === undefined) own.free += 1;
+function giveBack(slotsOf: Slots): void {
+  const next = slotsOf.waiting.shift();
+  if (next === undefined) slotsOf.free += 1;
   else next.resolve();
 }
 

@@ -74,7 +74,7 @@ export function verifyWebhook(received: ReceivedWebhook): WebhookPayload {
     const given = Buffer.from(signature);
     return given.length === expected.length && timingSafeEqual(given, expected);
   });
-  if (!isSigned) throw new InvalidWebhook('no signature fits the secret and the body as it came');
+  if (!isSigned) throw new InvalidWebhook('no signature fits the secret and the body as it was received');
   return JSON.parse(text) as WebhookPayload;
 }
 
@@ -87,10 +87,10 @@ function checkReceived({ body, secret, toleranceSeconds }: ReceivedWebhook): voi
   if (body === undefined || body === null) throw new InvalidWebhook('the webhook has no body');
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
     throw new TypeError(
-      'verifyWebhook(): "body" must be the text or the bytes as they came, not what was parsed from them',
+      'verifyWebhook(): "body" must be the text or the bytes as they were received, not what was parsed from them',
     );
   }
   if (toleranceSeconds !== undefined && !(typeof toleranceSeconds === 'number' && toleranceSeconds >= 0)) {
-    throw new TypeError(`verifyWebhook(): "toleranceSeconds" must be a number, but ${String(toleranceSeconds)} came`);
+    throw new TypeError(`verifyWebhook(): "toleranceSeconds" must be a number, got ${String(toleranceSeconds)}`);
   }
 }

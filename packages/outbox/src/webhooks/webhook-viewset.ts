@@ -178,8 +178,8 @@ export function WebhookViewSet(
   }) {
     override getQueryset(request: FastifyRequest): QuerySet<WebhookSubscription> {
       const all = super.getQueryset(request);
-      const own = owner(request);
-      return own === null ? all : all.filter({ owner: own });
+      const ownerKey = owner(request);
+      return ownerKey === null ? all : all.filter({ owner: ownerKey });
     }
 
     rotate = rotateBy((request) => this.getObject(request));

@@ -18,11 +18,11 @@ export class ComparedField {
   private constructor(meta: EntityMetadata, path: string) {
     const { type, toMany, steps, property } = fieldPath(meta, path, '.');
     const isRelation = property.targetMeta !== undefined;
-    const isOwn = meta.properties[path as never] === property && !isRelation && property.primary !== true;
+    const isColumn = meta.properties[path as never] === property && !isRelation && property.primary !== true;
     this.type = type;
     this.toMany = toMany;
     this.populate = steps.map(({ name }) => name).join('.');
-    this.column = isOwn && property.version !== true && property.persist !== false ? path : undefined;
+    this.column = isColumn && property.version !== true && property.persist !== false ? path : undefined;
     this.#names = path.split('.');
   }
 

@@ -69,12 +69,12 @@ async function filters(view: ViewUnderTest, { name, compares = [] }: OperationPa
   if (field === undefined) return;
   await makeDistinct(view, field);
   const all = await valuedRows(view, field);
-  const asked = questions(
+  const wanted = questions(
     field,
     lookup,
     all.flatMap(({ values }) => values),
   );
-  for (const question of asked) await ask(view, name, question, all);
+  for (const question of wanted) await ask(view, name, question, all);
 }
 
 async function ask(

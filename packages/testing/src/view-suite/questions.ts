@@ -12,7 +12,7 @@ export interface Question {
 /** A text that no record has. */
 export const UNUSED_TEXT = 'nobodyhasthis';
 
-type Holds = (value: Comparable, asked: Comparable) => boolean;
+type Holds = (value: Comparable, wanted: Comparable) => boolean;
 
 const lower = (value: Comparable): string => String(value).toLowerCase();
 
@@ -20,21 +20,21 @@ type OneValueLookup = Exclude<Lookup, 'in' | 'range' | 'isempty' | 'isnull'>;
 
 /** The lookups that take one value. */
 const ONE_VALUE: Readonly<Record<OneValueLookup, Holds>> = {
-  exact: (value, asked) => value === asked,
-  iexact: (value, asked) => lower(value) === lower(asked),
-  ne: (value, asked) => value !== asked,
-  gt: (value, asked) => value! > asked!,
-  gte: (value, asked) => value! >= asked!,
-  lt: (value, asked) => value! < asked!,
-  lte: (value, asked) => value! <= asked!,
+  exact: (value, wanted) => value === wanted,
+  iexact: (value, wanted) => lower(value) === lower(wanted),
+  ne: (value, wanted) => value !== wanted,
+  gt: (value, wanted) => value! > wanted!,
+  gte: (value, wanted) => value! >= wanted!,
+  lt: (value, wanted) => value! < wanted!,
+  lte: (value, wanted) => value! <= wanted!,
   overlaps: () => false,
-  contains: (value, asked) => String(value).includes(String(asked)),
-  icontains: (value, asked) => lower(value).includes(lower(asked)),
-  startswith: (value, asked) => String(value).startsWith(String(asked)),
-  istartswith: (value, asked) => lower(value).startsWith(lower(asked)),
-  endswith: (value, asked) => String(value).endsWith(String(asked)),
-  iendswith: (value, asked) => lower(value).endsWith(lower(asked)),
-  date: (value, asked) => dayOf(value) === dayOf(asked),
+  contains: (value, wanted) => String(value).includes(String(wanted)),
+  icontains: (value, wanted) => lower(value).includes(lower(wanted)),
+  startswith: (value, wanted) => String(value).startsWith(String(wanted)),
+  istartswith: (value, wanted) => lower(value).startsWith(lower(wanted)),
+  endswith: (value, wanted) => String(value).endsWith(String(wanted)),
+  iendswith: (value, wanted) => lower(value).endsWith(lower(wanted)),
+  date: (value, wanted) => dayOf(value) === dayOf(wanted),
 };
 
 const BY_ORDER: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte', 'range']);
@@ -56,16 +56,16 @@ export function questions(field: ComparedField, lookup: string, values: readonly
   if (field.type.element !== undefined && lookup !== 'isnull') return [];
   if (field.toMany && OF_ONE_ALONE.has(lookup)) return [];
   if (lookup === 'isnull') {
-    return [true, false].map((asked) => ({ texts: [String(asked)], holds: (value) => (value === null) === asked }));
+    return [true, false].map((wanted) => ({ texts: [String(wanted)], holds: (value) => (value === null) === wanted }));
   }
   if (lookup === 'isempty') {
-    return [true, false].map((asked) => ({ texts: [String(asked)], holds: (value) => (value === '') === asked }));
+    return [true, false].map((wanted) => ({ texts: [String(wanted)], holds: (value) => (value === '') === wanted }));
   }
   const known = [...new Set(values)].filter((value) => value !== null && value !== '').slice(0, 3);
-  const asked = [...known, unusedValue(field, known)];
-  if (lookup === 'in') return [known.slice(0, 2), asked.slice(-1)].flatMap((list) => inList(field, list));
-  if (lookup === 'range') return [known.slice(0, 2), asked.slice(-1)].flatMap((ends) => between(field, ends));
-  return asked.map((value) => {
+  const wanted = [...known, unusedValue(field, known)];
+  if (lookup === 'in') return [known.slice(0, 2), wanted.slice(-1)].flatMap((list) => inList(field, list));
+  if (lookup === 'range') return [known.slice(0, 2), wanted.slice(-1)].flatMap((ends) => between(field, ends));
+  return wanted.map((value) => {
     const part = partOf(lookup, value);
     return {
       texts: [lookup === 'date' ? dayOf(part) : field.textOf(part)],
@@ -75,8 +75,8 @@ export function questions(field: ComparedField, lookup: string, values: readonly
 }
 
 /** Tells if a one-value lookup matches a record's value. */
-export function matches(lookup: string, value: Comparable, asked: Comparable): boolean {
-  return value !== null && ONE_VALUE[lookup as OneValueLookup](value, asked);
+export function matches(lookup: string, value: Comparable, wanted: Comparable): boolean {
+  return value !== null && ONE_VALUE[lookup as OneValueLookup](value, wanted);
 }
 
 /** Asks for any of several values. */

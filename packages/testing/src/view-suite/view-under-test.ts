@@ -165,11 +165,11 @@ export class ViewUnderTest {
 
   /** Returns the header that a write needs, if the view requires one. */
   async tagOf(key: RecordKey): Promise<Pick<Sent, 'headers'>> {
-    const isAsked = this.plans.all.some(({ headerParameters }) =>
+    const needsMatch = this.plans.all.some(({ headerParameters }) =>
       headerParameters.some(({ name, required }) => name === 'if-match' && required),
     );
     const retrieve = this.plans.find('retrieve');
-    if (!isAsked || retrieve === undefined) return {};
+    if (!needsMatch || retrieve === undefined) return {};
     const { headers } = await this.send(retrieve, { key });
     return { headers: { 'if-match': String(headers['etag']) } };
   }

@@ -84,9 +84,9 @@ function areSame(one: unknown, other: unknown): boolean {
 
 async function needs(view: ViewUnderTest, create: OperationPlan): Promise<void> {
   const { required = [] } = create.body!.schema as FieldSchema;
-  const whole = await view.body(create);
+  const complete = await view.body(create);
   for (const name of required) {
-    const { [name]: _left, ...body } = whole;
+    const { [name]: _left, ...body } = complete;
     await checkRefused(view, create, { name, body, reason: `without "${name}"` });
   }
 }
@@ -107,10 +107,10 @@ async function checkRefused(view: ViewUnderTest, plan: OperationPlan, { name, bo
 }
 
 async function keepsBounds(view: ViewUnderTest, create: OperationPlan): Promise<void> {
-  const whole = await view.body(create);
+  const complete = await view.body(create);
   for (const [name, schema] of Object.entries(bodyFields(create))) {
     for (const value of outside(schema)) {
-      const body = { ...whole, [name]: value };
+      const body = { ...complete, [name]: value };
       await checkRefused(view, create, { name, body, reason: `with "${name}": ${json(value)}` });
     }
     for (const value of atBounds(schema)) {

@@ -87,8 +87,8 @@ function writeChildren(
   if (limit !== undefined) text.add(`, row_number() over (partition by ${column}`).append(order).add(') as place');
   text.add(' from ').append(tiedFrom(tie, scope));
   text.add('', isOwner.values).append(where);
-  const whole = limit === undefined ? text.append(order) : firstOfEach(text, columns.length, limit);
-  return whole.bound(dialect, { isShapedByClient });
+  const complete = limit === undefined ? text.append(order) : firstOfEach(text, columns.length, limit);
+  return complete.bound(dialect, { isShapedByClient });
 }
 
 /** Limits the rows to the first children of each owner. */

@@ -27,8 +27,8 @@ function estimateRows(question: SqlQuestion, reader: Reader): Awaitable<number> 
   const { forecast } = question.plan.dialect;
   if (forecast === undefined) return countRows(question, reader);
   const { statement, values } = bindSelect(question, { columns: NO_COLUMNS, one: true });
-  const asking = { ...statement, sql: forecast.ask(statement.sql) };
-  return whenReady(reader.rows(asking, values), ([row]) => {
+  const forecastStatement = { ...statement, sql: forecast.ask(statement.sql) };
+  return whenReady(reader.rows(forecastStatement, values), ([row]) => {
     const { rows, cost } = forecast.read(row?.[0]);
     return cost > CHEAP ? rows : countRows(question, reader);
   });

@@ -35,7 +35,7 @@ export class StatementShape {
   /** The steps after that node. */
   #ahead: Step[] | undefined;
   #size = 0;
-  #isWhole = true;
+  #isComplete = true;
 
   /**
    * @param kind distinguishes statements with the same paths and conditions
@@ -52,9 +52,9 @@ export class StatementShape {
   bind(write: () => Bound): Bound {
     const { values } = this;
     const { statement } = this.#place;
-    if (this.#isWhole && this.#ahead === undefined && statement !== undefined) return { statement, values };
+    if (this.#isComplete && this.#ahead === undefined && statement !== undefined) return { statement, values };
     const written = write();
-    if (this.#isWhole && this.#size <= MAX_SIZE && isDeepStrictEqual(written.values, values)) {
+    if (this.#isComplete && this.#size <= MAX_SIZE && isDeepStrictEqual(written.values, values)) {
       this.#texts.keep(this.#place, this.#ahead ?? NO_STEPS, written.statement);
     }
     return written;
@@ -77,7 +77,9 @@ export class StatementShape {
     if (known === undefined) columnKeys.set(paths, (known = paths.some(isComputed) ? null : paths.map(idOf).join()));
     if (known === null) {
       for (const path of paths) this.#addUse(path, this.#dialect.selected(path, COLUMN));
-    } else this.#addStep(known);
+    } else {
+      this.#addStep(known);
+    }
     this.#addStep(END);
   }
 
@@ -131,7 +133,7 @@ export class StatementShape {
         this.addValues(condition.values);
         break;
       default:
-        this.#isWhole = false;
+        this.#isComplete = false;
     }
   }
 

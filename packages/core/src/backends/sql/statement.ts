@@ -88,9 +88,9 @@ const SLICES = ['', ' limit %', ' limit % offset %'] as const;
 function selectText({ em, plan, query, condition, related }: SqlQuestion, select: SqlSelect): SqlText {
   const { dialect } = plan;
   const { columns, key, slice } = select;
-  const asked = conditionFor(condition, key);
+  const full = conditionFor(condition, key);
   const scope = rootScope(em, plan, related);
-  const where = whereText(scope, asked);
+  const where = whereText(scope, full);
   // Only the joins that the condition needs. The joins of the columns and the order are added below.
   const counted = select.counted === true ? scope.from() : undefined;
   const selected = 'sql' in columns ? new SqlText().add(columns.sql) : selectionSql(scope, columns);

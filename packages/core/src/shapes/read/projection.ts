@@ -53,10 +53,10 @@ export function compileProjection<Output>(
   const populate = [...new Set(paths.flatMap(populateFor))];
   const readers = paths.map(readerOfEntity);
   const projectionFor = (request: object | undefined, shown: readonly RelatedProjection[]): Projection<Output> => {
-    const isAsked = request !== undefined && paths.some(dependsOnRequest);
-    const read = isAsked ? paths.map((path) => pathFor(path, request)) : paths;
+    const isPerRequest = request !== undefined && paths.some(dependsOnRequest);
+    const read = isPerRequest ? paths.map((path) => pathFor(path, request)) : paths;
     const aggregates = read.filter(isRelatedPath);
-    const entityReaders = isAsked ? read.map(readerOfEntity) : readers;
+    const entityReaders = isPerRequest ? read.map(readerOfEntity) : readers;
     return {
       paths: read,
       ...(shown.length > 0 && { related: shown }),
@@ -177,10 +177,10 @@ class Plan {
       : wireWriter(field, this.#platform);
     const value = `v${index}`;
     const written = this.writers[index] === undefined ? value : `${value} === null ? null : write[${index}](${value})`;
-    const isJudged = byHand && field.type.kind === 'json';
-    const judge = isJudged ? knownPart(place.className, path, schema) : known;
-    if (judge === undefined) return written;
-    const shown = `compute[${this.computes.push(judge) - 1}](${written})`;
+    const isChecked = byHand && field.type.kind === 'json';
+    const checked = isChecked ? knownPart(place.className, path, schema) : known;
+    if (checked === undefined) return written;
+    const shown = `compute[${this.computes.push(checked) - 1}](${written})`;
     // A column that is never NULL may still hold JSON null, which its schema must allow.
     return field.nullable ? `${value} === null ? null : ${shown}` : shown;
   }

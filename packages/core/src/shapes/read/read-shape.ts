@@ -383,9 +383,7 @@ function shownValue(target: EntityMetadata, path: string): ShownItem {
 function shownObject(target: EntityMetadata, { entity, schema, fields }: ShownShape): ShownItem {
   const { className } = declaredMetadata(entity);
   if (className === target.className) return { schema, shown: fields };
-  throw new ImproperlyConfigured(
-    `many() of ${target.className} takes a readShape() of it, but one of ${className} came`,
-  );
+  throw new ImproperlyConfigured(`many() of ${target.className} takes a readShape() of it, got one of ${className}`);
 }
 
 function objectOf(fields: readonly ReadField[]): TObject {

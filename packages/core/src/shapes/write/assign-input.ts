@@ -40,10 +40,10 @@ export function makeRecord<Entity extends object>(
   data: object,
   fields: readonly BoundField[],
 ): Entity {
-  const own = { ...data } as Values;
-  const lists = fields.filter((field) => field.children !== undefined && Array.isArray(own[field.name]));
-  for (const list of lists) delete own[list.name];
-  const entity = newEntity(em, name, own);
+  const values = { ...data } as Values;
+  const lists = fields.filter((field) => field.children !== undefined && Array.isArray(values[field.name]));
+  for (const list of lists) delete values[list.name];
+  const entity = newEntity(em, name, values);
   for (const list of lists) {
     for (const item of (data as Values)[list.name] as object[]) makeChild(em, list.children!, item, entity);
   }
@@ -129,19 +129,19 @@ function assign(
   fields: readonly BoundField[],
   creations: (() => void)[],
 ): void {
-  const own = { ...data };
+  const values = { ...data };
   for (const { name, children, reference } of fields) {
-    if (!Array.isArray(own[name])) continue;
-    if (reference?.isMany === true) own[name] = [...(own[name] as object[]), ...hiddenMembers(em, entity, name)];
+    if (!Array.isArray(values[name])) continue;
+    if (reference?.isMany === true) values[name] = [...(values[name] as object[]), ...hiddenMembers(em, entity, name)];
     if (children === undefined) continue;
     const { key, shape } = children;
     const known = childrenOf(entity, name, children);
-    for (const { [key]: pk, ...item } of own[name] as Values[]) {
+    for (const { [key]: pk, ...item } of values[name] as Values[]) {
       const child = known.get(keyText(pk));
       if (child === undefined) creations.push(() => makeChild(em, children, item, entity));
       else assign(em, child, item, shape.fields, creations);
     }
-    delete own[name];
+    delete values[name];
   }
-  assignValues(em, entity, own);
+  assignValues(em, entity, values);
 }

@@ -28,11 +28,11 @@ export function patchOf(schema: TObject, propertyOf: (field: string) => EntityPr
 
 /** Adds the values of the parts that an embeddable does not have: their defaults, or null. */
 export function withDefaults(parts: readonly BoundField[], sent: Values): Record<string, unknown> {
-  const whole: Record<string, unknown> = { ...sent };
+  const complete: Record<string, unknown> = { ...sent };
   for (const { name, whenAbsent } of parts) {
-    if (whole[name] === undefined && whenAbsent !== undefined) whole[name] = whenAbsent();
+    if (complete[name] === undefined && whenAbsent !== undefined) complete[name] = whenAbsent();
   }
-  return whole;
+  return complete;
 }
 
 /**

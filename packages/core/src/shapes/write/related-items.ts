@@ -22,6 +22,9 @@ export function countRelated(fields: Fields, values: unknown): number {
  * So all lists together may have as many items as the largest maximum, and at least 1,000.
  */
 export function maxRelated(fields: Fields): number {
-  const own = fields.flatMap(({ children, maxItems = 0 }) => [maxItems, children && maxRelated(children.shape.fields)]);
-  return Math.max(DEFAULT_MAX_REFERENCES, ...own.map((max = 0) => max));
+  const sizes = fields.flatMap(({ children, maxItems = 0 }) => [
+    maxItems,
+    children && maxRelated(children.shape.fields),
+  ]);
+  return Math.max(DEFAULT_MAX_REFERENCES, ...sizes.map((max = 0) => max));
 }

@@ -83,7 +83,7 @@ function keyOf(meta: EntityMetadata, name: string, path: string): string {
   const key = path.startsWith(`${name}.`) ? path.slice(name.length + 1) : '';
   if (key !== '' && !key.includes('.')) return key;
   throw new ImproperlyConfigured(
-    `${meta.className}: a reference is written { ${name}: '${name}.<field>' }, one unique field of the related record, but "${path}" came`,
+    `${meta.className}: a reference is written { ${name}: '${name}.<field>' }, one unique field of the related record, got "${path}"`,
   );
 }
 

@@ -151,8 +151,8 @@ export class Answers {
    * @throws InvalidUsage for a field that the answer does not have
    */
   select(request: FastifyRequest, operation: OutputOperation): void {
-    const whole = this.#decide(request, operation);
-    answersOf(request)[operation] = this.#selectedOf(whole, parametersOf(request));
+    const complete = this.#decide(request, operation);
+    answersOf(request)[operation] = this.#selectedOf(complete, parametersOf(request));
   }
 
   /** Returns the full answer that determines tags; undefined if there is none. */
@@ -163,7 +163,7 @@ export class Answers {
   }
 
   /** Reports whether an operation answers a request with the record that determines the tag. */
-  isWhole(request: FastifyRequest, operation: OutputOperation): boolean {
+  isUnselected(request: FastifyRequest, operation: OutputOperation): boolean {
     const { taggedBy } = this;
     if (taggedBy === undefined) return false;
     // The result of an override is unknown.
@@ -171,13 +171,13 @@ export class Answers {
     return this.isOne || this.#decide(request, operation) === unselected(this.#decide(request, taggedBy));
   }
 
-  #selectedOf(whole: Answer, parameters: QueryParameters): Answer {
+  #selectedOf(complete: Answer, parameters: QueryParameters): Answer {
     const { selections } = this.#declarations;
-    const selection = selections?.read(parameters, whole.shape);
-    if (selections === undefined || selection === undefined) return whole;
-    const selected = getOrMake(this.#selected, whole, () => new LruMap<string, Answer>(MAX_SELECTIONS));
+    const selection = selections?.read(parameters, complete.shape);
+    if (selections === undefined || selection === undefined) return complete;
+    const selected = getOrMake(this.#selected, complete, () => new LruMap<string, Answer>(MAX_SELECTIONS));
     return getOrMake(selected, selection.text, () =>
-      this.#make(whole.name, selections.select(whole.shape, selection), whole),
+      this.#make(complete.name, selections.select(complete.shape, selection), complete),
     );
   }
 

@@ -47,10 +47,10 @@ export class Selections {
   /** Declares the parameters of an operation whose records may have these shapes. */
   parametersFor(shapes: readonly AnyShape[]): readonly ParameterDeclaration[] {
     const added = this.#expandable.map(({ name }) => name);
-    const own = shapes.flatMap(({ fields }) => fields.map(({ name }) => name));
+    const shapeNames = shapes.flatMap(({ fields }) => fields.map(({ name }) => name));
     return [
       ...(added.length === 0 ? [] : [declaration('expand', added, 'Fields to add to each record')]),
-      ...(this.#takesFields ? [declaration('fields', [...own, ...added], ONLY)] : []),
+      ...(this.#takesFields ? [declaration('fields', [...shapeNames, ...added], ONLY)] : []),
     ];
   }
 
@@ -59,12 +59,12 @@ export class Selections {
    *
    * @throws InvalidUsage for an unknown name, which lists the known names
    */
-  read(parameters: QueryParameters, { fields: own }: AnyShape): Selection | undefined {
+  read(parameters: QueryParameters, { fields: shapeFields }: AnyShape): Selection | undefined {
     const addable = this.#expandable.map(({ name }) => name);
     const problems = new InvalidUsageCollector();
     const expand =
       problems.attempt(() => (addable.length === 0 ? undefined : namesIn(parameters, 'expand', addable))) ?? [];
-    const shown = [...new Set([...own.map(({ name }) => name), ...expand])];
+    const shown = [...new Set([...shapeFields.map(({ name }) => name), ...expand])];
     const fields = problems.attempt(() => (this.#takesFields ? namesIn(parameters, 'fields', shown) : undefined));
     problems.throwIfAny();
     if (expand.length === 0 && fields === undefined) return undefined;
@@ -80,8 +80,8 @@ export class Selections {
     const added = new Map(
       this.#expandable.filter(({ name }) => expand.includes(name)).map((field) => [field.name, field] as const),
     );
-    const own = shape.fields.map((field) => added.get(field.name) ?? field);
-    const all = [...new Set([...own, ...added.values()])];
+    const shapeFields = shape.fields.map((field) => added.get(field.name) ?? field);
+    const all = [...new Set([...shapeFields, ...added.values()])];
     return shapeOf(shape.entity, fields === undefined ? all : all.filter(({ name }) => fields.includes(name)));
   }
 
@@ -96,8 +96,8 @@ export class Selections {
       properties[name] = required.has(name) ? child : Type.Optional(child);
     }
     for (const { name, schema: child } of this.#expandable) {
-      const own = fields.find((field) => field.name === name);
-      properties[name] = own === undefined ? Type.Optional(child) : Type.Union([own.schema, child]);
+      const declared = fields.find((field) => field.name === name);
+      properties[name] = declared === undefined ? Type.Optional(child) : Type.Union([declared.schema, child]);
     }
     return Type.Object(properties);
   }

@@ -140,10 +140,10 @@ export class FileChanges {
     const deleted = this.#findUnseen(em, changes);
     for (const each of deleted) this.#seen.add(each);
     // Reads, and so locks, even records without files: nobody can then add a record with a file below a deleted record.
-    const own = await this.#recordsOf(em, meta, deleted);
+    const deletedRecords = await this.#recordsOf(em, meta, deleted);
     const keys = deleted.map((each) => each.getPrimaryKey());
     return [
-      ...this.#storedFiles(meta, fileNames(meta), own),
+      ...this.#storedFiles(meta, fileNames(meta), deletedRecords),
       ...(await this.#findFilesDeletedAlong(em, meta, keys, new Set())),
     ];
   }

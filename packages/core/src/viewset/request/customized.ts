@@ -137,8 +137,8 @@ export class Customized {
   #reaches(method: Hook): boolean {
     const goesOn = new RegExp(`\\bsuper\\s*(?:\\.\\s*${method}\\b|\\[\\s*['"]${method}['"])`);
     for (let level = this.#view; level !== this.#library; level = Object.getPrototypeOf(level) as object) {
-      const own = Object.getOwnPropertyDescriptor(level, method)?.value as unknown;
-      if (typeof own === 'function' && !goesOn.test(Function.prototype.toString.call(own))) return false;
+      const override = Object.getOwnPropertyDescriptor(level, method)?.value as unknown;
+      if (typeof override === 'function' && !goesOn.test(Function.prototype.toString.call(override))) return false;
     }
     return true;
   }

@@ -164,7 +164,7 @@ export class ShapeChoice<Operation extends string, Declared, Made> {
     if (chosen !== undefined) return chosen;
     const names = [...this.#others[operation].keys()].join(', ') || 'nothing else';
     throw new ImproperlyConfigured(
-      `${owner} must return undefined or one of ${names} for ${operation}, but ${describe(name)} came`,
+      `${owner} must return undefined or one of ${names} for ${operation}, got ${describe(name)}`,
     );
   }
 }

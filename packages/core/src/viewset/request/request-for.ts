@@ -40,7 +40,7 @@ export function simulateRequest(
   }) as RequestState;
   const body = mayHaveBody(method) ? emptyBody(plan) : undefined;
   const query = {};
-  const heard = <Value>(value: Value) => ({
+  const observed = <Value>(value: Value) => ({
     get: (): Value => {
       onInputRead?.();
       return value;
@@ -50,8 +50,8 @@ export function simulateRequest(
     [REQUEST_STATE]: { value: state },
     method: { value: method },
     params: { value: params },
-    query: heard(query),
-    body: heard(body),
+    query: observed(query),
+    body: observed(body),
     routeOptions: { get: () => ({ ...request.routeOptions, config: { viewset: plan } }) },
   }) as FastifyRequest;
 }

@@ -52,10 +52,10 @@ type Params = Readonly<Record<string, string>>;
  * unknown, and so are path keys that are not given. False if the operation needs a token that the sender lacks, or if
  * its permissions refuse without reading unknown parts.
  */
-export async function admitsSender(route: GuardedRoute, asking: FastifyRequest, known: Params = {}): Promise<boolean> {
-  if (route.needsToken && getCurrentUser(asking) === null) return false;
+export async function admitsSender(route: GuardedRoute, sender: FastifyRequest, known: Params = {}): Promise<boolean> {
+  if (route.needsToken && getCurrentUser(sender) === null) return false;
   const ask = compilePermissions(route);
-  return ask === undefined || (await askForSender(route.plan, asking, ask, known)) !== 'refused';
+  return ask === undefined || (await askForSender(route.plan, sender, ask, known)) !== 'refused';
 }
 
 /**
@@ -65,7 +65,7 @@ export async function admitsSender(route: GuardedRoute, asking: FastifyRequest, 
  */
 export async function askForSender<Answer>(
   plan: Plan,
-  asking: FastifyRequest,
+  sender: FastifyRequest,
   ask: (request: FastifyRequest) => Awaitable<Answer>,
   known: Params = {},
 ): Promise<{ readonly answer: Answer } | 'refused' | 'undecided'> {
@@ -73,7 +73,7 @@ export async function askForSender<Answer>(
   const onInputRead = (): void => void (isUndecided = true);
   const params = paramsOf(plan, known, onInputRead);
   try {
-    const answer = await ask(simulateRequest(asking, { plan, method: plan.method, params, onInputRead }));
+    const answer = await ask(simulateRequest(sender, { plan, method: plan.method, params, onInputRead }));
     return isUndecided ? 'undecided' : { answer };
   } catch (error) {
     if (isUndecided) return 'undecided';

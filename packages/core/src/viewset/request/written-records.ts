@@ -13,7 +13,7 @@ export interface WrittenRecord {
   /** The values of the body. */
   readonly values: Values;
   /** The values of the body, together with those that the path, the view and the parent set. */
-  readonly whole: Values;
+  readonly input: Values;
   /** The fields of the body. */
   readonly fields: readonly BoundField[];
   /** The field and the value that identify the changed record; undefined for a new one. */
@@ -22,13 +22,13 @@ export interface WrittenRecord {
 
 /** Lists the record that a body writes, and its children at every level. */
 export function writtenRecords(record: WrittenRecord): WrittenRecord[] {
-  const { fields, values, whole, path, stored } = record;
+  const { fields, values, input, path, stored } = record;
   // A new parent has no key yet. A symbol equals only itself.
   const parent = stored === undefined ? Symbol(`new ${record.meta.className}`) : undefined;
   const children = fields.flatMap(({ name, path: place, children: each }) => {
     const items = values[name];
     if (each === undefined || !Array.isArray(items)) return [];
-    const resolved = Array.isArray(whole[name]) ? (whole[name] as unknown[]) : [];
+    const resolved = Array.isArray(input[name]) ? (input[name] as unknown[]) : [];
     const owner = ownerOf(each.target, each.owner, stored);
     return (items as unknown[]).flatMap((item, index) => {
       if (!isRecord(item)) return [];
@@ -38,7 +38,7 @@ export function writtenRecords(record: WrittenRecord): WrittenRecord[] {
         meta: each.target,
         path: `${path}${place}/${index}`,
         values: item,
-        whole: { ...data, [each.owner]: parent ?? owner },
+        input: { ...data, [each.owner]: parent ?? owner },
         fields: each.shape.fields,
         stored: value === undefined ? undefined : { field: each.key, value },
       });

@@ -138,8 +138,8 @@ export function checkMembers(view: ClassedView, hasRecords: boolean): void {
     const habit = Object.hasOwn(ELSEWHERE, spelled) ? ELSEWHERE[spelled]! : undefined;
     if (habit === undefined || 'operation' in habit || actions.has(name)) continue;
     // A view may have a method of this name. Elsewhere it is a property.
-    const isOwn = spelled === 'queryset' && typeof value === 'function';
-    if (isOwn || (habit.ofRecords === true && !hasRecords)) continue;
+    const isQuerysetMethod = spelled === 'queryset' && typeof value === 'function';
+    if (isQuerysetMethod || (habit.ofRecords === true && !hasRecords)) continue;
     throw new ImproperlyConfigured(`${view.name}: nothing reads "${name}"; ${habit.hint}`);
   }
 }
@@ -165,20 +165,20 @@ function checkProperty(view: ClassedView, name: string): void {
  *   (`findAll`) are rejected too.
  */
 function checkMethods(view: ClassedView): void {
-  const own: string[] = Object.keys(view).filter(
+  const declaredNames: string[] = Object.keys(view).filter(
     (name) => typeof (view as unknown as Record<string, unknown>)[name] === 'function',
   );
   const hooks = new Set<string>(OPERATIONS);
   for (let level = view as object; level !== Object.prototype; level = Object.getPrototypeOf(level) as object) {
     if (level === view) continue;
     const names = Object.getOwnPropertyNames(level).filter((name) => name !== 'constructor');
-    if (!Object.hasOwn(level, DEFINE)) own.push(...names);
+    if (!Object.hasOwn(level, DEFINE)) declaredNames.push(...names);
     else for (const name of names) hooks.add(name);
   }
-  const free = [...hooks].filter((hook) => !own.includes(hook));
+  const free = [...hooks].filter((hook) => !declaredNames.includes(hook));
   const lacking = free.filter((hook) => !(hook in view));
   const long = free.filter((hook) => hook.length >= LEAST_LENGTH);
-  for (const name of own) {
+  for (const name of declaredNames) {
     if (hooks.has(name)) continue;
     const alike = long.filter((hook) => hook.startsWith(name.charAt(0)));
     const meant = operationMeant(name, lacking) ?? nearest(name, alike, slips(name));

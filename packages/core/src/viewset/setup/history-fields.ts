@@ -69,8 +69,8 @@ export function fieldsOfAll(meta: EntityMetadata, shapes: readonly AnyShape[]): 
 export function fieldsForReader(all: readonly KeptField[], reader: readonly KeptField[]): readonly KeptField[] {
   const byProperty = new Map(reader.map((field) => [field.property, field]));
   return all.flatMap((field) => {
-    const own = byProperty.get(field.property);
-    return own === undefined ? [] : [{ ...field, show: own.show }];
+    const ofReader = byProperty.get(field.property);
+    return ofReader === undefined ? [] : [{ ...field, show: ofReader.show }];
   });
 }
 
@@ -129,7 +129,7 @@ function storedProperty(meta: EntityMetadata, path: string): string | undefined 
   if (typeof found === 'string') return undefined;
   const { steps, property } = found;
   const [step] = steps;
-  const own = step !== undefined && isToOne(step) && referredKey(step) === property ? step : property;
-  const isOwn = steps.length === 0 || (steps.length === 1 && own === step);
-  return isOwn && isKept(meta, own) && !isFile(own) && !isEmbeddable(own) ? own.name : undefined;
+  const column = step !== undefined && isToOne(step) && referredKey(step) === property ? step : property;
+  const isOfRecord = steps.length === 0 || (steps.length === 1 && column === step);
+  return isOfRecord && isKept(meta, column) && !isFile(column) && !isEmbeddable(column) ? column.name : undefined;
 }

@@ -190,9 +190,9 @@ export class RecordHistory {
    */
   async find(request: RecordRequest): Promise<HistoricRecord> {
     const { view, meta, answers } = this.#declarations;
-    const asked = await view[SHOWS].admit(request, (request.params as { readonly pk?: string }).pk);
-    await view[SHOWS].find(asked, false);
-    const shown = fieldsForReader(this.#fields, shownFields(meta, answers.of(asked.shown, 'retrieve').shape));
+    const admitted = await view[SHOWS].admit(request, (request.params as { readonly pk?: string }).pk);
+    await view[SHOWS].find(admitted, false);
+    const shown = fieldsForReader(this.#fields, shownFields(meta, answers.of(admitted.shown, 'retrieve').shape));
     return { key: this.#keyOf(await view.getObject(request)), shown };
   }
 

@@ -70,7 +70,7 @@ export class RecordLists implements ListDefinition {
   /** The view's option. */
   readonly live: LiveOption | undefined;
   /** The media types of lists, for clients that ask for a stream and for all others. */
-  readonly #types: Readonly<Record<'streamed' | 'whole', OfferedTypes>>;
+  readonly #types: Readonly<Record<'streamed' | 'lists', OfferedTypes>>;
   readonly #filters: readonly Filter[];
   /** The most records of a page. Undefined if code of the application makes the pages. */
   readonly #maxItems: number | undefined;
@@ -97,8 +97,8 @@ export class RecordLists implements ListDefinition {
     if (this.takesQuery) requireOperation(`${name}: option "queryMethod"`, 'list', operations);
     if (options.live === true) checkLive(declarations, this.isPaged);
     this.live = options.live;
-    const whole: OfferedTypes = ['application/json', ...[...this.exports.keys()].map((format) => EXPORT_TYPES[format])];
-    this.#types = { whole, streamed: this.live === true ? [...whole, STREAM_TYPE] : whole };
+    const lists: OfferedTypes = ['application/json', ...[...this.exports.keys()].map((format) => EXPORT_TYPES[format])];
+    this.#types = { lists, streamed: this.live === true ? [...lists, STREAM_TYPE] : lists };
     this.parameters = declaredParameters(name, answerParameters, this.#filters, this.paginator);
     const ofPages = new Set(this.paginator?.parameters.map((parameter) => parameter.name));
     this.unpagedParameters = this.parameters.filter((parameter) => !ofPages.has(parameter.name));
@@ -132,7 +132,7 @@ export class RecordLists implements ListDefinition {
 
   /** Returns the type that the path names (`/books.csv`) or that the request prefers to JSON. Undefined for JSON. */
   typeFor({ headers, routeOptions }: FastifyRequest, reply: FastifyReply): ListType | undefined {
-    const { whole, streamed } = this.#types;
+    const { lists, streamed } = this.#types;
     if (streamed.length === 1) return undefined;
     const { variant, action } = routeOptions.config.viewset ?? {};
     if (variant === 'csv' || variant === 'ndjson') return EXPORT_TYPES[variant];
@@ -140,7 +140,7 @@ export class RecordLists implements ListDefinition {
     // Other clients would wait for the end of a stream. An action that lists has its own permissions, which a stream
     // would not check again.
     const mayStream = action === 'list' && headers.accept?.toLowerCase().includes(STREAM_TYPE) === true;
-    const type = acceptedType(headers.accept, mayStream ? streamed : whole);
+    const type = acceptedType(headers.accept, mayStream ? streamed : lists);
     return type === 'application/json' ? undefined : type;
   }
 

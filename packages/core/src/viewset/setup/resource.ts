@@ -202,9 +202,9 @@ export class Resource implements ViewDefinition {
       ...(history?.actions ?? []),
       ...uploadActions(view, input, operations, defaults.permissionClasses),
     ]);
-    const own = actionsOf(view);
+    const viewActions = actionsOf(view);
     const listed = softDelete?.visibleTo === undefined ? [] : ['deleted'];
-    const taken = [...listed, ...brought.keys()].find((each) => own.has(each) || files.has(each));
+    const taken = [...listed, ...brought.keys()].find((each) => viewActions.has(each) || files.has(each));
     if (taken === undefined) return new Map([...files, ...brought]);
     throw new ImproperlyConfigured(
       `${name}: its options make an action "${taken}", and the view has one of its own by this name; rename it`,

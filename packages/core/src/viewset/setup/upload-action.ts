@@ -76,12 +76,12 @@ export function uploadActions(
     description: 'Signs a URL that takes the bytes of one file. A body of create or update then names the upload.',
   } as const;
   const begin = action(options, async (request, reply) => {
-    const { field: given, ...asked } = request.body as UploadRequest & { readonly field?: string };
+    const { field: given, ...upload } = request.body as UploadRequest & { readonly field?: string };
     const wanted = given ?? names[0];
     const fields = (await fieldsOf(request)).filter(({ sentAs }) => sentAs === wanted);
     if (fields.length === 0) throw invalidInput('body', [{ path: '/field', message: 'must be one you may write' }]);
     void reply.code(HTTP_201_CREATED);
-    return beginForOne(fields, ({ file, name }) => uploads.begin(file, uploadPlace(request, name), asked));
+    return beginForOne(fields, ({ file, name }) => uploads.begin(file, uploadPlace(request, name), upload));
   });
   return new Map([['upload', begin]]);
 }
@@ -100,10 +100,10 @@ function permissionsToUpload(
       return (await fieldsOf(request)).length > 0;
     }
   }
-  const own = view.permissionClasses ?? defaults;
+  const declared = view.permissionClasses ?? defaults;
   const allowAnonymous = view.allowAnonymous ?? isAllowAny(view.permissionClasses);
   // The view's classes are included, with their scopes.
-  return { permissionClasses: [...own, MayWriteFiles], scope: 'unrestricted', allowAnonymous };
+  return { permissionClasses: [...declared, MayWriteFiles], scope: 'unrestricted', allowAnonymous };
 }
 
 /**
@@ -123,7 +123,7 @@ async function fieldsFor(
     if (route.view !== view || operation === undefined || plan.variant !== undefined) continue;
     // The write itself is checked again, with its record and its body.
     if (!(await admitsSender(route, request, known))) continue;
-    const shape = await askForSender(plan, request, (asked) => input.of(asked, operation).shape, known);
+    const shape = await askForSender(plan, request, (simulated) => input.of(simulated, operation).shape, known);
     if (shape === 'refused') continue;
     // The shape depends on the body or the record of the write.
     const shapes = shape === 'undecided' ? input.choicesFor(operation).map((each) => each.shape) : [shape.answer];

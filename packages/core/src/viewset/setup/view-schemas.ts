@@ -108,8 +108,8 @@ export class ViewSchemas implements SchemaSource {
   forAnswer(request: FastifyRequest, operation: OutputOperation): TSchema | undefined {
     const { answers, bulk, envelope } = this.#parts;
     const { schema } = answers.of(request, operation);
-    const isOwn = request.routeOptions.config.viewset?.action === operation;
-    if (bulk !== undefined && isOwn && Array.isArray(request.body)) return envelope.schemaOfMany(schema);
+    const isOfRoute = request.routeOptions.config.viewset?.action === operation;
+    if (bulk !== undefined && isOfRoute && Array.isArray(request.body)) return envelope.schemaOfMany(schema);
     return schema === answers.defaultFor(operation).schema ? undefined : this.#sent(operation, schema);
   }
 

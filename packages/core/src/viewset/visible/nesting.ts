@@ -80,9 +80,9 @@ function levelsOf(meta: EntityMetadata, nearest: Parent): Level[] {
     const key = parent.definition.key.column;
     way += way === '' ? parent.relation : `.${parent.relation}`;
     // A relation reads as the key that it refers to.
-    const own = fieldPath(meta, way, '.');
-    const isHeld = isToOne(own.property) && referredKey(own.property) === key.property;
-    levels.push({ parent, path: isHeld ? own : fieldPath(meta, `${way}.${key.key}`, '.') });
+    const relationPath = fieldPath(meta, way, '.');
+    const isHeld = isToOne(relationPath.property) && referredKey(relationPath.property) === key.property;
+    levels.push({ parent, path: isHeld ? relationPath : fieldPath(meta, `${way}.${key.key}`, '.') });
   }
   return levels;
 }

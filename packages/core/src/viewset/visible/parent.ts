@@ -34,7 +34,7 @@ interface ShownParents {
   /** Checks the permissions of the view. Throws NotFound if they refuse the request. */
   ask(request: FastifyRequest, key: string): Promise<ShownRequest>;
   /** Finds the record, as an entity if `wantsEntity` is true. Throws NotFound if the view would not show it. */
-  find(asked: ShownRequest, wantsEntity: boolean): Promise<object | undefined>;
+  find(admitted: ShownRequest, wantsEntity: boolean): Promise<object | undefined>;
 }
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
@@ -145,8 +145,8 @@ export class Parent {
     const { meta, customized, softDelete } = this.definition;
     const { outer: above } = this;
     const outer = above === undefined ? undefined : await above.#ask(request);
-    const asked = await this.#shown.ask(request, this.#textOf(request));
-    const { grant } = asked;
+    const admitted = await this.#shown.ask(request, this.#textOf(request));
+    const { grant } = admitted;
     // A relation to a base entity may lead to another entity in the same table.
     const isRootClass = meta.root.class === meta.class;
     const isOpen =
@@ -160,7 +160,7 @@ export class Parent {
       isImplied: isOpen && outer?.isImplied !== false,
       find: async (wantsEntity) => {
         if (outer?.isImplied === false) await outer.find(false);
-        return this.#shown.find(asked, wantsEntity);
+        return this.#shown.find(admitted, wantsEntity);
       },
     };
   }

@@ -50,11 +50,11 @@ export async function afterCommit(request: FastifyRequest, work: () => unknown):
 function checkArguments(request: unknown, work: unknown): void {
   if ((request as Partial<FastifyRequest> | undefined)?.em === undefined) {
     throw new ImproperlyConfigured(
-      `afterCommit(request, work): "request" must be a request of an application with the plugin viewset, but ${describe(request)} came`,
+      `afterCommit(request, work): "request" must be a request of an application with the plugin viewset, got ${describe(request)}`,
     );
   }
   if (typeof work === 'function') return;
   throw new ImproperlyConfigured(
-    `afterCommit(request, work): "work" must be a function such as () => send(), but ${describe(work)} came`,
+    `afterCommit(request, work): "work" must be a function such as () => send(), got ${describe(work)}`,
   );
 }

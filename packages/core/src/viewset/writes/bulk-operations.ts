@@ -50,7 +50,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
       return this.#writes.readAllStored(
         request,
         answer,
-        await this.#writes.tell(request, 'create', [], () => this.#createEach(request, resolved)),
+        await this.#writes.writeAndNotify(request, 'create', [], () => this.#createEach(request, resolved)),
       );
     });
     reply.code(201);
@@ -72,7 +72,9 @@ export class BulkOperations<Entity extends object, Output extends object> {
         return { body, data, entity: entities[index]! };
       });
       const resolved = await resolution.resolve(request, 'update', written);
-      await this.#writes.tell(request, 'update', entities, () => this.#updateEach(request, entities, resolved));
+      await this.#writes.writeAndNotify(request, 'update', entities, () =>
+        this.#updateEach(request, entities, resolved),
+      );
       return this.#writes.readAllStored(request, answer, entities);
     });
   }
@@ -82,7 +84,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
     const { pk: keys } = request.query as { readonly pk: readonly unknown[] };
     await this.#writes.inTransaction(request, async () => {
       const entities = await this.#findToWrite(request, keys, 'query');
-      await this.#writes.tell(request, 'destroy', entities, () => this.#destroyEach(request, entities));
+      await this.#writes.writeAndNotify(request, 'destroy', entities, () => this.#destroyEach(request, entities));
     });
     reply.code(204);
   }

@@ -98,9 +98,9 @@ function valueIn(entity: object, path: FieldPath): unknown {
 
 /** Lists the records to write ahead, in their order. In a circle of records, one of them gets a temporary value. */
 function stepsOf(moves: readonly Move[]): { readonly move: Move; readonly isParked: boolean }[] {
-  const holders = new Map(moves.filter(({ before }) => isWhole(before)).map((move) => [textOf(move.before), move]));
+  const holders = new Map(moves.filter(({ before }) => isComplete(before)).map((move) => [textOf(move.before), move]));
   const wantedBy = (move: Move): Move | undefined =>
-    isWhole(move.after) ? holders.get(textOf(move.after)) : undefined;
+    isComplete(move.after) ? holders.get(textOf(move.after)) : undefined;
   const wanted = new Set(moves.flatMap((move) => wantedBy(move) ?? []));
   const plan = new Map<Move, boolean>();
   for (const start of wanted) {
@@ -119,7 +119,7 @@ function stepsOf(moves: readonly Move[]): { readonly move: Move; readonly isPark
 }
 
 /** Values that contain NULL are not unique. */
-function isWhole(values: readonly unknown[]): boolean {
+function isComplete(values: readonly unknown[]): boolean {
   return values.every((value) => value !== null);
 }
 

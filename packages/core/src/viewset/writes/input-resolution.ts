@@ -188,11 +188,15 @@ export class InputResolution {
     if (files.size === 0 || operation === 'create') return bodies;
     const found: WrittenBody[] = [];
     for (const { body, data, entity } of bodies) {
-      const own: Problem[] = [];
+      const bodyProblems: Problem[] = [];
       const without = <Values extends object>(values: Values, problems: Problem[]): Promise<Values> =>
         this.#keptFiles.withoutLinks(request.em, fields, values, entity, problems);
-      const kept = { ...body, data: await without(body.data, own), sent: body.sent && (await without(body.sent, [])) };
-      faults.push(...placedAt(body.path, own));
+      const kept = {
+        ...body,
+        data: await without(body.data, bodyProblems),
+        sent: body.sent && (await without(body.sent, [])),
+      };
+      faults.push(...placedAt(body.path, bodyProblems));
       found.push({ body: kept, data: await without(data, []), ...(entity && { entity }) });
     }
     return found;

@@ -35,7 +35,7 @@ export class Problems<Field extends string = string> {
     const leadsThere = path === '' || this.#fields.some((field) => `${path}/`.startsWith(`${pointerStep(field)}/`));
     if (!leadsThere) {
       const known = this.#fields.map(pointerStep).join(', ');
-      throw new ImproperlyConfigured(`problems.add() takes the path of a field, one of ${known}, but "${path}" came`);
+      throw new ImproperlyConfigured(`problems.add() takes the path of a field, one of ${known}, got "${path}"`);
     }
     this.#found.push({ path, message });
   }

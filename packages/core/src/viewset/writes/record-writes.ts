@@ -106,7 +106,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
       const parent = nesting && (await this.faultsFirst(request, 'create', nesting.parentOf(request)));
       const placed = parent === undefined ? data : { ...data, ...parent };
       const [resolved] = await this.#definition.resolution.resolve(request, 'create', [{ body, data: placed }]);
-      const [entity] = await this.tell(request, 'create', [], async () => [
+      const [entity] = await this.writeAndNotify(request, 'create', [], async () => [
         await this.#view.performCreate(request, resolved!.data, resolved!.extra),
       ]);
       return this.#readStored(request, answer, entity!);
@@ -127,7 +127,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
       statement: (backend, condition) => backend.update({ em, meta, request, projection, data, condition }),
       work: async (entity) => {
         const [resolved] = await resolution.resolve(request, 'update', [{ body, data, entity }]);
-        const [changed] = await this.tell(request, 'update', [entity], async () => [
+        const [changed] = await this.writeAndNotify(request, 'update', [entity], async () => [
           await this.#view.performUpdate(request, entity, resolved!.data, resolved!.extra),
         ]);
         return (await this.#readStored(request, answer, changed!)).record;
@@ -148,7 +148,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
         return backend.update({ em, meta, request, condition, data: softDelete.deletion(), projection: this.#isFound });
       },
       work: async (entity) => {
-        await this.tell(request, 'destroy', [entity], async () => {
+        await this.writeAndNotify(request, 'destroy', [entity], async () => {
           await this.#view.performDestroy(request, entity);
           return [entity];
         });
@@ -160,7 +160,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
   /** Restores the deleted record of the path, and returns it. */
   async restore(request: FastifyRequest, answer: AnswerOf<Output>): Promise<Output> {
     const entity = await this.#view.getObject(request);
-    await this.tell(request, 'update', [entity], async () => {
+    await this.writeAndNotify(request, 'update', [entity], async () => {
       this.#definition.softDelete?.unmark(request.em, entity);
       await this.flush(request);
       return [entity];
@@ -258,7 +258,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
    * @param found the entities before the write; empty for new records
    * @param write returns the entities that it has written
    */
-  async tell(
+  async writeAndNotify(
     request: FastifyRequest,
     operation: WriteOperation,
     found: readonly Entity[],
@@ -489,7 +489,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
       meta,
       path,
       values,
-      whole: data as Readonly<Record<string, unknown>>,
+      input: data as Readonly<Record<string, unknown>>,
       fields: this.#fieldsOf(request, isNew ? 'create' : 'update'),
       stored: isNew ? undefined : this.#storedRecord(request, values, path, entity as Entity | undefined),
     });

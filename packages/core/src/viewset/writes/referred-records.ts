@@ -122,7 +122,7 @@ export class ReferredRecords {
     // Permissions see a view of the referenced entity.
     const view = {
       name: this.#view.name,
-      getAction: (asked: FastifyRequest) => this.#view.getAction(asked),
+      getAction: (simulated: FastifyRequest) => this.#view.getAction(simulated),
       meta: target,
     };
     const grant = await evaluatePermissions(permissions, request, view, { object: true });

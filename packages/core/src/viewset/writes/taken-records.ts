@@ -201,7 +201,7 @@ async function completed(
   fields: readonly ConstrainedField[],
   paths: readonly FieldPath[],
 ): Promise<Candidate[]> {
-  const candidates = records.map((record) => ({ record, values: fields.map((field) => valueOf(record.whole, field)) }));
+  const candidates = records.map((record) => ({ record, values: fields.map((field) => valueOf(record.input, field)) }));
   const changed = candidates.filter(({ record, values }) => record.stored !== undefined && values.includes(undefined));
   const conditions = keysOf(meta, changed).map((path) => {
     const named = changed.filter(({ record }) => record.stored?.field === path.key);
@@ -213,10 +213,10 @@ async function completed(
   });
   const stored = changed.length === 0 ? [] : await findHolders(em, meta, changed, paths, or(...conditions));
   return candidates.map((candidate) => {
-    const own = stored.find((holder) => isOf(holder, candidate));
+    const itself = stored.find((holder) => isOf(holder, candidate));
     const values = candidate.values.map((value, index) => {
       if (value !== undefined) return comparable(paths[index]!, value);
-      return candidate.record.stored === undefined ? defaultOf(fields[index]!) : own?.values[index];
+      return candidate.record.stored === undefined ? defaultOf(fields[index]!) : itself?.values[index];
     });
     return { record: candidate.record, values };
   });

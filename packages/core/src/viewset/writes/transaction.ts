@@ -135,9 +135,9 @@ async function oneTransaction<Result>(
   const outer = em.getTransactionContext<object>();
   const { begin, commit, rollback } = transactionMethods(em);
   await begin(outer === undefined ? {} : { ctx: outer });
-  const own = em.getTransactionContext<object>();
-  if (own === undefined) throw lacksTransactions('a write of several steps');
-  const { transaction, end, failure } = endable(own);
+  const opened = em.getTransactionContext<object>();
+  if (opened === undefined) throw lacksTransactions('a write of several steps');
+  const { transaction, end, failure } = endable(opened);
   em.setTransactionContext(transaction);
   const letGo = holdTransaction(em, isHeld);
   const givenUp = Promise.withResolvers<never>();
@@ -159,7 +159,7 @@ async function oneTransaction<Result>(
     const failed = failure();
     // The work has caught its error, but the transaction is lost.
     if (failed !== undefined && meansLost(backend.errors, failed)) throw failed;
-    if (isStored && failed !== undefined) await checkStatements(em, own);
+    if (isStored && failed !== undefined) await checkStatements(em, opened);
     if (isStored) await commit().catch((error: unknown) => throwKnownError(em, error));
     else await rollback();
     end(hasEnded);
@@ -170,7 +170,7 @@ async function oneTransaction<Result>(
     stopListening();
     end(isAborted(request) ? tookTooLong : hasEnded);
     // Keep the first error, which says why the transaction failed. A lost connection has nothing to roll back.
-    await em.getConnection('write').rollback(own, new TransactionEventBroadcaster(em)).catch(ignore);
+    await em.getConnection('write').rollback(opened, new TransactionEventBroadcaster(em)).catch(ignore);
     em.getUnitOfWork().clearActionsQueue();
     // Later calls of the entity manager by hooks of a given-up request must fail.
     const endless = outer === undefined && isAborted(request);
@@ -179,7 +179,7 @@ async function oneTransaction<Result>(
     // The work may have thrown an error of its own instead.
     throw isAborted(request) || !meansLost(backend.errors, failure()) ? error : failure();
   } finally {
-    backend.releaseTransaction(own).catch(ignore);
+    backend.releaseTransaction(opened).catch(ignore);
   }
 
   async function flushAfter(working: Promise<Result>): Promise<Result> {

@@ -93,7 +93,7 @@ export class ViewInput {
   readonly #options: InputOptions;
   readonly #fills: Readonly<Record<string, FillOf>>;
   /** The fields that the path sets and that permissions require to belong to the user. */
-  readonly #judged: readonly (readonly [field: string, own: FillOf])[];
+  readonly #ownerFields: readonly (readonly [field: string, own: FillOf])[];
   readonly #meta: EntityMetadata;
   readonly #key: string;
   readonly #reservedKeys: ReservedKeys;
@@ -114,7 +114,7 @@ export class ViewInput {
       if (isDiscriminator(meta, field)) throw new ImproperlyConfigured(`${name}: ${discriminatorMessage(meta, field)}`);
     }
     this.#fills = { ...owned, ...fill };
-    this.#judged = Object.entries(owned).filter(([field]) => taken.includes(field));
+    this.#ownerFields = Object.entries(owned).filter(([field]) => taken.includes(field));
     this.filled = Object.keys(this.#fills).filter((field) => !taken.includes(field));
     const filled = [...taken, ...this.filled];
     const bound = namedShapes(write, {
@@ -154,8 +154,8 @@ export class ViewInput {
     if (extra === undefined) return;
     const compiled = (schema: TObject) =>
       naming(`${name}: option "extra"`, () => ({ schema, inspect: compileInspect(schema, 'body') }));
-    const whole = compiled(extra as TObject);
-    this.#extra = { create: whole, replace: whole, change: compiled(partialOf(extra as TObject)) };
+    const input = compiled(extra as TObject);
+    this.#extra = { create: input, replace: input, change: compiled(partialOf(extra as TObject)) };
   }
 
   /** True if the view has the option `validate`. */
@@ -286,8 +286,8 @@ export class ViewInput {
    * @throws Forbidden if the path assigns the record to another owner than a permission does
    */
   async fill(request: FastifyRequest, data: object): Promise<object> {
-    for (const [field, own] of this.#judged) {
-      if (keyText(keyOf(data[field as never])) !== keyText(own(request))) throw permissionDenied(request);
+    for (const [field, ownerOf] of this.#ownerFields) {
+      if (keyText(keyOf(data[field as never])) !== keyText(ownerOf(request))) throw permissionDenied(request);
     }
     const values: Record<string, unknown> = {};
     for (const field of this.filled) values[field] = await this.#fills[field]!(request);
@@ -346,11 +346,11 @@ function valuesAfter(
   problems: readonly Problem[],
 ): Values {
   const wrong = fieldsOf(problems);
-  const own = fields.filter(
+  const missing = fields.filter(
     ({ sentAs, reference, children, file }) => !(wrong.has(sentAs) || (reference ?? children ?? file)),
   );
   const source = (name: string): Values | undefined => (Object.hasOwn(body, name) ? body : record);
-  return Object.fromEntries(own.map(({ name }) => [name, source(name)?.[name]]));
+  return Object.fromEntries(missing.map(({ name }) => [name, source(name)?.[name]]));
 }
 
 /** Joins two lists of problems without duplicates. */

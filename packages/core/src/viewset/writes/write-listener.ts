@@ -83,20 +83,20 @@ interface Listeners {
 export function listenersOf(view: ListenedView, { emits, hasHistory, live }: Listeners): ListenersByOperation {
   const { name, operations } = view;
   return byName(WRITES, (operation) => {
-    const asked: OptionListener[] = [];
+    const requested: OptionListener[] = [];
     const isOffered = operations.includes(operation);
     const { kind } = OPERATION[operation].write;
     if (emits?.kinds.includes(kind) === true) {
       const owner = `${name}: option "emits" has "${kind}"`;
       if (!isOffered) throw new ImproperlyConfigured(`${owner}, but the view has no operation "${operation}"`);
       checkNotifies(view, owner, operation);
-      asked.push({ option: 'emits', listener: emits.listener });
+      requested.push({ option: 'emits', listener: emits.listener });
     }
     // A restored record counts as an update, even in a view without the operation.
     if (isOffered && hasHistory) checkNotifies(view, `${name}: the view has "history"`, operation);
     if (isOffered && live !== undefined) checkNotifies(view, `${name}: the view has "live"`, operation);
-    if (live !== undefined) asked.push({ option: 'live', listener: live });
-    return asked;
+    if (live !== undefined) requested.push({ option: 'live', listener: live });
+    return requested;
   });
 }
 

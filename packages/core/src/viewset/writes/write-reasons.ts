@@ -123,10 +123,10 @@ export function writeReasons(operation: WriteOperation, view: WritingView, state
     add('foreseen', ({ comparesLocked }) => comparesLocked, `${name} has ETags, so that requests may have an If-Match`);
   }
   const question = operation === 'create' ? HIDES_RECORDS : CHECKS_RECORDS;
-  const asking = permissions.filter((permission) => permission[question]).map(({ constructor }) => constructor.name);
-  const isJudged = needsCheckAfterWrite[operation];
-  add('foreseen', isJudged, ...asking.map((each) => `the permission ${each} has to see the record`));
-  add('unforeseen', isJudged, 'the permissions have to see the record');
+  const checking = permissions.filter((permission) => permission[question]).map(({ constructor }) => constructor.name);
+  const needsCheck = needsCheckAfterWrite[operation];
+  add('foreseen', needsCheck, ...checking.map((each) => `the permission ${each} has to see the record`));
+  add('unforeseen', needsCheck, 'the permissions have to see the record');
   add('unforeseen', ({ filters }) => filters !== undefined, 'the view names filters of MikroORM');
   add('unforeseen', ({ em }) => em.isInTransaction(), 'the request is in a transaction already');
   if (operation !== 'create') add('unforeseen', readsOthers, 'other records decide if the record may be written');

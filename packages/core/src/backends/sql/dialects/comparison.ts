@@ -95,9 +95,9 @@ function weight(piece: string): number {
  */
 function placeOf(lookup: Lookup, folded: string, piece: string): Lookup {
   if (piece === folded) return lookup;
-  const isWhole = lookup === 'iexact';
-  if (folded.startsWith(piece) && (isWhole || lookup === 'istartswith')) return 'istartswith';
-  return folded.endsWith(piece) && (isWhole || lookup === 'iendswith') ? 'iendswith' : 'icontains';
+  const isExact = lookup === 'iexact';
+  if (folded.startsWith(piece) && (isExact || lookup === 'istartswith')) return 'istartswith';
+  return folded.endsWith(piece) && (isExact || lookup === 'iendswith') ? 'iendswith' : 'icontains';
 }
 
 const SPECIAL = /[\\%_]/;

@@ -76,10 +76,10 @@ export class SqliteDialect extends Dialect {
    */
   sum(path: FieldPath, sql: string): string {
     if (path.type.kind === 'number') return `sum(${sql})`;
-    const whole = `cast(${sql} as integer)`;
-    const parts = [`sum(${whole} / ${BILLION})`, `sum(${whole} % ${BILLION})`];
+    const integer = `cast(${sql} as integer)`;
+    const parts = [`sum(${integer} / ${BILLION})`, `sum(${integer} % ${BILLION})`];
     if (path.type.kind === 'decimal') {
-      parts.push(`sum(cast(round((${sql} - ${whole}) * 1e${digitsOf(path)}) as integer))`);
+      parts.push(`sum(cast(round((${sql} - ${integer}) * 1e${digitsOf(path)}) as integer))`);
     }
     return parts.join(" || ':' || ");
   }

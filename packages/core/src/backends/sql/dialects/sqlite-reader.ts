@@ -49,18 +49,19 @@ export function runSqlite<T>(
   makeReader: MakeReader,
   workWith: (reader: Reader) => Awaitable<T>,
 ): Awaitable<T> {
-  const isOwn = em.getTransactionContext<unknown>() !== undefined;
+  const isInTransaction = em.getTransactionContext<unknown>() !== undefined;
   const connection = connectionFor(em, purpose);
   const database = databases.get(connection);
   const work = (open: SqliteDatabase): Awaitable<T> => workWith(logged(em, connection, readerOf(open, makeReader)));
-  if (database === undefined || (!isOwn && database.inTransaction)) return readLater(em, connection, isOwn, work);
+  if (database === undefined || (!isInTransaction && database.inTransaction))
+    {return readLater(em, connection, isInTransaction, work);}
   const failed = (error: unknown): Promise<T> => {
     // Opens a connection again that was closed in the meantime.
-    if (!database.open || (!isOwn && isBusy(error))) return readLater(em, connection, isOwn, work);
+    if (!database.open || (!isInTransaction && isBusy(error))) return readLater(em, connection, isInTransaction, work);
     throw readError(SQL_ERRORS, em.getPlatform(), error);
   };
   try {
-    if (isOwn) checkTransactionOpen(database);
+    if (isInTransaction) checkTransactionOpen(database);
     const result = work(database);
     return isPromise(result) ? result.catch(failed) : result;
   } catch (error) {
@@ -71,7 +72,7 @@ export function runSqlite<T>(
 async function readLater<T>(
   em: EntityManager,
   connection: Connection,
-  isOwn: boolean,
+  isInTransaction: boolean,
   work: (database: SqliteDatabase) => Awaitable<T>,
 ): Promise<T> {
   try {
@@ -79,7 +80,7 @@ async function readLater<T>(
     if (!databases.has(connection)) waitShortly(em, database);
     databases.set(connection, database);
     const run = async (): Promise<T> => work(database);
-    if (isOwn) {
+    if (isInTransaction) {
       checkTransactionOpen(database);
       return await run();
     }
