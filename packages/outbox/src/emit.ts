@@ -66,7 +66,7 @@ function checkEvent(request: { readonly em: EntityManager }, type: string, paylo
     throw new TypeError(`emit(): a type is such as "order.paid", got ${JSON.stringify(type)}`);
   }
   if (payload === undefined || payload === null) {
-    throw new TypeError(`emit(): a payload is any JSON, got null, but ${payload}`);
+    throw new TypeError(`emit(): a payload is any JSON except null, got ${payload}`);
   }
   checkOptionNames('emit()', options, ['subject']);
   const { subject }: { readonly subject?: unknown } = options;

@@ -472,9 +472,9 @@ t.test('invalid options fail at start', async (t) => {
   const development = 'false' as never;
   t.throws(
     () => WebhookViewSet({ permissionClasses, development }),
-    /"development" must be true or false, but "false"/,
+    /"development" must be true or false, got "false"/,
   );
-  t.throws(() => webhooks({ mayReceive: () => true, development }), /"development" must be true or false, but "false"/);
+  t.throws(() => webhooks({ mayReceive: () => true, development }), /"development" must be true or false, got "false"/);
   const orm = await openSqlite(t, { entities: [OutboxEvent] });
   t.throws(
     () => startOutbox(orm, { handlers: webhooks({ mayReceive: () => true }) }),

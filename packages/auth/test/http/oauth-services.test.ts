@@ -422,7 +422,7 @@ t.test('invalid options of services fail at start', async (t) => {
   const common = { issuer: `${MICROSOFT}/common/v2.0`, ...CLIENT };
   const appleId = { issuer: 'https://appleid.apple.com', clientId: 'x' };
   const wrong: [object, RegExp][] = [
-    [{ ...open, issuer: `${MICROSOFT}/common` }, /"providers.a.issuer" must be of the form .*<tenant>\/v2\.0, but "/],
+    [{ ...open, issuer: `${MICROSOFT}/common` }, /"providers.a.issuer" must be of the form .*<tenant>\/v2\.0, got "/],
     [{ ...open, issuer: 'https://www.linkedin.com' }, /must be of the form https:\/\/www\.linkedin\.com\/oauth/],
     [
       { ...open, issuer: `${open.issuer}/.well-known/openid-configuration` },

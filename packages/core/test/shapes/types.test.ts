@@ -373,6 +373,6 @@ t.test('shapes are values, and those that are made of them are typed', async () 
   t.throws(() => write.omit(['tags']), { message: /no field "tags"; it has: title, labels/ });
   // @ts-expect-error -- a shape of another entity
   t.throws(() => write.extend(writeShape(Chapter, ['heading'])), {
-    message: /takes a shape of Book, but one of Chapter/,
+    message: /takes a shape of Book, got one of Chapter/,
   });
 });
