@@ -76,12 +76,12 @@ function add({ functions }: ScriptCoverage, file: SourceFile): void {
   const ran = new Uint8Array(file.code.length);
   for (const { functionName, ranges } of functions) {
     for (const { startOffset, endOffset, count } of ranges) ran.fill(count > 0 ? 1 : 0, startOffset, endOffset);
-    const [whole] = ranges;
+    const [range] = ranges;
     // The first function is the module itself.
-    if (whole === undefined || whole.endOffset >= file.code.length) continue;
-    const known = file.functions.get(whole.startOffset) ?? { name: functionName, isCalled: false };
-    known.isCalled ||= whole.count > 0;
-    file.functions.set(whole.startOffset, known);
+    if (range === undefined || range.endOffset >= file.code.length) continue;
+    const known = file.functions.get(range.startOffset) ?? { name: functionName, isCalled: false };
+    known.isCalled ||= range.count > 0;
+    file.functions.set(range.startOffset, known);
   }
   for (const [place, flag] of ran.entries()) file.ran[place]! |= flag;
 }
@@ -118,6 +118,6 @@ function lineOf(code: string, place: number): number {
   return code.slice(0, place).split('\n').length;
 }
 
-function share(part: readonly unknown[], whole: readonly unknown[]): string {
-  return `${((100 * part.length) / whole.length).toFixed(1)} %`;
+function share(part: readonly unknown[], all: readonly unknown[]): string {
+  return `${((100 * part.length) / all.length).toFixed(1)} %`;
 }

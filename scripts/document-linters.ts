@@ -31,9 +31,9 @@ export function lintDocument(t: Test, document: string): void {
     const { stdout, stderr, status } = spawnSync(program, args, { cwd: folder, encoding: 'utf8', env });
     return { status, output: stdout + stderr };
   };
-  const judged = run(redocly, ['lint', '--extends=recommended', '--format=json', 'openapi.json']).output;
-  const { totals } = JSON.parse(judged.slice(judged.indexOf('{'), judged.lastIndexOf('}') + 1)) as { totals: object };
-  t.match(totals, { errors: 0, warnings: 0 }, `Redocly: ${judged.slice(0, 4000)}`);
+  const report = run(redocly, ['lint', '--extends=recommended', '--format=json', 'openapi.json']).output;
+  const { totals } = JSON.parse(report.slice(report.indexOf('{'), report.lastIndexOf('}') + 1)) as { totals: object };
+  t.match(totals, { errors: 0, warnings: 0 }, `Redocly: ${report.slice(0, 4000)}`);
   const linted = run(spectral, ['lint', '-r', 'rules.yaml', '--fail-severity=hint', 'openapi.json']);
   t.equal(linted.status, 0, `Spectral: ${linted.output.slice(0, 4000)}`);
   const made = run(typescript, ['openapi.json', '-o', 'openapi.d.ts']);

@@ -44,11 +44,11 @@ export async function runSchemathesis(
   if (program === undefined) throw new Error('Schemathesis could not be installed');
   // The program stores its results in the folder in which it runs.
   const folder = mkdtempSync(join(tmpdir(), 'viewset-schemathesis-'));
-  const own = ['--config-file', config, 'run', `${url}/openapi.json`, '--checks', 'all', '-n', examples];
+  const command = ['--config-file', config, 'run', `${url}/openapi.json`, '--checks', 'all', '-n', examples];
   const some = phases === undefined ? [] : ['--phases', phases];
   const same = seed === undefined ? [] : ['--seed', seed];
   const person = token === undefined ? [] : ['--header', `Authorization: Bearer ${token}`];
-  const child = spawn(program, [...own, ...some, ...same, '--continue-on-failure', '--no-color', ...person], {
+  const child = spawn(program, [...command, ...some, ...same, '--continue-on-failure', '--no-color', ...person], {
     cwd: folder,
     env: {
       ...process.env,

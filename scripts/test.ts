@@ -48,7 +48,7 @@ const SUITES: Readonly<Record<string, { readonly files: string; readonly exclude
   explorer: { files: EXPLORER },
   every: { files: EVERY_TEST },
 };
-const OWN_PROCESS = /^\/\/ Needs a process of its own: ./m;
+const SEPARATE_PROCESS = /^\/\/ Needs a process of its own: ./m;
 /** How long `--watch` waits for further changes, in milliseconds. */
 const SETTLE_MS = 200;
 
@@ -196,7 +196,7 @@ async function runJob(waiting: string[], report: (ended: EndedFile) => void): Pr
   const shared = new SharedProcess(processOptions);
   for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
     const startedAt = performance.now();
-    const result = needsOwnProcess(file) ? await runAlone(file, processOptions) : await shared.run(file);
+    const result = needsSeparateProcess(file) ? await runAlone(file, processOptions) : await shared.run(file);
     const counts = countsIn(result.output) ?? { passed: 0, failed: 0, skipped: 0 };
     const problem = result.failure ?? (counts.passed + counts.skipped > 0 ? undefined : 'has no test');
     report({ file, result, counts, problem, milliseconds: performance.now() - startedAt });
@@ -204,8 +204,8 @@ async function runJob(waiting: string[], report: (ended: EndedFile) => void): Pr
   shared.stop();
 }
 
-function needsOwnProcess(file: string): boolean {
-  return options['own-processes'] || OWN_PROCESS.test(readFileSync(resolve(root, file), 'utf8'));
+function needsSeparateProcess(file: string): boolean {
+  return options['own-processes'] || SEPARATE_PROCESS.test(readFileSync(resolve(root, file), 'utf8'));
 }
 
 /** One process for each core, and fewer on a machine that is busy with other work. */

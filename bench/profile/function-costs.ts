@@ -75,10 +75,10 @@ function placeOf(url: string, functionName: string): { module: string; file: str
   if (url.startsWith('node:')) return { module: 'node', file: url };
   const dependency = /^.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\/(.*)$/.exec(url);
   if (dependency !== null) return { module: dependency[1]!, file: `${dependency[1]}/${dependency[2]}` };
-  const own = /\/(?:packages\/)?(core|auth|bench)\/(?:src\/)?((?:([\w-]+)\/)?.*)$/.exec(url);
-  if (own !== null) {
-    const folder = own[3] === undefined ? own[1]! : `${own[1]}/${own[3]}`;
-    return { module: folder, file: `${own[1]}/${own[2]}` };
+  const found = /\/(?:packages\/)?(core|auth|bench)\/(?:src\/)?((?:([\w-]+)\/)?.*)$/.exec(url);
+  if (found !== null) {
+    const folder = found[3] === undefined ? found[1]! : `${found[1]}/${found[3]}`;
+    return { module: folder, file: `${found[1]}/${found[2]}` };
   }
   if (functionName === '(garbage collector)') return { module: '(garbage collector)', file: '' };
   // Compiled at run time: serializers, validators, routers' handlers; and C++ functions.

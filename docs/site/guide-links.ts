@@ -18,10 +18,10 @@ export function linkGuides(
       tellers.set(name, [...(tellers.get(name) ?? []), page]);
     }
   }
-  for (const [name, told] of tellers) {
+  for (const [name, linked] of tellers) {
     const address = symbols.get(name)?.address ?? '';
     if (address.includes('#')) continue;
-    const links = told.map((page) => `- [${page.title}](/${page.address})`);
+    const links = linked.map((page) => `- [${page.title}](/${page.address})`);
     appendFileSync(join(folder, `${address}.md`), `\n## Pages that tell of it\n\n${links.join('\n')}\n`);
   }
 }

@@ -20,7 +20,7 @@ export interface Reference {
 }
 
 /** The kinds that have a page each, and their folders. The others stand on the page of their package. */
-const OWN_PAGE: ReadonlyMap<ReflectionKind, string> = new Map([
+const PAGE_OF_KIND: ReadonlyMap<ReflectionKind, string> = new Map([
   [ReflectionKind.Class, 'classes'],
   [ReflectionKind.Interface, 'interfaces'],
   [ReflectionKind.Function, 'functions'],
@@ -72,7 +72,7 @@ export async function readReference(root: string): Promise<Reference> {
 }
 
 function symbolOf(module: string, { name, kind }: DeclarationReflection): PublicSymbol {
-  const folder = OWN_PAGE.get(kind);
+  const folder = PAGE_OF_KIND.get(kind);
   const place = folder === undefined ? `/#${name.toLowerCase()}` : `/${folder}/${name}`;
   return { name, isFunction: kind === ReflectionKind.Function, address: `reference/${module}${place}` };
 }

@@ -78,8 +78,8 @@ function withoutMarks(markdown: string): string {
 /** Rewrites the links of a page to the repository's files. A link to what is no page of the site leaves its text. */
 function relink(markdown: string, addressOf: (target: string) => string | undefined): string {
   return eachLineOfText(markdown, (line) =>
-    line.replaceAll(/\[((?:`[^`]*`|[^\]])*)\]\(([^)\s]+)\)/g, (whole, text: string, target: string) => {
-      if (/^(https?:|mailto:|#)/.test(target) && fileOfLink(target) === undefined) return whole;
+    line.replaceAll(/\[((?:`[^`]*`|[^\]])*)\]\(([^)\s]+)\)/g, (match, text: string, target: string) => {
+      if (/^(https?:|mailto:|#)/.test(target) && fileOfLink(target) === undefined) return match;
       const address = addressOf(target);
       return address === undefined ? text : `[${text}](${address})`;
     }),

@@ -36,11 +36,11 @@ export function linkSymbols(markdown: string, symbols: ReadonlyMap<string, Publi
       linked.clear();
       return line;
     }
-    return line.replaceAll(LINK_OR_CODE, (whole, code: string | undefined) => {
+    return line.replaceAll(LINK_OR_CODE, (match, code: string | undefined) => {
       const symbol = symbolIn(code ?? '', symbols);
-      if (symbol === undefined || linked.has(symbol.name)) return whole;
+      if (symbol === undefined || linked.has(symbol.name)) return match;
       linked.add(symbol.name);
-      return `[${whole}](/${symbol.address})`;
+      return `[${match}](/${symbol.address})`;
     });
   });
 }

@@ -35,9 +35,9 @@ export class Sources {
   }
 
   #withOriginals(name: string, text: string, copied: ReadonlySet<string>, folder: string): string {
-    return text.replaceAll(/(from|import) '(\.[^']+)'/g, (whole, keyword: string, path: string) => {
+    return text.replaceAll(/(from|import) '(\.[^']+)'/g, (match, keyword: string, path: string) => {
       const target = join(dirname(name), path);
-      if (copied.has(target) || !this.#texts.has(target)) return whole;
+      if (copied.has(target) || !this.#texts.has(target)) return match;
       return `${keyword} '${relative(folder, join(this.#folder, target))}'`;
     });
   }

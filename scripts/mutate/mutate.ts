@@ -41,20 +41,20 @@ const scratch = mkdtempSync(join(root, 'examples/shop/.mutants-'));
 
 let isClean = true;
 try {
-  for (const example of EXAMPLES) isClean = (await judge(example)) && isClean;
+  for (const example of EXAMPLES) isClean = (await runMutants(example)) && isClean;
 } finally {
   rmSync(scratch, { recursive: true, force: true });
 }
 process.exitCode = isClean ? 0 : 1;
 
 /** Judges all mutants of an example and prints the counts; true if nobody has overlooked what could be known. */
-async function judge(example: Example): Promise<boolean> {
+async function runMutants(example: Example): Promise<boolean> {
   for (const name of readdirSync(scratch)) rmSync(join(scratch, name), { recursive: true });
   const sources = new Sources(join(root, example.folder));
   const files = example.mutated.filter((file) => file.includes(only));
   const all = files.flatMap((file) => mutantsOf(file, sources.textOf(file)));
-  const judged = all.filter(({ isEquivalent }) => !isEquivalent);
-  const mutants = judged.filter((_, index) => index % Number(values.each) === 0);
+  const counted = all.filter(({ isEquivalent }) => !isEquivalent);
+  const mutants = counted.filter((_, index) => index % Number(values.each) === 0);
   if (mutants.length === 0) return true;
   const folders = new Map(mutants.map((mutant, index) => [mutant, `m${index}`] as const));
   for (const [mutant, folder] of folders) sources.write(join(scratch, folder), mutant.file, mutant);
@@ -79,7 +79,7 @@ async function judge(example: Example): Promise<boolean> {
     stages.set(mutant, JSON.stringify(outcome) === original ? 'nobody' : noticed);
   }
   runner.close();
-  return report(example, all.length - judged.length, stages);
+  return report(example, all.length - counted.length, stages);
 }
 
 /** Returns the mutants in whose copies the compiler finds an error. */

@@ -53,9 +53,9 @@ export class Phase {
   }
 
   #recoveryOf(shop: Shop, backAt: number, isWell: (entry: Entry) => boolean): number {
-    const own = this.entries.filter((entry) => entry.shop === shop);
-    const lastIll = own.findLastIndex((entry) => !isWell(entry));
-    const firstWell = own[lastIll + 1];
+    const ofShop = this.entries.filter((entry) => entry.shop === shop);
+    const lastIll = ofShop.findLastIndex((entry) => !isWell(entry));
+    const firstWell = ofShop[lastIll + 1];
     return firstWell === undefined ? Infinity : Math.max(0, firstWell.startedAt - backAt);
   }
 

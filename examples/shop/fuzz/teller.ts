@@ -55,25 +55,25 @@ export class Teller {
   /** Throws an error with the requests up to the first response that differs from the model's. */
   async tell(products: readonly Omit<ProductOfModel, 'id'>[], actions: readonly Action[]): Promise<void> {
     const model = new ShopModel(await this.#stock(products));
-    const told = [...model.products.values()].map((product) => `there is ${JSON.stringify(product)}`);
+    const history = [...model.products.values()].map((product) => `there is ${JSON.stringify(product)}`);
     for (const action of actions) {
       const { method, person, body } = action;
       const path = action.path(model);
       if (path.length > MAX_PATH_LENGTH) continue;
-      told.push(`${person}: ${method} ${path} ${body ?? ''}`);
+      history.push(`${person}: ${method} ${path} ${body ?? ''}`);
       const expected = action.expected(model);
       const answer = await this.shop.request(method, path, {
         token: this.#tokens[person],
         ...(body === undefined ? {} : { body, headers: { 'content-type': 'application/json' } }),
       });
       this.#count(`${action.kind} ${answer.status}`);
-      const problem = model.judge(expected, answer);
-      if (problem !== undefined) throw new Error([...told, `${answer.status} ${answer.text}`, problem].join('\n'));
+      const problem = model.check(expected, answer);
+      if (problem !== undefined) throw new Error([...history, `${answer.status} ${answer.text}`, problem].join('\n'));
     }
     const stored = (await this.#orm.em.fork().find(Product, {}, { orderBy: { id: 'asc' } })).map(plain);
     const wanted = [...model.products.values()].toSorted((a, b) => a.id - b.id);
     if (isDeepStrictEqual(stored, wanted)) return;
-    throw new Error([...told, `the table has ${JSON.stringify(stored)}, not ${JSON.stringify(wanted)}`].join('\n'));
+    throw new Error([...history, `the table has ${JSON.stringify(stored)}, not ${JSON.stringify(wanted)}`].join('\n'));
   }
 
   async #stock(products: readonly Omit<ProductOfModel, 'id'>[]): Promise<ProductOfModel[]> {

@@ -34,10 +34,10 @@ export function AccountForm({
 }): JSX.Element {
   const draft = useDraft(undefined, undefined);
   const { schema } = describe(api.document, operation.body?.schema);
-  const isAsked = (name: string): boolean => !Object.hasOwn(known, name);
+  const isMissing = (name: string): boolean => !Object.hasOwn(known, name);
   // The code that somebody has just been sent comes first.
   const properties = Object.entries(schema.properties ?? {})
-    .filter(([name]) => isAsked(name))
+    .filter(([name]) => isMissing(name))
     .toSorted(([one], [other]) => Number(other === 'code') - Number(one === 'code'));
   const form = (
     <SchemaForm
@@ -45,7 +45,7 @@ export function AccountForm({
       schema={{
         ...schema,
         properties: Object.fromEntries(properties),
-        required: schema.required?.filter(isAsked) ?? [],
+        required: schema.required?.filter(isMissing) ?? [],
       }}
       purpose={purpose}
       draft={draft}

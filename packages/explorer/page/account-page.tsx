@@ -80,17 +80,17 @@ function PasswordPage({ api }: { readonly api: Api }): JSX.Element {
 
 /** Asks for a new address, and then for the code that was sent to it. */
 function EmailPage({ api }: { readonly api: Api }): JSX.Element {
-  const [asked, setAsked] = useState<string>();
+  const [requested, setRequested] = useState<string>();
   const { changeEmail, confirmEmail } = api.account;
   const { claims } = useStore(session);
-  if (asked === undefined || confirmEmail === undefined) {
+  if (requested === undefined || confirmEmail === undefined) {
     return (
       <AccountForm
         key="ask"
         api={api}
         operation={changeEmail!}
         submitLabel={texts.sendCode}
-        onDone={(values) => setAsked(String(values['new_email']))}
+        onDone={(values) => setRequested(String(values['new_email']))}
       >
         <p class="lead">
           {typeof claims['email'] === 'string' && <bdi>{texts.currentEmail(claims['email'])} </bdi>}
@@ -105,14 +105,14 @@ function EmailPage({ api }: { readonly api: Api }): JSX.Element {
       api={api}
       operation={confirmEmail}
       submitLabel={texts.confirmEmail}
-      onCancel={() => setAsked(undefined)}
+      onCancel={() => setRequested(undefined)}
       onDone={() => {
-        setAsked(undefined);
+        setRequested(undefined);
         notice.set(texts.emailChanged);
         void renewClaims();
       }}
     >
-      <p class="lead">{texts.emailCodeHint(asked)}</p>
+      <p class="lead">{texts.emailCodeHint(requested)}</p>
     </AccountForm>
   );
 }

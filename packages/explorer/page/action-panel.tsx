@@ -151,8 +151,8 @@ function split({ query, body }: Operation, values: Values): { query: URLSearchPa
 }
 
 /** A group of a summary as one row: the values of its keys, the number of its records, and `sum total`. */
-function flatGroup({ group, ...told }: Row): Row {
-  const values = Object.entries(told).flatMap(([name, value]) =>
+function flatGroup({ group, ...aggregates }: Row): Row {
+  const values = Object.entries(aggregates).flatMap(([name, value]) =>
     isRow(value) ? Object.entries(value).map(([field, each]) => [`${name} ${field}`, each]) : [[name, value]],
   );
   return { ...(group as Row), ...(Object.fromEntries(values) as Row) };

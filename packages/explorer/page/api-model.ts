@@ -236,7 +236,7 @@ function readResource(document: ApiDocument, operations: readonly PlannedOperati
 }
 
 /** Tells if the resource has a page at its path: a list, or the record of a singleton. */
-export function hasOwnPage({ list, retrieve, isSingleton }: Resource): boolean {
+export function hasPage({ list, retrieve, isSingleton }: Resource): boolean {
   return list !== undefined || (isSingleton && retrieve !== undefined);
 }
 

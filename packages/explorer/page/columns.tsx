@@ -38,13 +38,13 @@ export function columnsOf(
     label: humanized(name),
     described: describe(document, schema, name),
   }));
-  const isOwn = ({ name }: (typeof columns)[number]): boolean => !relations.has(name);
+  const isColumn = ({ name }: (typeof columns)[number]): boolean => !relations.has(name);
   // Without a title, the key is what people know a record by.
   const title = titleAmong(columns.map(({ name }) => name));
   const plain = columns.filter(
-    (column) => isOwn(column) && column.described.kind !== 'json' && isForPeople(column.name, title),
+    (column) => isColumn(column) && column.described.kind !== 'json' && isForPeople(column.name, title),
   );
-  const atFirst = (plain.length > 0 ? plain : columns.filter(isOwn)).slice(0, SHOWN_AT_FIRST);
+  const atFirst = (plain.length > 0 ? plain : columns.filter(isColumn)).slice(0, SHOWN_AT_FIRST);
   const shown = new Set(names.length > 0 ? names : atFirst.map(({ name }) => name));
   return columns.map((column) => ({ ...column, isShown: shown.has(column.name) || relations.has(column.name) }));
 }
@@ -67,20 +67,24 @@ export function ColumnMenu({
     navigate(hrefOf(path, query, next), { replace: true });
   };
   const relations = namesOf(list, 'expand');
-  const own = columns.filter(({ name }) => !relations.has(name));
-  const shown = own.filter(({ isShown }) => isShown).map(({ name }) => name);
+  const columnsOfRecord = columns.filter(({ name }) => !relations.has(name));
+  const shown = columnsOfRecord.filter(({ isShown }) => isShown).map(({ name }) => name);
   return (
     <Menu label={texts.columns}>
       <fieldset>
         <legend class="unseen">{texts.columns}</legend>
-        {own.map(({ name, label, isShown }) => (
+        {columnsOfRecord.map(({ name, label, isShown }) => (
           <label key={name}>
             <input
               type="checkbox"
               checked={isShown}
               disabled={isShown && shown.length === 1}
               onChange={() =>
-                choose(own.filter((each) => (each.name === name ? !isShown : each.isShown)).map((each) => each.name))
+                choose(
+                  columnsOfRecord
+                    .filter((each) => (each.name === name ? !isShown : each.isShown))
+                    .map((each) => each.name),
+                )
               }
             />
             <bdi>{label}</bdi>

@@ -37,11 +37,11 @@ export function ConditionBuilder(props: BuilderProps): JSX.Element {
   const [edited, setEdited] = useState(condition);
   const text = writeCondition(condition);
   useEffect(() => {
-    if (writeCondition(whole(edited)) !== text) setEdited(condition);
+    if (writeCondition(conditionOf(edited)) !== text) setEdited(condition);
   }, [text]);
   const edit = (next: Condition): void => {
     setEdited(next);
-    if (writeCondition(whole(next)) !== text) onChange(writeCondition(whole(next)));
+    if (writeCondition(conditionOf(next)) !== text) onChange(writeCondition(conditionOf(next)));
   };
   const { joint, terms } = edited;
   const editTerm = (at: number, term: Term | undefined): void =>
@@ -88,7 +88,7 @@ export function ConditionBuilder(props: BuilderProps): JSX.Element {
 }
 
 /** The condition without the lines that are not finished. */
-function whole({ joint, terms }: Condition): Condition {
+function conditionOf({ joint, terms }: Condition): Condition {
   return { joint, terms: terms.filter(({ value }) => textOf(value) !== '') };
 }
 

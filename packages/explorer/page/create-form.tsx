@@ -29,13 +29,13 @@ export function CreateForm({ api, resource, path, create, onCreated }: CreatePro
       draft={draft}
       submitLabel={texts.create(resource.singular)}
       onSubmit={async (values) => {
-        const asked = here.get();
+        const target = here.get();
         const { headers } = await send({ operation: create, url: path, body: bodyOf(create, values) });
         draft.settle(draft, undefined);
         notice.set(texts.created(resource.singular));
         const place = headers.get('location');
         // Whoever has gone on meanwhile is not called back.
-        if (here.get() === asked) onCreated(place === null ? undefined : new URL(place, location.href).pathname);
+        if (here.get() === target) onCreated(place === null ? undefined : new URL(place, location.href).pathname);
       }}
     />
   );

@@ -66,13 +66,13 @@ function useDeletion({ resource, path, tag, destroy, reload }: DeleteProps, titl
   const remove = async (): Promise<void> => {
     setSending(true);
     setRefusal(undefined);
-    const asked = here.get();
+    const target = here.get();
     try {
       await send({ operation: destroy, url: path, headers: ifMatch(tag) });
       forgetDraft(updateDraft(path));
       notice.set(texts.deleted(title));
       // Whoever has gone on meanwhile is not called back.
-      if (here.get() !== asked) return;
+      if (here.get() !== target) return;
       if (resource.list === undefined) reload();
       else navigate(fillPath(resource.path, path));
     } catch (error) {

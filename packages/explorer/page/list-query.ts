@@ -3,11 +3,11 @@ import type { PagePart, Parameter, Schema } from './openapi.ts';
 import { isRow } from './records.ts';
 
 /** Parameters of lists that have a place of their own on the page. */
-const OWN = new Set(['search', 'sort', 'expand', 'fields']);
+const RESERVED = new Set(['search', 'sort', 'expand', 'fields']);
 
 /** The parameters that are filters; a condition in JSON, which few write by hand, comes last. */
 export function filtersOf({ query }: Operation): readonly Parameter[] {
-  const filters = query.filter((parameter) => !OWN.has(parameter.name) && partOf(parameter) === undefined);
+  const filters = query.filter((parameter) => !RESERVED.has(parameter.name) && partOf(parameter) === undefined);
   return filters.toSorted((left, right) => Number(isJson(left)) - Number(isJson(right)));
 }
 

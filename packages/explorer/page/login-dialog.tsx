@@ -129,7 +129,7 @@ function StepForm({ api, step, onStep }: StepProps): JSX.Element {
           purpose="login"
           known={{ two_factor_token: step.token, ...withoutChoice(api) }}
           submitLabel={texts.logIn}
-          onDone={whileAsked((_values, { body }) => beginSession(body))}
+          onDone={unlessClosed((_values, { body }) => beginSession(body))}
         >
           <p class="hint">{texts.secondFactorHint}</p>
         </AccountForm>
@@ -164,7 +164,7 @@ function StepForm({ api, step, onStep }: StepProps): JSX.Element {
 }
 
 function LoginForm({ api, step, onStep }: StepProps & { readonly step: Extract<Step, { name: 'login' }> }) {
-  const takeUp = whileAsked((_values, { body }) => beginSession(body));
+  const takeUp = unlessClosed((_values, { body }) => beginSession(body));
   return (
     <AccountForm
       api={api}
@@ -224,7 +224,7 @@ function withoutChoice({ account }: Api): { readonly refresh?: undefined } {
 }
 
 /** Takes an answer up only if nobody has given the login up meanwhile. */
-function whileAsked(take: (values: unknown, answer: Answer) => void) {
+function unlessClosed(take: (values: unknown, answer: Answer) => void) {
   const question = loginQuestion.get();
   return (values: unknown, answer: Answer): void => {
     if (loginQuestion.get() !== question) return;

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { accountPages } from './account-operations.ts';
-import { accountHref, type Api, hasOwnPage, type Operation, recordPathOf, type Resource } from './api-model.ts';
+import { accountHref, type Api, hasPage, type Operation, recordPathOf, type Resource } from './api-model.ts';
 import { Refusal, send } from './exchanges.ts';
 import { hasParameter, urlOfFirst } from './list-query.ts';
 import { navigate } from './location.ts';
@@ -32,8 +32,8 @@ export function Palette({ api }: { readonly api: Api }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const open = (event: KeyboardEvent): void => {
-      const isAsked = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey);
-      if (!isAsked || document.querySelector('dialog:modal') !== null) return;
+      const isShortcut = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey);
+      if (!isShortcut || document.querySelector('dialog:modal') !== null) return;
       event.preventDefault();
       setOpen(true);
     };
@@ -117,22 +117,22 @@ function Search({ api, onDone }: { readonly api: Api; readonly onDone: () => voi
 
 /** The lists and single records, what can be created and run without a record, and the pages of one's own account. */
 function placesOf(api: Api, person: Session): readonly Entry[] {
-  const own = api.resources.filter(({ path }) => !path.includes('{'));
+  const topLevel = api.resources.filter(({ path }) => !path.includes('{'));
   const hrefOf = ({ list, path }: Resource, { path: at }: Operation): string =>
     list === undefined ? (api.roots.find((root) => at.startsWith(`${root}/`)) ?? path) : path;
   const mayRun = (operation: Operation | undefined): operation is Operation =>
     isOffered(operation, person) && operation !== api.login;
   const account = person.token === undefined ? [] : accountPages(api.account);
   return [
-    ...own.filter(hasOwnPage).map(({ name, path, isSingleton }) => ({
+    ...topLevel.filter(hasPage).map(({ name, path, isSingleton }) => ({
       label: name,
       kind: isSingleton ? texts.singleton : texts.list,
       href: path,
     })),
-    ...own
+    ...topLevel
       .filter(({ list, create }) => list !== undefined && mayRun(create))
       .map(({ singular, path }) => ({ label: texts.create(singular), kind: texts.action, href: `${path}#new=` })),
-    ...own.flatMap((resource) =>
+    ...topLevel.flatMap((resource) =>
       resource.collectionActions.filter(mayRun).map((action) => ({
         label: action.summary,
         kind: texts.action,

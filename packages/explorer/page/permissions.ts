@@ -51,8 +51,8 @@ function offer(
   if (operation === undefined || isRefused(session, operation.id, path)) return 'no';
   const place = pathOfPlace(here.get().pathname);
   const isOfPlace = belongsTo(operation, place);
-  const isTold = isOfPlace && session.permitted?.path === place;
-  if (isTold && session.permitted?.operations !== undefined) {
+  const isStated = isOfPlace && session.permitted?.path === place;
+  if (isStated && session.permitted?.operations !== undefined) {
     return session.permitted.operations.has(operation.id) ? 'yes' : 'no';
   }
   if (operation.needsToken && session.token === undefined) return 'no';
@@ -60,10 +60,10 @@ function offer(
   if (results.has(false)) return 'no';
   // Of a record that the page does not show, such as a selected row, nobody has asked: its own page tells.
   const isOfOther = fillPath(operation.path, place).includes('{');
-  const isUntold = isOfPlace && !isTold;
+  const isUnstated = isOfPlace && !isStated;
   // Nor is it known which form to show.
-  if (isUntold && operation.body?.shapes !== undefined) return 'undecided';
-  return results.has(undefined) && (isOfOther || isUntold) ? 'undecided' : 'yes';
+  if (isUnstated && operation.body?.shapes !== undefined) return 'undecided';
+  return results.has(undefined) && (isOfOther || isUnstated) ? 'undecided' : 'yes';
 }
 
 /** Tells if an operation stands at a place, or below it without naming a further record. */

@@ -112,17 +112,17 @@ interface ReadRecord extends Omit<Awaited, 'answer' | 'show'> {
  */
 function useRecord(retrieve: Operation | undefined, path: string, expansion: URLSearchParams): ReadRecord {
   const isExpanded = expansion.size > 0;
-  const whole = useAnswer(retrieve, path, isRow);
+  const plain = useAnswer(retrieve, path, isRow);
   const expanded = useAnswer(isExpanded ? retrieve : undefined, hrefOf(path, expansion, new URLSearchParams()), isRow);
-  const [body, added] = [whole.answer?.body, isExpanded ? expanded.answer?.body : {}];
+  const [body, added] = [plain.answer?.body, isExpanded ? expanded.answer?.body : {}];
   const row = useMemo(
     () => (isRow(body) && isRow(added) ? { ...added, ...body } : undefined),
     [body, isExpanded && added],
   );
-  const both = isExpanded ? [whole, expanded] : [whole];
+  const both = isExpanded ? [plain, expanded] : [plain];
   return {
     row,
-    tag: whole.answer?.headers.get('etag') ?? undefined,
+    tag: plain.answer?.headers.get('etag') ?? undefined,
     refusal: both.find(({ refusal }) => refusal !== undefined)?.refusal,
     isWaiting: both.some(({ isWaiting }) => isWaiting),
     reload: () => {

@@ -39,8 +39,8 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
   const { query, fragment } = useStore(here);
   const list = resource.list!;
   const chosen = fragment.get('columns');
-  const asked = withFields(list, query, chosen, resource.key);
-  const url = hrefOf(path, asked, new URLSearchParams());
+  const sentQuery = withFields(list, query, chosen, resource.key);
+  const url = hrefOf(path, sentQuery, new URLSearchParams());
   const { rows, news, isLive, answer, refusal, isWaiting, reload } = useRows(resource, list, url);
   useEffect(() => onFound(refusal?.status !== 404), [refusal]);
   const facts = pageFacts(list, query, answer?.body, rows.length);
@@ -63,7 +63,7 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
         >
           <ColumnMenu columns={columns} list={list} path={path} />
           <ViewMenu />
-          <ExportMenu list={list} endings={resource.exports} path={path} query={asked} />
+          <ExportMenu list={list} endings={resource.exports} path={path} query={sentQuery} />
         </FilterBar>
       )}
       <Waiting isWaiting={isWaiting} />

@@ -40,8 +40,8 @@ export function RelatedLists({ api, resource, path }: RelatedProps): JSX.Element
 
 function RelatedList({ api, resource, path }: RelatedProps): JSX.Element {
   const { list, name } = resource;
-  const isAsked = isOffered(list, useStore(session), path);
-  const { answer } = useAnswer(isAsked ? list : undefined, urlOfFirst(list!, path, SHOWN), isList);
+  const isRead = isOffered(list, useStore(session), path);
+  const { answer } = useAnswer(isRead ? list : undefined, urlOfFirst(list!, path, SHOWN), isList);
   const rows = rowsOf(answer?.body);
   return (
     <li>

@@ -73,11 +73,11 @@ async function renewInTurn(ask: () => Promise<string | undefined>): Promise<stri
     lock === null ? undefined : { token: await askAndTell() },
   );
   if (first !== undefined) return first.token;
-  return locks.request(NAME, async () => (await heardSince(before)) ?? askAndTell());
+  return locks.request(NAME, async () => (await receivedSince(before)) ?? askAndTell());
 }
 
 /** Waits a moment for the word of another tab. */
-function heardSince(before: string | undefined): Promise<string | undefined> {
+function receivedSince(before: string | undefined): Promise<string | undefined> {
   if (received.get() !== before) return Promise.resolve(received.get());
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const forget = received.subscribe(resolve);

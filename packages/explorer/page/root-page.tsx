@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { ActionButtons, ActionPanel } from './action-panel.tsx';
-import { type Api, collectionsBelow, hasOwnPage, type Operation, type Resource } from './api-model.ts';
+import { type Api, collectionsBelow, hasPage, type Operation, type Resource } from './api-model.ts';
 import { here } from './location.ts';
 import { countOf, pageParameter } from './list-query.ts';
 import { isForbidden, isOffered, isOfferedAfterLogin } from './permissions.ts';
@@ -14,7 +14,7 @@ import { useAnswer } from './use-answer.ts';
 export function RootPage({ api, path }: { readonly api: Api; readonly path: string }): JSX.Element {
   const { fragment } = useStore(here);
   const below = api.resources.filter(
-    (each) => hasOwnPage(each) && each.path.startsWith(`${path}/`) && !each.path.includes('{'),
+    (each) => hasPage(each) && each.path.startsWith(`${path}/`) && !each.path.includes('{'),
   );
   const actions = actionsAlone(api, path);
   const action = actions.find(({ id }) => id === fragment.get('action'));
@@ -62,7 +62,7 @@ function actionsAlone({ resources, login }: Api, path: string): readonly Operati
     .filter(({ list }) => list === undefined)
     .flatMap((resource) => {
       const { create, collectionActions } = resource;
-      return [...(create === undefined || hasOwnPage(resource) ? [] : [create]), ...collectionActions];
+      return [...(create === undefined || hasPage(resource) ? [] : [create]), ...collectionActions];
     })
     .filter((action) => action !== login && action.path.startsWith(`${path}/`) && !action.path.includes('{'));
 }
@@ -107,8 +107,8 @@ function Contents({ api, below }: { readonly api: Api; readonly below: readonly 
 function Count({ resource: { list, path, isSingleton } }: { readonly resource: Resource }): JSX.Element | null {
   const person = useStore(session);
   const size = list && pageParameter(list, 'size')?.name;
-  const isAsked = size !== undefined && isOffered(list, person);
-  const { answer } = useAnswer(isAsked ? list : undefined, `${path}?${size}=1`, isList);
+  const isRead = size !== undefined && isOffered(list, person);
+  const { answer } = useAnswer(isRead ? list : undefined, `${path}?${size}=1`, isList);
   const count = countOf(answer?.body);
   if (isSingleton) return <span class="hint">{texts.singleton}</span>;
   return count === undefined ? null : <>{count.toLocaleString()}</>;

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { type Api, hasOwnPage, type Place } from './api-model.ts';
+import { type Api, hasPage, type Place } from './api-model.ts';
 import { texts } from '../src/texts.ts';
 
 /** The lists and single records of the API; on a narrow screen behind a button. */
 export function Sidebar({ api, place }: { readonly api: Api; readonly place: Place }): JSX.Element {
   const [isOpen, setOpen] = useState(false);
-  const linked = api.resources.filter((each) => hasOwnPage(each) && !each.path.includes('{'));
+  const linked = api.resources.filter((each) => hasPage(each) && !each.path.includes('{'));
   const current = linked.find(({ path }) => place.path === path || place.path.startsWith(`${path}/`));
   return (
     <nav class={`side${isOpen ? ' open' : ''}`} aria-label={texts.navigation}>

@@ -23,8 +23,8 @@ export interface StoredFileValue {
 export function storedFileOf(value: unknown, { document, kind }: Described): StoredFileValue | undefined {
   if ((kind !== 'stored file' && kind !== 'file') || !isRow(value)) return undefined;
   const { url, name, size, type } = value;
-  const isWhole = typeof name === 'string' && typeof size === 'number' && typeof type === 'string';
-  return isWhole && typeof url === 'string' && isFilePath(document, url)
+  const isComplete = typeof name === 'string' && typeof size === 'number' && typeof type === 'string';
+  return isComplete && typeof url === 'string' && isFilePath(document, url)
     ? (value as unknown as StoredFileValue)
     : undefined;
 }

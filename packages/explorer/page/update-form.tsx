@@ -49,8 +49,8 @@ export function UpdateForm(props: UpdateProps): JSX.Element {
         headers: ifMatch(known),
       });
       // An answer in another form than that of reading has no tag, by which the next change has to be compared.
-      const isWhole = known === undefined || answer.headers.has('etag') || resource.retrieve === undefined;
-      const reading = isWhole ? readingOf(answer, base.row) : await readRecord(resource.retrieve, path);
+      const isComplete = known === undefined || answer.headers.has('etag') || resource.retrieve === undefined;
+      const reading = isComplete ? readingOf(answer, base.row) : await readRecord(resource.retrieve, path);
       setWritten({ over: row, reading });
       draft.settle(draft, reading);
     } catch (error) {

@@ -3,10 +3,10 @@ import type { RelatedProjection } from '../language/projection.ts';
 import type { Question } from './question.ts';
 
 /** The children to read in one statement with their record. */
-export interface JoinedChildren<Asked extends Question> {
+export interface JoinedChildren<ItsQuestion extends Question> {
   readonly related: RelatedProjection;
   /** The question for all possible children. */
-  readonly question: Asked;
+  readonly question: ItsQuestion;
   readonly columns: readonly FieldPath[];
 }
 

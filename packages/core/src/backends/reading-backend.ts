@@ -34,7 +34,7 @@ import { managedSource, managerOf, type Source } from './source.ts';
  * The part of a backend that all databases share. It restricts queries to the visible records. From the rows it makes
  * records and entities, with their children. A kind of database reads rows, and writes.
  */
-export abstract class ReadingBackend<Asked extends Question> implements Backend {
+export abstract class ReadingBackend<ItsQuestion extends Question> implements Backend {
   abstract readonly name: string;
   abstract readonly errors: DatabaseErrors;
   abstract readonly hasSavepoints: boolean;
@@ -60,30 +60,30 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   }
 
   /** Adds the data that this kind of database needs for a question. */
-  protected abstract questionOf(visible: Visible, query: Query): Asked;
-  protected abstract readRows(question: Asked, select: Select): Awaitable<unknown[][]>;
+  protected abstract questionOf(visible: Visible, query: Query): ItsQuestion;
+  protected abstract readRows(question: ItsQuestion, select: Select): Awaitable<unknown[][]>;
   /** Reads a record and its children of one relation with one command. Undefined if the record does not exist. */
   protected abstract readJoined(
-    question: Asked,
+    question: ItsQuestion,
     columns: readonly FieldPath[],
     key: Condition,
-    joined: JoinedChildren<Asked>,
+    joined: JoinedChildren<ItsQuestion>,
   ): Awaitable<RecordWithChildren | undefined>;
   protected abstract readPage(
-    question: Asked,
+    question: ItsQuestion,
     reading: Reading<unknown>,
     slice: Slice | undefined,
     counting: Counting,
   ): Awaitable<RowPage>;
-  protected abstract countRows(question: Asked): Awaitable<number>;
-  protected abstract readGroups(question: Asked, grouping: Grouping): Awaitable<Group[]>;
+  protected abstract countRows(question: ItsQuestion): Awaitable<number>;
+  protected abstract readGroups(question: ItsQuestion, grouping: Grouping): Awaitable<Group[]>;
   /**
    * Reads the children of several records with one command, in order. Each row has the owner's key after its columns.
    *
    * @param keys the owners' keys, in the entities' form
    */
   protected abstract readChildRows(
-    question: Asked,
+    question: ItsQuestion,
     related: RelatedProjection,
     reading: Reading<unknown>,
     keys: readonly unknown[],
@@ -183,7 +183,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
 
   /** By default, only identical values are equal. */
   protected readStoredValues(
-    _question: Asked,
+    _question: ItsQuestion,
     _path: FieldPath,
     values: readonly unknown[],
   ): Awaitable<ReadonlyMap<unknown, unknown>> {
@@ -229,7 +229,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
   }
 
   /** Makes the question for the visible records of a query. */
-  #ask(source: Source, query: Query, paths: readonly FieldPath[]): Awaitable<Asked> {
+  #ask(source: Source, query: Query, paths: readonly FieldPath[]): Awaitable<ItsQuestion> {
     return whenReady(withFilters(source, query, paths), (visible) => this.questionOf(visible, query));
   }
 

@@ -107,9 +107,9 @@ export class TenantEntities {
   }
 
   #leadsToTenants(property: EntityProperty): boolean {
-    const isOwn = ownsColumn(property) || (isToMany(property) && property.owner);
+    const isStoredHere = ownsColumn(property) || (isToMany(property) && property.owner);
     const targets = property.polymorphTargets ?? (property.targetMeta === undefined ? [] : [property.targetMeta]);
-    return isOwn && targets.some((target) => this.#properties.has(target.class));
+    return isStoredHere && targets.some((target) => this.#properties.has(target.class));
   }
 }
 

@@ -119,11 +119,11 @@ class FlushCheck {
       throw new Forbidden(`${className} cannot be created for another tenant`);
     }
     const target = property.targetMeta?.class as EntityName<object> | undefined;
-    const own =
+    const tenantOfRow =
       target === undefined
         ? tenant
         : this.#em.getReference(target, tenant as never, { wrapped: property.ref === true } as never);
-    Object.assign(entity, { [name]: own });
+    Object.assign(entity, { [name]: tenantOfRow });
     this.#uow.recomputeSingleChangeSet(entity);
   }
 

@@ -164,8 +164,8 @@ function tenantFilter(entities: TenantEntities): FilterDef & { readonly [ALWAYS_
 /** Gives each request of an application its tenant. */
 function enterRequests(app: FastifyInstance, tenants: Tenants, { of }: TenantOptions): void {
   const { orm, live } = app.viewset;
-  const own = registered.get(orm.config);
-  if (own?.tenants !== tenants) {
+  const registration = registered.get(orm.config);
+  if (registration?.tenants !== tenants) {
     throw new ImproperlyConfigured(
       'tenant(): the plugin needs the same tenant() in the ORM: MikroORM.init({ …, extensions: [tenants] })',
     );
@@ -180,7 +180,7 @@ function enterRequests(app: FastifyInstance, tenants: Tenants, { of }: TenantOpt
   // The sender of a live list is identified again, and may have changed tenants.
   live.identify.add(async (request) => setScope(request.em, requestScope(request, of)));
   app.addHook('onReady', async () => {
-    const { sharedUniques } = own.entities();
+    const { sharedUniques } = registration.entities();
     if (sharedUniques.length === 0) return;
     app.log.warn(
       { columns: sharedUniques },
@@ -196,9 +196,9 @@ function enterRequests(app: FastifyInstance, tenants: Tenants, { of }: TenantOpt
  * @throws ImproperlyConfigured if the application lacks the plugin
  */
 export function requireTenants({ viewset }: FastifyInstance, classNames: readonly string[]): void {
-  const own = registered.get(viewset.orm.config);
-  if (own === undefined || entered.has(viewset)) return;
-  const names = new Set(own.entities().classes.map(({ name }) => name));
+  const registration = registered.get(viewset.orm.config);
+  if (registration === undefined || entered.has(viewset)) return;
+  const names = new Set(registration.entities().classes.map(({ name }) => name));
   const entity = classNames.find((name) => names.has(name));
   if (entity === undefined) return;
   throw new ImproperlyConfigured(

@@ -93,7 +93,7 @@ export class ViewInput {
   readonly #options: InputOptions;
   readonly #fills: Readonly<Record<string, FillOf>>;
   /** The fields that the path sets and that permissions require to belong to the user. */
-  readonly #ownerFields: readonly (readonly [field: string, own: FillOf])[];
+  readonly #ownerFields: readonly (readonly [field: string, ownerOf: FillOf])[];
   readonly #meta: EntityMetadata;
   readonly #key: string;
   readonly #reservedKeys: ReservedKeys;
