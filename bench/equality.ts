@@ -20,10 +20,10 @@ export async function compareAnswers(
     if (server.name === 'floor') await server.setConstants(constantsOf(workload, expected));
     const answers = await answersOf(server, workload, database);
     for (const [index, request] of workload.requests.entries()) {
-      const [wanted, came] = [JSON.stringify(expected[index]), JSON.stringify(answers[index])];
+      const [wanted, received] = [JSON.stringify(expected[index]), JSON.stringify(answers[index])];
       // The floor stores one response per path, the first.
-      if (wanted !== came && server.name !== 'floor') {
-        throw new Error(`${request.path}: ${reference.name} and ${server.name} differ\n${wanted}\n${came}`);
+      if (wanted !== received && server.name !== 'floor') {
+        throw new Error(`${request.path}: ${reference.name} and ${server.name} differ\n${wanted}\n${received}`);
       }
     }
   }

@@ -27,7 +27,7 @@ function costTable(comparisons: readonly Comparison[]): string {
     comparisons.map(({ title, rows, servers, ratios, target }) => [
       title,
       ...names.map((name) => figure(servers[name]?.cpuMicroseconds.median, 0)),
-      judged(ratios.cpuOursToRaw, (ratio) => ratio <= target.cpuToRaw, rows),
+      cellOf(ratios.cpuOursToRaw, (ratio) => ratio <= target.cpuToRaw, rows),
       rows === PROMISED_ROWS ? `≤ ${target.cpuToRaw.toFixed(2)}` : '',
       middleHalfText(ratios.cpuOursToRaw, 2),
     ]),
@@ -47,7 +47,7 @@ function rateTable(comparisons: readonly Comparison[]): string {
         const { p50, p99 } = server.latencyMs;
         return `${thousands(Math.round(server.requestsPerSecond.median))} (${p50} / ${p99})`;
       }),
-      judged(ratios.rateOursToHand, (ratio) => ratio >= target.rateToHand, rows),
+      cellOf(ratios.rateOursToHand, (ratio) => ratio >= target.rateToHand, rows),
       rows === PROMISED_ROWS ? `≥ ${target.rateToHand}` : '',
     ]),
   );
@@ -62,7 +62,7 @@ function namesIn(comparisons: readonly Comparison[]): readonly ServerName[] {
 const PROMISED_ROWS = 1_000;
 
 /** Bold if it reaches its target, in italics if it does not. */
-function judged(ratio: Quartiles | null, isKept: (ratio: number) => boolean, rows: number): Cell {
+function cellOf(ratio: Quartiles | null, isKept: (ratio: number) => boolean, rows: number): Cell {
   if (ratio === null) return '';
   const text = ratio.median.toFixed(2);
   if (rows !== PROMISED_ROWS) return text;

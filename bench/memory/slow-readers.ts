@@ -39,11 +39,11 @@ async function measure(): Promise<void> {
   await app.register(viewset, { orm, maxRequestsInFlight: clients });
   await app.register(new Router().register('articles', ArticleViewSet).plugin);
   await app.listen({ port: 0, host: '127.0.0.1' });
-  const { port: own } = app.server.address() as { port: number };
+  const { port } = app.server.address() as { port: number };
   const before = process.memoryUsage.rss();
   let highest = before;
   const watch = setInterval(() => (highest = Math.max(highest, process.memoryUsage.rss())), 20);
-  const child = fork(import.meta.filename, [String(clients), String(own)]);
+  const child = fork(import.meta.filename, [String(clients), String(port)]);
   await once(child, 'exit');
   clearInterval(watch);
   const [from, to] = [before, highest].map((bytes) => Math.round(bytes / MEBIBYTE));
@@ -53,7 +53,7 @@ async function measure(): Promise<void> {
 }
 
 async function requestOnly(): Promise<void> {
-  for (let asked = 0; asked < clients; asked++) {
+  for (let begun = 0; begun < clients; begun++) {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => {});
     socket.pause();

@@ -32,10 +32,21 @@ export function applicationSize(views: number, starts: number, cores: Cores): Ap
 }
 
 /** Starts an application in a separate process. */
-export function startApplication(count: number, kind: ApplicationKind, cores: Cores, isAsked = false): StartReport {
+export function startApplication(
+  count: number,
+  kind: ApplicationKind,
+  cores: Cores,
+  withRequests = false,
+): StartReport {
   const file = fileURLToPath(new URL('./application.ts', import.meta.url));
-  const asked = isAsked ? ['asked'] : [];
-  const [command, args] = pinned(cores.server, process.execPath, ['--expose-gc', file, String(count), kind, ...asked]);
+  const further = withRequests ? ['requests'] : [];
+  const [command, args] = pinned(cores.server, process.execPath, [
+    '--expose-gc',
+    file,
+    String(count),
+    kind,
+    ...further,
+  ]);
   return JSON.parse(
     execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }),
   ) as StartReport;

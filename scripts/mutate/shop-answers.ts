@@ -114,7 +114,7 @@ async function answersOf(app: Shop): Promise<string[]> {
   const answers: string[] = [];
   const login = async (credentials: object): Promise<string | undefined> => {
     const response = await app.inject({ method: 'POST', url: '/api/auth/login', payload: credentials });
-    answers.push(`login ${response.statusCode} ${told(response)}`);
+    answers.push(`login ${response.statusCode} ${summaryOf(response)}`);
     return safely(() => response.json<{ access_token?: string }>())?.access_token;
   };
   const admin = await login(ADMIN);
@@ -124,19 +124,19 @@ async function answersOf(app: Shop): Promise<string[]> {
   await connection.execute(copied).catch(() => undefined);
   const user = await login({ ...ADMIN, email: 'user@example.com' });
   const home = await app.inject({ url: '/', headers: { accept: 'text/html' } });
-  answers.push(`a browser ${home.statusCode} ${told(home)}`);
+  answers.push(`a browser ${home.statusCode} ${summaryOf(home)}`);
   for (const token of [undefined, user, admin]) {
     for (const [method, url, payload] of PROBES) {
       const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
       const response = await app.inject({ method, url, headers, ...(payload && { payload }) });
-      answers.push(`${method} ${url} ${response.statusCode} ${told(response)}`);
+      answers.push(`${method} ${url} ${response.statusCode} ${summaryOf(response)}`);
     }
   }
   return answers;
 }
 
 /** Returns the parts of a response that are the same for every request. */
-function told({ headers, body }: Answer): string {
+function summaryOf({ headers, body }: Answer): string {
   const said = HEADERS.map((name) => `${name}: ${String(headers[name])}`).join('; ');
   const changing = /"(?:access_token|duration_ms|last_login|created_at|expires_in)":(?:"[^"]*"|[\d.]+)/g;
   return `${said} ${body.replaceAll(changing, '')}`;

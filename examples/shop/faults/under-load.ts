@@ -25,12 +25,12 @@ interface Story {
 }
 
 /** Runs the phases of a scenario, of which the first has no failures, and compares the acknowledged writes with the stored records. */
-export async function underLoad(whole: Test, { start, whenCalm, faults, stored }: Story): Promise<void> {
+export async function underLoad(suite: Test, { start, whenCalm, faults, stored }: Story): Promise<void> {
   const arena = new Arena([await start(), await start()]);
   await arena.begin();
   const phases: Phase[] = [];
   const phase = async (name: string, run: (t: Test) => Promise<Phase>): Promise<void> => {
-    await whole.test(name, async (t) => void phases.push(await run(t)));
+    await suite.test(name, async (t) => void phases.push(await run(t)));
   };
 
   await phase('all is well', async (t) => {
@@ -42,11 +42,11 @@ export async function underLoad(whole: Test, { start, whenCalm, faults, stored }
   await faults(arena, phase);
 
   await arena.end();
-  await whole.test('no acknowledged write is lost', async (t) => {
+  await suite.test('no acknowledged write is lost', async (t) => {
     t.ok(arena.ledger.acknowledged > 100, `${arena.ledger.acknowledged} writes were acknowledged`);
     t.same(arena.ledger.losses(await stored()), []);
   });
-  whole.same(arena.faults(), [], 'the log of no shop has an error');
+  suite.same(arena.faults(), [], 'the log of no shop has an error');
   for (const line of tableOf(phases).split('\n')) console.error(line);
   console.error(`${arena.ledger.acknowledged} acknowledged writes, all in the database`);
 }

@@ -23,7 +23,7 @@ export class ShopModel {
   }
 
   /** Returns the difference between a response and the model, or applies its changes to the model. */
-  judge(expected: Expectation, { status, headers, body, text }: Answer): string | undefined {
+  check(expected: Expectation, { status, headers, body, text }: Answer): string | undefined {
     const error = status < 400 ? undefined : body;
     if (status !== expected.status) return `the status should be ${expected.status}`;
     if (expected.code !== undefined && error?.code !== expected.code) return `the code should be ${expected.code}`;

@@ -149,6 +149,6 @@ function isNetwork(text: string): boolean {
   return /^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= most;
 }
 
-function mistake(name: string, expected: string, came: string): ImproperlyConfigured {
-  return new ImproperlyConfigured(`${name} must be ${expected}; got "${came}"`);
+function mistake(name: string, expected: string, received: string): ImproperlyConfigured {
+  return new ImproperlyConfigured(`${name} must be ${expected}; got "${received}"`);
 }

@@ -368,7 +368,7 @@ forEachDatabase(
         t.equal(answer.statusCode, 400, key);
         t.match(
           answer.json().error,
-          /^Idempotency-Key must be one text of 1 to 255 ASCII characters, such as "8e03978e", but .* came$/,
+          /^Idempotency-Key must be one text of 1 to 255 ASCII characters, such as "8e03978e", got .*$/,
         );
       }
       for (const key of [

@@ -223,8 +223,8 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } } }, async (t, o
       }
       t.equal(await stored(), 1);
       t.strictSame(logs, [
-        'afterCommit(request, work): "work" must be a function such as () => send(), but an object of Promise came',
-        'afterCommit(request, work): "request" must be a request of an application with the plugin viewset, but undefined came',
+        'afterCommit(request, work): "work" must be a function such as () => send(), got an object of Promise',
+        'afterCommit(request, work): "request" must be a request of an application with the plugin viewset, got undefined',
       ]);
     },
   );
