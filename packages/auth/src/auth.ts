@@ -20,6 +20,7 @@ import { Accounts } from './accounts/accounts.ts';
 import { ApiKeyPayload, type ApiKeys, apiKeysOf } from './api-keys/api-keys.ts';
 import { type AuthOptions, type MeOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
 import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './tokens/authentication.ts';
+import { decorateJwt, type JwtHelpers, jwtHelpers } from './tokens/jwt-helpers.ts';
 import { LoginWays } from './accounts/login-ways.ts';
 import { type AccessEntities, AccountAccess } from './accounts/remaining-access.ts';
 import { recentProof } from './login/recent-proof.ts';
@@ -61,6 +62,8 @@ export interface AuthInstance {
   issueToken(account: TokenAccount): string;
   /** The scheme to write before a token in the `Authorization` header: the option `tokenScheme`. */
   readonly tokenScheme: string;
+  /** Signs and verifies tokens for purposes of your own. It is also `app.jwt.viewset`, as soon as the application is ready. */
+  readonly jwt: JwtHelpers;
   /** Finds the account for an address and a password, with all checks of the login route. It does not log in. */
   readonly verifyLogin: VerifyLogin;
   /** The verification codes of registrations. `codes.for('invitation')` makes codes for another purpose. */
@@ -170,6 +173,7 @@ function install(
   instance: ReturnType<typeof makeInstance>,
 ): void {
   app.decorate('auth', instance);
+  decorateJwt(app, instance.jwt);
   addHooks(app, options, header, instance);
   documentSecurity(app, options.endpoints);
   if (options.permissions !== undefined) declareUntilClosed(app, options.permissions);
@@ -374,6 +378,7 @@ function makeInstance(
     ...parts,
     issueToken: (account) => tokens.issue(claimsOf(account)),
     tokenScheme: options.tokenScheme,
+    jwt: jwtHelpers(tokens),
     authenticate:
       options.authenticate ??
       ((request) => {

@@ -55,6 +55,7 @@ export { type TakenCode, VerificationCodes } from './codes/verification-codes.ts
 
 export type { Authenticate, AuthPayload, RetrieveUser, StoreUser } from './tokens/authentication.ts';
 export { NonAuthEndpoints } from './tokens/non-auth-endpoints.ts';
+export type { JwtClaims, JwtHelpers, JwtSignOptions, JwtVerifyOptions } from './tokens/jwt-helpers.ts';
 export type { TokenAlgorithm, TokenKeys, VerifyingKey } from './tokens/signing-keys.ts';
 
 export {

@@ -1,6 +1,6 @@
-import { createPrivateKey } from 'node:crypto';
+import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { wrongOption } from '@viewset/core';
-import { createSigner } from 'fast-jwt';
+import { registerJwts } from '../tokens/fastify-jwt.ts';
 
 /** A key of Sign in with Apple, which makes the secrets of clients. Such a secret ends after six months at the latest. */
 export interface AppleKey {
@@ -12,7 +12,7 @@ export interface AppleKey {
   readonly privateKey: string;
 }
 
-const LIFETIME_MS = 300_000;
+const LIFETIME_SECONDS = 300;
 
 /** Throws ImproperlyConfigured, naming the option, if a key is wrong or the service is not Apple. */
 export function checkAppleKey(name: string, key: AppleKey, kind: string): void {
@@ -32,16 +32,17 @@ export function checkAppleKey(name: string, key: AppleKey, kind: string): void {
 
 /** Makes the secret of a client for one request: a token by ES256 that is valid for five minutes. */
 export function appleSecret({ teamId, keyId, privateKey }: AppleKey, clientId: string, issuer: string): string {
-  const sign = createSigner({
+  const key = { private: privateKey, public: createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }) };
+  const sign = {
     algorithm: 'ES256',
-    key: privateKey,
     kid: keyId,
     iss: teamId,
     sub: clientId,
     aud: new URL(issuer).origin,
-    expiresIn: LIFETIME_MS,
-  });
-  return sign({});
+    expiresIn: LIFETIME_SECONDS,
+  } as const;
+  const jwts = registerJwts(new Map([['apple', { secret: key, sign }]]));
+  return jwts.get('apple')!.sign({});
 }
 
 function isSigningKey(pem: unknown): boolean {

@@ -1,5 +1,5 @@
 import { Unauthorized } from '@viewset/core';
-import { createSigner, createVerifier } from 'fast-jwt';
+import { type Jwt, type JwtRegistration, registerJwts } from './fastify-jwt.ts';
 import type { TokenAlgorithm, TokenKey } from './signing-keys.ts';
 
 /** The claims of a token about its account. */
@@ -49,7 +49,7 @@ function checkTimes({ iat, exp }: TokenPayload): void {
 }
 
 interface DecodedToken {
-  readonly header: { readonly sid?: unknown };
+  readonly header: { readonly sid?: unknown; readonly typ?: unknown };
   readonly payload: TokenPayload;
 }
 
@@ -60,41 +60,65 @@ export function sessionOf(payload: object): string | undefined {
   return sessionIds.get(payload);
 }
 
-type Verify = (token: string) => DecodedToken;
+/**
+ * Throws if the token was made for another purpose than a login (RFC 8725, section 3.11). Tokens without `typ` log in too.
+ * RFC 9068 has `at+jwt`.
+ */
+function checkType({ typ }: DecodedToken['header']): void {
+  if (typ === undefined || typ === 'JWT') return;
+  const isLogin = typeof typ === 'string' && /^(?:application\/)?(?:at\+)?jwt$/i.test(typ);
+  if (!isLogin) throw new Error('The type of the token is not that of a login');
+}
 
 /**
- * Signs and verifies access tokens with one algorithm. A token with another algorithm, including `none`, is forged. The
- * header `kid` names the key. A token that names none of the keys is tried with all.
+ * Signs and verifies access tokens by `@fastify/jwt`, with one algorithm. A token with another algorithm, including `none`,
+ * is forged. The header `kid` names the key. A token that names none of the keys is tried with all.
  */
 export class AccessTokens {
-  readonly #signer: (header: object) => (claims: TokenClaims) => string;
-  readonly #sign: (claims: TokenClaims) => string;
-  readonly #verifiers: ReadonlyMap<string, Verify>;
+  readonly #signing: Jwt;
+  readonly #jwts: ReadonlyMap<string, Jwt>;
 
   constructor({ algorithm, keys, lifetimeSeconds }: TokenOptions) {
-    const [{ id: kid, signing }] = keys as readonly [TokenKey];
-    const options = { algorithm, key: signing!, expiresIn: lifetimeSeconds * 1000 };
-    this.#signer = (header) => createSigner({ ...options, header: { alg: algorithm, kid, ...header } });
-    this.#sign = this.#signer({});
-    const verifying = { algorithms: [algorithm], requiredClaims: ['iat', 'exp'], complete: true as const };
-    this.#verifiers = new Map(keys.map(({ id, verifying: key }) => [id, createVerifier({ ...verifying, key })]));
+    const verify = { algorithms: [algorithm], requiredClaims: ['iat', 'exp'], complete: true };
+    const registrations = new Map<string, JwtRegistration>();
+    for (const { id: kid, signing, verifying } of keys) {
+      // Of a key that stands in the list twice, only the first may have its private part.
+      if (registrations.has(kid)) continue;
+      const secret = signing === undefined ? { public: verifying } : { private: signing, public: verifying };
+      registrations.set(kid, { secret, sign: { algorithm, kid, expiresIn: lifetimeSeconds }, verify });
+    }
+    this.#jwts = registerJwts(registrations);
+    this.#signing = this.#jwts.get(keys[0]!.id)!;
   }
 
   /** @param sessionId goes into the header `sid`, because the specification defines the claims */
   issue({ user_id, username, email, role }: TokenClaims, sessionId?: string): string {
-    const sign = sessionId === undefined ? this.#sign : this.#signer({ sid: sessionId });
-    return sign({ user_id, username, email, role });
+    return this.sign(
+      { user_id, username, email, role },
+      sessionId === undefined ? undefined : { header: { sid: sessionId } },
+    );
+  }
+
+  /** @param options those of `@fastify/jwt` for `sign`, instead of its own */
+  sign(payload: object, options?: object): string {
+    return this.#signing.sign(payload, options);
   }
 
   /**
-   * Returns the claims of one of our tokens. It checks the times. Other claims are returned as signed, because anybody
-   * with the key may have signed anything. Throws Unauthorized (`invalid_token`) for a token that is malformed, forged
-   * or expired.
+   * Returns the claims of one of our tokens. It checks the times and the type. Other claims are returned as signed,
+   * because anybody with the key may have signed anything. Throws Unauthorized (`invalid_token`) for a token that is
+   * malformed, forged or expired.
+   *
+   * @param options those of `@fastify/jwt` for `verify`; with `checkTyp` a token of that type is read instead
    */
-  read(token: string): TokenPayload {
+  read(
+    token: string,
+    options?: { readonly checkTyp?: string; readonly requiredClaims: readonly string[] },
+  ): TokenPayload {
     try {
-      const { header, payload } = this.#verified(token);
+      const { header, payload } = this.#verified(token, options);
       checkTimes(payload);
+      if (options?.checkTyp === undefined) checkType(header);
       if (typeof header.sid === 'string') sessionIds.set(payload, header.sid);
       return payload;
     } catch (error) {
@@ -103,17 +127,17 @@ export class AccessTokens {
     }
   }
 
-  #verified(token: string): DecodedToken {
-    const named = this.#verifiers.size === 1 ? undefined : this.#verifiers.get(String(keyIdOf(token)));
-    const verifiers = named === undefined ? [...this.#verifiers.values()] : [named];
-    for (const verify of verifiers.slice(0, -1)) {
+  #verified(token: string, options?: object): DecodedToken {
+    const named = this.#jwts.size === 1 ? undefined : this.#jwts.get(String(keyIdOf(token)));
+    const jwts = named === undefined ? [...this.#jwts.values()] : [named];
+    for (const jwt of jwts.slice(0, -1)) {
       try {
-        return verify(token);
+        return jwt.verify(token, options) as DecodedToken;
       } catch (error) {
         if ((error as { code?: unknown }).code !== 'FAST_JWT_INVALID_SIGNATURE') throw error;
       }
     }
-    return verifiers.at(-1)!(token);
+    return jwts.at(-1)!.verify(token, options) as DecodedToken;
   }
 }
 
