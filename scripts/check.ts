@@ -98,6 +98,8 @@ const gates: readonly Gate[] = [
   },
   { name: 'linters of the documents', command: 'pnpm test:linters', counts: true, share: 3 },
   { name: 'clients that generators make of the documents', command: 'pnpm test:generators', counts: true, share: 3 },
+  // npm installs 122 packages for it, so it is not a dependency of the workspace.
+  { name: 'the official conformance suite of MCP', command: 'pnpm test:conformance', counts: true, share: 2 },
   { name: 'coverage', command: 'node scripts/coverage.ts --report', env: covered, isFigure: true, isAlone: true },
   { name: 'no file of the repository was changed', command: 'node scripts/check-clean.ts', isAlone: true },
 ];
