@@ -32,7 +32,10 @@ export function checkAppleKey(name: string, key: AppleKey, kind: string): void {
 
 /** Makes the secret of a client for one request: a token by ES256 that is valid for five minutes. */
 export function appleSecret({ teamId, keyId, privateKey }: AppleKey, clientId: string, issuer: string): string {
-  const key = { private: privateKey, public: createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }) };
+  const key = {
+    private: privateKey,
+    public: createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString(),
+  };
   const sign = {
     algorithm: 'ES256',
     kid: keyId,

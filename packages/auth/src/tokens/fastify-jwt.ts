@@ -1,5 +1,6 @@
 import { fastifyJwt } from '@fastify/jwt';
 import { fastify } from 'fastify';
+import type { TokenAlgorithm } from './signing-keys.ts';
 
 /** The functions that `@fastify/jwt` makes of one key, as far as this package uses them. */
 export interface Jwt {
@@ -8,8 +9,28 @@ export interface Jwt {
   decode(token: string): unknown;
 }
 
-/** What `@fastify/jwt` is registered with, for one key. */
-export type JwtRegistration = Pick<Parameters<typeof fastifyJwt>[1], 'secret' | 'sign' | 'verify'>;
+/**
+ * The options of `@fastify/jwt` for one key. Exported declarations name no type of the plugin: its declarations add another type
+ * of `request.user` to the application's program.
+ */
+export interface JwtRegistration {
+  /** The keys in PEM, or the secret twice. Without `private`, `sign` throws. */
+  readonly secret: { readonly private?: string; readonly public: string };
+  readonly sign: {
+    readonly algorithm: TokenAlgorithm;
+    readonly kid: string;
+    /** Seconds. */
+    readonly expiresIn: number;
+    readonly iss?: string;
+    readonly sub?: string;
+    readonly aud?: string;
+  };
+  readonly verify?: {
+    readonly algorithms: TokenAlgorithm[];
+    readonly requiredClaims: string[];
+    readonly complete: boolean;
+  };
+}
 
 /**
  * Registers `@fastify/jwt` once for each key, with the name of the key as the namespace. Returns the functions by name.
