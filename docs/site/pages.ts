@@ -44,6 +44,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'authentication',
     'accounts',
     'login-links',
+    'invitations',
     'two-factors',
     'passkeys',
     'openid-connect',

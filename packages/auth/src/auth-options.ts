@@ -32,6 +32,11 @@ import {
   type MailingRoute,
   ROUTE_OPTIONS,
 } from './routes/route-names.ts';
+import {
+  type InvitationOptions,
+  type ResolvedInvitationOptions,
+  resolveInvitations,
+} from './invitations/invitation-options.ts';
 import type { AccountDeletion } from './routes/me.ts';
 import {
   type LoginLinkOptions,
@@ -156,6 +161,8 @@ interface CommonOptions {
   readonly twoFactor?: TwoFactorSchema | TwoFactorOptions;
   /** Logins with other services through OpenID Connect; needs the package `openid-client`. Default: off. */
   readonly oauth?: OAuthOptions;
+  /** Accounts that administrators create for others (see InvitationOptions). Default: off. */
+  readonly invitations?: InvitationOptions;
   /** Logins by a link in a mail (see LoginLinkOptions). Default: off. */
   readonly loginLink?: LoginLinkOptions;
   /** Writes the mail with a verification code. Default: English, plain text. */
@@ -237,6 +244,8 @@ export interface ResolvedAuthOptions {
   readonly apiKeys: Required<ApiKeyOptions> | undefined;
   readonly twoFactor: TwoFactorOptions | undefined;
   readonly oauth: ResolvedOAuthOptions | undefined;
+  /** Undefined: nobody can be invited. */
+  readonly invitations: ResolvedInvitationOptions | undefined;
   /** Undefined: no link logs in. */
   readonly loginLink: ResolvedLoginLinkOptions | undefined;
   readonly verificationEmail: VerificationEmail;
@@ -274,6 +283,7 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'apiKeys',
   'twoFactor',
   'oauth',
+  'invitations',
   'loginLink',
   'verificationEmail',
   'emailChangeNotice',
@@ -339,6 +349,7 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     apiKeys: resolveApiKeys(options),
     twoFactor: resolveTwoFactor(options),
     oauth: options.oauth && resolveOAuthOptions(options.oauth, registrationFields === undefined),
+    invitations: options.invitations && resolveInvitations(options.invitations),
     loginLink: options.loginLink && resolveLoginLink(options.loginLink),
     verificationEmail: options.verificationEmail ?? verificationEmail,
     emailChangeNotice: options.emailChangeNotice ?? emailChangeNotice,

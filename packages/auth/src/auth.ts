@@ -35,7 +35,8 @@ import { Mails } from './codes/mails.ts';
 import { Notices } from './codes/notices.ts';
 import type { KnownRoute, NonAuthEndpoints } from './tokens/non-auth-endpoints.ts';
 import type { PasswordHasher } from './passwords/password-hasher.ts';
-import { LoginTokens } from './login-link/login-tokens.ts';
+import { MailTokens } from './codes/mail-tokens.ts';
+import { invitationsOf } from './invitations/invitations.ts';
 import { PasswordRules } from './passwords/password-rules.ts';
 import { RefreshCookie } from './sessions/refresh-cookie.ts';
 import { RefreshTokens } from './sessions/refresh-tokens.ts';
@@ -66,7 +67,7 @@ export interface AuthInstance {
   readonly jwt: JwtHelpers;
   /** Finds the account for an address and a password, with all checks of the login route. It does not log in. */
   readonly verifyLogin: VerifyLogin;
-  /** The verification codes of registrations. `codes.for('invitation')` makes codes for another purpose. */
+  /** The verification codes of registrations. `codes.for('newsletter')` makes codes for another purpose. */
   readonly codes: VerificationCodes;
   /** Completes a login of any kind, as the login route does. */
   readonly completeLogin: CompleteLogin;
@@ -128,6 +129,7 @@ export const auth = fp(
     const proveRecently = recentProof({ accounts, checkPassword, checkCode: codeCheck(twoFactor), loginTime });
     const passwordRules = new PasswordRules(options.passwords, hasher.maxBytes);
     const parts = codeParts(app, options, codes, store);
+    const invitations = invitationsOf(wiring, parts, instance);
     await app.register(async (scope) => {
       addAuthRoutes(scope, options.urlPrefix, options.routes, {
         accounts,
@@ -150,6 +152,7 @@ export const auth = fp(
         passkeys: await passkeysOf(wiring),
         devices,
         ...parts,
+        invitations,
       });
     });
   },
@@ -230,9 +233,9 @@ function loginLinkParts(
   if (loginLink === undefined) return undefined;
   const loginCodes = codes.for('login-link');
   const { linkOf, email: write } = loginLink;
-  const tokens = new LoginTokens(keyFor('login links'));
+  const tokens = new MailTokens(keyFor('login links'), 'login link');
   const loginMails = new CodeMails(loginCodes, mails, (code, minutes, _purpose, email) =>
-    write(linkOf(tokens.seal({ email, code })), minutes),
+    write(linkOf(tokens.seal({ email, secret: code })), minutes),
   );
   return { loginCodes, loginMails, tokens, keys: keyFor('accounts of login links') };
 }

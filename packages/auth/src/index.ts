@@ -29,6 +29,7 @@ export { ApiKeyUser, type UsedApiKey } from './api-keys/api-keys.ts';
 export type { IdentityFields, IdentitySchema } from './oauth/identity-contract.ts';
 export type { AppleKey } from './oauth/apple-secret.ts';
 export type { OpenidKind } from './oauth/known-services.ts';
+export type { InvitationEmail, InvitationOptions, InvitedAccount } from './invitations/invitation-options.ts';
 export type { LoginLinkEmail, LoginLinkOptions } from './login-link/login-link-options.ts';
 export type { OAuthOptions } from './oauth/oauth-options.ts';
 export type { OAuthProfile } from './oauth/oauth-profile.ts';

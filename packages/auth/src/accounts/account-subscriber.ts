@@ -17,7 +17,7 @@ import type {
 } from './account-contract.ts';
 import { normalizeEmail } from './email-address.ts';
 import { TOO_MANY_BYTES } from '../passwords/password-field.ts';
-import { PasswordHasher } from '../passwords/password-hasher.ts';
+import { NO_PASSWORD, PasswordHasher, WITHOUT_PASSWORD } from '../passwords/password-hasher.ts';
 
 /** The hashes that we stored in accounts' `password`. Any other value there is a plain password. */
 const hashes = new WeakMap<object, string>();
@@ -97,7 +97,10 @@ export class AccountSubscriber implements EventSubscriber<AccountFields> {
   async #hashOf(account: object, password: string): Promise<string> {
     const known = hashes.get(account);
     if (known !== undefined && known === password) return known;
-    const hash = await this.#hasher.hash(password).catch((error: unknown) => refuse(error, this.#names.password));
+    const hash =
+      password === WITHOUT_PASSWORD
+        ? NO_PASSWORD
+        : await this.#hasher.hash(password).catch((error: unknown) => refuse(error, this.#names.password));
     hashes.set(account, hash);
     return hash;
   }

@@ -346,9 +346,8 @@ export class Accounts {
     try {
       return await inTransaction(request, async () => {
         const { em } = request;
-        const role = await QuerySet.of(em, this.#model.role).filter({ name: this.#defaultRole.name }).entity();
-        if (role === undefined) this.#warnOfRole(request);
-        const fields = accountFields(this.#model, { email, password: hash, name, is_active: true, role: role ?? null });
+        const role = await this.newRole(request);
+        const fields = accountFields(this.#model, { email, password: hash, name, is_active: true, role });
         const more = await input?.resolve(em, extra);
         const account = em.create(this.#model.account, { ...more, ...fields } as never);
         markHashed(account, hash);
@@ -359,6 +358,13 @@ export class Accounts {
       if (this.#isTaken(error)) throw taken('email', error);
       throw input === undefined ? error : input.conflictOf(error, extra);
     }
+  }
+
+  /** Returns the role of new accounts; null if no role has its name. */
+  async newRole(request: FastifyRequest): Promise<RoleFields | null> {
+    const role = await QuerySet.of(request.em, this.#model.role).filter({ name: this.#defaultRole.name }).entity();
+    if (role === undefined) this.#warnOfRole(request);
+    return role ?? null;
   }
 
   /** A misspelt name would leave every new account without a role, although its token claims the role `user`. */

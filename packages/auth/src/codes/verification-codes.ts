@@ -41,9 +41,9 @@ export interface CountedSend {
  * `app.auth.codes` has the codes of registrations. `for` makes codes for another purpose.
  *
  * @example
- * const invitations = app.auth.codes.for('invitation');
- * const code = await invitations.issue('ann@example.com');             // '049261'
- * (await invitations.take('ann@example.com', code)) !== undefined;     // true, once
+ * const newsletter = app.auth.codes.for('newsletter');
+ * const code = await newsletter.issue('ann@example.com');             // '049261'
+ * (await newsletter.take('ann@example.com', code)) !== undefined;     // true, once
  */
 export class VerificationCodes {
   readonly purpose: string;
@@ -60,7 +60,7 @@ export class VerificationCodes {
    */
   constructor(store: Store, secret: Uint8Array | readonly Uint8Array[], purpose = REGISTRATION) {
     if (typeof purpose !== 'string' || !/^[a-z\d-]+$/.test(purpose)) {
-      throw wrongOption('VerificationCodes', 'purpose', 'a name such as "invitation"', purpose);
+      throw wrongOption('VerificationCodes', 'purpose', 'a name such as "newsletter"', purpose);
     }
     this.purpose = purpose;
     this.#store = store;

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import bcrypt from '@node-rs/bcrypt';
 import { checkOptionNames, wrongOption } from '@viewset/core';
 import { Argon2Hashing, type Argon2Options, isArgon2Hash } from './argon2-hashing.ts';
@@ -21,6 +22,8 @@ const DECOY = `abcdefghijklmnopqrstuu${'A'.repeat(30)}.`;
 
 /** Stored instead of a hash for an account without a password. No password matches it. */
 export const NO_PASSWORD = '!';
+/** A password that nobody can send. An account that is saved with it has none. */
+export const WITHOUT_PASSWORD = randomBytes(32).toString('base64url');
 
 /** The cost and the kind of new hashes. */
 export interface PasswordHasherOptions {

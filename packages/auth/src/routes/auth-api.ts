@@ -10,6 +10,7 @@ import type {
   SEND_BODY,
   SESSION_LOGIN_BODY,
 } from './request-body.ts';
+import type { acceptBody } from './accept-invitation.ts';
 import type { API_KEY_BODY, API_KEYS, NEW_API_KEY } from './api-keys.ts';
 import type { MESSAGE } from './auth-route.ts';
 import type { LoginLinkBody } from './login-link.ts';
@@ -61,6 +62,7 @@ export interface AuthApi<Answer = LoggedIn> {
   readonly resetPassword: Post<Static<ReturnType<typeof resetPasswordBody>>, undefined>;
   readonly changeEmail: Post<Static<typeof CHANGE_EMAIL_BODY>, Static<typeof MESSAGE>>;
   readonly confirmEmail: Post<Static<typeof CONFIRM_BODY>, Static<typeof MESSAGE>>;
+  readonly acceptInvitation: Post<Static<ReturnType<typeof acceptBody>>, Static<typeof REGISTERED>>;
   readonly loginLink: Post<Static<typeof SEND_BODY>, Static<typeof MESSAGE>>;
   readonly twoFactor: Post<{ readonly password?: string } | undefined, Static<typeof TWO_FACTOR>> & {
     readonly delete: Route<false, Static<typeof NO_TWO_FACTOR_BODY>, undefined>;

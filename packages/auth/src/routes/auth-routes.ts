@@ -5,6 +5,8 @@ import { type ApiKeys, ApiKeyUser } from '../api-keys/api-keys.ts';
 import { withoutQuery } from '../oauth/callback-log.ts';
 import type { Passkeys } from '../passkeys/passkeys.ts';
 import { type ApiKeyParts, apiKeyRoutes } from './api-keys.ts';
+import { acceptInvitationRoute } from './accept-invitation.ts';
+import type { Invitations } from '../invitations/invitations.ts';
 import type { AuthRoute } from './auth-route.ts';
 import { type ChangeEmailParts, changeEmailRoute } from './change-email.ts';
 import { type ChangePasswordParts, changePasswordRoute } from './change-password.ts';
@@ -42,6 +44,8 @@ export type AuthRouteParts = Omit<LoginRouteParts, 'sessions'> &
     readonly apiKeys: ApiKeys | undefined;
     readonly twoFactor: TwoFactorParts | undefined;
     readonly oauth: OAuthParts | undefined;
+    /** Undefined: nobody can be invited. */
+    readonly invitations: Invitations | undefined;
     /** Undefined: no link logs in. */
     readonly loginLink: LoginLinkParts | undefined;
     /** The public keys of access tokens; none for HS256. */
@@ -59,7 +63,7 @@ const BODY_LIMIT = 16_384;
 
 /** The table of routes. */
 function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
-  const { me, sessions, apiKeys, twoFactor, oauth, passkeys, loginLink } = parts;
+  const { me, sessions, apiKeys, twoFactor, oauth, passkeys, loginLink, invitations } = parts;
   return [
     loginRoute(parts),
     registerRoute(parts),
@@ -83,6 +87,7 @@ function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
     ...(apiKeys === undefined ? [] : apiKeyRoutes({ ...parts, apiKeys })),
     ...(twoFactor === undefined ? [] : twoFactorRoutes({ ...parts, ...twoFactor })),
     ...(oauth === undefined ? [] : oauthRoutes({ ...parts, ...oauth }, loginAnswer(parts))),
+    ...(invitations === undefined ? [] : [acceptInvitationRoute({ ...parts, invitations })]),
     ...(loginLink === undefined
       ? []
       : loginLinkRoutes({ ...parts, ...loginLink, hasSessions: sessions !== undefined, answer: loginAnswer(parts) })),

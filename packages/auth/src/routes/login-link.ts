@@ -5,11 +5,11 @@ import type { AccountEntity } from '../accounts/account-contract.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { DeviceCookies } from '../browsers/device-cookies.ts';
 import type { CodeMails } from '../codes/code-mails.ts';
+import { MAX_TOKEN_LENGTH, type MailTokens } from '../codes/mail-tokens.ts';
 import type { Mails } from '../codes/mails.ts';
 import type { VerificationCodes } from '../codes/verification-codes.ts';
 import type { CompleteLogin, LoginAnswer } from '../login/complete-login.ts';
 import { refuseDisabled } from '../login/login-failures.ts';
-import type { LoginTokens } from '../login-link/login-tokens.ts';
 import type { KeyRing } from '../secrets/key-ring.ts';
 import { type AuthRoute, LOGIN_COOKIES, MESSAGE } from './auth-route.ts';
 import { bodyReader, readAddress, RefreshChoice, SEND_BODY } from './request-body.ts';
@@ -19,7 +19,7 @@ import { useCode } from './use-code.ts';
 export interface LoginLinkParts {
   readonly loginCodes: VerificationCodes;
   readonly loginMails: CodeMails;
-  readonly tokens: LoginTokens;
+  readonly tokens: MailTokens;
   /** Keys the part of a code's note that belongs to the password. */
   readonly keys: KeyRing;
 }
@@ -35,7 +35,7 @@ export interface LoginLinkRouteParts extends LoginLinkParts {
   readonly answer: TSchema;
 }
 
-const CONFIRM = Type.Object({ token: Type.String({ minLength: 1, maxLength: 1024 }) });
+const CONFIRM = Type.Object({ token: Type.String({ minLength: 1, maxLength: MAX_TOKEN_LENGTH }) });
 const SESSION_CONFIRM = Type.Object({ ...CONFIRM.properties, refresh: RefreshChoice });
 const readConfirm = bodyReader(CONFIRM, {});
 const readSessionConfirm = bodyReader(SESSION_CONFIRM, {});
@@ -99,7 +99,7 @@ function confirmHandler(parts: LoginLinkRouteParts) {
     const { token, ...choices } = hasSessions ? readSessionConfirm(request.body) : readConfirm(request.body);
     const mailed = tokens.open(token);
     if (mailed === undefined) throw refused();
-    const { email: key, code } = mailed;
+    const { email: key, secret: code } = mailed;
     const sent = { key, code, device: devices.knownDevice(request, key), isNoted: true, event: EVENT, refused };
     return useCode(request, loginCodes, sent, async (note) => {
       const account = await accounts.byEmail(request.em, key);

@@ -19,6 +19,7 @@ export const ROUTE_OPTIONS = {
   passkeys: 'passkeys',
   'login-passkey': 'passkeys',
   'login-link': 'loginLink',
+  'accept-invitation': 'invitations',
   jwks: 'keys',
 } as const;
 
@@ -33,6 +34,7 @@ export const MAILING_ROUTES = [
   'forgot-password',
   'change-email',
   'login-link',
+  'accept-invitation',
 ] as const satisfies readonly AuthRouteName[];
 export type MailingRoute = (typeof MAILING_ROUTES)[number];
 

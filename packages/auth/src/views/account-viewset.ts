@@ -3,6 +3,7 @@ import { IsRoleAdminUser, many, type ReadShape, readShape, refs, type WriteShape
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { isEmail, normalizeEmail } from '../accounts/email-address.ts';
+import { invitingView, requireInvitations } from './inviting-view.ts';
 import { keepAdministrator } from './keep-administrator.ts';
 import { noteEvent } from './noted-events.ts';
 import { PrivilegeGuard, roleLoader } from './privilege-guard.ts';
@@ -14,6 +15,10 @@ export interface AccountViewSetOptions<Entity extends object> extends ReadyViewO
   readonly names?: { readonly [Field in Renamed]?: keyof Entity & string };
   /** True: the view shows and writes the account's further roles in `roles`. Default: false. */
   readonly roles?: 'roles' extends keyof Entity ? boolean : false;
+  /**
+   * True: the view creates accounts and invites their owners, with the option `invitations` of `auth`. Default: false.
+   */
+  readonly invitations?: 'invited_until' extends keyof Entity ? boolean : false;
   /** The name of the administrators' role. Default: `admin`. */
   readonly adminRole?: string;
 }
@@ -33,21 +38,42 @@ type Fields<Options> = {
   readonly [Name in NameIn<Options, 'role'>]: string | null;
 };
 
+type Inviting<Options, Shown, Otherwise = unknown> = Options extends { readonly invitations: true } ? Shown : Otherwise;
 type FurtherRoles<Options, Shown> = Options extends { readonly roles: true } ? Shown : unknown;
 
 /** An account in responses of `AccountViewSet`. `role` is its name or null. With the option `roles`, `roles` has all names. */
 export type AccountRecord<Options = object> = { readonly id: number } & Fields<Options> &
-  FurtherRoles<Options, { readonly roles: readonly string[] }>;
+  FurtherRoles<Options, { readonly roles: readonly string[] }> &
+  Inviting<Options, { readonly invited_until: string | null }>;
 
 /** An account in bodies of `AccountViewSet`. A role is written by its name. */
 export type AccountChanges<Options = object> = Fields<Options> &
   FurtherRoles<Options, { readonly roles?: readonly string[] }>;
 
+/** A new account in bodies of `AccountViewSet` with the option `invitations`. Without a role it gets that of new accounts. */
+export type NewAccountFields<Options = object> = {
+  readonly [Name in NameIn<Options, 'email'> | NameIn<Options, 'name'>]: string;
+} & { readonly [Name in NameIn<Options, 'role'>]?: string | null } & FurtherRoles<
+    Options,
+    { readonly roles?: readonly string[] }
+  >;
+
 /** The options that the view sets itself. */
 interface ReadyOptions<Entity extends object, Options> {
   readonly read: ReadShape<Entity, AccountRecord<Options>>;
-  readonly write: WriteShape<Entity, AccountChanges<Options>>;
-  readonly operations: readonly ['list', 'retrieve', 'update', 'destroy'];
+  readonly write: Inviting<
+    Options,
+    {
+      readonly create: WriteShape<Entity, NewAccountFields<Options>>;
+      readonly update: WriteShape<Entity, AccountChanges<Options>>;
+    },
+    WriteShape<Entity, AccountChanges<Options>>
+  >;
+  readonly operations: Inviting<
+    Options,
+    readonly ['list', 'create', 'retrieve', 'update', 'destroy'],
+    readonly ['list', 'retrieve', 'update', 'destroy']
+  >;
   readonly searchFields: readonly [NameIn<Options, 'name'>, NameIn<Options, 'email'>];
   readonly filterFields: { readonly [Name in NameIn<Options, 'is_active'>]: Name } & {
     readonly [Name in NameIn<Options, 'role'>]: `${Name}__name`;
@@ -70,8 +96,8 @@ interface Access {
 }
 
 /**
- * Makes a view with which administrators list, read, change and delete accounts. There is no create, because accounts come from
- * registration. The last active administrator cannot be removed (409). Changed roles, and enabled, disabled or deleted accounts are
+ * Makes a view with which administrators list, read, change and delete accounts. Accounts come from registration, so there is no create.
+ * With the option `invitations` there is: it makes an account without a password, and sends its owner a link to choose one. The last active administrator cannot be removed (409). Changed roles, and enabled, disabled or deleted accounts are
  * security events.
  *
  * If other `permissionClasses` allow users who are not administrators, these users cannot change roles. They cannot change accounts of
@@ -93,8 +119,14 @@ export function AccountViewSet<
 >(
   entity: EntityName<Entity>,
   options?: Options,
-): ReadyViewClass<Entity, ReadyOptions<Entity, Options>, Omit<Options, 'names' | 'roles' | 'adminRole'>> {
-  const { names: given = {}, roles = false, adminRole = 'admin', ...rest } = options ?? ({} as Options);
+): ReadyViewClass<Entity, ReadyOptions<Entity, Options>, Omit<Options, 'names' | 'roles' | 'invitations' | 'adminRole'>> {
+  const {
+    names: given = {},
+    roles = false,
+    invitations = false,
+    adminRole = 'admin',
+    ...rest
+  } = options ?? ({} as Options);
   const names = { email: 'email', name: 'name', is_active: 'is_active', role: 'role', ...given };
   const anyEntity = entity as EntityName<object>;
   const keepAdmin = keepAdministrator(anyEntity, { adminRole, names: pick(names) });
@@ -110,12 +142,14 @@ export function AccountViewSet<
       isActive: values[names.is_active] === true,
     };
   };
-  class ReadyAccountViewSet extends viewClass(anyEntity, readyOptions(anyEntity, names, { roles, adminRole }), rest) {
+  const ready = readyOptions(anyEntity, names, { roles, invitations, adminRole });
+  class ReadyAccountViewSet extends viewClass(anyEntity, ready, rest) {
     override async performUpdate(request: FastifyRequest, account: object, data: never): Promise<object> {
       const kept = await guard.check(request, account);
       const before = await accessOf(request, account);
       const changed = await keepAdmin(request, () => super.performUpdate(request, account, data));
       await guard.checkRoles(request, changed, kept);
+      if (invitations) await requireInvitations(request).voidIfActive(request.em, changed);
       noteChange(request, before, await accessOf(request, changed));
       return changed;
     }
@@ -127,7 +161,8 @@ export function AccountViewSet<
       noteEvent(request, 'auth.account_deleted', { target: id }, 'an account was deleted');
     }
   }
-  return ReadyAccountViewSet as never;
+  if (!invitations) return ReadyAccountViewSet as never;
+  return invitingView(ReadyAccountViewSet, { names, rest, guard }) as never;
 }
 
 type Names = Readonly<Record<Renamed, string>>;
@@ -139,22 +174,31 @@ function pick({ role, is_active }: Names): Pick<Names, 'role' | 'is_active'> {
 function readyOptions(
   entity: EntityName<object>,
   { email, name, is_active, role }: Names,
-  { roles, adminRole }: { readonly roles: boolean; readonly adminRole: string },
+  {
+    roles,
+    invitations,
+    adminRole,
+  }: { readonly roles: boolean; readonly invitations: boolean; readonly adminRole: string },
 ): object {
   const byName = `${role}.name`;
   const shown = { [role]: byName, ...(roles && { roles: many('roles.name' as never) }) };
   const written = { [email]: EmailAddress, [role]: byName, ...(roles && { roles: refs('roles.name') }) };
+  const update = writeShape(entity, [name, is_active] as never[], written as never, {
+    required: [is_active, role] as never[],
+  });
+  const create = writeShape(entity, [name] as never[], written as never);
+  const invited = invitations ? ['invited_until'] : [];
   return {
-    read: readShape(entity, ['id', email, name, is_active] as never[], shown as never),
-    write: writeShape(entity, [name, is_active] as never[], written as never, {
-      required: [is_active, role] as never[],
-    }),
-    operations: ['list', 'retrieve', 'update', 'destroy'],
+    read: readShape(entity, ['id', email, name, is_active, ...invited] as never[], shown as never),
+    write: invitations ? { create, update } : update,
+    operations: ['list', ...(invitations ? ['create'] : []), 'retrieve', 'update', 'destroy'],
     searchFields: [name, email],
     filterFields: { [role]: `${role}__name`, [is_active]: is_active },
     orderingFields: { id: 'id', [name]: name, [email]: email },
     permissionClasses: [IsRoleAdminUser.named(adminRole)],
-    description: 'The accounts, which come from registration.',
+    description: invitations
+      ? 'The accounts. A new one gets a mail in which its owner chooses the password.'
+      : 'The accounts, which come from registration.',
   };
 }
 

@@ -52,7 +52,7 @@ export class PrivilegeGuard {
    * that the user lacks. Returns the roles that the account must keep; undefined if the user may change them.
    */
   async check(request: FastifyRequest, account: object): Promise<string | undefined> {
-    if (this.#administrators.hasPermission(request)) return undefined;
+    if (this.isAdministrator(request)) return undefined;
     const held = listed(await this.#loadRoles(request, account));
     const { permissions: userPermissions } = (getCurrentUser(request) ?? {}) as { readonly permissions?: unknown };
     const allowed = new Set<unknown>(Array.isArray(userPermissions) ? userPermissions : []);
@@ -62,6 +62,11 @@ export class PrivilegeGuard {
     );
     if (isStronger) throw new Forbidden('The account has more rights than you have');
     return namesOf(held);
+  }
+
+  /** True if the user of a request is an administrator. */
+  isAdministrator(request: FastifyRequest): boolean {
+    return this.#administrators.hasPermission(request);
   }
 
   /** Throws Forbidden, which rolls the write back, if the account's roles differ from the result of `check`. */

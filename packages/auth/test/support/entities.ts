@@ -135,3 +135,20 @@ export const RolesSession = defineEntity({
     user_agent: p.string().length(255).nullable(),
   },
 });
+
+/** An account that may be invited, with a role that carries permissions. */
+export const InvitedAccount = defineEntity({
+  name: 'Account',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(100),
+    email: p.string().length(255).unique(),
+    password: p.string().length(255).hidden(),
+    role: () => p.manyToOne(PermissionRole).nullable(),
+    is_active: p.boolean().default(true),
+    last_login: p.datetime(3).nullable(),
+    invitation_hash: p.string().length(43).nullable().hidden(),
+    invited_until: p.datetime(3).nullable(),
+  },
+});
+export type InvitedAccount = InferEntity<typeof InvitedAccount>;

@@ -1,0 +1,60 @@
+import { checkOptionNames, wrongOption } from '@viewset/core';
+import type { EmailText } from '../codes/email-sender.ts';
+import { linkMaker } from '../codes/link-url.ts';
+
+/** The option `invitations`: accounts that an administrator creates, and whose owner chooses the password. */
+export interface InvitationOptions {
+  /**
+   * The page of your application that the link opens, with `{token}` where the token belongs. The page sends the token
+   * and the new password by `POST /accept-invitation`. In the fragment (`#token={token}`) no server gets it.
+   */
+  readonly url: string;
+  /** How long a link is valid, in hours. Default: 168, a week. At most 8760, a year. */
+  readonly lifetimeHours?: number;
+  /** Writes the mail. Default: English, plain text. */
+  readonly email?: InvitationEmail;
+}
+
+/** The account that a mail invites. */
+export interface InvitedAccount {
+  readonly email: string;
+  readonly name: string;
+}
+
+/** Makes the text of the mail with the link of an invitation. */
+export type InvitationEmail = (
+  link: string,
+  account: InvitedAccount,
+  validUntil: Date,
+) => EmailText | Promise<EmailText>;
+
+/** The option with its defaults, checked. */
+export interface ResolvedInvitationOptions {
+  readonly linkOf: (token: string) => string;
+  readonly lifetimeMs: number;
+  readonly email: InvitationEmail;
+}
+
+const OWNER = 'auth: option "invitations"';
+const MAX_HOURS = 8_760;
+const HOUR_MS = 3_600_000;
+
+const invitationEmail: InvitationEmail = (link, _account, validUntil) => ({
+  subject: 'You are invited',
+  content:
+    'An account was made for this address. Open this link to choose a password:\n\n' +
+    `${link}\n\n` +
+    `It can be used once, until ${validUntil.toUTCString()}. A newer link replaces it.\n` +
+    'If you did not expect this mail, you can ignore it.\n',
+});
+
+/** Throws ImproperlyConfigured with the option, the expected value and the given one. */
+export function resolveInvitations(options: InvitationOptions): ResolvedInvitationOptions {
+  checkOptionNames(OWNER, options, ['url', 'lifetimeHours', 'email']);
+  const { url, lifetimeHours = 168, email = invitationEmail } = options;
+  if (typeof lifetimeHours !== 'number' || !(lifetimeHours > 0 && lifetimeHours <= MAX_HOURS)) {
+    throw wrongOption(OWNER, 'lifetimeHours', `a number above 0, at most ${MAX_HOURS}`, lifetimeHours);
+  }
+  if (typeof email !== 'function') throw wrongOption(OWNER, 'email', 'a function', email);
+  return { linkOf: linkMaker(OWNER, url), lifetimeMs: lifetimeHours * HOUR_MS, email };
+}
