@@ -2,11 +2,11 @@
 import { createClient } from '@viewset/client';
 import type { api } from './api.d.ts';
 
-const asked: string[] = [];
+const sent: string[] = [];
 const client = createClient<typeof api>({
   url: 'https://notes.example/api',
   fetch: async (url, { method }) => {
-    asked.push(`${method} ${url}`);
+    sent.push(`${method} ${url}`);
     return Response.json({ count: 1, next: false, previous: false, results: [{ id: 1, title: 'Lire', pinned: true }] });
   },
 });
@@ -24,7 +24,7 @@ await client.notes.list({ pined: true });
 await client.notes.create({ name: 'x' });
 // @ts-expect-error unknown action
 void client.notes.totals;
-const said = [...titles, ...asked].join('\n');
+const said = [...titles, ...sent].join('\n');
 const expected = `LIRE
 2
 GET https://notes.example/api/notes?pinned=true&sort=-title&filter=%7B%22%3D%3D%22%3A%5B%7B%22var%22%3A%22pinned%22%7D%2Ctrue%5D%7D

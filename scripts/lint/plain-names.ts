@@ -12,21 +12,21 @@ interface Context {
 }
 
 /** Refused words, and what to write instead. */
-const INSTEAD: Readonly<Record<string, string>> = {
-  told: 'what it is: the value, the aggregate, the notification',
-  tells: 'returns, describes, notifies',
-  asked: 'requested, wanted, queried',
-  judge: 'check, validate',
-  judged: 'checked, validated',
-  taking: 'accepting, reading',
-  answering: 'responding, returning',
-  heard: 'received, subscribed',
-  apart: 'separate',
-  fate: 'outcome, state',
-  sound: 'valid',
-  own: 'whose it is, or what sets it off from the others',
-  whole: 'complete, or what it is the whole of',
-};
+const INSTEAD: ReadonlyMap<string, string> = new Map([
+  ['told', 'what it is: the value, the aggregate, the notification'],
+  ['tells', 'returns, describes, notifies'],
+  ['asked', 'requested, wanted, queried'],
+  ['judge', 'check, validate'],
+  ['judged', 'checked, validated'],
+  ['taking', 'accepting, reading'],
+  ['answering', 'responding, returning'],
+  ['heard', 'received, subscribed'],
+  ['apart', 'separate'],
+  ['fate', 'outcome, state'],
+  ['sound', 'valid'],
+  ['own', 'whose it is, or what sets it off from the others'],
+  ['whole', 'complete, or what it is the whole of'],
+]);
 
 /** Names of JavaScript and of libraries. */
 const FOREIGN = new Set([
@@ -42,15 +42,18 @@ const FOREIGN = new Set([
 /** Returns the first refused word of an identifier in camelCase, PascalCase or CONSTANT_CASE. */
 export function refusedWord(name: string): string | undefined {
   if (FOREIGN.has(name)) return undefined;
-  const words = name.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase().split(/[_$#]+/);
-  return words.find((word) => Object.hasOwn(INSTEAD, word));
+  const words = name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .split(/[_$#]+/);
+  return words.find((word) => INSTEAD.has(word));
 }
 
 function create(context: Context): Record<string, (node: Identifier) => void> {
   const check = (node: Identifier): void => {
     const word = refusedWord(node.name);
     if (word === undefined) return;
-    context.report({ node, message: `"${node.name}": write, instead of "${word}": ${INSTEAD[word]}` });
+    context.report({ node, message: `"${node.name}": write, instead of "${word}": ${INSTEAD.get(word)}` });
   };
   return { Identifier: check, PrivateIdentifier: check };
 }

@@ -19,10 +19,10 @@ type ProjectParams = { readonly project?: string; readonly pk?: string };
 export const userId = (request: FastifyRequest): number => requireUser(request).id;
 
 /** Shows the projects that the user is a member of. */
-export const InOwnProjects = scoped(Project, (request) => ({ members__account: userId(request) }));
+export const InJoinedProjects = scoped(Project, (request) => ({ members__account: userId(request) }));
 
 /** Shows the tickets of these projects. */
-export const TicketsOfOwnProjects = scoped(Ticket, (request) => ({ project__members__account: userId(request) }));
+export const TicketsOfJoinedProjects = scoped(Ticket, (request) => ({ project__members__account: userId(request) }));
 
 /** Shows the members of the project in the path: tickets can be assigned only to them. */
 export const InSameProject = scoped(Account, ({ params }) => ({

@@ -2,7 +2,7 @@ import { type InputOf, many, ModelViewSet, readShape, type WriteData, writeShape
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { Member, Project, Ticket } from './entities.ts';
-import { InOwnProjects, userId, writtenBy } from './membership.ts';
+import { InJoinedProjects, userId, writtenBy } from './membership.ts';
 
 const create = writeShape(Project, ['name', 'description'], {
   key: Type.String({ pattern: '^[a-z][a-z0-9-]{1,19}$' }),
@@ -21,7 +21,7 @@ export class ProjectViewSet extends ModelViewSet(Project, {
   lookupField: 'key',
   searchFields: ['name', 'description'],
   orderingFields: { key: 'key', created_at: 'created_at' },
-  permissionClasses: [InOwnProjects, writtenBy('owner')],
+  permissionClasses: [InJoinedProjects, writtenBy('owner')],
 }) {
   override async performCreate(request: FastifyRequest, data: WriteData<Project, InputOf<typeof create>>) {
     const project = await super.performCreate(request, data);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/core';
 import { QuerySet, retryLost, securityEvent, TargetObjectAlreadyExist } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import { type AccountModel, knownAccount, ownFields } from '../accounts/account-contract.ts';
+import { type AccountModel, knownAccount, accountFields } from '../accounts/account-contract.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { normalizeEmail } from '../accounts/email-address.ts';
 import { EntityContract } from '../accounts/entity-contract.ts';
@@ -69,7 +69,7 @@ export class Invitations {
   /** The fields of a new account that is invited: it has no password and cannot log in. */
   newAccount({ fields }: NewInvitation): object {
     const { model } = this.#parts;
-    return { ...ownFields(model, { password: WITHOUT_PASSWORD, is_active: false }), ...fields };
+    return { ...accountFields(model, { password: WITHOUT_PASSWORD, is_active: false }), ...fields };
   }
 
   /** The role of new accounts; null if it does not exist. */
@@ -133,7 +133,7 @@ export class Invitations {
     const { email, secret } = this.#tokens.open(token) ?? {};
     if (email === undefined || secret === undefined) return undefined;
     const found = await QuerySet.of(request.em, model.account)
-      .filter(ownFields(model, { email }) as never)
+      .filter(accountFields(model, { email }) as never)
       .entity();
     const account = found && this.read(found);
     const { invitation_hash: hash = null, invited_until: until = null } = account ?? {};
@@ -147,7 +147,7 @@ export class Invitations {
    */
   accept(em: EntityManager, { id, email, invitation_hash }: PendingAccount, hash: string): Promise<boolean> {
     const { model } = this.#parts;
-    const data = ownFields(model, { password: hash, is_active: true });
+    const data = accountFields(model, { password: hash, is_active: true });
     const known = { id, email, invitation_hash };
     return this.#update(em, known, { ...data, invitation_hash: null, invited_until: null });
   }
@@ -170,7 +170,7 @@ export class Invitations {
     const { model } = this.#parts;
     const known = { ...(id !== undefined && { id }), ...(email !== undefined && { email }) };
     const unused = { password: NO_PASSWORD, is_active: false, last_login: null };
-    return { ...ownFields(model, { ...known, ...unused }), ...invitation } as never;
+    return { ...accountFields(model, { ...known, ...unused }), ...invitation } as never;
   }
 
   async #update(em: EntityManager, known: Partial<PendingAccount>, data: object): Promise<boolean> {

@@ -490,6 +490,6 @@ t.test('declarations that cannot be are refused at start', async (t) => {
   }
   t.match(
     await errorAtStart(t, orm, Named),
-    'its options make an action "restore", and the view has one of its own by this name; rename it',
+    'its options make an action "restore", and the view declares an action of this name; rename it',
   );
 });

@@ -200,7 +200,7 @@ export class RecordLists implements ListDefinition {
       for (const filter of this.#filters) records = await applyFilter(filter, records, request, parameters);
       await records.exists();
     } catch (error) {
-      if (violationOf(error)?.kind === 'value') throw invalidParameter(name, 'is no value of its field');
+      if (violationOf(error)?.kind === 'value') throw invalidParameter(name, 'does not fit the type of its field');
       throw error;
     }
   }

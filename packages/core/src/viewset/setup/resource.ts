@@ -207,7 +207,7 @@ export class Resource implements ViewDefinition {
     const taken = [...listed, ...brought.keys()].find((each) => viewActions.has(each) || files.has(each));
     if (taken === undefined) return new Map([...files, ...brought]);
     throw new ImproperlyConfigured(
-      `${name}: its options make an action "${taken}", and the view has one of its own by this name; rename it`,
+      `${name}: its options make an action "${taken}", and the view declares an action of this name; rename it`,
     );
   }
 
@@ -298,7 +298,7 @@ export class Resource implements ViewDefinition {
     const written = operations.find(isWrite);
     if (meta.root.class !== this.meta.root.class || written === undefined || live !== undefined) return;
     throw new ImproperlyConfigured(
-      `${name}: its ${written} would not reach the lists of ${this.name}, which are live. Say live: 'writes', or live: false if they need not hear of it`,
+      `${name}: its ${written} would not reach the lists of ${this.name}, which are live. Set live: 'writes', or live: false if those lists need not show it`,
     );
   }
 }

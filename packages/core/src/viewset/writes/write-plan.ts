@@ -49,7 +49,7 @@ export class WritePlan implements WriteState {
     this.#view = view;
     this.#reasons = byName(WRITES, (operation) => writeReasons(operation, view, this));
     this.#questions = byName(WRITES, (operation) => {
-      const deciding = this.#reasons[operation].filter(({ kind }) => kind !== 'within');
+      const deciding = this.#reasons[operation].filter(({ kind }) => kind !== 'needsTransaction');
       const questions = [...new Set(deciding.map(({ applies }) => applies))];
       return questions.includes(everyWrite) ? [everyWrite] : questions;
     });
@@ -79,8 +79,8 @@ export class WritePlan implements WriteState {
 
   /** Lists why requests for an operation may need a transaction, as far as is known before the first request. */
   transactionReasons(operation: WriteOperation): readonly string[] {
-    const now = this.#reasonsNow(operation).filter(({ kind }) => kind !== 'passing');
-    const foreseen = this.#reasons[operation].filter(({ kind }) => kind === 'foreseen');
+    const now = this.#reasonsNow(operation).filter(({ kind }) => kind !== 'untilKnown');
+    const foreseen = this.#reasons[operation].filter(({ kind }) => kind === 'declared');
     return [...now, ...foreseen].map(({ text }) => text);
   }
 
@@ -112,7 +112,7 @@ export class WritePlan implements WriteState {
       comparesLocked: false,
     };
     return this.#reasons[operation].filter(
-      ({ kind, applies }) => kind !== 'foreseen' && kind !== 'unforeseen' && applies(usual),
+      ({ kind, applies }) => kind !== 'declared' && kind !== 'perRequest' && applies(usual),
     );
   }
 }

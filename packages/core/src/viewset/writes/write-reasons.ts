@@ -47,13 +47,13 @@ export interface WriteReason {
   /** The reason, as a text for developers. */
   readonly text: string;
   /**
-   * - `usual`: applies to all requests, at least for now. `explain()` lists it.
-   * - `passing`: like `usual`, but goes away soon after the start.
-   * - `foreseen`: applies to some requests, and follows from the view's declarations.
-   * - `unforeseen`: applies to some requests, and cannot be known before them.
-   * - `within`: the write is one statement, but the statement needs a transaction.
+   * - `always`: applies to all requests, at least for now. `explain()` lists it.
+   * - `untilKnown`: like `always`, until something is known of the database soon after the start.
+   * - `declared`: applies to some requests, and follows from the view's declarations.
+   * - `perRequest`: applies to some requests, and cannot be known before them.
+   * - `needsTransaction`: the write is one statement, but the statement needs a transaction.
    */
-  readonly kind: 'usual' | 'passing' | 'foreseen' | 'unforeseen' | 'within';
+  readonly kind: 'always' | 'untilKnown' | 'declared' | 'perRequest' | 'needsTransaction';
   /** Reports whether the reason applies to a write. */
   readonly applies: (write: Write) => boolean;
 }
@@ -101,36 +101,37 @@ export function writeReasons(operation: WriteOperation, view: WritingView, state
       if (!reasons.some((known) => known.text === text)) reasons.push({ text, kind, applies });
     }
   };
-  add('usual', everyWrite, ...ofHooks(operation, view), ...ofEntity(meta), ...ofColumns(operation, view));
-  if (operation === 'create') add('usual', everyWrite, ...ofAbsentEmbeddables(meta));
+  add('always', everyWrite, ...ofHooks(operation, view), ...ofEntity(meta), ...ofColumns(operation, view));
+  if (operation === 'create') add('always', everyWrite, ...ofAbsentEmbeddables(meta));
   if (operation !== 'destroy') {
     const answers = view.answers.choicesFor(operation);
-    add('usual', showsMore, ...ofAnswer(meta, answers[0]!));
-    if (view.answers.canExpand) add('foreseen', showsMore, 'a request may "expand" the answer');
+    add('always', showsMore, ...ofAnswer(meta, answers[0]!));
+    if (view.answers.canExpand) add('declared', showsMore, 'a request may "expand" the answer');
     const others = answers.filter(({ isPlain }) => !isPlain).map((answer) => answer.name);
     const shown = `shows other than plain columns of ${className}`;
-    add('foreseen', showsMore, ...others.map((each) => `the answer "${each}" ${shown}`));
+    add('declared', showsMore, ...others.map((each) => `the answer "${each}" ${shown}`));
   }
   const filtered = `a filter of MikroORM is on for ${className}, or for what it refers to`;
-  add('usual', ({ em }) => !isUnfiltered(em, meta), filtered);
+  add('always', ({ em }) => !isUnfiltered(em, meta), filtered);
   const marks = operation === 'destroy' && view.softDelete !== undefined;
-  add('usual', () => state.hasSubscriber(marks ? 'update' : operation), `a subscriber hears of ${className}`);
-  if (operation === 'destroy' && !marks) add('within', everyWrite, ...backendOf(orm.em).removalReasons(orm.em, meta));
-  add('usual', () => state.hasTriggers === true, `the table "${tableName}" has triggers`);
-  const untold = `the database has not told yet if "${tableName}" has triggers`;
-  add('passing', () => state.hasTriggers === undefined, untold);
+  add('always', () => state.hasSubscriber(marks ? 'update' : operation), `a subscriber is notified of ${className}`);
+  if (operation === 'destroy' && !marks)
+    add('needsTransaction', everyWrite, ...backendOf(orm.em).removalReasons(orm.em, meta));
+  add('always', () => state.hasTriggers === true, `the table "${tableName}" has triggers`);
+  const unknownTriggers = `it is not known yet if the table "${tableName}" has triggers`;
+  add('untilKnown', () => state.hasTriggers === undefined, unknownTriggers);
   if (operation !== 'create' && view.preconditions !== undefined) {
-    add('foreseen', ({ comparesLocked }) => comparesLocked, `${name} has ETags, so that requests may have an If-Match`);
+    add('declared', ({ comparesLocked }) => comparesLocked, `${name} has ETags, so that requests may have an If-Match`);
   }
   const question = operation === 'create' ? HIDES_RECORDS : CHECKS_RECORDS;
   const checking = permissions.filter((permission) => permission[question]).map(({ constructor }) => constructor.name);
   const needsCheck = needsCheckAfterWrite[operation];
-  add('foreseen', needsCheck, ...checking.map((each) => `the permission ${each} has to see the record`));
-  add('unforeseen', needsCheck, 'the permissions have to see the record');
-  add('unforeseen', ({ filters }) => filters !== undefined, 'the view names filters of MikroORM');
-  add('unforeseen', ({ em }) => em.isInTransaction(), 'the request is in a transaction already');
-  if (operation !== 'create') add('unforeseen', readsOthers, 'other records decide if the record may be written');
-  if (operation === 'update') add('unforeseen', changesNothing, 'the request changes nothing');
+  add('declared', needsCheck, ...checking.map((each) => `the permission ${each} has to see the record`));
+  add('perRequest', needsCheck, 'the permissions have to see the record');
+  add('perRequest', ({ filters }) => filters !== undefined, 'the view names filters of MikroORM');
+  add('perRequest', ({ em }) => em.isInTransaction(), 'the request is in a transaction already');
+  if (operation !== 'create') add('perRequest', readsOthers, 'other records decide if the record may be written');
+  if (operation === 'update') add('perRequest', changesNothing, 'the request changes nothing');
   return reasons;
 }
 
@@ -170,7 +171,7 @@ function ofHooks(
   const set =
     operation === 'create'
       ? [
-          ...(nesting === undefined ? [] : [`the path of ${name} says "${nesting.relation}"`]),
+          ...(nesting === undefined ? [] : [`the path of ${name} sets "${nesting.relation}"`]),
           ...(input?.filled ?? []).map((field) => `the view fills "${field}"`),
         ]
       : [];
