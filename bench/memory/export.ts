@@ -34,19 +34,19 @@ async function measure(): Promise<void> {
   await app.register(viewset, { orm });
   await app.register(new Router().register('products', ProductViewSet).plugin);
   await app.listen({ port: 0 });
-  const { port } = app.server.address() as { port: number };
-  for (const type of ['text/csv', 'text/csv', 'application/x-ndjson']) {
+  const { port: served } = app.server.address() as { port: number };
+  for (const format of ['text/csv', 'text/csv', 'application/x-ndjson']) {
     const before = process.memoryUsage.rss();
     let highest = before;
     const watch = setInterval(() => (highest = Math.max(highest, process.memoryUsage.rss())), 5);
     const startedAt = performance.now();
-    const child = fork(import.meta.filename, [String(records), String(port), type]);
+    const child = fork(import.meta.filename, [String(records), String(served), format]);
     const [code] = (await once(child, 'exit')) as [number];
     clearInterval(watch);
     if (code !== 0) throw new Error('The export failed');
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     const growth = ((highest - before) / MEGABYTE).toFixed(1);
-    console.log(`${records} records as ${type} in ${seconds} s: the resident set grew by ${growth} MB`);
+    console.log(`${records} records as ${format} in ${seconds} s: the resident set grew by ${growth} MB`);
   }
   await app.close();
   await orm.close();

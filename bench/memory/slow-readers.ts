@@ -39,11 +39,11 @@ async function measure(): Promise<void> {
   await app.register(viewset, { orm, maxRequestsInFlight: clients });
   await app.register(new Router().register('articles', ArticleViewSet).plugin);
   await app.listen({ port: 0, host: '127.0.0.1' });
-  const { port } = app.server.address() as { port: number };
+  const { port: served } = app.server.address() as { port: number };
   const before = process.memoryUsage.rss();
   let highest = before;
   const watch = setInterval(() => (highest = Math.max(highest, process.memoryUsage.rss())), 20);
-  const child = fork(import.meta.filename, [String(clients), String(port)]);
+  const child = fork(import.meta.filename, [String(clients), String(served)]);
   await once(child, 'exit');
   clearInterval(watch);
   const [from, to] = [before, highest].map((bytes) => Math.round(bytes / MEBIBYTE));

@@ -51,7 +51,7 @@ for (const place of ['before', 'after'] as const) {
           files += 1;
           await part.toBuffer();
         };
-        const app = await newApp(t, place, { attachFieldsToBody, onFile } as never, (routes) => {
+        const app = await newApp(t, place, { attachFieldsToBody, onFile }, (routes) => {
           routes.post('/own', async (request) => Object.keys(request.body as object));
         });
         const own = await app.inject({ method: 'POST', url: '/own', ...form('Emma') });

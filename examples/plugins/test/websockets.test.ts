@@ -1,7 +1,7 @@
 /** WebSockets and streams of an application: they work beside the plugin, and hold no slot of `maxRequestsInFlight`. */
 import websocket from '@fastify/websocket';
 import { freeSlot, serverOptions, ServiceUnavailable } from '@viewset/core';
-import { fastify, type FastifyInstance } from 'fastify';
+import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -103,17 +103,17 @@ for (const place of ['before', 'after'] as const) {
 t.test('a request that is being checked before its upgrade holds a slot', async (t) => {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => (open = resolve));
-  let waiting = 0;
+  const waiting: string[] = [];
   const address = await newApp(t, 'after', (app) => {
-    const preHandler = async (): Promise<void> => {
-      waiting += 1;
+    const preHandler = async ({ id }: FastifyRequest): Promise<void> => {
+      waiting.push(id);
       await opened;
     };
     app.get('/checked', { websocket: true, preHandler }, (socket) => socket.send('in'));
   });
   const sockets = Array.from({ length: SLOTS }, () => new WebSocket(`${address.replace('http', 'ws')}/checked`));
   const all = Promise.all(sockets.map(async (socket) => once(socket, 'open')));
-  while (waiting < SLOTS) await sleep(5);
+  while (waiting.length < SLOTS) await sleep(5);
   t.equal((await fetch(`${address}/api/books`)).status, 503);
   open();
   await all;

@@ -102,8 +102,10 @@ export const auth = fp(
     requireTransactions(orm, 'auth: the registration of an account, with the role that it refers to,');
     const hasher = usedHasher(app, model, options);
     const me = options.me && resolveMe(options.me, model, orm);
-    const shown = options.me?.read;
-    const accounts = new Accounts(model, options.defaultRole, hasher, orm.em, { users: shown, me: me?.read });
+    const accounts = new Accounts(model, options.defaultRole, hasher, orm.em, {
+      users: options.me?.read,
+      me: me?.read,
+    });
     const records = sessionRecords(orm, options, model);
     const users = new TokenUsers(cached(accounts, orm, options), records && cached(records, orm, options));
     const tokens = new AccessTokens(options.token);

@@ -207,8 +207,9 @@ forEachDatabase(t, { entities, orm: GENERATOR, onLibSql: true }, async (t, orm, 
     ]) {
       // SQLite has weights in the query alone.
       const isSame = database === 'sqlite' && other.declaration.fields[0]?.weight === 3;
-      if (isSame) {await t.resolves(start(t, orm, other));}
-      else {
+      if (isSame) {
+        await t.resolves(start(t, orm, other));
+      } else {
         await t.rejects(start(t, orm, other), { message: /is not the one that the view declares/ });
         const cure = database === 'mongodb' ? /declare the same search in both/ : /give one of them a "name"/;
         await t.rejects(start(t, orm, other), { message: cure });
@@ -244,9 +245,11 @@ t.test('on SQLite, the schema generator must ignore the index', async (t) => {
 forEachDatabase(t, { entities, orm: GENERATOR }, async (t, orm, database) => {
   t.test('tables and columns of the application are not changed', async (t) => {
     const connection = orm.em.getConnection();
-    if (database === 'postgresql') {await connection.execute('alter table "article" add column "full_text" text');}
-    else if (database === 'sqlite') {await connection.execute('create table "article_full_text" ("id" integer)');}
-    else {
+    if (database === 'postgresql') {
+      await connection.execute('alter table "article" add column "full_text" text');
+    } else if (database === 'sqlite') {
+      await connection.execute('create table "article_full_text" ("id" integer)');
+    } else {
       await (orm as unknown as MongoORM).em.getCollection('article').createIndex({ topic: 'text' });
     }
     const search = fullText<Article>(['title']);

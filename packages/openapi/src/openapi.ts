@@ -40,8 +40,9 @@ export const openapi = fp(
     warnOfEarlierViews(app, routes);
     if (isRegisteredHere) await app.register(swagger, swaggerOptions(options));
     const describeApplication = app.swagger;
-    if (!isRegisteredHere)
-      {app.addHook('onReady', async () => void asOpenapi31(describeApplication() as unknown as JsonObject));}
+    if (!isRegisteredHere) {
+      app.addHook('onReady', async () => void asOpenapi31(describeApplication() as unknown as JsonObject));
+    }
     let document: JsonObject | undefined;
     const complete = (): JsonObject =>
       (document ??= completeDocument(

@@ -189,7 +189,10 @@ forEachDatabase(t, { entities: [Shelf, Volume, OutboxEvent] }, async (t, orm) =>
     const em = orm.em.fork();
     for (const wrong of ['no type', undefined]) await t.rejects(emit({ em }, wrong as string, {}), TypeError);
     await t.rejects(emit(em as never, 'shelf.part', {}), /emit\(\): the first argument must be a request, or \{ em \}/);
-    await t.rejects(emit({ em }, 'shelf.part', undefined), /emit\(\): a payload is any JSON except null, got undefined/);
+    await t.rejects(
+      emit({ em }, 'shelf.part', undefined),
+      /emit\(\): a payload is any JSON except null, got undefined/,
+    );
     await t.rejects(
       emit({ em }, 'shelf.part', {}, 'hall' as never),
       /emit\(\): the options must be an object, got "hall"/,

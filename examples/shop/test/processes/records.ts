@@ -19,8 +19,9 @@ export async function recordsTogether(t: Test, shops: Shops): Promise<void> {
   for (const shop of shops.all) t.equal((await shop.get<Page<Product>>('/api/products')).body.count, 20);
 
   // On SQLite, one of two processes that update concurrently may get a 503 and try again.
-  if (first.kind === 'postgresql')
+  if (first.kind === 'postgresql') {
     await t.test('concurrent updates are not lost', (t) => updates(t, first, second, token));
+  }
 
   const name = randomBytes(6).toString('hex');
   const roles = await Promise.all(shops.all.map((shop) => shop.post('/api/roles', { name }, { token })));

@@ -132,9 +132,7 @@ export class Invitations {
     const { model, keys } = this.#parts;
     const { email, secret } = this.#tokens.open(token) ?? {};
     if (email === undefined || secret === undefined) return undefined;
-    const found = await QuerySet.of(request.em, model.account)
-      .filter(accountFields(model, { email }) as never)
-      .entity();
+    const found = await QuerySet.of(request.em, model.account).filter(accountFields(model, { email })).entity();
     const account = found && this.read(found);
     const { invitation_hash: hash = null, invited_until: until = null } = account ?? {};
     const isValid = hash !== null && keys.made(hash, boundText(email, secret)) && until !== null && until > new Date();

@@ -119,7 +119,11 @@ export function AccountViewSet<
 >(
   entity: EntityName<Entity>,
   options?: Options,
-): ReadyViewClass<Entity, ReadyOptions<Entity, Options>, Omit<Options, 'names' | 'roles' | 'invitations' | 'adminRole'>> {
+): ReadyViewClass<
+  Entity,
+  ReadyOptions<Entity, Options>,
+  Omit<Options, 'names' | 'roles' | 'invitations' | 'adminRole'>
+> {
   const {
     names: given = {},
     roles = false,

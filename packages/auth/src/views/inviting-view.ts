@@ -50,7 +50,7 @@ export function invitingView(Base: new () => ModelViewSetBase, { names, rest, gu
           request.log.info(eventOf(request, 'auth.invited', id), 'somebody was invited again');
         }
         reply.code(204);
-        return null as never;
+        return null;
       },
     );
 
@@ -76,7 +76,7 @@ export function invitingView(Base: new () => ModelViewSetBase, { names, rest, gu
       const role = names.role in given ? given[names.role] : await invitations.defaultRole(request);
       if (names.role in given || 'roles' in given) requireAdministrator(request, guard);
       const fields = { ...given, [names.role]: role, ...invitations.newAccount(invitation) };
-      const account = await super.performCreate(request, fields as never);
+      const account = await super.performCreate(request, fields);
       created.set(request, { account, invitation });
       return account;
     }

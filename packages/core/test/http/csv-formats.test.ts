@@ -52,12 +52,15 @@ function readCsv(text: string, separator: string): string[][] {
       at += end;
     }
     row.push(cell);
-    if (text[at] === separator) {at += 1;}
-    else if (text.startsWith('\r\n', at)) {
+    if (text[at] === separator) {
+      at += 1;
+    } else if (text.startsWith('\r\n', at)) {
       rows.push(row);
       row = [];
       at += 2;
-    } else {throw new Error(`neither a separator nor the end of a line: ${JSON.stringify(text.slice(at, at + 20))}`);}
+    } else {
+      throw new Error(`neither a separator nor the end of a line: ${JSON.stringify(text.slice(at, at + 20))}`);
+    }
   }
   return rows;
 }

@@ -115,8 +115,9 @@ export function writeReasons(operation: WriteOperation, view: WritingView, state
   add('always', ({ em }) => !isUnfiltered(em, meta), filtered);
   const marks = operation === 'destroy' && view.softDelete !== undefined;
   add('always', () => state.hasSubscriber(marks ? 'update' : operation), `a subscriber is notified of ${className}`);
-  if (operation === 'destroy' && !marks)
+  if (operation === 'destroy' && !marks) {
     add('needsTransaction', everyWrite, ...backendOf(orm.em).removalReasons(orm.em, meta));
+  }
   add('always', () => state.hasTriggers === true, `the table "${tableName}" has triggers`);
   const unknownTriggers = `it is not known yet if the table "${tableName}" has triggers`;
   add('untilKnown', () => state.hasTriggers === undefined, unknownTriggers);

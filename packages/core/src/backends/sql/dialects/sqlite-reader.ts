@@ -53,8 +53,9 @@ export function runSqlite<T>(
   const connection = connectionFor(em, purpose);
   const database = databases.get(connection);
   const work = (open: SqliteDatabase): Awaitable<T> => workWith(logged(em, connection, readerOf(open, makeReader)));
-  if (database === undefined || (!isInTransaction && database.inTransaction))
-    {return readLater(em, connection, isInTransaction, work);}
+  if (database === undefined || (!isInTransaction && database.inTransaction)) {
+    return readLater(em, connection, isInTransaction, work);
+  }
   const failed = (error: unknown): Promise<T> => {
     // Opens a connection again that was closed in the meantime.
     if (!database.open || (!isInTransaction && isBusy(error))) return readLater(em, connection, isInTransaction, work);
