@@ -102,10 +102,8 @@ export const auth = fp(
     requireTransactions(orm, 'auth: the registration of an account, with the role that it refers to,');
     const hasher = usedHasher(app, model, options);
     const me = options.me && resolveMe(options.me, model, orm);
-    const accounts = new Accounts(model, options.defaultRole, hasher, orm.em, {
-      users: options.me?.read,
-      me: me?.read,
-    });
+    const shown = options.me?.read;
+    const accounts = new Accounts(model, options.defaultRole, hasher, orm.em, { users: shown, me: me?.read });
     const records = sessionRecords(orm, options, model);
     const users = new TokenUsers(cached(accounts, orm, options), records && cached(records, orm, options));
     const tokens = new AccessTokens(options.token);
@@ -131,7 +129,6 @@ export const auth = fp(
     const proveRecently = recentProof({ accounts, checkPassword, checkCode: codeCheck(twoFactor), loginTime });
     const passwordRules = new PasswordRules(options.passwords, hasher.maxBytes);
     const parts = codeParts(app, options, codes, store);
-    const invitations = invitationsOf(wiring, parts, instance);
     await app.register(async (scope) => {
       addAuthRoutes(scope, options.urlPrefix, options.routes, {
         accounts,
@@ -154,7 +151,7 @@ export const auth = fp(
         passkeys: await passkeysOf(wiring),
         devices,
         ...parts,
-        invitations,
+        invitations: invitationsOf(wiring, parts, instance),
       });
     });
   },

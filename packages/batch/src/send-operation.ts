@@ -42,20 +42,20 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
 
 /** Sends an operation to the application as part of the batch's request, and waits for the answer. */
 export async function sendOperation(
-  batch: FastifyRequest,
+  outer: FastifyRequest,
   operation: ReadyOperation,
   how: { readonly isCounted: boolean; readonly isOnlyChecked: boolean },
 ): Promise<SentOperation> {
-  const part = new RequestPart({ batch, ...how });
+  const part = new RequestPart({ outer, ...how });
   const answer = await part.send((claim) =>
     inject(
       (raw, response) => {
         claim(raw);
         // An operation uses the batch's socket, so it has the same client address and encryption.
-        Object.assign(raw, { socket: batch.raw.socket, url: operation.url });
-        batch.server.routing(raw, response);
+        Object.assign(raw, { socket: outer.raw.socket, url: operation.url });
+        outer.server.routing(raw, response);
       },
-      optionsOf(batch, operation),
+      optionsOf(outer, operation),
     ),
   );
   const { statusCode: status } = answer;
@@ -68,14 +68,14 @@ export async function sendOperation(
   return { status, headers, ...bodyOf(answer, operation), bytes: answer.rawPayload.length, allHeaders, error };
 }
 
-function optionsOf(batch: FastifyRequest, { method, url, headers = {}, body }: ReadyOperation): InjectOptions {
-  const inherited = Object.entries(batch.headers).filter(
+function optionsOf(outer: FastifyRequest, { method, url, headers = {}, body }: ReadyOperation): InjectOptions {
+  const inherited = Object.entries(outer.headers).filter(
     ([name, value]) => value !== undefined && !isOfBatch(name),
   ) as [string, string | string[]][];
   const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   const hasBody = body !== undefined;
   // HTTP/2 sends the host in its own header.
-  const { ':authority': authority, host = authority } = batch.headers;
+  const { ':authority': authority, host = authority } = outer.headers;
   return {
     method,
     url,

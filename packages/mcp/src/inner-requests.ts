@@ -158,9 +158,9 @@ function scopeOfViewset(app: FastifyInstance): FastifyInstance {
 }
 
 /** Tells if a request is part of another one, directly or through its parts. */
-function isPartOf(request: FastifyRequest, batch: FastifyRequest | undefined): boolean {
+function isPartOf(request: FastifyRequest, outer: FastifyRequest | undefined): boolean {
   const part = partOf(request);
-  return part !== undefined && (part.batch === batch || isPartOf(part.batch, batch));
+  return part !== undefined && (part.outer === outer || isPartOf(part.outer, outer));
 }
 
 /** Reads a body; undefined if it is larger than `maxBytes`. */

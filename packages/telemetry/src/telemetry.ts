@@ -164,7 +164,7 @@ function hearDatabase(
     const { telemetry: requestTelemetry, request } = state;
     const statements = BRACKETS.has(name.operation) ? 0 : 1;
     // Parts of a batch send no headers, so the batch's request counts their statements too.
-    for (let each: InFlight | undefined = state; each !== undefined; each = batchOf(each, states)) {
+    for (let each: InFlight | undefined = state; each !== undefined; each = outerOf(each, states)) {
       each.telemetry.statements += statements;
       each.telemetry.databaseMs += statement.tookMs;
     }
@@ -181,9 +181,9 @@ function hearDatabase(
 }
 
 /** Returns the request that contains this part; undefined for a request from outside. */
-function batchOf({ request }: InFlight, states: WeakMap<FastifyRequest, InFlight>): InFlight | undefined {
+function outerOf({ request }: InFlight, states: WeakMap<FastifyRequest, InFlight>): InFlight | undefined {
   const part = partOf(request);
-  return part && states.get(part.batch);
+  return part && states.get(part.outer);
 }
 
 function addServerTiming(app: FastifyInstance, states: WeakMap<FastifyRequest, InFlight>): void {

@@ -103,7 +103,7 @@ export interface SecondFactorApi {
  * @example
  * const api = createClient<{ auth: AuthApi; 'auth/login-link': LoginLinkApi }>({ url });
  * await api.auth.loginLink.post({ email: 'ann@example.com' });
- * const { access_token } = await api['auth/login-link'].confirm.post({ token }); // of the link in the mail
+ * const { access_token } = await api['auth/login-link'].confirm.post({ token: '…' }); // of the link in the mail
  */
 export interface LoginLinkApi<Answer = LoggedIn> {
   readonly confirm: Post<LoginLinkBody, Answer>;

@@ -80,11 +80,11 @@ export class Authentication {
 
   /** Sets `request.user`. A step's result that is not a payload or a user means that nobody is logged in. */
   async #identify(request: FastifyRequest): Promise<void> {
-    const batch = this.#steps.areBuiltIn ? partOf(request)?.batch : undefined;
-    const known = batch && this.#ofWholes.get(batch);
+    const outer = this.#steps.areBuiltIn ? partOf(request)?.outer : undefined;
+    const known = outer && this.#ofWholes.get(outer);
     if (known !== undefined) request.user = known;
     else await this.#find(request);
-    if (batch !== undefined && request.user !== null) this.#ofWholes.set(batch, request.user);
+    if (outer !== undefined && request.user !== null) this.#ofWholes.set(outer, request.user);
   }
 
   async #find(request: FastifyRequest): Promise<void> {

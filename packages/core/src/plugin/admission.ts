@@ -87,9 +87,11 @@ export function admitRequests(app: FastifyInstance, options: ResolvedOptions, th
  * WebSocket, needs no call: its slot is free as soon as the handler has the connection.
  *
  * @example
+ * import { Readable } from 'node:stream';
+ *
  * app.get('/prices', async (request, reply) => {
  *   freeSlot(request);
- *   return reply.type('text/event-stream').send(Readable.from(prices()));
+ *   return reply.type('text/event-stream').send(Readable.from(['1.25\n', '1.26\n']));
  * });
  */
 export function freeSlot(request: FastifyRequest): void {

@@ -470,7 +470,7 @@ t.test('a misspelt guard of a view is refused, since it would guard nothing', as
     override throttles = [PathRateLimit] as never;
   }
   t.throws(register(Throttled), {
-    message: /^Throttled: option "throttles\[0\]" must be a rule such as new IPRateLimit\(100, 60\), but the function/,
+    message: /^Throttled: option "throttles\[0\]" must be a rule such as new IPRateLimit\(100, 60\), got the function/,
   });
 });
 

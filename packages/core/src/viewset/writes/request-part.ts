@@ -14,7 +14,7 @@ import { stateOf } from '../request/request-state.ts';
 /** The options of a part of a request. */
 export interface RequestPartOptions {
   /** The request that the part belongs to. */
-  readonly batch: FastifyRequest;
+  readonly outer: FastifyRequest;
   /** False: throttles do not count the part, because they have counted it before. Default: true. */
   readonly isCounted?: boolean;
   /** True: the part is checked, but its handler does not run, and it gives 424. Default: false. */
@@ -36,12 +36,12 @@ interface Carrier {
  * a request a part: only `send` can, by the object of Node's request.
  *
  * @example
- * const part = new RequestPart({ whole: request });
+ * const part = new RequestPart({ outer: request });
  * // `inject` makes a request, has it claimed, and hands it to `app.routing`.
  * const answer = await part.send((claim) => inject((raw) => claim(raw)));
  */
 export class RequestPart {
-  readonly batch: FastifyRequest;
+  readonly outer: FastifyRequest;
   readonly isCounted: boolean;
   readonly isOnlyChecked: boolean;
   /** The error of the response, as it was thrown; undefined if there was none. */
@@ -49,11 +49,11 @@ export class RequestPart {
   readonly #em: EntityManager;
   #isAdmitted = false;
 
-  constructor({ batch, isCounted = true, isOnlyChecked = false }: RequestPartOptions) {
-    this.batch = batch;
+  constructor({ outer, isCounted = true, isOnlyChecked = false }: RequestPartOptions) {
+    this.outer = outer;
     this.isCounted = isCounted;
     this.isOnlyChecked = isOnlyChecked;
-    this.#em = batch.em.fork({ keepTransactionContext: true });
+    this.#em = outer.em.fork({ keepTransactionContext: true });
     if (this.#em.isInTransaction()) holdTransaction(this.#em, isHeld);
   }
 
@@ -76,10 +76,10 @@ export class RequestPart {
   /** @internal Binds the part to its entity manager. Throws for a route that accepts no parts. */
   admit(request: FastifyRequest, reply: FastifyReply, em: EntityManager): void {
     this.#isAdmitted = true;
-    checkNotAborted(this.batch);
+    checkNotAborted(this.outer);
     reply.raw.once(
       'close',
-      onAbort(this.batch, () => abortRequest(request)),
+      onAbort(this.outer, () => abortRequest(request)),
     );
     // Unknown paths give 404 on their own.
     if (request.is404) return;
