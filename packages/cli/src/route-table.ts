@@ -43,14 +43,12 @@ export function routeTable(routes: readonly RouteOptions[]): string {
 
 /** Says who may call a route: the authentication's requirement, and permissions that require more. */
 function whoMayCall({ config }: RouteOptions, method: string): string {
-  const needsToken = config?.needsToken === true;
-  const others = (config?.viewset?.permissions ?? []).flatMap((permission) => {
-    const { name } = permission.constructor;
+  const names = (config?.viewset?.permissions ?? []).flatMap(({ constructor: { name } }) => {
     const unlessRead = /^\(IsSafeMethodOnly or (.*)\)$/.exec(name)?.[1];
-    if (unlessRead !== undefined && method === 'GET') return [];
-    const named = unlessRead ?? name;
-    return named === 'IsAuthenticated' && needsToken ? [] : [named];
+    return unlessRead !== undefined && method === 'GET' ? [] : [unlessRead ?? name];
   });
+  const others = names.filter((name) => name !== 'IsAuthenticated');
   if (others.length > 0) return others.join(' and ');
+  const needsToken = config?.needsToken === true || names.length > 0;
   return needsToken ? 'logged-in users' : 'anybody';
 }
