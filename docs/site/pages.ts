@@ -45,6 +45,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'accounts',
     'login-links',
     'invitations',
+    'organizations',
     'two-factors',
     'passkeys',
     'openid-connect',

@@ -28,6 +28,8 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['direct upload', ['/direct-uploads']],
   ['presigned url', ['/direct-uploads']],
   ['upload large files from a browser', ['/direct-uploads']],
+  ['teams with members and roles', ['/organizations']],
+  ['organizations', ['/organizations']],
   ['invite a user', ['/invitations']],
   ['create an account without a password', ['/invitations']],
   ['magic link', ['/login-links']],

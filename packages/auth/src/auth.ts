@@ -32,6 +32,7 @@ import { DeviceCookies } from './browsers/device-cookies.ts';
 import type { EmailSender } from './codes/email-sender.ts';
 import { declarePermissions } from './accounts/has-permission.ts';
 import { Mails } from './codes/mails.ts';
+import { CountedMails, provideMails } from './codes/request-mails.ts';
 import { Notices } from './codes/notices.ts';
 import type { KnownRoute, NonAuthEndpoints } from './tokens/non-auth-endpoints.ts';
 import type { PasswordHasher } from './passwords/password-hasher.ts';
@@ -151,7 +152,7 @@ export const auth = fp(
         passkeys: await passkeysOf(wiring),
         devices,
         ...parts,
-        invitations: invitationsOf(wiring, parts, instance),
+        invitations: invitationsOf(wiring, sendersOf(options, parts, instance), instance),
       });
     });
   },
@@ -221,6 +222,17 @@ function codeParts(app: FastifyInstance, options: ResolvedAuthOptions, codes: Ve
     mails,
     loginLink: loginLinkParts(options, codes, mails),
   };
+}
+
+/** Makes the mails of the application's views. */
+function sendersOf(
+  { mailer }: ResolvedAuthOptions,
+  { mails, codes }: { readonly mails: Mails; readonly codes: VerificationCodes },
+  instance: AuthInstance,
+): CountedMails {
+  const counted = new CountedMails(mails, codes);
+  if (mailer !== undefined) provideMails(instance, counted);
+  return counted;
 }
 
 /** Returns the parts of logins by a link; undefined if they are off. */

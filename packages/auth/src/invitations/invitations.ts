@@ -7,8 +7,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import { normalizeEmail } from '../accounts/email-address.ts';
 import { EntityContract } from '../accounts/entity-contract.ts';
 import { MailTokens } from '../codes/mail-tokens.ts';
-import type { Mails } from '../codes/mails.ts';
-import type { VerificationCodes } from '../codes/verification-codes.ts';
+import type { CountedMails } from '../codes/request-mails.ts';
 import { NO_PASSWORD, WITHOUT_PASSWORD } from '../passwords/password-hasher.ts';
 import type { KeyRing } from '../secrets/key-ring.ts';
 import type { Wiring } from '../wiring.ts';
@@ -38,8 +37,7 @@ export interface NewInvitation {
 export interface InvitationParts {
   readonly model: AccountModel;
   readonly accounts: Accounts;
-  readonly codes: VerificationCodes;
-  readonly mails: Mails;
+  readonly mails: CountedMails;
   readonly keys: KeyRing;
   readonly options: ResolvedInvitationOptions;
 }
@@ -82,18 +80,12 @@ export class Invitations {
    * mail could not be sent.
    */
   async send(request: FastifyRequest, account: InvitedAccount, { secret, fields }: NewInvitation): Promise<void> {
-    const { codes, mails, options } = this.#parts;
+    const { mails, options } = this.#parts;
     const { email, name } = account;
-    const stamp = await codes.countSend(email);
-    try {
+    await mails.send(request, email, () => {
       const link = options.linkOf(this.#tokens.seal({ email, secret }));
-      await mails.send(email, await options.email(link, { email, name }, fields.invited_until!));
-    } catch (error) {
-      await codes.uncountSend(email, stamp).catch((cause: unknown) => {
-        request.log.warn({ err: cause }, 'a mail that was not sent could not be uncounted');
-      });
-      throw error;
-    }
+      return options.email(link, { email, name }, fields.invited_until!);
+    });
   }
 
   /** Deletes a new account whose mail was not sent, unless it has changed. */
@@ -191,14 +183,14 @@ const byInstance = new WeakMap<object, Invitations>();
 /** Makes the invitations of an application; undefined if they are off. */
 export function invitationsOf(
   { orm, model, accounts, options: { invitations: options, keyFor } }: Wiring,
-  parts: Pick<InvitationParts, 'codes' | 'mails'>,
+  mails: CountedMails,
   instance: object,
 ): Invitations | undefined {
   if (options === undefined) return undefined;
   const contract = new EntityContract(orm, 'account', model.account, ['invitation_hash', 'invited_until']);
   contract.requireNullable('invitation_hash', 'invited_until');
   contract.requireRoom('invitation_hash', HASH_LENGTH, 'the hash of an invitation');
-  const made = new Invitations({ ...parts, model, accounts, options, keys: keyFor('invitations') });
+  const made = new Invitations({ mails, model, accounts, options, keys: keyFor('invitations') });
   byInstance.set(instance, made);
   return made;
 }

@@ -1,8 +1,7 @@
 import type { EntityName } from '@mikro-orm/core';
 import { IsRoleAdminUser, many, type ReadShape, readShape, refs, type WriteShape, writeShape } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
-import { isEmail, normalizeEmail } from '../accounts/email-address.ts';
+import { EmailAddress } from '../accounts/email-field.ts';
 import { invitingView, requireInvitations } from './inviting-view.ts';
 import { keepAdministrator } from './keep-administrator.ts';
 import { noteEvent } from './noted-events.ts';
@@ -80,12 +79,6 @@ interface ReadyOptions<Entity extends object, Options> {
   };
   readonly orderingFields: { readonly [Name in 'id' | NameIn<Options, 'name'> | NameIn<Options, 'email'>]: Name };
 }
-
-const EmailAddress = Type.Refine(
-  Type.String(),
-  (text) => isEmail(normalizeEmail(text)),
-  () => 'must be an e-mail address',
-);
 
 /** An account's permissions. */
 interface Access {

@@ -1,13 +1,13 @@
 import type { MikroORM } from '@mikro-orm/core';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { serverOptions, viewset, writeShape } from '@viewset/core';
+import { readShape, Router, serverOptions, viewset, writeShape } from '@viewset/core';
 import { fastify } from 'fastify';
 import t, { type Test } from 'tap';
 import { openSqlite } from '../../../core/test/support/databases.ts';
-import { auth } from '../../src/index.ts';
+import { auth, organizations } from '../../src/index.ts';
 import { MailBox, PASSWORD, SECRET } from '../support/app.ts';
 import { Authenticator } from '../support/authenticator.ts';
-import { Account, Passkey, Role, Session } from '../support/entities.ts';
+import { Account, Club, ClubInvitation, ClubMember, ClubNote, Passkey, Role, Session } from '../support/entities.ts';
 
 const ADDRESS = '192.0.2.7';
 
@@ -173,8 +173,8 @@ t.test('every event of a passkey is one line with its account, and without secre
   t.match(added.events, line('auth.passkey_added', { passkey }));
   t.match((await send('POST', '/passkeys', { name: 'x', passkey: made })).events, line('auth.passkey_refused'));
   const logIn = async (counter?: number) => {
-    const asked = (await send('POST', '/login/passkey/options')).body;
-    const answer = key.get(asked as never, counter === undefined ? {} : { counter });
+    const requested = (await send('POST', '/login/passkey/options')).body;
+    const answer = key.get(requested as never, counter === undefined ? {} : { counter });
     return send('POST', '/login/passkey', { passkey: answer });
   };
   t.match((await logIn(9)).events, line('auth.login'));
@@ -233,8 +233,8 @@ t.test('every event of an account is one line with the account, and without secr
     line('auth.reset_failed', null),
   );
   t.match(await send('POST', 'reset-password', { email, code, new_password: NEW }), line('auth.password_reset'));
-  const asked = await send('POST', 'change-email', { new_email: 'anna@example.com', password: NEW });
-  t.match(asked, line('auth.email_change_asked'));
+  const requested = await send('POST', 'change-email', { new_email: 'anna@example.com', password: NEW });
+  t.match(requested, line('auth.email_change_asked'));
   t.match(await send('POST', 'confirm-email', { code: 'x' }), line('auth.email_change_failed'));
   const second = await sentCode(1);
   t.match(await send('POST', 'confirm-email', { code: second }), line('auth.email_changed'));
@@ -258,4 +258,74 @@ t.test('a password that was stored unhashed cannot log in, and the log says so',
   const errors = lines.filter(({ level }) => level === 50);
   t.match(errors, [{ account: account.id, msg: /stored password of this account is not a hash/ }]);
   t.notMatch(JSON.stringify(lines), PASSWORD);
+});
+
+t.test('changes of members and invitations of organizations are security events, after the commit', async (t) => {
+  const orm = await openSqlite(t, { entities: [Account, Role, Club, ClubMember, ClubNote, ClubInvitation] });
+  const { app, lines } = await loggingApp(t, orm);
+  const mailer = new MailBox();
+  await app.register(auth, { account: Account, secret: SECRET, bcryptRounds: 4, mailer });
+  const roles = { owner: ['organization.write', 'members.write'], guest: [] };
+  const clubs = organizations({ organization: Club, membership: ClubMember, name: 'club', roles });
+  const email = () => ({ subject: 'Join us', content: 'Log in' });
+  const router = new Router()
+    .register('clubs', clubs.OrganizationViewSet({ read: readShape(Club, ['id']), operations: ['list'] }))
+    .register('clubs/:club/members', clubs.MembershipViewSet())
+    .register('clubs/:club/invitations', clubs.InvitationViewSet(ClubInvitation, { email }))
+    .register('invitations', clubs.ReceivedInvitationViewSet(ClubInvitation));
+  await app.register(router.plugin);
+  const em = orm.em.fork();
+  const [ann, bob] = ['ann@example.com', 'bob@example.com'].map((address) =>
+    em.create(Account, { email: address, password: PASSWORD, name: 'Ann' } as never),
+  );
+  const club = em.create(Club, { name: 'Chess' } as never);
+  em.create(ClubMember, { club, account: ann!, role: 'owner' });
+  await em.flush();
+  const send = async ({ id, email: address }: Account, method: string, url: string, payload?: object) => {
+    const from = lines.length;
+    const token = app.auth.issueToken({ id, email: address, name: 'Ann', role: null });
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await app.inject({ method, url, headers, ...(payload && { payload }) } as never);
+    const events = lines.slice(from).filter(({ event }) => event !== undefined);
+    const { id: made } = (answer.body === '' ? {} : answer.json()) as { id: number };
+    return { status: answer.statusCode, events, id: made };
+  };
+  const event = (name: string, by: Account, more: object): object => ({
+    event: name,
+    level: 30,
+    account: by.id,
+    organization: club.id,
+    ...more,
+  });
+
+  const path = `/clubs/${club.id}`;
+  const json = { email: bob!.email, role: 'guest' };
+  const invite = () => send(ann!, 'POST', `${path}/invitations`, json);
+  const first = await invite();
+  t.match(first.events, [event('auth.member_invited', ann!, { invitation: first.id, role: 'guest' })]);
+  const again = await send(ann!, 'POST', `${path}/invitations/${first.id}/resend`);
+  t.match(again.events, [event('auth.member_invited', ann!, { invitation: first.id })]);
+  const twice = await invite();
+  t.match(twice, { status: 409, events: [] });
+  const declined = await send(bob!, 'DELETE', `/invitations/${first.id}`);
+  t.match(declined.events, [event('auth.member_invitation_declined', bob!, { invitation: first.id })]);
+  const second = await invite();
+  const revoked = await send(ann!, 'DELETE', `${path}/invitations/${second.id}`);
+  t.match(revoked.events, [event('auth.member_invitation_revoked', ann!, { invitation: second.id, role: 'guest' })]);
+  mailer.failure = new Error('no mail server');
+  t.strictSame((await invite()).events, [], 'a mail that was not sent');
+  mailer.failure = undefined;
+  const third = await invite();
+  const accepted = await send(bob!, 'POST', `/invitations/${third.id}/accept`);
+  t.match(accepted.events, [event('auth.member_invitation_accepted', bob!, { invitation: third.id, role: 'guest' })]);
+
+  const { id: row } = await em.findOneOrFail(ClubMember, { account: bob! });
+  const changed = await send(ann!, 'PATCH', `${path}/members/${row}`, { role: 'owner' });
+  t.match(changed.events, [event('auth.member_changed', ann!, { target: bob!.id, role: 'owner', was: 'guest' })]);
+  t.strictSame((await send(ann!, 'PATCH', `${path}/members/${row}`, { role: 'owner' })).events, [], 'no change');
+  const left = await send(bob!, 'DELETE', `${path}/members/${row}`);
+  t.match(left.events, [event('auth.member_removed', bob!, { target: bob!.id, role: 'owner' })]);
+  const { id: last } = await em.findOneOrFail(ClubMember, { account: ann! });
+  t.match(await send(ann!, 'DELETE', `${path}/members/${last}`), { status: 409, events: [] }, 'rolled back');
+  t.notMatch(JSON.stringify(lines.filter(({ event: name }) => name !== undefined)), /bob@example/);
 });

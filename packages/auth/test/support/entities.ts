@@ -152,3 +152,45 @@ export const InvitedAccount = defineEntity({
   },
 });
 export type InvitedAccount = InferEntity<typeof InvitedAccount>;
+
+/** An organization whose members have roles. */
+export const Club = defineEntity({
+  name: 'Club',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(100),
+    members: () => p.oneToMany(ClubMember).mappedBy('club'),
+    notes: () => p.oneToMany(ClubNote).mappedBy('club'),
+    invitations: () => p.oneToMany(ClubInvitation).mappedBy('club'),
+  },
+});
+export const ClubMember = defineEntity({
+  name: 'ClubMember',
+  properties: {
+    id: p.integer().primary(),
+    club: () => p.manyToOne(Club).deleteRule('cascade'),
+    account: () => p.manyToOne(Account).deleteRule('cascade'),
+    role: p.enum(['owner', 'manager', 'writer', 'guest']).default('guest'),
+  },
+  uniques: [{ properties: ['club', 'account'] }],
+});
+export const ClubNote = defineEntity({
+  name: 'ClubNote',
+  properties: {
+    id: p.integer().primary(),
+    club: () => p.manyToOne(Club).deleteRule('cascade'),
+    text: p.string().length(100),
+  },
+});
+export const ClubInvitation = defineEntity({
+  name: 'ClubInvitation',
+  properties: {
+    id: p.integer().primary(),
+    club: () => p.manyToOne(Club).deleteRule('cascade'),
+    email: p.string().length(255),
+    role: p.enum(['owner', 'manager', 'writer', 'guest']).default('guest'),
+    invited_by: () => p.manyToOne(Account).deleteRule('cascade'),
+    expires_at: p.datetime(3),
+  },
+  uniques: [{ properties: ['club', 'email'] }],
+});

@@ -1,0 +1,293 @@
+import type { EntityName } from '@mikro-orm/core';
+import {
+  IsAuthenticated,
+  IsSafeMethodOnly,
+  type ModelViewSetClass,
+  type ModelViewSetOptions,
+  type ReadShape,
+  readShape,
+  requireUser,
+  scoped,
+  type UserPermissionClass,
+  type WriteShape,
+  writeShape,
+} from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import type { AccountDeletion } from '../routes/me.ts';
+import { noteEvent } from '../views/noted-events.ts';
+import { type ReadyViewClass, type ReadyViewOptions, viewClass } from '../views/view-class.ts';
+import { idOf, type MembershipRecord, Memberships } from './memberships.ts';
+import {
+  type OrganizationInvitationOptions,
+  receivedInvitations,
+  sentInvitations,
+} from './organization-invitations.ts';
+import { type OrganizationsOptions, resolveOrganizations } from './organization-options.ts';
+import { Leaves, permissionIn } from './organization-permissions.ts';
+
+/** A membership in responses. `account` is the id of the member, `name` the member's name. */
+export interface MemberRecord<Role extends string = string> {
+  readonly id: number;
+  readonly account: number;
+  readonly name: string;
+  readonly role: Role;
+}
+
+interface ReadyMemberOptions<Membership extends object, Role extends string> {
+  readonly read: ReadShape<Membership, MemberRecord<Role>>;
+  readonly write: WriteShape<Membership, { readonly role: Role }>;
+  readonly operations: readonly ['list', 'retrieve', 'update', 'destroy'];
+  readonly filterFields: { readonly role: 'role' };
+  readonly orderingFields: { readonly name: 'account__name' };
+}
+
+interface ReadyInvitationOptions<Invitation extends object, Role extends string> {
+  readonly read: ReadShape<
+    Invitation,
+    {
+      readonly id: number;
+      readonly email: string;
+      readonly role: Role;
+      readonly expires_at: string;
+      readonly invited_by: string;
+    }
+  >;
+  readonly write: WriteShape<Invitation, { readonly email: string; readonly role: Role }>;
+  readonly operations: readonly ['list', 'create', 'retrieve', 'destroy'];
+  readonly filterFields: { readonly role: 'role' };
+}
+
+interface ReadyReceivedOptions<Invitation extends object, Role extends string> {
+  readonly read: ReadShape<
+    Invitation,
+    {
+      readonly id: number;
+      readonly role: Role;
+      readonly expires_at: string;
+      readonly organization: string;
+      readonly invited_by: string;
+    }
+  >;
+  readonly operations: readonly ['list', 'retrieve', 'destroy'];
+}
+
+/**
+ * The views and permission classes of organizations whose members have roles. Made by `organizations()`.
+ *
+ * A member can only give, change and take away roles whose permissions the member has too. Only owners do so with the role of owners. The
+ * last owner of an organization cannot leave, be removed or get another role: 409.
+ */
+export class Organizations<Organization extends object, Membership extends object, Role extends string> {
+  /** Shows users the organizations that they are members of. For views of organizations. */
+  readonly IsMember: UserPermissionClass;
+  /**
+   * Keeps the last owner of an organization, as the option `me.delete` of `auth`. A user who is one cannot delete the
+   * account: 409.
+   */
+  readonly keepOwner: AccountDeletion;
+  readonly #memberships: Memberships;
+
+  /** @internal */
+  constructor(options: OrganizationsOptions<Organization, Membership, Role>) {
+    this.#memberships = new Memberships(resolveOrganizations(options as never));
+    const { organization, members } = this.#memberships.options;
+    this.IsMember = ofMember(organization, `${members}__account`);
+    this.keepOwner = async (request, remove) => {
+      await this.#memberships.requireOtherOwners(request);
+      return remove();
+    };
+  }
+
+  /**
+   * Makes a permission class that shows records of the user's organizations.
+   *
+   * @param entity the entity of the view
+   * @param path the relations that lead to the organization, such as `project` or `ticket__project`
+   * @example
+   * const TicketsOfOwnProjects = projects.within(Ticket, 'project');
+   */
+  within<Entity extends object>(entity: EntityName<Entity>, path: string): UserPermissionClass {
+    return ofMember(entity as EntityName<object>, `${path}__${this.#memberships.options.members}__account`);
+  }
+
+  /**
+   * Makes a permission class that allows users whose role in the organization of the path has a permission. Other members
+   * get 403, all other users 404 as for a missing organization, and anonymous requests 401. An API key with scopes also
+   * needs that scope. In a view of organizations it checks each record, and everybody who is logged in may create one.
+   *
+   * Throws ImproperlyConfigured for a permission that no role has. A view fails at start if the option `permissions` of
+   * `auth` is set and lacks the name.
+   *
+   * @example
+   * class TicketViewSet extends ModelViewSet(Ticket, {
+   *   read,
+   *   permissionClasses: [IsSafeMethodOnly.or(projects.HasPermission('tickets.write'))],
+   * }) {}
+   * router.register('projects/:project/tickets', TicketViewSet);
+   */
+  HasPermission(permission: string): UserPermissionClass {
+    return permissionIn(this.#memberships, permission);
+  }
+
+  /**
+   * Makes a view of organizations. Members see theirs. Users who are logged in create them, and become their owners.
+   * Members with the permission `organizationPermission` change and delete them. The options of `ModelViewSet` replace
+   * those of the view.
+   *
+   * @example
+   * class ProjectViewSet extends projects.OrganizationViewSet({
+   *   read: readShape(Project, ['id', 'name']),
+   *   write: writeShape(Project, ['name']),
+   * }) {}
+   */
+  OrganizationViewSet<const Options extends ModelViewSetOptions<Organization>>(
+    options: Options,
+  ): ModelViewSetClass<Organization, Options> {
+    const memberships = this.#memberships;
+    const { organization, membership, name, ownerRole, lookupField, organizationPermission } = memberships.options;
+    const ready = {
+      ...(lookupField !== 'id' && { lookupField }),
+      permissionClasses: [this.IsMember, IsSafeMethodOnly.or(this.HasPermission(organizationPermission))],
+    };
+    return class ReadyOrganizationViewSet extends viewClass(organization, ready, options) {
+      override async performCreate(request: FastifyRequest, data: never): Promise<object> {
+        const made = await super.performCreate(request, data);
+        const { em } = request;
+        em.create(membership, { [name]: made, account: requireUser(request).id, role: ownerRole } as never);
+        await em.flush();
+        return made;
+      }
+    } as never;
+  }
+
+  /**
+   * Makes a view of the open invitations of an organization, for a path with the organization. Members with the
+   * permission `membersPermission` list them, invite by address, revoke by DELETE, and send the mail again by the action
+   * `resend`. A role is given by the same rules as in `MembershipViewSet`. A member or an open invitation with the address
+   * gives 409. If the mail cannot be sent, the response is 503 and nothing is stored.
+   *
+   * @param entity has the reference to the organization, `email`, `role`, `expires_at` and `invited_by`, a reference to
+   * the account. The organization and `email` are unique together
+   * @example
+   * const email = ({ id }) => ({ subject: 'Join us', content: `https://app.example.com/invitations/${id}` });
+   * router.register('projects/:project/invitations', projects.InvitationViewSet(Invitation, { email }));
+   */
+  InvitationViewSet<Invitation extends object>(
+    entity: EntityName<Invitation>,
+    options: OrganizationInvitationOptions,
+  ): ReadyViewClass<Invitation, ReadyInvitationOptions<Invitation, Role>, Record<never, never>> {
+    const { name, membersPermission } = this.#memberships.options;
+    const anyEntity = entity as EntityName<object>;
+    const permissionClasses = [this.within(anyEntity, name), this.HasPermission(membersPermission)];
+    return sentInvitations(this.#memberships, anyEntity, options, permissionClasses) as never;
+  }
+
+  /**
+   * Makes a view of the invitations that the user has received at the address of the account. Users accept by the action
+   * `accept`, and decline by DELETE. Accepting gives 409 if the sender could
+   * not invite to this role any more. Throws ImproperlyConfigured in requests whose user has no `email`.
+   *
+   * @param shown the field of the organization that the view shows as `organization`. Default: `name`
+   * @example
+   * router.register('invitations', projects.ReceivedInvitationViewSet(Invitation));
+   * // POST /invitations/5/accept → 204
+   */
+  ReceivedInvitationViewSet<Invitation extends object>(
+    entity: EntityName<Invitation>,
+    shown: keyof Organization & string = 'name' as never,
+  ): ReadyViewClass<Invitation, ReadyReceivedOptions<Invitation, Role>, Record<never, never>> {
+    return receivedInvitations(this.#memberships, entity as EntityName<object>, shown) as never;
+  }
+
+  /**
+   * Makes a view of the members of an organization, for a path with the organization: members see each other, and can
+   * leave. Members with the permission `membersPermission` change roles and remove members. There is no create, because
+   * members come from invitations. The options of `ModelViewSet` replace those of the view.
+   *
+   * @example
+   * router.register('projects/:project/members', projects.MembershipViewSet());
+   * // PATCH /projects/7/members/3 {"role":"guest"} → 200 {"id":3,"account":12,"name":"Ann","role":"guest"}
+   */
+  MembershipViewSet<const Options extends ReadyViewOptions<Membership> = Record<never, never>>(
+    options?: Options,
+  ): ReadyViewClass<Membership, ReadyMemberOptions<Membership, Role>, Options> {
+    const memberships = this.#memberships;
+    const { membership, name, membersPermission } = memberships.options;
+    const ready = {
+      read: readShape(membership, ['id', 'role'] as never[], { account: 'account.id', name: 'account.name' } as never),
+      write: writeShape(membership, ['role'] as never[]),
+      operations: ['list', 'retrieve', 'update', 'destroy'],
+      filterFields: { role: 'role' },
+      orderingFields: { name: 'account__name' },
+      permissionClasses: [
+        this.within(membership, name),
+        IsSafeMethodOnly.or(this.HasPermission(membersPermission)).or(Leaves),
+      ],
+      description: 'The members of an organization.',
+    };
+    const organizationOf = (record: object): unknown => idOf((record as Readonly<Record<string, unknown>>)[name]);
+    return class ReadyMembershipViewSet extends viewClass(membership, ready, options ?? {}) {
+      override async performCreate(request: FastifyRequest, data: never): Promise<object> {
+        const giver = await memberships.roleIn(request, organizationOf(data));
+        const member = await super.performCreate(request, data);
+        // Checked only now, because the role may be the default of its column. An error rolls the write back.
+        memberships.requireCovers(giver, (member as MembershipRecord).role);
+        note(request, 'auth.member_added', member as MembershipRecord, {});
+        return member;
+      }
+
+      override async performUpdate(request: FastifyRequest, member: MembershipRecord, data: never): Promise<object> {
+        const { role = member.role } = data as { readonly role?: string };
+        const was = member.role;
+        const organization = organizationOf(member);
+        return memberships.keepOwner(request.em, organization, async () => {
+          await memberships.requireGrants(request, organization, was, role);
+          const changed = await super.performUpdate(request, member, data);
+          if (role !== was) note(request, 'auth.member_changed', changed as MembershipRecord, { was });
+          return changed;
+        });
+      }
+
+      override async performDestroy(request: FastifyRequest, member: MembershipRecord): Promise<void> {
+        const organization = organizationOf(member);
+        await memberships.keepOwner(request.em, organization, async () => {
+          const isSelf = member.account.id === requireUser(request).id;
+          if (!isSelf) await memberships.requireGrants(request, organization, member.role);
+          note(request, 'auth.member_removed', member, {});
+          await super.performDestroy(request, member);
+        });
+      }
+    } as never;
+
+    function note(request: FastifyRequest, event: string, member: MembershipRecord, more: object): void {
+      const fields = { target: member.account.id, organization: organizationOf(member), role: member.role, ...more };
+      noteEvent(request, event, fields, 'a membership of an organization was changed');
+    }
+  }
+}
+
+function ofMember(entity: EntityName<object>, path: string): UserPermissionClass {
+  const Scoped = scoped(entity, (request) => ({ [path]: requireUser(request).id }) as never);
+  const Members = IsAuthenticated.and(Scoped);
+  Object.defineProperty(Members, 'name', { value: Scoped.name });
+  return Members;
+}
+
+/**
+ * Makes the views and permission classes of organizations: their members have roles, and the roles have permissions by
+ * name.
+ *
+ * @throws ImproperlyConfigured for a wrong option
+ * @example
+ * export const projects = organizations({
+ *   organization: Project,
+ *   membership: Member,
+ *   name: 'project',
+ *   roles: { owner: ['organization.write', 'members.write', 'tickets.write'], member: ['tickets.write'], guest: [] },
+ * });
+ */
+export function organizations<Organization extends object, Membership extends object, const Role extends string>(
+  options: OrganizationsOptions<Organization, Membership, Role>,
+): Organizations<Organization, Membership, Role> {
+  return new Organizations(options);
+}

@@ -1,0 +1,352 @@
+/** Invitations to organizations: members send them, and people accept or decline them. */
+import { readShape, Router, writeShape } from '@viewset/core';
+import type { FastifyInstance } from 'fastify';
+import t from 'tap';
+import { forEachDatabase } from '../../../core/test/support/databases.ts';
+import { organizations } from '../../src/index.ts';
+import { startApp } from '../support/app.ts';
+import { Account, Club, ClubInvitation, ClubMember, ClubNote, Role } from '../support/entities.ts';
+
+const clubs = organizations({
+  organization: Club,
+  membership: ClubMember,
+  name: 'club',
+  roles: {
+    owner: ['organization.write', 'members.write', 'notes.write'],
+    manager: ['members.write', 'notes.write'],
+    writer: ['notes.write'],
+    guest: [],
+  },
+});
+
+class Clubs extends clubs.OrganizationViewSet({ read: readShape(Club, ['id']), write: writeShape(Club, ['name']) }) {}
+class Members extends clubs.MembershipViewSet() {}
+class Invitations extends clubs.InvitationViewSet(ClubInvitation, {
+  email: async ({ id, role, organization }, { em }) => {
+    const { name } = await em.findOneOrFail(Club, { id: organization as number });
+    return { subject: `Join ${name}`, content: `https://app.example.com/invitations/${String(id)} as ${role}` };
+  },
+}) {}
+class Received extends clubs.ReceivedInvitationViewSet(ClubInvitation) {}
+
+function addRoutes(app: FastifyInstance): void {
+  const router = new Router({ prefix: 'api' })
+    .register('clubs', Clubs)
+    .register('clubs/:club/members', Members)
+    .register('clubs/:club/invitations', Invitations)
+    .register('invitations', Received);
+  void app.register(router.plugin);
+}
+
+const entities = [Account, Role, Club, ClubMember, ClubNote, ClubInvitation];
+type MemberRole = 'owner' | 'manager' | 'writer' | 'guest';
+
+interface Sent {
+  readonly status: number;
+  readonly body: {
+    readonly id: number;
+    readonly results: { id: number; [name: string]: unknown }[];
+    readonly [name: string]: unknown;
+  };
+}
+interface Person {
+  readonly id: number;
+  readonly email: string;
+  readonly token: string;
+}
+
+forEachDatabase(t, { entities }, async (t, orm) => {
+  const app = await startApp(t, orm, { me: { delete: clubs.keepOwner } }, addRoutes);
+  let people = 0;
+  const send = async ({ token }: { token: string }, method: string, path: string, json?: unknown): Promise<Sent> => {
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await app.request(method, `/api${path}`, { headers, ...(json !== undefined && { json }) });
+    return { status: answer.status, body: answer.body as never };
+  };
+  const person = async (): Promise<Person> => {
+    const email = `person${++people}@example.com`;
+    const { id } = await app.addAccount(email);
+    return { id, email, token: app.app.auth.issueToken({ id, email, name: 'Ann', role: null }) };
+  };
+  /** A club with one member of each of these roles. */
+  const club = async (...roles: readonly MemberRole[]) => {
+    const members = await Promise.all(roles.map(person));
+    const em = orm.em.fork();
+    const made = em.create(Club, { name: 'Chess' } as never);
+    const rows = members.map(({ id }, index) =>
+      em.create(ClubMember, { club: made, account: id as never, role: roles[index]! }),
+    );
+    await em.flush();
+    const path = `/clubs/${made.id}`;
+    return { id: made.id, path, members: members.map((each, index) => ({ ...each, row: rows[index]!.id })) };
+  };
+  const roleOf = async (clubId: number, { id }: { id: number }) =>
+    (await orm.em.fork().findOne(ClubMember, { club: { id: clubId }, account: { id } }))?.role;
+  const count = (clubId: number) => orm.em.fork().count(ClubInvitation, { club: { id: clubId } });
+  const expire = (id: number) =>
+    orm.em.fork().nativeUpdate(ClubInvitation, { id }, { expires_at: new Date(Date.now() - 1000) });
+
+  t.test('a member invites an address, and the person accepts', async (t) => {
+    const { id, path, members } = await club('manager');
+    const bob = await person();
+    const mails = app.mailer.mails.length;
+    const before = Date.now();
+    const spelled = ` ${bob.email.toUpperCase()} `;
+    const made = await send(members[0]!, 'POST', `${path}/invitations`, { email: spelled, role: 'writer' });
+    t.match(made, { status: 201, body: { email: bob.email, role: 'writer', invited_by: 'Ann', expires_at: String } });
+    const hours = (Date.parse(made.body['expires_at'] as string) - before) / 3_600_000;
+    t.equal(Math.round(hours), 168);
+    t.equal(app.mailer.mails.length, mails + 1);
+    t.match(app.mailer.mails.at(-1), {
+      recipient: bob.email,
+      subject: 'Join Chess',
+      content: `https://app.example.com/invitations/${made.body.id} as writer`,
+    });
+    t.match((await send(members[0]!, 'GET', `${path}/invitations?role=writer`)).body.results, [{ id: made.body.id }]);
+
+    const received = await send(bob, 'GET', '/invitations');
+    t.match(received.body.results, [{ id: made.body.id, role: 'writer', organization: 'Chess', invited_by: 'Ann' }]);
+    t.equal((await send(bob, 'GET', path)).status, 404);
+    t.same(await send(bob, 'POST', `/invitations/${made.body.id}/accept`), { status: 204, body: {} });
+    t.equal(await roleOf(id, bob), 'writer');
+    t.equal((await send(bob, 'GET', path)).status, 200);
+    t.equal((await send(bob, 'POST', `/invitations/${made.body.id}/accept`)).status, 404, 'a second time');
+    t.equal(await count(id), 0);
+  });
+
+  t.test('only the person of the address accepts, declines or sees an invitation', async (t) => {
+    const { id, path, members } = await club('owner');
+    const [bob, eve] = [await person(), await person()];
+    const made = await send(members[0]!, 'POST', `${path}/invitations`, { email: bob.email, role: 'guest' });
+    const open = `/invitations/${made.body.id}`;
+    for (const other of [eve, members[0]!]) {
+      t.equal((await send(other, 'GET', '/invitations')).body['count'], 0);
+      t.equal((await send(other, 'GET', open)).status, 404);
+      t.equal((await send(other, 'POST', `${open}/accept`)).status, 404);
+      t.equal((await send(other, 'DELETE', open)).status, 404);
+    }
+    t.equal((await app.request('POST', `/api${open}/accept`)).status, 401);
+    t.equal((await app.request('GET', '/api/invitations')).status, 401);
+    t.equal((await send(bob, 'DELETE', open)).status, 204, 'declines');
+    t.equal((await send(bob, 'POST', `${open}/accept`)).status, 404);
+    t.equal(await roleOf(id, bob), undefined);
+    t.equal(await roleOf(id, eve), undefined);
+  });
+
+  t.test('an invitation can be accepted from an address that the account has changed to', async (t) => {
+    const { id, path, members } = await club('owner');
+    const bob = await person();
+    const email = `new${bob.email}`;
+    const made = await send(members[0]!, 'POST', `${path}/invitations`, { email, role: 'guest' });
+    t.equal((await send(bob, 'POST', `/invitations/${made.body.id}/accept`)).status, 404);
+    await orm.em.fork().nativeUpdate(Account, { id: bob.id }, { email });
+    t.equal((await send(bob, 'POST', `/invitations/${made.body.id}/accept`)).status, 204);
+    t.equal(await roleOf(id, bob), 'guest');
+  });
+
+  t.test('members who manage members invite, to roles with no more rights than theirs', async (t) => {
+    const { id, path, members } = await club('owner', 'manager', 'writer', 'guest');
+    const [owner, manager, writer, guest] = members;
+    const eve = await person();
+    const other = await club('owner');
+    for (const [by, role, status] of [
+      [owner!, 'owner', 201],
+      [owner!, 'emperor', 400],
+      [manager!, 'owner', 403],
+      [manager!, 'manager', 201],
+      [writer!, 'guest', 403],
+      [guest!, 'guest', 403],
+      [eve, 'guest', 404],
+      [other.members[0]!, 'guest', 404],
+    ] as const) {
+      const sent = await send(by, 'POST', `${path}/invitations`, { email: `for${++people}@example.com`, role });
+      t.equal(sent.status, status, `${role} by ${by.email}`);
+    }
+    for (const [by, status] of [
+      [manager!, 200],
+      [writer!, 403],
+      [eve, 404],
+      [other.members[0]!, 404],
+    ] as const) {
+      t.equal((await send(by, 'GET', `${path}/invitations`)).status, status);
+    }
+    t.equal((await app.request('GET', `/api${path}/invitations`)).status, 401);
+    for (const email of ['x', 'mi\u212ae@example.org', 'a@b', 'x@example.com\r\nBcc: y@example.com', '']) {
+      const sent = await send(owner!, 'POST', `${path}/invitations`, { email, role: 'guest' });
+      t.match(sent, { status: 400, body: { details: [{ path: '/email' }] } }, email);
+    }
+    const byDefault = await send(manager!, 'POST', `${path}/invitations`, { email: `for${++people}@example.com` });
+    t.match(byDefault, { status: 201, body: { role: 'guest' } }, 'the default of the column');
+    const mine = (await send(owner!, 'GET', `${path}/invitations`)).body.results;
+    t.equal(mine.length, 3);
+    const { id: ofOwner } = mine.find(({ role }) => role === 'owner')!;
+    t.equal((await send(manager!, 'DELETE', `${path}/invitations/${ofOwner}`)).status, 403);
+    t.equal((await send(manager!, 'POST', `${path}/invitations/${ofOwner}/resend`)).status, 403);
+    t.equal((await send(writer!, 'POST', `${path}/invitations/${ofOwner}/resend`)).status, 403);
+    t.equal((await send(other.members[0]!, 'DELETE', `${other.path}/invitations/${ofOwner}`)).status, 404);
+    t.equal((await send(other.members[0]!, 'POST', `${other.path}/invitations/${ofOwner}/resend`)).status, 404);
+    t.equal(await count(id), 3);
+  });
+
+  t.test('a member, and an address that is invited already, give 409 without a mail', async (t) => {
+    const { id, path, members } = await club('owner', 'guest');
+    const bob = await person();
+    const invite = (email: string) => send(members[0]!, 'POST', `${path}/invitations`, { email, role: 'writer' });
+    t.equal((await invite(bob.email)).status, 201);
+    const mails = app.mailer.mails.length;
+    t.match(await invite(bob.email.toUpperCase()), { status: 409, body: { code: 'conflict' } });
+    const member = await invite(members[1]!.email.toUpperCase());
+    t.match(member, { status: 409, body: { details: [{ path: '/email', message: 'belongs to a member' }] } });
+    t.equal(app.mailer.mails.length, mails);
+    t.equal(await count(id), 1);
+    const other = await club('owner');
+    const again = { email: bob.email, role: 'guest' };
+    t.equal((await send(other.members[0]!, 'POST', `${other.path}/invitations`, again)).status, 201, 'another club');
+    t.equal((await send(bob, 'GET', '/invitations')).body['count'], 2);
+  });
+
+  t.test('an invitation expires, can be sent again, and makes room for a new one', async (t) => {
+    const { id, path, members } = await club('owner');
+    const bob = await person();
+    const json = { email: bob.email, role: 'guest' };
+    const first = (await send(members[0]!, 'POST', `${path}/invitations`, json)).body.id;
+    await expire(first);
+    t.equal((await send(bob, 'GET', '/invitations')).body['count'], 0);
+    t.equal((await send(bob, 'POST', `/invitations/${first}/accept`)).status, 404);
+    t.equal((await send(members[0]!, 'POST', `${path}/invitations/${first}/resend`)).status, 204);
+    t.equal((await send(bob, 'GET', '/invitations')).body['count'], 1);
+    await expire(first);
+    const second = await send(members[0]!, 'POST', `${path}/invitations`, json);
+    t.equal(second.status, 201);
+    t.equal(await count(id), 1);
+    t.equal((await send(bob, 'POST', `/invitations/${second.body.id}/accept`)).status, 204);
+  });
+
+  t.test('a revoked invitation cannot be accepted', async (t) => {
+    const { id, path, members } = await club('owner', 'manager');
+    const bob = await person();
+    const json = { email: bob.email, role: 'guest' };
+    const made = (await send(members[0]!, 'POST', `${path}/invitations`, json)).body.id;
+    t.equal((await send(members[1]!, 'DELETE', `${path}/invitations/${made}`)).status, 204);
+    t.equal((await send(bob, 'POST', `/invitations/${made}/accept`)).status, 404);
+    t.equal(await roleOf(id, bob), undefined);
+  });
+
+  t.test('an invitation is void if its sender may not invite any more', async (t) => {
+    const { id, path, members } = await club('owner', 'manager', 'owner');
+    const [owner, manager, second] = members;
+    const bob = await person();
+    const invite = async (by: Person, role: string) =>
+      (await send(by, 'POST', `${path}/invitations`, { email: bob.email, role })).body.id;
+    const change = (role: string, { row } = manager!) => send(owner!, 'PATCH', `${path}/members/${row}`, { role });
+    const made = await invite(manager!, 'guest');
+    t.equal((await change('writer')).status, 200);
+    const sent = await send(bob, 'POST', `/invitations/${made}/accept`);
+    t.match(sent, { status: 409, body: { code: 'conflict' } });
+    t.equal(await count(id), 1);
+    t.equal((await change('manager')).status, 200);
+    t.equal((await send(owner!, 'DELETE', `${path}/members/${manager!.row}`)).status, 204);
+    t.equal((await send(bob, 'POST', `/invitations/${made}/accept`)).status, 409, 'the sender has left');
+    t.equal((await send(owner!, 'POST', `${path}/invitations/${made}/resend`)).status, 204);
+    t.equal((await send(bob, 'POST', `/invitations/${made}/accept`)).status, 204, 'another member sent it again');
+    t.equal(
+      (
+        await send(
+          bob,
+          'DELETE',
+          `${path}/members/${(await send(bob, 'GET', `${path}/members?role=guest`)).body.results[0]!.id}`,
+        )
+      ).status,
+      204,
+    );
+    const asOwner = await invite(second!, 'owner');
+    t.equal((await change('manager', second)).status, 200);
+    t.equal((await send(bob, 'POST', `/invitations/${asOwner}/accept`)).status, 409);
+    t.equal(await roleOf(id, bob), undefined);
+  });
+
+  t.test('the last owner invites an owner, and can then leave', async (t) => {
+    const { id, path, members } = await club('owner');
+    const bob = await person();
+    const leave = () => send(members[0]!, 'DELETE', `${path}/members/${members[0]!.row}`);
+    const json = { email: bob.email, role: 'owner' };
+    const made = (await send(members[0]!, 'POST', `${path}/invitations`, json)).body.id;
+    t.equal((await leave()).status, 409, 'an open invitation is no owner');
+    t.equal((await send(bob, 'POST', `/invitations/${made}/accept`)).status, 204);
+    t.equal((await leave()).status, 204);
+    t.equal(await roleOf(id, bob), 'owner');
+  });
+
+  t.test('a person who became a member meanwhile keeps the role', async (t) => {
+    const { id, path, members } = await club('owner');
+    const bob = await person();
+    const json = { email: bob.email, role: 'owner' };
+    const made = (await send(members[0]!, 'POST', `${path}/invitations`, json)).body.id;
+    const em = orm.em.fork();
+    em.create(ClubMember, { club: id, account: bob.id, role: 'guest' });
+    await em.flush();
+    t.equal((await send(bob, 'POST', `/invitations/${made}/accept`)).status, 204);
+    t.equal(await roleOf(id, bob), 'guest');
+    t.equal(await count(id), 0);
+  });
+
+  t.test('of simultaneous requests about one invitation one succeeds', async (t) => {
+    for (let round = 0; round < 6; round++) {
+      const { id, path, members } = await club('owner');
+      const bob = await person();
+      const json = { email: bob.email, role: 'guest' };
+      const made = (await send(members[0]!, 'POST', `${path}/invitations`, json)).body.id;
+      const accept = () => send(bob, 'POST', `/invitations/${made}/accept`);
+      const others = [
+        accept,
+        () => send(bob, 'DELETE', `/invitations/${made}`),
+        () => send(members[0]!, 'DELETE', `${path}/invitations/${made}`),
+      ];
+      const sent = await Promise.all([accept(), others[round % 3]!()]);
+      const statuses = sent.map(({ status }) => status);
+      t.same(new Set(statuses), new Set([204, 404]), String(round));
+      t.equal(await roleOf(id, bob), round % 3 === 0 || statuses[0] === 204 ? 'guest' : undefined);
+      t.equal(await count(id), 0);
+    }
+  });
+
+  t.test('of two simultaneous invitations of an address one is stored and mailed', async (t) => {
+    const { id, path, members } = await club('owner');
+    const bob = await person();
+    const mails = app.mailer.mails.length;
+    const invite = () => send(members[0]!, 'POST', `${path}/invitations`, { email: bob.email, role: 'guest' });
+    const sent = await Promise.all([invite(), invite()]);
+    t.same(new Set(sent.map(({ status }) => status)), new Set([201, 409]));
+    t.equal(await count(id), 1);
+    t.equal(app.mailer.mails.length, mails + 1);
+  });
+
+  t.test('an invitation whose mail is not sent is not kept', async (t) => {
+    const { id, path, members } = await club('owner');
+    const bob = await person();
+    const invite = () => send(members[0]!, 'POST', `${path}/invitations`, { email: bob.email, role: 'guest' });
+    app.mailer.failure = new Error('no mail server');
+    t.equal((await invite()).status, 503);
+    t.equal(await count(id), 0);
+    app.mailer.failure = undefined;
+    const made = (await invite()).body.id;
+    const before = (await orm.em.fork().findOneOrFail(ClubInvitation, { id: made })).expires_at;
+    app.mailer.failure = new Error('no mail server');
+    t.equal((await send(members[0]!, 'POST', `${path}/invitations/${made}/resend`)).status, 503);
+    app.mailer.failure = undefined;
+    t.same((await orm.em.fork().findOneOrFail(ClubInvitation, { id: made })).expires_at, before);
+    for (let mail = 0; mail < 4; mail++) {
+      t.equal((await send(members[0]!, 'POST', `${path}/invitations/${made}/resend`)).status, 204);
+    }
+    t.equal((await send(members[0]!, 'POST', `${path}/invitations/${made}/resend`)).status, 429, 'five mails');
+  });
+});
+
+t.test('wrong options of invitations fail at start', async (t) => {
+  const email = () => ({ subject: '', content: '' });
+  const make = (options: object) => () => clubs.InvitationViewSet(ClubInvitation, options as never);
+  t.throws(make({}), { message: /"email" must be a function/ });
+  t.throws(make({ email, lifetimeHours: 0 }), { message: /"lifetimeHours" must be a number above 0, at most 8760/ });
+  t.throws(make({ email, lifetimeHours: 8761 }), { message: /"lifetimeHours"/ });
+  t.throws(make({ email, bulk: 5 }), { message: /"bulk"/ });
+});

@@ -1,0 +1,261 @@
+/** Organizations whose members have roles: who sees and does what, and the owner that stays. */
+import { IsSafeMethodOnly, ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
+import type { FastifyInstance } from 'fastify';
+import t from 'tap';
+import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
+import { organizations } from '../../src/index.ts';
+import { PASSWORD, startApp } from '../support/app.ts';
+import { Account, ApiKey, Club, ClubInvitation, ClubMember, ClubNote, Role } from '../support/entities.ts';
+
+const clubs = organizations({
+  organization: Club,
+  membership: ClubMember,
+  name: 'club',
+  roles: {
+    owner: ['organization.write', 'members.write', 'notes.write'],
+    manager: ['members.write', 'notes.write'],
+    writer: ['notes.write'],
+    guest: [],
+  },
+});
+
+class Clubs extends clubs.OrganizationViewSet({
+  read: readShape(Club, ['id', 'name']),
+  write: writeShape(Club, ['name']),
+  bulk: 5,
+}) {}
+class Members extends clubs.MembershipViewSet({ bulk: { destroy: 5, update: 5 } }) {}
+class Added extends clubs.MembershipViewSet({
+  write: {
+    create: writeShape(ClubMember, ['role'], { account: 'account.email' }),
+    update: writeShape(ClubMember, ['role']),
+  },
+  operations: ['create'],
+}) {}
+const notes = {
+  read: readShape(ClubNote, ['id', 'text']),
+  write: writeShape(ClubNote, ['text']),
+  permissionClasses: [clubs.within(ClubNote, 'club'), IsSafeMethodOnly.or(clubs.HasPermission('notes.write'))],
+};
+class Notes extends ModelViewSet(ClubNote, notes) {}
+class AllNotes extends ModelViewSet(ClubNote, { ...notes, operations: ['list', 'update'] }) {}
+
+function addRoutes(app: FastifyInstance): void {
+  const router = new Router({ prefix: 'api' })
+    .register('clubs', Clubs)
+    .register('clubs/:club/members', Members)
+    .register('clubs/:club/added', Added)
+    .register('clubs/:club/notes', Notes)
+    .register('notes', AllNotes);
+  void app.register(router.plugin);
+}
+
+const entities = [Account, Role, ApiKey, Club, ClubMember, ClubNote, ClubInvitation];
+const permissions = ['organization.write', 'members.write', 'notes.write'];
+type MemberRole = 'owner' | 'manager' | 'writer' | 'guest';
+
+interface Sent {
+  readonly status: number;
+  readonly body: {
+    readonly id: number;
+    readonly results: { role: string; id: number }[];
+    readonly [name: string]: unknown;
+  };
+}
+
+forEachDatabase(t, { entities }, async (t, orm) => {
+  const me = { delete: clubs.keepOwner };
+  const app = await startApp(t, orm, { permissions, me, apiKeys: ApiKey }, addRoutes);
+  let people = 0;
+  const send = async (token: string, method: string, path: string, json?: unknown): Promise<Sent> => {
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await app.request(method, `/api${path}`, { headers, ...(json !== undefined && { json }) });
+    return { status: answer.status, body: answer.body as never };
+  };
+  const person = async () => {
+    const email = `person${++people}@example.com`;
+    const { id } = await app.addAccount(email);
+    const token = app.app.auth.issueToken({ id, email, name: 'Ann', role: null });
+    return { id, email, token };
+  };
+  /** A club with one member of each of these roles. */
+  const club = async (...roles: readonly MemberRole[]) => {
+    const members = await Promise.all(roles.map(person));
+    const em = orm.em.fork();
+    const made = em.create(Club, { name: 'Chess' } as never);
+    const rows = members.map(({ id }, index) =>
+      em.create(ClubMember, { club: made, account: id as never, role: roles[index]! }),
+    );
+    await em.flush();
+    const path = `/clubs/${made.id}`;
+    return { id: made.id, path, members: members.map((each, index) => ({ ...each, row: rows[index]!.id })) };
+  };
+  const roleOf = async (row: number) => (await orm.em.fork().findOne(ClubMember, { id: row }))?.role;
+  const ownersOf = (id: number) => orm.em.fork().count(ClubMember, { club: { id }, role: 'owner' });
+
+  t.test('the person who creates an organization owns it, and others do not see it', async (t) => {
+    const [ann, bob] = [await person(), await person()];
+    const made = await send(ann.token, 'POST', '/clubs', { name: 'Go' });
+    t.match(made, { status: 201, body: { name: 'Go' } });
+    const path = `/clubs/${made.body.id}`;
+    const members = await send(ann.token, 'GET', `${path}/members`);
+    t.match(members.body.results, [{ account: ann.id, name: 'Ann', role: 'owner' }]);
+    for (const [method, below, json] of [
+      ['GET', '', undefined],
+      ['PATCH', '', { name: 'Mine' }],
+      ['DELETE', '', undefined],
+      ['GET', '/members', undefined],
+      ['GET', '/notes', undefined],
+      ['POST', '/notes', { text: 'x' }],
+      ['POST', '/added', { account: bob.email, role: 'owner' }],
+    ] as const) {
+      const hidden = await send(bob.token, method, path + below, json);
+      const absent = await send(bob.token, method, `/clubs/999999${below}`, json);
+      t.same([hidden.status, hidden.body], [404, absent.body], `${method} ${below}`);
+      t.equal((await app.request(method, `/api${path}${below}`, json && { json })).status, 401);
+    }
+    for (const key of ['x', '0', '-1', '99999999999999999999', '1e0']) {
+      t.equal((await send(ann.token, 'POST', `/clubs/${key}/notes`, { text: 'x' })).status, 404, key);
+    }
+    t.equal((await send(bob.token, 'GET', '/clubs')).body['count'], 0);
+    t.equal((await send(ann.token, 'DELETE', path)).status, 204);
+  });
+
+  t.test('the permissions of the role decide, in the organization of the path', async (t) => {
+    const { path, members } = await club('owner', 'manager', 'writer', 'guest');
+    const statuses = async (method: string, below: string, json: object) => {
+      const sent: number[] = [];
+      for (const { token } of members) sent.push((await send(token, method, path + below, json)).status);
+      return sent;
+    };
+    t.same(await statuses('POST', '/notes', { text: 'x' }), [201, 201, 201, 403]);
+    t.same(await statuses('PATCH', '', { name: 'Chess' }), [200, 403, 403, 403]);
+    t.same(await statuses('PATCH', `/members/${members[3]!.row}`, { role: 'guest' }), [200, 200, 403, 403]);
+    const other = await club('owner');
+    t.equal((await send(members[0]!.token, 'POST', `${other.path}/notes`, { text: 'x' })).status, 404);
+    const rows = [{ id: other.id, name: 'Mine' }];
+    t.equal((await send(members[0]!.token, 'PATCH', '/clubs', rows)).status, 404, 'several at once');
+    const rename = [{ id: Number(path.split('/')[2]), name: 'Ours' }];
+    t.equal((await send(members[1]!.token, 'PATCH', '/clubs', rename)).status, 403);
+    t.equal((await send(members[0]!.token, 'PATCH', '/clubs', rename)).status, 200);
+    t.equal(
+      (await send(members[0]!.token, 'PATCH', '/notes/1', { text: 'x' })).status,
+      500,
+      'no organization in the path',
+    );
+    t.equal((await send(members[3]!.token, 'GET', '/notes')).body['count'], 3);
+  });
+
+  t.test('nobody gives or takes a role with more rights than they have', async (t) => {
+    const { path, members } = await club('owner', 'manager', 'writer', 'manager');
+    const [owner, manager, writer, second] = members;
+    const newcomer = await person();
+    const patch = (by: { token: string }, { row }: { row: number }, role: string) =>
+      send(by.token, 'PATCH', `${path}/members/${row}`, { role });
+    t.equal((await patch(manager!, manager!, 'owner')).status, 403, 'oneself');
+    t.equal((await patch(manager!, writer!, 'owner')).status, 403);
+    t.equal((await patch(manager!, owner!, 'guest')).status, 403);
+    t.equal((await send(manager!.token, 'DELETE', `${path}/members/${owner!.row}`)).status, 403);
+    t.equal((await patch(manager!, second!, 'writer')).status, 200);
+    t.equal((await patch(owner!, writer!, 'emperor')).status, 400);
+    for (const [role, status] of [
+      ['owner', 403],
+      ['manager', 201],
+    ] as const) {
+      const added = await send(manager!.token, 'POST', `${path}/added`, { account: newcomer.email, role });
+      t.equal(added.status, status, role);
+    }
+    const again = await send(owner!.token, 'POST', `${path}/added`, { account: newcomer.email, role: 'guest' });
+    t.equal(again.status, 409);
+    const { email } = await person();
+    const byDefault = await send(manager!.token, 'POST', `${path}/added`, { account: email });
+    t.match(byDefault, { status: 201, body: { role: 'guest' } }, 'the default of the column');
+    t.equal(await roleOf(owner!.row), 'owner');
+  });
+
+  t.test('members leave, and are removed; the last owner stays', async (t) => {
+    const { id, path, members } = await club('owner', 'manager', 'guest', 'owner');
+    const [owner, manager, guest, second] = members;
+    const remove = (by: { token: string }, { row }: { row: number }) =>
+      send(by.token, 'DELETE', `${path}/members/${row}`);
+    t.equal((await remove(guest!, manager!)).status, 403);
+    t.equal((await remove(guest!, guest!)).status, 204, 'leaves');
+    t.equal((await send(guest!.token, 'GET', path)).status, 404);
+    t.equal((await remove(second!, second!)).status, 204, 'one of two owners');
+    t.match(await remove(owner!, owner!), { status: 409, body: { code: 'conflict' } });
+    t.equal((await send(owner!.token, 'PATCH', `${path}/members/${owner!.row}`, { role: 'guest' })).status, 409);
+    const rows = [{ id: owner!.row, role: 'guest' }];
+    t.equal((await send(owner!.token, 'PATCH', `${path}/members`, rows)).status, 409);
+    const both = `${owner!.row},${manager!.row}`;
+    t.equal((await send(owner!.token, 'DELETE', `${path}/members?pk=${both}`)).status, 409);
+    t.equal(await roleOf(manager!.row), 'manager', 'all or none');
+    const account = { headers: { authorization: `Bearer ${owner!.token}` }, json: { password: PASSWORD } };
+    t.equal((await app.request('DELETE', '/auth/me', account)).status, 409);
+    t.equal(await ownersOf(id), 1);
+    t.equal((await send(owner!.token, 'PATCH', `${path}/members/${manager!.row}`, { role: 'owner' })).status, 200);
+    t.equal((await remove(owner!, owner!)).status, 204);
+    t.equal((await app.request('DELETE', '/auth/me', account)).status, 204);
+  });
+
+  t.test('of two owners that leave at the same time one stays', async (t) => {
+    for (let round = 0; round < 8; round++) {
+      const { id, path, members } = await club('owner', 'owner');
+      const [ann, bob] = members;
+      const leave = ({ token, row }: { token: string; row: number }) => send(token, 'DELETE', `${path}/members/${row}`);
+      const demote = ({ token, row }: { token: string; row: number }) =>
+        send(token, 'PATCH', `${path}/members/${row}`, { role: 'guest' });
+      const deleteAccount = ({ token }: { token: string }) =>
+        app.request('DELETE', '/auth/me', {
+          headers: { authorization: `Bearer ${token}` },
+          json: { password: PASSWORD },
+        });
+      const ways = [leave, demote, deleteAccount, leave];
+      const sent = await Promise.all([ways[round % 4]!(ann!), ways[(round >> 1) % 4]!(bob!)]);
+      const refused = sent.filter(({ status }) => status === 409);
+      t.equal(refused.length, 1, sent.map(({ status }) => status).join(' '));
+      t.equal(await ownersOf(id), 1);
+    }
+  });
+
+  t.test('of two owners that remove each other one stays', async (t) => {
+    for (let round = 0; round < 4; round++) {
+      const { id, path, members } = await club('owner', 'owner');
+      const [ann, bob] = members;
+      const sent = await Promise.all([
+        send(ann!.token, 'DELETE', `${path}/members/${bob!.row}`),
+        send(bob!.token, 'DELETE', `${path}/members/${ann!.row}`),
+      ]);
+      t.equal(sent.filter(({ status }) => status === 204).length, 1, sent.map(({ status }) => status).join(' '));
+      t.equal(await ownersOf(id), 1);
+    }
+  });
+
+  t.test('an API key with scopes needs the permission as a scope too', async (t) => {
+    const { path, members } = await club('owner');
+    const by = { authorization: `Bearer ${members[0]!.token}` };
+    for (const [scopes, status] of [
+      [['notes.write'], 201],
+      [['members.write'], 403],
+      [undefined, 201],
+    ] as const) {
+      const made = await app.post('/auth/api-keys', { name: 'x', scopes, password: PASSWORD }, by);
+      const key = made.body['key'] as never as string;
+      t.equal((await send(key, 'POST', `${path}/notes`, { text: 'x' })).status, status, String(scopes));
+    }
+  });
+});
+
+t.test('wrong options fail at start', async (t) => {
+  const good = { organization: Club, membership: ClubMember, name: 'club', roles: { owner: ['a'] } } as const;
+  const make = (more: object) => () => organizations({ ...good, ...more } as never);
+  t.throws(make({ roles: {} }), { message: /"roles" must be an object of lists of permissions/ });
+  t.throws(make({ roles: { owner: 'a' } }), { message: /"roles"/ });
+  t.throws(make({ ownerRole: 'boss' }), { message: /"ownerRole" must be one of the roles owner/ });
+  t.throws(make({ organization: undefined }), { message: /"organization" must be an entity/ });
+  t.throws(make({ owner: 'a' }), { message: /"owner"/ });
+  t.throws(() => organizations(good).HasPermission('b'), { message: /no role has this permission, but a/ });
+  const orm = await openSqlite(t, { entities });
+  await t.rejects(startApp(t, orm, { permissions: ['notes.write'] }, addRoutes), {
+    message: /HasPermission\("(organization|members)\.write"\): option "permissions" of auth has no such name/,
+  });
+});
