@@ -1,6 +1,6 @@
 import { file, type FileStore, IsSafeMethodOnly, ModelViewSet, readShape, writeShape } from '@viewset/core';
 import { Attachment } from './entities.ts';
-import { userId, WrittenByAuthor, writtenBy } from './membership.ts';
+import { userId, WrittenByAuthor, WritesTickets } from './membership.ts';
 
 export const attachment = readShape(Attachment, ['id', 'file']);
 
@@ -13,5 +13,5 @@ export const attachmentViewSet = (store: FileStore) =>
     }),
     fill: { author: userId },
     operations: ['list', 'create', 'retrieve', 'destroy'],
-    permissionClasses: [writtenBy('owner', 'member'), IsSafeMethodOnly.or(WrittenByAuthor)],
+    permissionClasses: [WritesTickets, IsSafeMethodOnly.or(WrittenByAuthor)],
   }) {};

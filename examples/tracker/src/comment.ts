@@ -1,7 +1,7 @@
 import { IsSafeMethodOnly, ModelViewSet, readShape, writeShape } from '@viewset/core';
 import { Comment } from './entities.ts';
 import { person } from './member.ts';
-import { userId, WrittenByAuthor, writtenBy } from './membership.ts';
+import { userId, WrittenByAuthor, WritesTickets } from './membership.ts';
 
 export const comment = readShape(Comment, ['id', 'text', 'created_at'], { author: person });
 
@@ -11,5 +11,5 @@ export class CommentViewSet extends ModelViewSet(Comment, {
   fill: { author: userId },
   searchFields: ['text'],
   orderingFields: { created_at: 'created_at' },
-  permissionClasses: [writtenBy('owner', 'member'), IsSafeMethodOnly.or(WrittenByAuthor)],
+  permissionClasses: [WritesTickets, IsSafeMethodOnly.or(WrittenByAuthor)],
 }) {}

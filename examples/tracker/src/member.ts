@@ -1,15 +1,14 @@
 import { ModelViewSet, readShape, writeShape } from '@viewset/core';
 import { Account, Member } from './entities.ts';
-import { InSharedProjects, writtenBy } from './membership.ts';
+import { InSharedProjects, projects } from './membership.ts';
 
 export const person = readShape(Account, ['id', 'name']);
 
-export class MemberViewSet extends ModelViewSet(Member, {
+/** Owners add people who have an account. Members see each other, and can leave. */
+export class MemberViewSet extends projects.MembershipViewSet({
   read: readShape(Member, ['id', 'role'], { account: person }),
   write: { create: writeShape(Member, ['role'], { account: 'account.email' }), update: writeShape(Member, ['role']) },
-  filterFields: { role: 'role' },
-  orderingFields: { name: 'account__name' },
-  permissionClasses: [writtenBy('owner')],
+  operations: ['list', 'create', 'retrieve', 'update', 'destroy'],
 }) {}
 
 /** The people that one shares a project with, to find those who can be given a ticket. */

@@ -1,32 +1,29 @@
-import {
-  IsSafeMethodOnly,
-  matching,
-  NotFound,
-  Permission,
-  type PermissionClass,
-  type PermissionView,
-  QuerySet,
-  requireUser,
-  scoped,
-} from '@viewset/core';
+import { organizations } from '@viewset/auth';
+import { IsSafeMethodOnly, matching, Permission, type PermissionView, requireUser, scoped } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import { Account, Member, Project, type PROJECT_ROLES, Ticket } from './entities.ts';
-
-type ProjectRole = (typeof PROJECT_ROLES)[number];
-type ProjectParams = { readonly project?: string; readonly pk?: string };
+import { Account, Member, Project, Ticket } from './entities.ts';
 
 /** The id of the logged-in user. */
 export const userId = (request: FastifyRequest): number => requireUser(request).id;
 
-/** Shows the projects that the user is a member of. */
-export const InJoinedProjects = scoped(Project, (request) => ({ members__account: userId(request) }));
+/** Owners do everything in a project, members write tickets, guests read. */
+export const projects = organizations({
+  organization: Project,
+  membership: Member,
+  name: 'project',
+  lookupField: 'key',
+  roles: { owner: ['organization.write', 'members.write', 'tickets.write'], member: ['tickets.write'], guest: [] },
+});
 
-/** Shows the tickets of these projects. */
-export const TicketsOfJoinedProjects = scoped(Ticket, (request) => ({ project__members__account: userId(request) }));
+/** Shows the tickets of the user's projects. */
+export const TicketsOfJoinedProjects = projects.within(Ticket, 'project');
+
+/** Lets all members of the project read, and its owners and members write. */
+export const WritesTickets = IsSafeMethodOnly.or(projects.HasPermission('tickets.write'));
 
 /** Shows the members of the project in the path: tickets can be assigned only to them. */
 export const InSameProject = scoped(Account, ({ params }) => ({
-  memberships__project__key: (params as ProjectParams).project!,
+  memberships__project__key: (params as { readonly project: string }).project,
 }));
 
 /** Shows the members of the user's projects. */
@@ -34,22 +31,6 @@ export class InSharedProjects extends Permission {
   override scope(request: FastifyRequest, view: PermissionView) {
     return matching<Account>(view.meta!, { memberships: { project: { members: { account: userId(request) } } } });
   }
-}
-
-/** Lets every user read who sees the project of the path, and lets some of its roles write. */
-export function writtenBy(...roles: ProjectRole[]): PermissionClass {
-  class HasProjectRole extends Permission {
-    override async hasPermission(request: FastifyRequest): Promise<boolean> {
-      const { project, pk } = request.params as ProjectParams;
-      const key = project ?? pk;
-      if (key === undefined) return true; // a new project
-      const members = QuerySet.of(request.em, Member);
-      const member = await members.filter({ project__key: key, account: userId(request) }).entity();
-      if (member === undefined) throw new NotFound();
-      return roles.includes(member.role);
-    }
-  }
-  return IsSafeMethodOnly.or(HasProjectRole);
 }
 
 /** Lets only the author of a record change it. */

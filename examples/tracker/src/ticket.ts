@@ -5,7 +5,7 @@ import { comment } from './comment.ts';
 import { Project, Step, Ticket } from './entities.ts';
 import { label } from './label.ts';
 import { person } from './member.ts';
-import { InSameProject, TicketsOfJoinedProjects, userId, writtenBy } from './membership.ts';
+import { InSameProject, TicketsOfJoinedProjects, userId, WritesTickets } from './membership.ts';
 
 const brief = readShape(Ticket, ['id', 'title', 'status', 'priority', 'due_on'], {
   project: 'project.key',
@@ -63,7 +63,7 @@ export class TicketViewSet extends ModelViewSet(Ticket, {
   referencePermissions: { assignee: [InSameProject] },
   expand: { comments: many(comment, { orderBy: 'created_at' }) },
   bulk: 50,
-  permissionClasses: [TicketsOfJoinedProjects, writtenBy('owner', 'member')],
+  permissionClasses: [TicketsOfJoinedProjects, WritesTickets],
 }) {}
 
 /** The tickets of all the projects that the user is a member of, to search in. */

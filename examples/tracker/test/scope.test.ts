@@ -145,4 +145,17 @@ withTracker(async (t, { send, orm }) => {
     t.equal((await send('ada', 'GET', '/api/projects/sextant')).statusCode, 404);
     t.equal((await send('dov', 'DELETE', '/api/projects/sextant')).statusCode, 204);
   });
+
+  await t.test('members leave a project, and its last owner stays', async (t) => {
+    await send('ada', 'POST', '/api/projects', { key: 'anchor', name: 'Anchor' });
+    const path = '/api/projects/anchor/members';
+    await send('ada', 'POST', path, { account: 'ben@example.com', role: 'member' });
+    const { results } = (await send('ada', 'GET', path)).json<{ results: { id: number; role: string }[] }>();
+    const [owner, member] = ['owner', 'member'].map((role) => results.find((each) => each.role === role)!.id);
+    t.equal((await send('ben', 'DELETE', `${path}/${owner}`)).statusCode, 403);
+    t.equal((await send('ada', 'DELETE', `${path}/${owner}`)).statusCode, 409);
+    t.equal((await send('ada', 'PATCH', `${path}/${owner}`, { role: 'guest' })).statusCode, 409);
+    t.equal((await send('ben', 'DELETE', `${path}/${member}`)).statusCode, 204);
+    t.equal((await send('ben', 'GET', '/api/projects/anchor')).statusCode, 404);
+  });
 });
