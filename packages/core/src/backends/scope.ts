@@ -17,7 +17,7 @@ export abstract class Scope<Self extends Scope<Self, Joined>, Joined> {
 
   /**
    * @param prefix the path from the root of the command to here, with a dot at its end; empty at the root
-   * @param whole the scope whose records this separate scope shares
+   * @param sharedScope the scope whose records this separate scope shares
    */
   constructor(
     meta: EntityMetadata,

@@ -12,7 +12,7 @@ import { echo } from '../parameters.ts';
 export class JsonLogicError extends Error {
   override readonly name = 'JsonLogicError';
 
-  /** @param at JSON pointer within the rule; @param came the value found there, if it helps */
+  /** @param at JSON pointer within the rule; @param received the value found there, if it helps */
   constructor(expected: string, at: string, ...received: [unknown?]) {
     const got = received.length === 0 ? '' : `, got ${describeJson(received[0])}`;
     super(at === '' ? `${expected}${got}` : `${expected}${got}, at ${at}`);

@@ -24,7 +24,7 @@ export function keysetSql(scope: SqlScope, condition: After): SqlText {
 /**
  * Returns the values that `keysetSql` binds, in order.
  *
- * @param told the values that the SQL of each key itself binds
+ * @param bound the values that the SQL of each key itself binds
  */
 export function keysetValues(
   dialect: Dialect,

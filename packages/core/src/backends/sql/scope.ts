@@ -47,7 +47,7 @@ export class SqlScope extends Scope<SqlScope, Joined> {
 
   /**
    * @param prefix the path from the root of the statement to here, with a dot at its end; empty at the root
-   * @param whole the scope whose records this separate scope shares
+   * @param sharedScope the scope whose records this separate scope shares
    */
   constructor(context: CompileContext, meta: EntityMetadata, alias: string, prefix: string, sharedScope?: SqlScope) {
     super(meta, context.related, prefix, sharedScope);
