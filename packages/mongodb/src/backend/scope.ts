@@ -47,7 +47,7 @@ export class MongoScope extends Scope<MongoScope, string> {
 
   /**
    * @param prefix the path from the root of the command to here, ending with a dot; empty at the root
-   * @param options.whole the scope that this one is a separate place of
+   * @param options.sharedScope the scope that this one is a separate place of
    * @param options.keys the related keys that are already known
    */
   constructor(
