@@ -171,17 +171,17 @@ t.test('the commands of a request', { skip: skipMongo() }, async (t) => {
     );
   });
 
-  t.test(
-    'a write with If-Match reads the record and then writes it on condition that it has not changed',
-    async (t) => {
-      const url = '/tagged-plain/4';
-      const looking = ['find book', 'findAndModify book'];
-      t.strictSame(await ask('PATCH', url, { pages: 5 }, { 'if-match': await tagOf(url) }), looking);
-      t.strictSame(await ask('PATCH', url, { pages: 6 }, { 'if-match': `"other", ${await tagOf(url)}` }), looking);
-      t.strictSame(await ask('PATCH', url, { pages: 7 }, { 'if-match': '*' }), ['findAndModify book']);
-      t.strictSame(await ask('DELETE', url, undefined, { 'if-match': await tagOf(url) }), looking);
-    },
-  );
+  t.test('a write with If-Match compares the record, locks it, compares it again and writes it', async (t) => {
+    const url = '/tagged-plain/4';
+    const comparing = ['find book', 'update book', 'find book', 'find book'];
+    const changing = [...comparing, 'update book', 'find book', 'commitTransaction'];
+    t.strictSame(await ask('PATCH', url, { pages: 5 }, { 'if-match': await tagOf(url) }), changing);
+    t.strictSame(await ask('PATCH', url, { pages: 6 }, { 'if-match': `"other", ${await tagOf(url)}` }), changing);
+    t.strictSame(await ask('PATCH', url, { pages: 7 }, { 'if-match': '*' }), ['findAndModify book']);
+    t.strictSame(await ask('PATCH', url, { pages: 7 }, { 'if-match': '"other"' }), ['find book']);
+    const deleting = [...comparing, 'delete book', 'commitTransaction'];
+    t.strictSame(await ask('DELETE', url, undefined, { 'if-match': await tagOf(url) }), deleting);
+  });
 
   t.test('a DELETE is one command, also if bodies may contain references', async (t) => {
     t.strictSame(await ask('DELETE', '/tagged/3'), ['findAndModify book']);

@@ -277,7 +277,6 @@ function addMatching(walked: Relations, condition: Extract<Condition, { kind: 'm
 function addCondition(walked: Relations, condition: Condition, prefix = ''): void {
   switch (condition.kind) {
     case 'compare':
-    case 'unchanged':
       return addPath(walked, condition.path, prefix);
     case 'not':
       return addCondition(walked, condition.condition, prefix);

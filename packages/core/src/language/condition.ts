@@ -20,7 +20,6 @@ export type Condition =
   | { readonly kind: 'some'; readonly steps: readonly EntityProperty[]; readonly condition: Condition }
   | { readonly kind: 'filterScope'; readonly place: FilterScope; readonly condition: Condition }
   | { readonly kind: 'after'; readonly keys: readonly OrderKey[]; readonly values: readonly unknown[] }
-  | { readonly kind: 'unchanged'; readonly path: FieldPath; readonly raw: unknown }
   | {
       readonly kind: 'native';
       readonly meta: EntityMetadata;
@@ -193,14 +192,6 @@ export function before(keys: readonly OrderKey[], values: readonly unknown[]): C
   return after(reversed(keys), values);
 }
 
-/**
- * Makes a condition for the record of a row, while its columns still hold the values of the row.
- * @param row the driver's value for each of the columns
- */
-export function unchanged(columns: readonly FieldPath[], row: readonly unknown[]): Condition {
-  return and(...columns.map((path, index): Condition => ({ kind: 'unchanged', path, raw: row[index] })));
-}
-
 /** True if a condition allows only one value of a column, such as the primary key of a record. */
 export function comparesOneKey(condition: Condition, path: FieldPath): boolean {
   if (condition.kind === 'and') return condition.conditions.some((part) => comparesOneKey(part, path));
@@ -216,7 +207,6 @@ export function readsOnlyColumns(condition: Condition, test: (column: FieldPath)
     case 'constant':
       return true;
     case 'compare':
-    case 'unchanged':
       return isRecordColumn(condition.path) && test(condition.path);
     case 'and':
     case 'or':
@@ -274,7 +264,6 @@ export function isSameCondition(one: Condition, other: Condition): boolean {
     case 'native':
       return other.kind === one.kind && other.term === one.term && isSameValue(other.values, one.values);
     case 'after':
-    case 'unchanged':
       return false;
   }
 }
@@ -325,7 +314,6 @@ export function hintOf(condition: Condition): string {
     case 'native':
       return `${condition.term.name} ${hintOfValue(condition.values)}`;
     case 'after':
-    case 'unchanged':
     case 'matching':
       return condition.kind;
   }

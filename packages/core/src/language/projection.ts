@@ -1,7 +1,6 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import type { FieldPath } from '../fields/field-path.ts';
 import { populateFor } from '../mikro/entity-reader.ts';
-import { type Condition, unchanged } from './condition.ts';
 import { readerOfEntity } from './kept-values.ts';
 import type { OrderKey } from './order.ts';
 import type { Query } from './query.ts';
@@ -111,23 +110,6 @@ export function withKey<Record>(base: Projection<Record>, key: FieldPath): Proje
 
 /** A value of an order key, in a JSON type. */
 export type OrderValue = string | number | boolean | null;
-
-/** A record, and a condition that matches it until somebody changes the values that were read. */
-export interface Seen<Record> {
-  readonly record: Record;
-  /** Undefined if the values that were read are not known. */
-  readonly unchanged: Condition | undefined;
-}
-
-/** Makes a projection that adds such a condition to each record. Records made from entities have none. */
-export function withUnchanged<Record>(base: Projection<Record>): Projection<Seen<Record>> {
-  const { paths } = base;
-  return {
-    ...base,
-    readRow: (row, children) => ({ record: base.readRow(row, children), unchanged: unchanged(paths, row) }),
-    readEntity: (entity, row) => ({ record: base.readEntity(entity, row), unchanged: undefined }),
-  };
-}
 
 /**
  * Reads the values of order keys exactly, as strings, numbers, booleans and nulls, for JSON and for `after()`. Values

@@ -18,7 +18,7 @@ import { bindSelect, COUNT } from '../../src/backends/sql/statement.ts';
 import { StatementShape } from '../../src/backends/sql/statement-shape.ts';
 import { bindWrite } from '../../src/backends/sql/write-statement.ts';
 import { fieldPath, type FieldPath, storedPath } from '../../src/fields/field-path.ts';
-import { and, type Condition, nativeCondition, not, or, some, unchanged } from '../../src/language/condition.ts';
+import { and, type Condition, nativeCondition, not, or, some } from '../../src/language/condition.ts';
 import { compare } from '../../src/language/compare.ts';
 import { nativeNumber, type NativeTerm } from '../../src/language/native-term.ts';
 import { Order, type OrderKey } from '../../src/language/order.ts';
@@ -209,7 +209,7 @@ forEachDatabase(
     }
 
     function anyComparison(dice: Dice, meta: EntityMetadata): Condition {
-      const kind = dice.below(meta === firm ? 3 : 11);
+      const kind = dice.below(meta === firm ? 3 : 10);
       const numbers = meta === firm ? ['id', 'rank'] : NUMBERS;
       if (kind === 0) {
         const name = dice.oneOf(meta === firm ? ['name', 'motto'] : TEXTS);
@@ -224,28 +224,22 @@ forEachDatabase(
       if (kind === 3) return compare(path(meta, dice.oneOf([...NUMBERS, ...TEXTS])), 'isnull', dice.below(2) === 0);
       if (kind === 4) return compare(path(meta, dice.oneOf(NUMBERS)), 'range', [next(), next() + 1e6]);
       if (kind === 5) {
-        return unchanged(
-          [path(meta, dice.oneOf(['rank', 'name', 'note'] as const))],
-          [dice.oneOf([null, `${next()}`])],
-        );
-      }
-      if (kind === 6) {
         const found = relatedValuePath(dice, meta);
         return found.type.kind === 'boolean'
           ? compare(found, 'exact', dice.below(2) === 0)
           : compare(found, dice.oneOf(NUMBER_LOOKUPS), next());
       }
-      if (kind === 7) {
+      if (kind === 6) {
         return lookupCondition(meta, { team__rank: next(), team__name__icontains: `a${next()}`, rank__gt: next() });
       }
-      if (kind === 8) {
+      if (kind === 7) {
         return compare(
           path(meta, 'firm.motto'),
           'in',
           Array.from({ length: 1 + dice.below(3) }, () => `${next()}`),
         );
       }
-      if (kind === 10) return nativeCondition(meta, dice.oneOf(NEAR), [next(), next()]);
+      if (kind === 9) return nativeCondition(meta, dice.oneOf(NEAR), [next(), next()]);
       return compare(path(meta, dice.oneOf(['rank', 'note'])), 'exact', null);
     }
 

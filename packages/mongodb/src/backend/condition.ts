@@ -14,7 +14,6 @@ import { comparisonOf, EVERYTHING, NOTHING } from './comparison.ts';
 import { keysetFilter } from './keyset.ts';
 import { columnOf } from './column.ts';
 import { type CompileContext, MongoScope } from './scope.ts';
-import { comparedValue } from './stored-value.ts';
 import { manyTie } from './tie.ts';
 
 /** Makes the filter of a condition that only reads the record's own columns. */
@@ -51,11 +50,6 @@ export function conditionFilter(scope: MongoScope, condition: Condition): Docume
       return { $nor: [conditionFilter(scope, condition.condition)] };
     case 'compare':
       return compareFilter(scope, condition);
-    case 'unchanged': {
-      const { path, raw } = condition;
-      const value = comparedValue(path, raw, scope.context.em.getPlatform());
-      return { [scope.value(path)]: { $eq: value } };
-    }
     case 'some':
       return someFilter(scope, condition.steps, (related) => conditionFilter(related, condition.condition));
     case 'filterScope':

@@ -134,7 +134,6 @@ class KeyLookUps {
       }
       case 'constant':
       case 'filterScope':
-      case 'unchanged':
       case 'native':
       case 'matching':
     }

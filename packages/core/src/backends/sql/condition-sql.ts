@@ -38,11 +38,6 @@ export function writeCondition(out: SqlText, scope: SqlScope, condition: Conditi
       writeComparison(out, scope, path, comparison);
       break;
     }
-    case 'unchanged': {
-      const { path, raw } = condition;
-      writeComparison(out, scope, path, scope.context.plan.dialect.unchanged(path, raw));
-      break;
-    }
     case 'some':
       writeRelated(out, scope, condition.steps, 'exists', (where, inner) =>
         writeCondition(where, inner, condition.condition),
@@ -80,7 +75,7 @@ function writeMember(out: SqlText, scope: SqlScope, condition: Condition, around
 }
 
 /** The kinds of conditions that need no parentheses in a chain. */
-const ONE_TERM: ReadonlySet<Condition['kind']> = new Set(['compare', 'unchanged', 'some', 'native']);
+const ONE_TERM: ReadonlySet<Condition['kind']> = new Set(['compare', 'some', 'native']);
 
 function checkEntity(meta: EntityMetadata, of: EntityMetadata): void {
   if (of.root === meta.root) return;

@@ -103,9 +103,6 @@ export class StatementShape {
         this.addComparison(path, this.#dialect.compare(path, lookup, value));
         break;
       }
-      case 'unchanged':
-        this.addComparison(condition.path, this.#dialect.unchanged(condition.path, condition.raw));
-        break;
       case 'and':
       case 'or':
         this.#addStep(condition.kind);

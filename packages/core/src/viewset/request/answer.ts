@@ -3,7 +3,7 @@ import type { TObject } from 'typebox';
 import { backendOf } from '../../query/backend-of.ts';
 import type { QuerySet } from '../../query/queryset.ts';
 import type { ReadShape } from '../../shapes/read/read-shape.ts';
-import type { Keyed, Projection, Seen } from '../../language/projection.ts';
+import type { Keyed, Projection } from '../../language/projection.ts';
 
 /** One way to respond with records: their schema, and how they are read and made. */
 export interface Answer {
@@ -22,8 +22,6 @@ export interface Answer {
   readonly records: Projection<object>;
   /** Makes the records together with their keys. */
   readonly keyed: Projection<Keyed<object>>;
-  /** Makes the records together with the values that a later write must find unchanged. */
-  readonly seen: Projection<Seen<object>>;
   /** True if a statement that writes a record can return every field of the shape. */
   readonly isPlain: boolean;
   /** Makes the answer for one request. Undefined if the records do not depend on the request. */
@@ -34,7 +32,6 @@ export interface Answer {
 export interface AnswerOf<Output extends object> extends Answer {
   readonly records: Projection<Output>;
   readonly keyed: Projection<Keyed<Output>>;
-  readonly seen: Projection<Seen<Output>>;
 }
 
 /** Marks the query of a selected answer as the client's, because clients can select many different answers. */

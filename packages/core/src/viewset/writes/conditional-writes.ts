@@ -1,14 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { namesAny, namesTag, type TagComparison } from '../../entity-tag.ts';
 import { PreconditionFailed, PreconditionRequired } from '../../errors.ts';
-import { always, type Condition } from '../../language/condition.ts';
-import type { Seen } from '../../language/projection.ts';
 import { answerOf } from '../answers/answer-of.ts';
 import { type Answer, recordOf } from '../request/answer.ts';
 import { forkRequest } from '../request/request-for.ts';
 import { stateOf } from '../request/request-state.ts';
 import type { WritingDefinition } from './writing-definition.ts';
 import type { VisibleRecords } from '../visible/visible-records.ts';
+
+type Row = Readonly<Record<string, unknown>>;
 
 /** The part of a view that finds the records to tag. */
 interface TaggedView {
@@ -31,12 +31,14 @@ export class ConditionalWrites<Entity extends object> {
     this.#records = records;
   }
 
-  /** Reports whether a write has a condition, or lacks a condition that the view requires. */
+  /** Reports whether a write has a condition to compare, or lacks a condition that the view requires. */
   appliesTo({ headers }: FastifyRequest): boolean {
     const { preconditions } = this.#definition;
     const { 'if-match': wanted, 'if-none-match': unwanted } = headers;
-    if (preconditions !== undefined) return preconditions.isRequired || wanted !== undefined || unwanted !== undefined;
-    return isUnmet(wanted, unwanted);
+    if (preconditions === undefined) return isUnmet(wanted, unwanted);
+    // `*` matches each record that exists, and a write of any other is a 404 by itself.
+    if (wanted !== undefined && namesAny(wanted)) return unwanted !== undefined;
+    return preconditions.isRequired || wanted !== undefined || unwanted !== undefined;
   }
 
   /**
@@ -44,17 +46,14 @@ export class ConditionalWrites<Entity extends object> {
    * outdated tag. With locks, each of them would hold a connection and block the clients that can write. The record is
    * read outside of `request.em`, which would otherwise keep the values.
    *
-   * @returns a condition that is true while the record is as compared; undefined if it must be compared under its lock
    * @throws PreconditionFailed for a tag that does not match; NotFound
    */
-  async compare(request: FastifyRequest, reply: FastifyReply): Promise<Condition | undefined> {
-    const { 'if-match': wanted, 'if-none-match': unwanted } = request.headers;
+  async compare(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { 'if-match': wanted } = request.headers;
     if (this.#definition.preconditions === undefined) return this.#refuseWithoutTags(request);
     // An outer transaction may already hold the lock.
-    if (wanted === undefined || request.reader.isInTransaction()) return undefined;
-    const seen = await this.#match(forkRequest(request), reply, wanted, 'strong');
-    if (seen === undefined) throw new PreconditionFailed();
-    return unwanted === undefined ? seen.unchanged : undefined;
+    if (wanted === undefined || request.reader.isInTransaction()) return;
+    if (!(await this.#matches(forkRequest(request), reply, wanted, 'strong'))) throw new PreconditionFailed();
   }
 
   /** A record without a tag matches `*` and no tag. A record that does not exist is a 404 first. */
@@ -79,52 +78,44 @@ export class ConditionalWrites<Entity extends object> {
   async check(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { 'if-match': wanted, 'if-none-match': unwanted } = request.headers;
     if (wanted === undefined && this.#definition.preconditions?.isRequired === true) throw new PreconditionRequired();
-    const isNamed = async (header: string, comparison: TagComparison): Promise<boolean> =>
-      (await this.#match(request, reply, header, comparison)) !== undefined;
-    if (wanted !== undefined && !(await isNamed(wanted, 'strong'))) throw new PreconditionFailed();
-    if (unwanted !== undefined && (await isNamed(unwanted, 'weak'))) {
+    if (wanted !== undefined && !(await this.#matches(request, reply, wanted, 'strong'))) {
+      throw new PreconditionFailed();
+    }
+    if (unwanted !== undefined && (await this.#matches(request, reply, unwanted, 'weak'))) {
       throw new PreconditionFailed('The record is one that If-None-Match names; nothing was written');
     }
   }
 
-  /** Compares the record with the tags of a header. Undefined if none matches. */
-  async #match(
+  /** Reports whether a tag of a header is that of the record. */
+  async #matches(
     request: FastifyRequest,
     reply: FastifyReply,
     header: string,
     comparison: TagComparison,
-  ): Promise<Pick<Seen<object>, 'unchanged'> | undefined> {
-    if (namesAny(header)) return { unchanged: always };
+  ): Promise<boolean> {
+    if (namesAny(header)) return true;
     const { answers, envelope, preconditions } = this.#definition;
     const answer = answers.tagged(request);
-    if (answer === undefined || preconditions === undefined) return undefined;
+    if (answer === undefined || preconditions === undefined) return false;
     // The record was loaded for another response.
     if (!answers.isOne) stateOf(request).object = undefined;
-    const seen = await this.#read(request, reply, answer);
-    if (seen === undefined) return undefined;
+    const record = await this.#read(request, reply, answer);
+    if (record === undefined) return false;
     const schema = envelope.schemaOfOne(answer.schema) as unknown as Record<string, unknown>;
-    const text = reply.serializeInput(envelope.wrapOne(seen.record), schema);
-    return namesTag(header, preconditions.tagOf(text), comparison) ? seen : undefined;
+    const text = reply.serializeInput(envelope.wrapOne(record), schema);
+    return namesTag(header, preconditions.tagOf(text), comparison);
   }
 
   /** Reads the record in the form that determines its tag. Undefined if `retrieve` returns no record. */
-  async #read(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    answer: Answer,
-  ): Promise<Seen<Record<string, unknown>> | undefined> {
+  async #read(request: FastifyRequest, reply: FastifyReply, answer: Answer): Promise<Row | undefined> {
     const { answers, customized } = this.#definition;
     const isRetrieved = answers.taggedBy === 'retrieve';
     const isMade = this.#records.seesEntity(request) || !answer.isPlain;
     if (isRetrieved && (customized.handles.retrieve || isMade)) {
-      const record = await answerOf((silent) => this.#view.retrieve(request, silent), reply);
-      return record && { record, unchanged: undefined };
+      return answerOf((silent) => this.#view.retrieve(request, silent), reply);
     }
-    if (isMade) {
-      const record = await recordOf(request, answer, await this.#view.getObject(request));
-      return { record: record as Record<string, unknown>, unchanged: undefined };
-    }
-    return (await this.#records.read(request, answer, answer.seen)) as Seen<Record<string, unknown>>;
+    if (isMade) return (await recordOf(request, answer, await this.#view.getObject(request))) as Row;
+    return (await this.#records.read(request, answer, answer.records)) as Row;
   }
 }
 

@@ -6,7 +6,7 @@ import { type Backend, NotStored } from '../../backends/backend.ts';
 import { HttpError, orNotFound } from '../../errors.ts';
 import { isRecord } from '../../json.ts';
 import { compare } from '../../language/compare.ts';
-import { always, and, type Condition } from '../../language/condition.ts';
+import type { Condition } from '../../language/condition.ts';
 import { type Keyed, type Projection, withKey } from '../../language/projection.ts';
 import { removeEntity } from '../../mikro/remove-entity.ts';
 import { backendOf } from '../../query/backend-of.ts';
@@ -46,8 +46,8 @@ interface RecordWrite extends Write {
   readonly condition: Condition;
 }
 
-/** The ways to write the record of a path. */
-interface Ways<Entity, Result> {
+/** How an operation writes the record of a path: by one statement, or as an entity. */
+interface WriteStrategy<Entity, Result> {
   readonly operation: 'update' | 'destroy';
   /** The fields to write, with their values. */
   readonly data: object;
@@ -96,7 +96,6 @@ export class RecordWrites<Entity extends object, Output extends object> {
       filters: undefined,
       data,
       answer,
-      comparesLocked: false,
     };
     if (this.#definition.writes.isOneStatement('create', write)) {
       const { keyed: projection } = answer;
@@ -330,82 +329,58 @@ export class RecordWrites<Entity extends object, Output extends object> {
     return records;
   }
 
-  /** Writes the record of the path, synchronously if the driver is synchronous. */
-  #writeOne<Result>(request: FastifyRequest, reply: FastifyReply, ways: Ways<Entity, Result>): Awaitable<Result> {
-    if (this.#conditions.appliesTo(request)) return this.#writeAsKnown(request, reply, ways);
-    const write = this.#writeOf(request, ways, always);
-    if (this.#definition.writes.isOneStatement(ways.operation, write)) {
-      return whenReady(this.#runStatement(request, ways, write), orNotFound);
-    }
-    return this.#writeEntity(request, reply, ways, false);
-  }
-
   /**
-   * Writes a record if it still is as the client knows it. One statement writes it if the compared columns are
-   * unchanged. Otherwise the record is compared again, which usually ends the request, and then once more under its
-   * lock.
+   * Writes the record of the path, synchronously if the driver is synchronous. With a condition of the request, the
+   * record is compared first, which refuses most outdated tags without a lock. Then it is locked, compared again and
+   * written.
    */
-  async #writeAsKnown<Result>(
+  #writeOne<Result>(
     request: FastifyRequest,
     reply: FastifyReply,
-    ways: Ways<Entity, Result>,
-  ): Promise<Result> {
-    const { operation } = ways;
-    const unchanged = await this.faultsFirst(request, operation, this.#conditions.compare(request, reply));
-    const write = this.#writeOf(request, ways, unchanged);
-    if (this.#definition.writes.isOneStatement(operation, write)) {
-      const written = await this.#runStatement(request, ways, write);
-      if (written !== undefined) return written;
-      await this.#conditions.compare(request, reply);
+    strategy: WriteStrategy<Entity, Result>,
+  ): Awaitable<Result> {
+    if (this.#conditions.appliesTo(request)) return this.#writeCompared(request, reply, strategy);
+    const write = this.#writeOf(request, strategy);
+    if (this.#definition.writes.isOneStatement(strategy.operation, write)) {
+      return whenReady(this.#runStatement(request, strategy, write), orNotFound);
     }
-    return this.#writeEntity(request, reply, ways, true);
+    return this.#writeEntity(request, strategy, () => this.#view.getObject(request));
+  }
+
+  async #writeCompared<Result>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    strategy: WriteStrategy<Entity, Result>,
+  ): Promise<Result> {
+    await this.faultsFirst(request, strategy.operation, this.#conditions.compare(request, reply));
+    return this.#writeEntity(request, strategy, async () => {
+      await this.#conditions.lock(request);
+      const entity = await this.#view.getObject(request);
+      await this.#conditions.check(request, reply);
+      return entity;
+    });
   }
 
   #runStatement<Result>(
     request: FastifyRequest,
-    { statement }: Ways<Entity, Result>,
+    { statement }: WriteStrategy<Entity, Result>,
     { em, condition }: RecordWrite,
   ): Awaitable<Result | undefined> {
     return this.#guard(request, () => statement(backendOf(em), condition));
   }
 
-  /** @param unchanged true while the record is as compared; undefined if it must be compared under its lock */
-  #writeOf(
-    request: FastifyRequest,
-    { data, answer }: Ways<Entity, unknown>,
-    unchanged: Condition | undefined,
-  ): RecordWrite {
-    const { condition: named, filters } = this.#records.forKey(request);
-    return {
-      em: request.reader,
-      grant: stateOf(request).grant,
-      condition: unchanged === undefined ? named : and(named, unchanged),
-      filters,
-      data,
-      answer,
-      comparesLocked: unchanged === undefined,
-    };
+  #writeOf(request: FastifyRequest, { data, answer }: WriteStrategy<Entity, unknown>): RecordWrite {
+    const { condition, filters } = this.#records.forKey(request);
+    return { em: request.reader, grant: stateOf(request).grant, condition, filters, data, answer };
   }
 
+  /** @param find finds the record, and locks it */
   #writeEntity<Result>(
     request: FastifyRequest,
-    reply: FastifyReply,
-    { operation, work }: Ways<Entity, Result>,
-    isConditional: boolean,
+    { operation, work }: WriteStrategy<Entity, Result>,
+    find: () => Promise<Entity>,
   ): Promise<Result> {
-    return this.inTransaction(request, async () => {
-      const found = this.#findToWrite(request, reply, isConditional);
-      return work(await this.faultsFirst(request, operation, found));
-    });
-  }
-
-  /** Finds and locks the record to write, and checks the conditions of the request. */
-  async #findToWrite(request: FastifyRequest, reply: FastifyReply, isConditional: boolean): Promise<Entity> {
-    if (!isConditional) return this.#view.getObject(request);
-    await this.#conditions.lock(request);
-    const entity = await this.#view.getObject(request);
-    await this.#conditions.check(request, reply);
-    return entity;
+    return this.inTransaction(request, async () => work(await this.faultsFirst(request, operation, find())));
   }
 
   /**

@@ -109,7 +109,6 @@ export class WritePlan implements WriteState {
       filters: undefined,
       data: {},
       answer: operation === 'destroy' ? undefined : answers.defaultFor(operation),
-      comparesLocked: false,
     };
     return this.#reasons[operation].filter(
       ({ kind, applies }) => kind !== 'declared' && kind !== 'perRequest' && applies(usual),

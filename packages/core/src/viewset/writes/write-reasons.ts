@@ -38,8 +38,6 @@ export interface Write {
   readonly data: object;
   /** The answer after the write; undefined if there is none. */
   readonly answer: Answer | undefined;
-  /** True if a condition of the request can only be compared under the lock of the record. */
-  readonly comparesLocked: boolean;
 }
 
 /** A reason why a write is not one statement. */
@@ -122,7 +120,7 @@ export function writeReasons(operation: WriteOperation, view: WritingView, state
   const unknownTriggers = `it is not known yet if the table "${tableName}" has triggers`;
   add('untilKnown', () => state.hasTriggers === undefined, unknownTriggers);
   if (operation !== 'create' && view.preconditions !== undefined) {
-    add('declared', ({ comparesLocked }) => comparesLocked, `${name} has ETags, so that requests may have an If-Match`);
+    add('declared', withoutConditions, `${name} has ETags, so that requests may have an If-Match`);
   }
   const question = operation === 'create' ? HIDES_RECORDS : CHECKS_RECORDS;
   const checking = permissions.filter((permission) => permission[question]).map(({ constructor }) => constructor.name);
@@ -134,6 +132,11 @@ export function writeReasons(operation: WriteOperation, view: WritingView, state
   if (operation !== 'create') add('perRequest', readsOthers, 'other records decide if the record may be written');
   if (operation === 'update') add('perRequest', changesNothing, 'the request changes nothing');
   return reasons;
+}
+
+/** A request with an `If-Match` or `If-None-Match` writes in a transaction before the reasons are evaluated. */
+function withoutConditions(): boolean {
+  return false;
 }
 
 function showsMore({ answer }: Write): boolean {

@@ -122,12 +122,6 @@ export abstract class Dialect {
     }
   }
 
-  /** Compares a column with the raw value that was read from it. */
-  unchanged(path: FieldPath, raw: unknown): Comparison {
-    if (raw === null) return { template: `${COLUMN} is null`, values: [] };
-    return { template: `${this.toTheByte(path)} = ${VALUE}`, values: [this.rawParameter(path, raw)] };
-  }
-
   /** Returns the column in a form in which texts are equal only if their bytes are, regardless of its collation. */
   abstract toTheByte(path: FieldPath): string;
   /** Compares a column with a text, case-sensitively. */
