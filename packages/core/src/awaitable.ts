@@ -25,7 +25,7 @@ export function whenReady<Value, Result>(
 }
 
 /** Like `whenReady`, for a value that may fail, at once or later. On failure it calls `failed` instead. */
-export function settle<Value, Result>(
+export function thenOrCatch<Value, Result>(
   start: () => Awaitable<Value>,
   succeeded: (value: Value) => Result,
   failed: (error: unknown) => Result,
@@ -43,7 +43,7 @@ export function settle<Value, Result>(
  * Returns the result of user code that must be synchronous. Throws ImproperlyConfigured for a promise: it would count
  * as a result, and its rejection would be unhandled and end the process.
  */
-export function atOnce<Value>(answer: Value, who: () => string): Value {
+export function requireSync<Value>(answer: Value, who: () => string): Value {
   if (!isPromise(answer)) return answer;
   Promise.resolve(answer).catch(() => undefined);
   throw new ImproperlyConfigured(`${who()} must be synchronous, but it returned a promise`);
@@ -55,7 +55,7 @@ export function withError<Arguments extends readonly unknown[], Result>(
   change: (error: unknown, given: Arguments) => unknown,
 ): (...given: Arguments) => Awaitable<Result> {
   return (...given) =>
-    settle<Result, Result>(
+    thenOrCatch<Result, Result>(
       () => step(...given),
       (result) => result,
       (error) => {

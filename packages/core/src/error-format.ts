@@ -20,7 +20,7 @@ import {
   UnsupportedMediaType,
   UriTooLong,
 } from './errors.ts';
-import { atOnce } from './awaitable.ts';
+import { requireSync } from './awaitable.ts';
 import { isRecord } from './json.ts';
 
 /** The schema of the body of every error, for `responses` of actions and of your own routes. */
@@ -126,7 +126,7 @@ export class ErrorFormat {
 
   #write(format: FormatError, error: HttpError, request: FastifyRequest | undefined): WrittenError {
     const { statusCode, headers } = error;
-    const formatted: unknown = atOnce<unknown>(format(error, request), () => 'formatError');
+    const formatted: unknown = requireSync<unknown>(format(error, request), () => 'formatError');
     const { status = statusCode, body } = isRecord(formatted) ? formatted : {};
     const isStatus = Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599;
     if (isStatus && isRecord(body) && typeof JSON.stringify(body) === 'string') {

@@ -1,4 +1,4 @@
-import { type Awaitable, settle } from './awaitable.ts';
+import { type Awaitable, thenOrCatch } from './awaitable.ts';
 import { InvalidUsage } from './errors.ts';
 import { PlacedInvalidUsage } from './parameters.ts';
 
@@ -35,7 +35,7 @@ export class InvalidUsageCollector {
 
   /** Like `attempt`, for an asynchronous step. */
   async attemptLater<T>(step: () => Awaitable<T>): Promise<T | undefined> {
-    const done = await settle(
+    const done = await thenOrCatch(
       step,
       (result) => () => result,
       (error) => () => {

@@ -30,7 +30,7 @@ export function checkOptionNames(owner: string, given: object, known: readonly s
  * naming('BookViewSet.rate', () => compileValidator(Type.Unsafe({ minLenght: 1 }), 'body'));
  * // ImproperlyConfigured: BookViewSet.rate: The body schema cannot be compiled: …
  */
-export function naming<Result>(owner: string, step: () => Result, separator = ': '): Result {
+export function prefixErrors<Result>(owner: string, step: () => Result, separator = ': '): Result {
   try {
     return step();
   } catch (error) {

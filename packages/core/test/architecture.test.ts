@@ -82,9 +82,9 @@ t.test('no module above backends/ imports a kind of database, except the file th
 t.test(
   'core names MongoDB in its health check, which takes any client, and in the cure for a missing extension',
   async (t) => {
-    const naming = core.filter(({ identifiers }) => [...identifiers].some((name) => /mongo/i.test(name)));
+    const prefixErrors = core.filter(({ identifiers }) => [...identifiers].some((name) => /mongo/i.test(name)));
     t.strictSame(
-      naming.map(({ path }) => path),
+      prefixErrors.map(({ path }) => path),
       ['health/built-in-checks.ts', 'index.ts', 'query/backend-of.ts'],
     );
   },

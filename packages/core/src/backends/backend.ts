@@ -48,7 +48,7 @@ export interface Backend {
    * Its owner may still roll it back, which notifies MikroORM's subscribers. All other work on it fails with the error
    * that `problem` makes.
    */
-  spoilTransaction(em: EntityManager, problem: () => Error): Promise<void>;
+  markRollbackOnly(em: EntityManager, problem: () => Error): Promise<void>;
   /** Releases resources that a transaction holds beyond its end. */
   releaseTransaction(transaction: object): Promise<void>;
   /**

@@ -40,7 +40,7 @@ export abstract class ReadingBackend<ItsQuestion extends Question> implements Ba
   abstract readonly hasSavepoints: boolean;
 
   abstract start(orm: MikroORM, warn: Warn): Promise<readonly StartWarning[]>;
-  abstract spoilTransaction(em: EntityManager, problem: () => Error): Promise<void>;
+  abstract markRollbackOnly(em: EntityManager, problem: () => Error): Promise<void>;
   abstract releaseTransaction(transaction: object): Promise<void>;
   abstract insert<Record>(write: RowWrite<Record> & { readonly data: object }): Awaitable<Record>;
   abstract update<Record>(

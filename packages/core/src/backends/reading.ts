@@ -3,7 +3,7 @@ import { type Awaitable, whenReady } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { valueReader } from '../fields/value-reader.ts';
 import { keyText, primaryKey } from '../fields/primary-key.ts';
-import { keepShown } from '../language/kept-values.ts';
+import { cacheRelated } from '../language/cached-related.ts';
 import type { Children, Projection, RelatedProjection } from '../language/projection.ts';
 import type { Query } from '../language/query.ts';
 import type { RelatedPath } from '../language/related-path.ts';
@@ -128,7 +128,7 @@ async function loadAggregates(
     const row = rows.get(keyText(keys[index]));
     if (row === undefined) continue;
     for (const [place, path] of aggregates.entries()) {
-      keepShown(path, entity, readers[place]?.(row[place]) ?? row[place]);
+      cacheRelated(path, entity, readers[place]?.(row[place]) ?? row[place]);
     }
   }
 }
@@ -141,7 +141,7 @@ async function loadChildren(
   const owners = related.map(({ owner }) => entities.map(ownerReader(owner)));
   const children = await readAllChildren(readChildren, related, owners);
   for (const [place, one] of related.entries()) {
-    for (const [index, entity] of entities.entries()) keepShown(one, entity, children[place]?.[index] ?? []);
+    for (const [index, entity] of entities.entries()) cacheRelated(one, entity, children[place]?.[index] ?? []);
   }
 }
 

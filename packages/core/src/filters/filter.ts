@@ -5,7 +5,7 @@ import type { Awaitable } from '../awaitable.ts';
 import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { isRecord } from '../json.ts';
-import { checkOptionNames, naming, wrongOption } from '../options.ts';
+import { checkOptionNames, prefixErrors, wrongOption } from '../options.ts';
 import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { compileValidator } from '../schema/validator.ts';
@@ -146,7 +146,7 @@ function optionsOf(Class: ConfiguredClass, { name }: FilterTarget): object {
   if (schema === undefined) return given;
   const { properties } = schema as { properties?: object };
   if (properties !== undefined) checkOptionNames(`${name}: options of ${Class.name}`, given, Object.keys(properties));
-  const validate = naming(`${name}: options of ${Class.name}`, () => compileValidator(schema, 'body'));
+  const validate = prefixErrors(`${name}: options of ${Class.name}`, () => compileValidator(schema, 'body'));
   try {
     return validate(given) as object;
   } catch (error) {
@@ -169,5 +169,5 @@ function optionsOf(Class: ConfiguredClass, { name }: FilterTarget): object {
  * // ImproperlyConfigured: ProductViewSet: searchFields "nmae": Product has no field "nmae"; did you mean "name"? …
  */
 export function resolveOption<T>(view: string, option: string, entry: string, resolve: () => T): T {
-  return naming(`${view}: ${option} "${entry}"`, resolve);
+  return prefixErrors(`${view}: ${option} "${entry}"`, resolve);
 }

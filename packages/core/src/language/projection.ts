@@ -1,7 +1,7 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import type { FieldPath } from '../fields/field-path.ts';
 import { populateFor } from '../mikro/entity-reader.ts';
-import { readerOfEntity } from './kept-values.ts';
+import { readerOfEntity } from './cached-related.ts';
 import type { OrderKey } from './order.ts';
 import type { Query } from './query.ts';
 import type { RelatedPath } from './related-path.ts';
@@ -20,7 +20,7 @@ export interface Projection<Record> {
    */
   readRow(row: readonly unknown[], children?: Children): Record;
   /**
-   * Makes the same record from an entity with `populate` loaded. `keepShown` has stored the values from related
+   * Makes the same record from an entity with `populate` loaded. `cacheRelated` has stored the values from related
    * records. `row`: see `ofEntities`.
    */
   readEntity(entity: object, row?: readonly unknown[]): Record;

@@ -13,7 +13,7 @@ export interface PooledClient extends EventEmitter {
 }
 export interface WatchedPool extends EventEmitter {
   readonly idleCount: number;
-  connect(settle: (error: Error | undefined, client: unknown, release: () => void) => void): void;
+  connect(thenOrCatch: (error: Error | undefined, client: unknown, release: () => void) => void): void;
   on(event: 'acquire' | 'remove', listener: (client: PooledClient) => void): this;
   on(event: 'release', listener: (error: unknown, client: PooledClient) => void): this;
 }

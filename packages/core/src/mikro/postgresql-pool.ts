@@ -17,11 +17,11 @@ export type Settle = (error: Error, result?: { readonly rows: unknown[][] }) => 
 /** The part of pg's pool that is used. */
 export interface PgPool {
   readonly ending: boolean;
-  connect(settle: (error: Error | undefined, client: PgClient, release: (error?: Error) => void) => void): void;
+  connect(thenOrCatch: (error: Error | undefined, client: PgClient, release: (error?: Error) => void) => void): void;
 }
 
 export interface PgClient extends CancellableClient {
-  query(query: PgQuery, settle: Settle): void;
+  query(query: PgQuery, thenOrCatch: Settle): void;
 }
 
 /** The part of Kysely that is used: the client and its transactions. */
@@ -60,14 +60,14 @@ export async function kyselyRows(
  *
  * For a request that was given up, nothing runs, and a statement that waits for a lock is cancelled.
  */
-export function queryPool(pool: PgPool, query: PgQuery, request: object | undefined, settle: Settle): void {
+export function queryPool(pool: PgPool, query: PgQuery, request: object | undefined, thenOrCatch: Settle): void {
   pool.connect((problem, client, release) => {
-    if (problem instanceof Error) return settle(problem);
+    if (problem instanceof Error) return thenOrCatch(problem);
     try {
       if (request !== undefined) checkNotAborted(request);
     } catch (error) {
       release();
-      return settle(error as Error);
+      return thenOrCatch(error as Error);
     }
     let whenCancelled: ((then: () => void) => void) | undefined;
     const stopListening =
@@ -79,7 +79,7 @@ export function queryPool(pool: PgPool, query: PgQuery, request: object | undefi
       stopListening?.();
       const end = (): void => {
         release(result !== undefined || survives(error) ? undefined : error);
-        settle(error, result);
+        thenOrCatch(error, result);
       };
       // A late cancellation would hit the connection's next statement.
       if (whenCancelled === undefined) end();

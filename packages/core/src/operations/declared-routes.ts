@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { SUMMARIZE } from '../aggregates/summary.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { hasTransactions, lacksTransactions } from '../mikro/transactions.ts';
-import { naming, wrongOption } from '../options.ts';
+import { prefixErrors, wrongOption } from '../options.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { BodyMode } from '../shapes/write/bound-input.ts';
 import { checkSpelling } from '../schema/compile-schema.ts';
@@ -14,7 +14,7 @@ import { kebabCase } from '../kebab-case.ts';
 import type { Preconditions } from '../viewset/writes/writing-definition.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import { permissionsForDeleted } from '../viewset/setup/deleted-records.ts';
-import { readingRecords } from '../viewset/request/unread-records.ts';
+import { fillingDeferred } from '../viewset/request/deferred-records.ts';
 import { inTransaction } from '../viewset/writes/transaction.ts';
 import {
   type OutputOperation,
@@ -166,7 +166,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       transaction: isWrite(operation) && isGenerated,
       isBuiltIn: isGenerated,
       transactionReasons: () => (isWrite(operation) ? (definition.transactionReasons?.(operation) ?? []) : []),
-      handler: isGenerated ? operationHandler(view, operation) : readingRecords(operationHandler(view, operation)),
+      handler: isGenerated ? operationHandler(view, operation) : fillingDeferred(operationHandler(view, operation)),
       proof: isGenerated && !customized.findsRecord ? proof : 'none',
     };
   });
@@ -305,9 +305,9 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
     if (!isRootPath && !fits(path)) throw wrongOption(`${view.name}.${name}`, 'urlPath', expected, path);
     const { body, querystring } = options;
     const compiled = (schema: TSchema | undefined, place: 'body' | 'query') =>
-      schema && naming(`${view.name}.${name}`, () => compileValidator(schema, place));
+      schema && prefixErrors(`${view.name}.${name}`, () => compileValidator(schema, place));
     for (const [status, schema] of Object.entries({ 200: options.response, ...options.responses })) {
-      if (schema) naming(`${view.name}.${name}: the answer ${status}`, () => checkSpelling(schema));
+      if (schema) prefixErrors(`${view.name}.${name}: the answer ${status}`, () => checkSpelling(schema));
     }
     const records = recordsOf(definition, options, `${view.name}.${name}`);
     const validateBody = compiled(body, 'body');
@@ -389,7 +389,7 @@ function actionHandler(
   prepare: ViewDefinition['prepareDetailAction'],
   transaction: boolean,
 ): OperationHandler {
-  const handle = readingRecords(
+  const handle = fillingDeferred(
     prepare === undefined
       ? handler
       : async (request, reply) => {

@@ -273,11 +273,15 @@ function mediaTypeCheck({ body }: OperationPlan): NonNullable<RouteOptions['preP
  * Makes the check of 2xx responses: the status must be declared, and a status that is declared without a body must have
  * none.
  */
-function answerCheck({ plan: { operationId }, answers, namesSuccesses }: PlannedRoute): onSendHookHandler | undefined {
+function answerCheck({
+  plan: { operationId },
+  answers,
+  restrictsStatuses,
+}: PlannedRoute): onSendHookHandler | undefined {
   const declared = new Map(
     answers.map(([status, schema]) => [Number(status), schema] as const).filter(([status]) => isSuccess(status)),
   );
-  if (declared.size < (namesSuccesses ? 1 : 2)) return undefined;
+  if (declared.size < (restrictsStatuses ? 1 : 2)) return undefined;
   const known = [...declared.keys()].join(', ');
   return (_request, { statusCode }, payload, done) => {
     if (!isSuccess(statusCode)) return done(null, payload);

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 import { isPromise, isYes, runHook } from '../awaitable.ts';
 import { orNotFound, TooManyRequests } from '../errors.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
-import { compilePermissions } from '../viewset/request/sender-question.ts';
+import { compilePermissions } from '../viewset/request/permission-check.ts';
 import { partOf } from '../viewset/writes/request-part.ts';
 import type { PlannedRoute } from './plan-view.ts';
 import type { ViewDefinition } from '../viewset/setup/view-definition.ts';

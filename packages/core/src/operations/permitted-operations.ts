@@ -8,10 +8,10 @@ import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { Parent } from '../viewset/visible/parent.ts';
 import { simulateRequest } from '../viewset/request/request-for.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
-import { askForSender } from '../viewset/request/sender-question.ts';
+import { tryPermission } from '../viewset/request/permission-check.ts';
 import { SharedLookUps } from '../viewset/request/shared-look-ups.ts';
 import { type PathKey, refusesKey } from '../viewset/visible/refused-values.ts';
-import { SHOWS } from '../viewset/visible/shown-records.ts';
+import { SHOWN_RECORDS } from '../viewset/visible/shown-records.ts';
 import { RuleList } from '../throttle/request-limiter.ts';
 import { hasThrottleRate } from '../viewset/viewset.ts';
 import { askView, compileAdmission, type Step } from './gate.ts';
@@ -133,7 +133,7 @@ async function permissionFor(
     await admit(request);
     // Checked once for all operations below a parent: its view is always asked by GET.
     if (parent !== undefined) await getOrMake(parents, parent, () => parent.check(request));
-    if (view instanceof ModelViewSetBase) await view[SHOWS].permit(request, plan);
+    if (view instanceof ModelViewSetBase) await view[SHOWN_RECORDS].permit(request, plan);
     const isOneOfSeveral = plan.writeShapes.length > 1;
     return { shape: isOneOfSeveral ? definition.input?.of(request, plan.action as InputOperation).name : undefined };
   } catch (error) {
@@ -177,6 +177,6 @@ async function nameForSender(
   sender: FastifyRequest,
   choose: (request: FastifyRequest) => string,
 ): Promise<string | undefined> {
-  const result = await askForSender(plan, sender, choose);
+  const result = await tryPermission(plan, sender, choose);
   return typeof result === 'string' ? undefined : result.answer;
 }

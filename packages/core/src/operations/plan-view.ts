@@ -44,7 +44,7 @@ export interface PlannedRoute {
   /** True if responses with a record have an `ETag`. */
   readonly tagsAnswers: boolean;
   /** True if only the 2xx statuses of `answers` may be sent. */
-  readonly namesSuccesses: boolean;
+  readonly restrictsStatuses: boolean;
   readonly query: QueryDeclaration;
   /** The plugin's option `idempotency`. */
   readonly idempotency: Idempotency | undefined;
@@ -132,7 +132,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
     declared,
     tagsAnswers,
     // An action's `response`, and the schema of an operation, apply to every 2xx.
-    namesSuccesses: mounted.actions.has(declared.action) && (options.response ?? options.answers) === undefined,
+    restrictsStatuses: mounted.actions.has(declared.action) && (options.response ?? options.answers) === undefined,
     query: {
       validate: declared.validateQuery,
       select: selectionOf(definition, declared),

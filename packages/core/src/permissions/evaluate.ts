@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
 import { and, type Condition, isAlways, never } from '../language/condition.ts';
-import { ALL, covers, type Grant, intersection, NONE, scopeGrant } from './grant.ts';
+import { ALL, allowsRecord, type Grant, intersection, NONE, scopeGrant } from './grant.ts';
 import { GRANT, type Permission, type PermissionView } from './permission.ts';
 
 /** The combined decision of a view's permissions about one request. */
@@ -63,7 +63,7 @@ export function evaluatePermissions(
       denied: false,
       scope,
       needsObject: wantsObject && check !== true,
-      allows: (object) => (wantsObject ? check === true || check(object) : covers(granted, object, request)),
+      allows: (object) => (wantsObject ? check === true || check(object) : allowsRecord(granted, object, request)),
     };
   });
 }
@@ -88,7 +88,7 @@ export function narrowGrant(
       allows: (object) =>
         wantsObject
           ? granted.allows(object)
-          : whenReady(covers(shown, object, request), (isShown) => isShown && granted.allows(object)),
+          : whenReady(allowsRecord(shown, object, request), (isShown) => isShown && granted.allows(object)),
     };
   });
 }

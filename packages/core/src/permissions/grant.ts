@@ -92,7 +92,7 @@ export function complement(granted: Grant, source: EntityManagerSource): Grant {
 }
 
 /** Reports whether a record is granted: it exists for the request, and passes. */
-export function covers(granted: Grant, object: object, source: EntityManagerSource): Awaitable<boolean> {
+export function allowsRecord(granted: Grant, object: object, source: EntityManagerSource): Awaitable<boolean> {
   const { shown, passing } = granted;
   // The bounds differ only after the negation of a class that has both a scope and an object check.
   const isShown = shown.most === passing.most || isWithin(source, shown.most, object);

@@ -9,7 +9,17 @@ import type { Condition } from '../language/condition.ts';
 import { lookupCondition } from '../language/resolve-lookup.ts';
 import { byStoredKeys } from '../language/stored-keys.ts';
 import type { Lookups } from '../language/lookup-name.ts';
-import { ALL, checkedGrant, complement, covers, type Grant, intersection, NONE, scopeGrant, union } from './grant.ts';
+import {
+  ALL,
+  checkedGrant,
+  complement,
+  allowsRecord,
+  type Grant,
+  intersection,
+  NONE,
+  scopeGrant,
+  union,
+} from './grant.ts';
 
 /** The parts of a view that a permission sees. */
 export interface PermissionView {
@@ -310,7 +320,7 @@ function compose(name: string, classes: readonly PermissionClass[], algebra: Alg
       view: PermissionView,
       object: object,
     ): boolean | Promise<boolean> {
-      return whenReady(this.#combined(request, view), (granted) => covers(granted, object, request));
+      return whenReady(this.#combined(request, view), (granted) => allowsRecord(granted, object, request));
     }
 
     override scope(request: FastifyRequest, view: PermissionView): Awaitable<Condition | undefined> {

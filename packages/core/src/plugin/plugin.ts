@@ -13,7 +13,7 @@ import { refuseLateOptions } from '../router/options-route.ts';
 import { matchesCase } from '../router/allowed-methods.ts';
 import { RouteNames } from '../router/route-names.ts';
 import { templateOf } from '../path-template.ts';
-import { admitsSender } from '../viewset/request/sender-question.ts';
+import { admitsSender } from '../viewset/request/permission-check.ts';
 import { ReservedKeys } from '../viewset/visible/reserved-keys.ts';
 import type { ShownRecords } from '../viewset/visible/shown-records.ts';
 import { Providers } from '../viewset/setup/providers.ts';
@@ -138,8 +138,8 @@ export const viewset = fp(
     decorateRequests(app, options);
     hearTransactions(options.orm);
     app.addHook('onReady', () => startDatabase(app, options.orm));
-    if (options.errorHandler) orSay('errorHandler', () => app.setErrorHandler(errorHandler));
-    if (options.notFoundHandler) orSay('notFoundHandler', () => answerNotFound(app));
+    if (options.errorHandler) explainDuplicateHandler('errorHandler', () => app.setErrorHandler(errorHandler));
+    if (options.notFoundHandler) explainDuplicateHandler('notFoundHandler', () => answerNotFound(app));
     const throttles = new Throttles(app, options);
     admitRequests(app, options, throttles);
     refuseUnflushed(app);
@@ -251,7 +251,7 @@ async function startDatabase(app: FastifyInstance, orm: MikroORM): Promise<void>
 }
 
 /** Names the option in the error, for an application that already has a handler in the same scope. */
-function orSay(option: 'errorHandler' | 'notFoundHandler', set: () => void): void {
+function explainDuplicateHandler(option: 'errorHandler' | 'notFoundHandler', set: () => void): void {
   try {
     set();
   } catch (cause) {

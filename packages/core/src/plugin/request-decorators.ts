@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { atOnce } from '../awaitable.ts';
+import { requireSync } from '../awaitable.ts';
 import { keepToPrimary } from '../backends/source.ts';
 import { asUser, type CurrentUser, USER_SOURCE } from '../current-user.ts';
 import { ImproperlyConfigured } from '../errors.ts';
@@ -77,7 +77,7 @@ function keptUser(this: FastifyRequest): CurrentUser | null {
 
 function userGetter(source: UserSource): (this: FastifyRequest) => CurrentUser | null {
   return function userOf(this: FastifyRequest) {
-    return asUser(atOnce(source(this), () => 'viewset: option "user"'));
+    return asUser(requireSync(source(this), () => 'viewset: option "user"'));
   };
 }
 

@@ -13,7 +13,7 @@ import type { SendsAll } from '../viewset/model-viewset.ts';
 import { OPERATIONS } from '../viewset/request/operation.ts';
 import { DEFINE } from '../viewset/setup/view-definition.ts';
 import { Parent } from '../viewset/visible/parent.ts';
-import { SHOWS } from '../viewset/visible/shown-records.ts';
+import { SHOWN_RECORDS } from '../viewset/visible/shown-records.ts';
 import { checkMembers } from '../viewset/setup/class-members.ts';
 import { ViewSet } from '../viewset/viewset.ts';
 import { prepareWrites } from '../viewset/writes/write-plan.ts';
@@ -318,7 +318,7 @@ export class Router<const Default extends EnvelopeOption = never> {
       reservedKeys,
       path: this.#fullPath(app, path),
       ignoresTrailingSlash: ignoresTrailingSlash(app),
-      parent: parent && new Parent({ ...parent, shown: parent.view[SHOWS] }),
+      parent: parent && new Parent({ ...parent, shown: parent.view[SHOWN_RECORDS] }),
     };
     const definition = view[DEFINE](context);
     const routes = planView({
@@ -332,7 +332,7 @@ export class Router<const Default extends EnvelopeOption = never> {
       takenIds,
     });
     if (view instanceof ModelViewSetBase) {
-      const shown = (view as RegisteredParent['view'])[SHOWS];
+      const shown = (view as RegisteredParent['view'])[SHOWN_RECORDS];
       shown.plan = routes.find(({ plan }) => plan.detail && plan.action === 'retrieve')?.plan;
       shownViews.push(shown);
     }

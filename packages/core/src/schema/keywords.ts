@@ -1,4 +1,4 @@
-import { atOnce, isYes } from '../awaitable.ts';
+import { requireSync, isYes } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { isOmitted, isRecord } from '../json.ts';
@@ -120,9 +120,9 @@ function refinementsCheck(refinements: readonly Refinement[]): Check {
   const all = [...refinements];
   return (value, reading) => {
     for (const { check, error } of all) {
-      if (isYes(atOnce(check(value), () => 'The check of a Type.Refine()'))) continue;
+      if (isYes(requireSync(check(value), () => 'The check of a Type.Refine()'))) continue;
       const words: unknown =
-        typeof error === 'function' ? atOnce(error(value), () => 'The words of a Type.Refine()') : error;
+        typeof error === 'function' ? requireSync(error(value), () => 'The words of a Type.Refine()') : error;
       reading.faults.push({ path: '', message: typeof words === 'string' ? words : 'is not valid' });
     }
     return value;

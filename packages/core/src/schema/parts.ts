@@ -2,7 +2,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { isOmitted, isRecord, pointerStep } from '../json.ts';
 import { type AnySchema, namedTypes } from './json-schema.ts';
 import { type KeywordContext, MAX_CHECKED_LENGTH, isPattern } from './keyword.ts';
-import { naming } from '../options.ts';
+import { prefixErrors } from '../options.ts';
 import { type Fault, type Check, Reading, type SchemaNode, unite } from './reading.ts';
 import { copyOf, isUnsafeName } from './scan-input.ts';
 
@@ -17,7 +17,7 @@ export function propertiesCheck(properties: Readonly<Record<string, AnySchema>>,
       );
     }
     const owner = `property "${name}"`;
-    const compiled = naming(owner, () => node(child, fillsIn));
+    const compiled = prefixErrors(owner, () => node(child, fillsIn));
     const given = fillsIn && typeof child === 'object' ? copyOf(child['default']) : undefined;
     if (given !== undefined) checkDefault(owner, compiled, given);
     return { name, node: compiled, given, isRequired: schema.required?.includes(name) ?? false };

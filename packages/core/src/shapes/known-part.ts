@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { pointerStep } from '../json.ts';
-import { naming } from '../options.ts';
+import { prefixErrors } from '../options.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
 import { Reading } from '../schema/reading.ts';
 import { MAX_PROBLEMS, placedAt } from '../schema/scan-input.ts';
@@ -20,7 +20,7 @@ export type KnownPart = (value: unknown) => unknown;
  * @throws ImproperlyConfigured for a schema that cannot be compiled
  */
 export function knownPart(entity: string, property: string, schema: TSchema): KnownPart {
-  const node = naming(`${entity}.${property}`, () => compileSchema(schema, 'body'));
+  const node = prefixErrors(`${entity}.${property}`, () => compileSchema(schema, 'body'));
   const read = (value: unknown): { readonly known: unknown; readonly reading: Reading } => {
     const reading = new Reading(MAX_PROBLEMS);
     return { known: node.read(value, reading), reading };

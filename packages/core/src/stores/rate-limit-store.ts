@@ -1,4 +1,4 @@
-import { settle } from '../awaitable.ts';
+import { thenOrCatch } from '../awaitable.ts';
 import type { HitResult, Store } from './store.ts';
 
 type Answer = (error: Error | null, result?: { readonly current: number; readonly ttl: number }) => void;
@@ -42,7 +42,7 @@ class RateLimitStore {
   }
 
   #answer(ask: () => HitResult | Promise<HitResult>, answer: Answer, max: number): void {
-    void settle(
+    void thenOrCatch(
       ask,
       ({ allowed, remaining, resetMs }) => answer(null, { current: allowed ? max - remaining : max + 1, ttl: resetMs }),
       (error) => answer(error as Error),

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { atOnce, type Awaitable, settle } from '../awaitable.ts';
+import { requireSync, type Awaitable, thenOrCatch } from '../awaitable.ts';
 import { ImproperlyConfigured, ServiceUnavailable } from '../errors.ts';
 import { describe } from '../options.ts';
 import type { HitResult, Store } from '../stores/store.ts';
@@ -53,12 +53,12 @@ export class CountedRule {
 
   /** Takes a hit back. If the store is down by now, the hit stays. */
   undo({ key, result }: RuleState): Awaitable<undefined> {
-    return settle(() => this.#store.undo(key, result.stamp), ignore, ignore);
+    return thenOrCatch(() => this.#store.undo(key, result.stamp), ignore, ignore);
   }
 
   #client(request: FastifyRequest): string | undefined {
     const { rule } = this;
-    const client: unknown = atOnce(rule.key(request), () => `${rule.label}: key()`);
+    const client: unknown = requireSync(rule.key(request), () => `${rule.label}: key()`);
     if (client === undefined || typeof client === 'string') return client;
     throw new ImproperlyConfigured(
       `${rule.label}: key() must answer with a text or undefined, got ${describe(client)}`,
@@ -73,7 +73,7 @@ export class CountedRule {
     const client = this.#client(request);
     if (client === undefined) return undefined;
     const key = this.#name + boundKey(client);
-    return settle(
+    return thenOrCatch(
       () => this.#store[how](key, this.rule.count, this.rule.windowSeconds * 1000),
       (result): RuleState | undefined => ({ counted: this, key, result }),
       failed,

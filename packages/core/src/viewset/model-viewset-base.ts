@@ -23,11 +23,11 @@ import { narrowTo } from './setup/record-lists.ts';
 import { RecordWrites } from './writes/record-writes.ts';
 import { oneBody } from './request/read-input.ts';
 import { repeatRequest, simulateRequest } from './request/request-for.ts';
-import { compilePermissions } from './request/sender-question.ts';
+import { compilePermissions } from './request/permission-check.ts';
 import { parametersOf, stateOf } from './request/request-state.ts';
-import { loadStored } from './request/unread-records.ts';
-import { Resource } from './setup/resource.ts';
-import { ShownRecords, SHOWS } from './visible/shown-records.ts';
+import { loadStored } from './request/deferred-records.ts';
+import { ResolvedView } from './setup/resolved-view.ts';
+import { ShownRecords, SHOWN_RECORDS } from './visible/shown-records.ts';
 import { RESTORE } from './setup/deleted-records.ts';
 import { REVERT } from './setup/record-history.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './setup/view-definition.ts';
@@ -63,7 +63,7 @@ export interface ViewTypes {
 /** The parts of a registered view. */
 interface Parts<Entity extends object, Output extends object> {
   /** The declarations of the view. */
-  readonly resource: Resource;
+  readonly resource: ResolvedView;
   readonly records: VisibleRecords<Entity>;
   readonly writes: RecordWrites<Entity, Output>;
   readonly bulk: BulkOperations<Entity, Output>;
@@ -413,7 +413,7 @@ export abstract class ModelViewSetBase<
   override [DEFINE](context: ViewContext): ViewDefinition {
     const entity = this.#entity;
     checkClassBody(this, Utils.className(entity));
-    const resource = new Resource(
+    const resource = new ResolvedView(
       this,
       ModelViewSetBase.prototype,
       entity as EntityName<object>,
@@ -479,7 +479,7 @@ export abstract class ModelViewSetBase<
   }
 
   /** @internal */
-  get [SHOWS](): ShownRecords {
+  get [SHOWN_RECORDS](): ShownRecords {
     return this.#parts.shown;
   }
 
@@ -488,7 +488,7 @@ export abstract class ModelViewSetBase<
     return this.#made;
   }
 
-  get #resource(): Resource {
+  get #resource(): ResolvedView {
     return this.#parts.resource;
   }
 

@@ -17,7 +17,7 @@ import { type DatabaseName, forEachDatabase } from '../support/databases.ts';
 import { Book, fillLibrary, LIBRARY, testApp } from '../support/library.ts';
 
 type Pace = <Answer>(answer: Answer) => Answer | Promise<Answer>;
-const atOnce: Pace = (answer) => answer;
+const requireSync: Pace = (answer) => answer;
 const later: Pace = async (answer) => sleep(1, answer);
 const laterByAThenable: Pace = (answer) =>
   // oxlint-disable-next-line unicorn/no-thenable -- what a query builder or another library's promise is
@@ -94,7 +94,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
   };
 
   await t.test('permissions and scopes may return values or promises, with the same result', async (t) => {
-    const [now, promised, thenable] = [atOnce, later, laterByAThenable].map(permissionsAt);
+    const [now, promised, thenable] = [requireSync, later, laterByAThenable].map(permissionsAt);
     for (const [index, permission] of now!.entries()) {
       const expected = await answers(permission);
       t.same(await answers(promised![index]!), expected, permission.name);
@@ -103,7 +103,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
   });
 
   await t.test('throttleRate of the view and of the plugin may return a promise', async (t) => {
-    for (const pace of [atOnce, later, laterByAThenable]) {
+    for (const pace of [requireSync, later, laterByAThenable]) {
       class BookViewSet extends ModelViewSet(Book, shapes) {
         override throttleRate(request: FastifyRequest) {
           return pace(request.headers['x-view'] !== 'no');

@@ -41,9 +41,9 @@ const THROWN: readonly unknown[] = [undefined, null, false, '', 0, Number.NaN, '
 const NO_YES: readonly unknown[] = [undefined, null, false, '', 0, 1, 'yes', {}, [], () => true];
 
 /** An object that is awaited like a promise and is none. */
-function thenable(settle: (resolve: (value: unknown) => void, reject: (reason: unknown) => void) => void): object {
+function thenable(thenOrCatch: (resolve: (value: unknown) => void, reject: (reason: unknown) => void) => void): object {
   // oxlint-disable-next-line unicorn/no-thenable -- what is tested
-  return { then: settle };
+  return { then: thenOrCatch };
 }
 
 function waysToThrow(value: unknown): Readonly<Record<string, Answer>> {

@@ -225,7 +225,7 @@ forEachDatabase(t, { entities: [Folder, Tag, Note] }, async (t, orm) => {
       return t.rejects(testApp(t, orm, [router]), { name: 'ImproperlyConfigured', message });
     };
     const write = writeShape(Note, ['text', 'folder']);
-    const naming = (folder: unknown) =>
+    const prefixErrors = (folder: unknown) =>
       class Naming extends ModelViewSet(Note, { read, write, referenceViews: { folder } as never }) {};
     class Own extends ModelViewSet(Folder, { read: readShape(Folder, ['id']) }) {
       override getObject(): never {
@@ -233,17 +233,17 @@ forEachDatabase(t, { entities: [Folder, Tag, Note] }, async (t, orm) => {
       }
     }
     const Folders = class Folders extends ModelViewSet(Folder, { read: readShape(Folder, ['id']) }) {};
-    await starts(naming(FolderViewSet), [], /names FolderViewSet for "folder", which is not registered/);
+    await starts(prefixErrors(FolderViewSet), [], /names FolderViewSet for "folder", which is not registered/);
     await starts(
-      naming(TagViewSet),
+      prefixErrors(TagViewSet),
       [['tags', TagViewSet]],
       /whose records are of Tag, and those of the field of Folder/,
     );
-    await starts(naming(Own), [['own', Own]], /names Own for "folder", which overrides getObject/);
-    await starts(naming('folders'), [], /"folder" must be a view class, or "self"/);
-    await starts(naming(class extends ViewSet {}), [], /which is not registered/);
+    await starts(prefixErrors(Own), [['own', Own]], /names Own for "folder", which overrides getObject/);
+    await starts(prefixErrors('folders'), [], /"folder" must be a view class, or "self"/);
+    await starts(prefixErrors(class extends ViewSet {}), [], /which is not registered/);
     await starts(
-      naming(Folders),
+      prefixErrors(Folders),
       [
         ['any', AnyFolderViewSet],
         ['any/:parent/folders', Folders],

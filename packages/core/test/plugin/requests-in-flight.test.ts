@@ -19,7 +19,7 @@ class Life {
   });
   readonly reply = { raw: this.raw, sent: false, request: {} };
   readonly entered: RequestInFlight;
-  settle: (() => void) | undefined;
+  thenOrCatch: (() => void) | undefined;
   hasBody = false;
   #isHandled = false;
   #isClosed = false;
@@ -43,7 +43,7 @@ class Life {
     this.#isHandled = true;
     this.hasBody = true;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.settle = resolve;
+    this.thenOrCatch = resolve;
     all.beginWork(this.entered, { promise, reply: this.reply, nothing: undefined }[returns]);
   }
 }
@@ -75,7 +75,7 @@ class Walk {
     },
     (life) => life.close(),
     async (life) => {
-      life.settle?.();
+      life.thenOrCatch?.();
       await turn();
     },
     () => this.#tick(),
@@ -99,7 +99,7 @@ class Walk {
     }
     for (const life of this.#lives) {
       this.#end(life);
-      life.settle?.();
+      life.thenOrCatch?.();
     }
     await turn();
     return this.#lives.every(({ entered }) => entered.phase === 'left') ? undefined : 'one never left';

@@ -21,7 +21,7 @@ import {
 import type { MongoSession } from '../mikro/mongo-driver.ts';
 import { missingIndexes } from '../mikro/indexes.ts';
 import { requireReplicaSet } from '../mikro/server.ts';
-import { spoilTransaction } from '../mikro/session.ts';
+import { markRollbackOnly } from '../mikro/session.ts';
 import { readSizes } from './collection-size.ts';
 import { checkFields } from './check-fields.ts';
 import { readChildRows } from './children.ts';
@@ -58,8 +58,8 @@ export class MongoBackend extends ReadingBackend<Question> {
     }));
   }
 
-  spoilTransaction(em: EntityManager, problem: () => Error): Promise<void> {
-    return spoilTransaction(em, problem);
+  markRollbackOnly(em: EntityManager, problem: () => Error): Promise<void> {
+    return markRollbackOnly(em, problem);
   }
 
   /** The driver keeps a session until it is ended. */

@@ -118,7 +118,7 @@ function isOutcomeUnknown(error: unknown): boolean {
  * Makes it impossible to commit an entity manager's transaction after a part of it has failed. It sends a command that
  * fails, after which the server rolls the transaction back.
  */
-export async function spoilTransaction(em: EntityManager, problem: () => Error): Promise<void> {
+export async function markRollbackOnly(em: EntityManager, problem: () => Error): Promise<void> {
   const session = em.getTransactionContext<object>();
   if (session === undefined) return;
   const failing = { $expr: { $spoil: 1 } };

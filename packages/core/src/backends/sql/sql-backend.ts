@@ -49,7 +49,7 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
   }
 
   /** A savepoint rolls back a part of a transaction. */
-  async spoilTransaction(): Promise<void> {}
+  async markRollbackOnly(): Promise<void> {}
 
   /** A transaction holds nothing beyond its end. */
   async releaseTransaction(): Promise<void> {}

@@ -1,6 +1,6 @@
 import type { EntityMetadata, EntityProperty, Platform } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
-import { atOnce } from '../../awaitable.ts';
+import { requireSync } from '../../awaitable.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { type FieldPath, fieldPath } from '../../fields/field-path.ts';
 import {
@@ -14,7 +14,7 @@ import {
 import { valueReader } from '../../fields/value-reader.ts';
 import { fileRouteOf } from '../../files/file-routes.ts';
 import { type FileLink, isFile, type StoredFile } from '../../files/file-type.ts';
-import { keptChildren, readerOfEntity } from '../../language/kept-values.ts';
+import { cachedChildren, readerOfEntity } from '../../language/cached-related.ts';
 import { declaredOrder } from '../../fields/declared-order.ts';
 import { Order, orderKey } from '../../language/order.ts';
 import type { Children, Projection, RelatedProjection, ShapeProjection } from '../../language/projection.ts';
@@ -65,7 +65,7 @@ export function compileProjection<Output>(
       readEntity: (entity) =>
         ofValues(
           entityReaders.map((readPath) => readPath(entity)),
-          keptChildren(shown, entity),
+          cachedChildren(shown, entity),
           request,
         ),
       populate,
@@ -127,13 +127,13 @@ class Plan {
       const { compute } = computed;
       const who = (): string => `${this.#meta.className}: computed field "${prefix}${field.name}"`;
       if (!takesRequest(computed)) {
-        const index = this.computes.push((record) => atOnce(compute(record, undefined as never), who)) - 1;
+        const index = this.computes.push((record) => requireSync(compute(record, undefined as never), who)) - 1;
         return `compute[${index}]({ ${inputs.join(', ')} })`;
       }
       this.takesRequest = true;
       const index = this.computes.push((record, request) => {
         if (request === undefined) throw new TypeError(`${who()} needs the request, but the call did not pass it`);
-        return atOnce(compute(record, request as never), who);
+        return requireSync(compute(record, request as never), who);
       });
       return `compute[${index - 1}]({ ${inputs.join(', ')} }, request)`;
     }

@@ -1,10 +1,10 @@
 import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
-import { atOnce } from '../../awaitable.ts';
+import { requireSync } from '../../awaitable.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { getOrMake } from '../../get-or-make.ts';
-import { isAllKept } from '../../language/kept-values.ts';
+import { hasAllRelated } from '../../language/cached-related.ts';
 import { ofEntities, withKey } from '../../language/projection.ts';
 import { LruMap } from '../../lru-map.ts';
 import type { ParameterDeclaration, QueryParameters } from '../../parameters.ts';
@@ -16,7 +16,7 @@ import { isPlainColumn } from './plain-column.ts';
 import { ShapeChoice } from '../request/named-shapes.ts';
 import { parametersOf, type RequestState, stateOf } from '../request/request-state.ts';
 import { OUTPUT_OPERATIONS, type OutputOperation, isOutputOperation, type Operation } from '../request/operation.ts';
-import { unreadRecord } from '../request/unread-records.ts';
+import { deferRecord } from '../request/deferred-records.ts';
 import type { Selections } from './selections.ts';
 
 /** The hooks of a view that decide its responses. */
@@ -138,9 +138,9 @@ export class Answers {
       (request === undefined ? this.#choice.usual.retrieve : this.of(request, operation ?? operationOf(request)));
     const { projection, schema } = answer;
     const unread = this.#representing === undefined && request ? stateOf(request).unread : undefined;
-    if (unread === undefined || isAllKept(projection, entity)) return projection.readEntity(entity);
+    if (unread === undefined || hasAllRelated(projection, entity)) return projection.readEntity(entity);
     const who = `${this.#declarations.view.name}: represent()`;
-    const made = unreadRecord({ entity, projection, who }, Object.keys(schema.properties));
+    const made = deferRecord({ entity, projection, who }, Object.keys(schema.properties));
     unread.push(made);
     return made.record;
   }
@@ -206,7 +206,7 @@ export class Answers {
     const outer = this.#representing;
     this.#representing = answer;
     try {
-      return atOnce(view.represent(entity, request), () => `${view.name}: represent()`);
+      return requireSync(view.represent(entity, request), () => `${view.name}: represent()`);
     } finally {
       this.#representing = outer;
     }

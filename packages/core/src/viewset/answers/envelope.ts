@@ -40,7 +40,7 @@ interface Opened {
 }
 
 /** The bodies that a route accepts. */
-export interface TakenBodies {
+export interface EnvelopedBodies {
   readonly one: boolean;
   readonly several: boolean;
 }
@@ -133,7 +133,7 @@ export class Envelope {
    *
    * @throws InvalidUsage for a body without the member
    */
-  open(body: unknown, { one: takesOne, several }: TakenBodies): Opened {
+  open(body: unknown, { one: takesOne, several }: EnvelopedBodies): Opened {
     const isSeveral =
       several &&
       (!takesOne || (this.many === undefined ? Array.isArray(body) : has(body, this.many) && !has(body, this.one)));

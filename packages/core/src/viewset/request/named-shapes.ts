@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { atOnce } from '../../awaitable.ts';
+import { requireSync } from '../../awaitable.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import { isEmpty, isRecord } from '../../json.ts';
@@ -158,7 +158,7 @@ export class ShapeChoice<Operation extends string, Declared, Made> {
   /** Asks the view for the shape of a request and an operation. */
   choose(request: FastifyRequest, operation: Operation): Made {
     const { owner, choose } = this.#hook;
-    const name = choose && atOnce(choose(request, operation), () => owner);
+    const name = choose && requireSync(choose(request, operation), () => owner);
     if (name === undefined) return this.usual[operation];
     const chosen = this.#others[operation].get(name);
     if (chosen !== undefined) return chosen;

@@ -27,7 +27,7 @@ export interface ResolvedRecord {
 }
 
 /** A record that a handler made from an entity before its related records were read. */
-export interface UnreadRecord {
+export interface DeferredRecord {
   /** The handler's object. Its fields can be read only after the handler has returned. */
   readonly record: object;
   readonly entity: object;
@@ -68,7 +68,7 @@ export interface RequestState {
   /** The answers whose records depend on the request, by the answers that they were made from. */
   boundAnswers: Map<Answer, Answer> | undefined;
   /** The records to read after the handler has returned. Undefined for a handler without them. */
-  unread: UnreadRecord[] | undefined;
+  unread: DeferredRecord[] | undefined;
 }
 
 /** The only property that the plugin adds to requests, because Fastify sets each decorated value on every request. */

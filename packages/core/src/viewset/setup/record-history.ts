@@ -17,7 +17,7 @@ import type { Answers } from '../answers/answers.ts';
 import type { Customized } from '../request/customized.ts';
 import { type Operation, requireOperation } from '../request/operation.ts';
 import { parametersOf } from '../request/request-state.ts';
-import { type ShownRecords, SHOWS } from '../visible/shown-records.ts';
+import { type ShownRecords, SHOWN_RECORDS } from '../visible/shown-records.ts';
 import type { ViewInput } from '../writes/view-input.ts';
 import {
   type HistoryListener,
@@ -104,7 +104,7 @@ export const REVERT: unique symbol = Symbol('viewset.revert');
 /** The part of a view that its history uses. */
 export interface HistoricView {
   readonly name: string;
-  readonly [SHOWS]: ShownRecords;
+  readonly [SHOWN_RECORDS]: ShownRecords;
   getObject(request: RecordRequest): Promise<object>;
   [REVERT](request: FastifyRequest, reply: FastifyReply, entry: string): Promise<object>;
 }
@@ -190,8 +190,8 @@ export class RecordHistory {
    */
   async find(request: RecordRequest): Promise<HistoricRecord> {
     const { view, meta, answers } = this.#declarations;
-    const admitted = await view[SHOWS].admit(request, (request.params as { readonly pk?: string }).pk);
-    await view[SHOWS].find(admitted, false);
+    const admitted = await view[SHOWN_RECORDS].admit(request, (request.params as { readonly pk?: string }).pk);
+    await view[SHOWN_RECORDS].find(admitted, false);
     const shown = fieldsForReader(this.#fields, shownFields(meta, answers.of(admitted.shown, 'retrieve').shape));
     return { key: this.#keyOf(await view.getObject(request)), shown };
   }

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { acceptedType } from '../../accepted-type.ts';
 import { addVary } from '../../add-vary.ts';
-import { type Awaitable, isPromise, settle, whenReady } from '../../awaitable.ts';
+import { type Awaitable, isPromise, thenOrCatch, whenReady } from '../../awaitable.ts';
 import { violationOf } from '../../query/known-errors.ts';
 import { ImproperlyConfigured, InvalidUsage } from '../../errors.ts';
 import { FieldValueError } from '../../fields/field-value-error.ts';
@@ -12,7 +12,7 @@ import { type Filter, type FilterClass, type FilterTarget, resolveOption } from 
 import { isTextSearch, type TextSearch, type ViewSearch } from '../../filters/text-search.ts';
 import { InvalidUsageCollector } from '../../invalid-usage-collector.ts';
 import { orderKey } from '../../language/order.ts';
-import { checkValues, LIST, naming } from '../../options.ts';
+import { checkValues, LIST, prefixErrors } from '../../options.ts';
 import { PageNames } from '../../pagination/page-names.ts';
 import { CountedPagination } from '../../pagination/counted-pagination.ts';
 import { CursorPagination } from '../../pagination/cursor-pagination.ts';
@@ -246,7 +246,7 @@ function applyFilter<Entity extends object>(
   request: FastifyRequest,
   parameters = parametersOf(request),
 ): Awaitable<QuerySet<Entity>> {
-  return settle(
+  return thenOrCatch(
     () => filter.apply(queryset, parameters, request),
     (narrowed) => narrowed,
     (error) => {
@@ -287,7 +287,7 @@ function filterTarget(
 
 function makeSearch(name: string, records: QuerySet<object>, search: TextSearch<never>): ViewSearch {
   const { meta, reader: em, database } = records;
-  return naming(name, () => search.forView({ name, meta, em, database }));
+  return prefixErrors(name, () => search.forView({ name, meta, em, database }));
 }
 
 /** Returns the most records of the view's pages, if a built-in paginator makes them and no hook changes them. */

@@ -8,7 +8,7 @@ import { Permission, type PermissionClass, type PermissionView } from '../../per
 import { invalidInput } from '../../schema/error-details.ts';
 import type { FileBoundField } from '../../shapes/write/bound-write-shape.ts';
 import { HTTP_201_CREATED } from '../../status.ts';
-import { admitsSender, askForSender } from '../request/sender-question.ts';
+import { admitsSender, tryPermission } from '../request/permission-check.ts';
 import { uploadPlace, type ViewInput } from '../writes/view-input.ts';
 import { type Action, action, type ActionOptions } from './action.ts';
 import { INPUT_OPERATIONS } from '../request/operation.ts';
@@ -123,7 +123,7 @@ async function fieldsFor(
     if (route.view !== view || operation === undefined || plan.variant !== undefined) continue;
     // The write itself is checked again, with its record and its body.
     if (!(await admitsSender(route, request, known))) continue;
-    const shape = await askForSender(plan, request, (simulated) => input.of(simulated, operation).shape, known);
+    const shape = await tryPermission(plan, request, (simulated) => input.of(simulated, operation).shape, known);
     if (shape === 'refused') continue;
     // The shape depends on the body or the record of the write.
     const shapes = shape === 'undecided' ? input.choicesFor(operation).map((each) => each.shape) : [shape.answer];

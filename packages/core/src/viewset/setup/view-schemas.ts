@@ -3,7 +3,7 @@ import { type TSchema, Type } from 'typebox';
 import { getOrMake } from '../../get-or-make.ts';
 import type { QueryParameters } from '../../parameters.ts';
 import { unionOf } from '../../shapes/schema-object.ts';
-import type { Envelope, TakenBodies } from '../answers/envelope.ts';
+import type { Envelope, EnvelopedBodies } from '../answers/envelope.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Bulk } from '../writes/bulk.ts';
@@ -167,7 +167,7 @@ export class ViewSchemas implements SchemaSource {
   }
 
   /** Makes the reader of bodies that removes the envelope. A form is a list of fields and has no envelope. */
-  #reading(takes: TakenBodies, read: ReadsBody): NonNullable<OperationSchemas['readBody']> {
+  #reading(takes: EnvelopedBodies, read: ReadsBody): NonNullable<OperationSchemas['readBody']> {
     const { envelope } = this.#parts;
     return (request, isForm) => {
       const { body: sent } = request;

@@ -18,7 +18,7 @@ import type { SoftDelete } from './soft-delete.ts';
 import type { VisibleRecords } from './visible-records.ts';
 
 /** The key of the property that gives others access to a view's records. */
-export const SHOWS: unique symbol = Symbol('viewset.shows');
+export const SHOWN_RECORDS: unique symbol = Symbol('viewset.shows');
 
 type Plan = NonNullable<FastifyContextConfig['viewset']>;
 

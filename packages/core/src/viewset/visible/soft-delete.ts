@@ -7,7 +7,7 @@ import { isRecord } from '../../json.ts';
 import { compare } from '../../language/compare.ts';
 import { type Condition, not } from '../../language/condition.ts';
 import { assignValues } from '../../mikro/assign-values.ts';
-import { checkOptions, LIST, naming, type OptionRule, TEXT, wrongOption } from '../../options.ts';
+import { checkOptions, LIST, prefixErrors, type OptionRule, TEXT, wrongOption } from '../../options.ts';
 import type { PermissionClass } from '../../permissions/permission.ts';
 import { isPlainColumn } from '../answers/plain-column.ts';
 
@@ -111,7 +111,7 @@ export class SoftDelete {
 }
 
 function columnOf(name: string, meta: EntityMetadata, property: string): FieldPath {
-  const path = naming(`${name}: option "softDelete"`, () => fieldPath(meta, property, '.'));
+  const path = prefixErrors(`${name}: option "softDelete"`, () => fieldPath(meta, property, '.'));
   if (path.type.kind === 'datetime' && path.nullable && isPlainColumn(path)) return path;
   throw wrongOption(name, 'softDelete', 'the name of a nullable p.datetime() of the entity', property);
 }

@@ -1,6 +1,6 @@
 import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { atOnce, type Awaitable, whenReady } from '../../awaitable.ts';
+import { requireSync, type Awaitable, whenReady } from '../../awaitable.ts';
 import { isUnfiltered } from '../../backends/entity-filters.ts';
 import { ImproperlyConfigured, orNotFound } from '../../errors.ts';
 import { compare } from '../../language/compare.ts';
@@ -60,7 +60,7 @@ export class VisibleRecords<Entity extends object> {
    * `getQueryset` starts from all records.
    */
   forList(request: FastifyRequest): QuerySet<Entity> {
-    const records = atOnce(this.#view.getQueryset(request), () => `${this.#view.name}: getQueryset()`);
+    const records = requireSync(this.#view.getQueryset(request), () => `${this.#view.name}: getQueryset()`);
     if (records.isSliced) throw slicedError(this.#view.name, 'getQueryset()', 'its look-ups, and its paginator,');
     return this.narrow(request, records);
   }

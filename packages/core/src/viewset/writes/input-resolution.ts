@@ -1,13 +1,13 @@
 import type { EntityMetadata, FilterOptions, MikroORM } from '@mikro-orm/core';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
-import { atOnce } from '../../awaitable.ts';
+import { requireSync } from '../../awaitable.ts';
 import { fieldPath } from '../../fields/field-path.ts';
 import { FieldValueError } from '../../fields/field-value-error.ts';
 import type { StoredFile } from '../../files/file-type.ts';
 import { PendingFile } from '../../files/pending-file.ts';
 import { filtersPutOn } from '../../mikro/filters.ts';
 import { rememberMembers } from '../../mikro/hidden-members.ts';
-import { naming } from '../../options.ts';
+import { prefixErrors } from '../../options.ts';
 import type { PermissionView } from '../../permissions/permission.ts';
 import { backendOf } from '../../query/backend-of.ts';
 import { replacedRelations } from '../../shapes/write/assign-input.ts';
@@ -81,7 +81,7 @@ export class InputResolution {
     const references = referencesOf(input);
     for (const [field, [reference]] of references) {
       if (reference === undefined) continue;
-      naming(`${view.name}: "${field}" refers to`, () => backendOf(orm.em).checkEntity(reference.target), ' ');
+      prefixErrors(`${view.name}: "${field}" refers to`, () => backendOf(orm.em).checkEntity(reference.target), ' ');
     }
     this.#referred = new ReferredRecords(view, references, referenceOptions(options, parent));
     if (input === undefined || input.files.size === 0) return;
@@ -204,7 +204,7 @@ export class InputResolution {
 
   /** Returns the MikroORM filters that the view's query set enables. */
   #filtersFor(request: FastifyRequest): FilterOptions {
-    const records = atOnce(this.#view.getQueryset(request), () => `${this.#view.name}: getQueryset()`);
+    const records = requireSync(this.#view.getQueryset(request), () => `${this.#view.name}: getQueryset()`);
     return filtersPutOn(records.filters);
   }
 

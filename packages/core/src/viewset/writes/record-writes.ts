@@ -1,6 +1,6 @@
 import type { EntityName } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Awaitable, settle, whenReady } from '../../awaitable.ts';
+import { type Awaitable, thenOrCatch, whenReady } from '../../awaitable.ts';
 import { permissionDenied } from '../../current-user.ts';
 import { type Backend, NotStored } from '../../backends/backend.ts';
 import { HttpError, orNotFound } from '../../errors.ts';
@@ -435,7 +435,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     work: () => Awaitable<Result>,
     isNew = request.method === 'POST',
   ): Awaitable<Result> {
-    return settle<Result, Result>(
+    return thenOrCatch<Result, Result>(
       work,
       (written) => written,
       (error) => {

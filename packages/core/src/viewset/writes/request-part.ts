@@ -1,7 +1,7 @@
 import { type EntityManager, TransactionContext } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
-import { settle, whenReady } from '../../awaitable.ts';
+import { thenOrCatch, whenReady } from '../../awaitable.ts';
 import { HttpError, ImproperlyConfigured, UnprocessableEntity } from '../../errors.ts';
 import { checkNotAborted, abortRequest, onAbort } from '../../abort-state.ts';
 import { holdTransaction } from '../../mikro/held-transaction.ts';
@@ -104,7 +104,7 @@ export class RequestPart {
       checkFlushed(this.#em, `${request.method} ${request.routeOptions.url}`);
       return result;
     };
-    return settle<unknown, unknown>(
+    return thenOrCatch<unknown, unknown>(
       () => whenReady(work(), flushed),
       (result) => result,
       failed,

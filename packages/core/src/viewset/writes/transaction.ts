@@ -117,7 +117,7 @@ async function joinTransaction<Result>(
   } finally {
     letGo();
     if (!isDone) {
-      await backendOf(em).spoilTransaction(em, cannotGoOn);
+      await backendOf(em).markRollbackOnly(em, cannotGoOn);
       // The outer code may not roll back, and MikroORM reports no rollback after a failed commit.
       await transactionEnd(em)?.undo();
     }

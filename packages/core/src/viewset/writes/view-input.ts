@@ -12,7 +12,7 @@ import { discriminatorMessage, isDiscriminator } from '../../fields/property.ts'
 import { resolveOption } from '../../filters/filter.ts';
 import { isRecord } from '../../json.ts';
 import { keyOf } from '../../mikro/entity-reader.ts';
-import { naming } from '../../options.ts';
+import { prefixErrors } from '../../options.ts';
 import type { FillOf } from '../../permissions/permission.ts';
 import { counted, invalidInput } from '../../schema/error-details.ts';
 import type { Problem } from '../../schema/scan-input.ts';
@@ -123,7 +123,7 @@ export class ViewInput {
       operations: INPUT_OPERATIONS,
       isChosen: customized.choosesWriteShape,
       make: (shape, option) =>
-        naming(`${name}: option "${option}"`, () =>
+        prefixErrors(`${name}: option "${option}"`, () =>
           toWriteShape(entity, shape as WriteShape<object, object>)
             .without(filled)
             .bind(meta),
@@ -153,7 +153,7 @@ export class ViewInput {
     this.fields = [...new Set([...shaped, ...further])];
     if (extra === undefined) return;
     const compiled = (schema: TObject) =>
-      naming(`${name}: option "extra"`, () => ({ schema, inspect: compileInspect(schema, 'body') }));
+      prefixErrors(`${name}: option "extra"`, () => ({ schema, inspect: compileInspect(schema, 'body') }));
     const input = compiled(extra as TObject);
     this.#extra = { create: input, replace: input, change: compiled(partialOf(extra as TObject)) };
   }

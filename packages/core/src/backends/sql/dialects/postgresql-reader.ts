@@ -156,8 +156,8 @@ class PoolReader implements Reader {
 
   #query(query: PgQuery, request: object | undefined): Promise<unknown[][]> {
     return new Promise((resolve, reject) => {
-      const settle: Settle = (error, result) => (result === undefined ? reject(error) : resolve(result.rows));
-      queryPool(this.#pool, query, request, settle);
+      const thenOrCatch: Settle = (error, result) => (result === undefined ? reject(error) : resolve(result.rows));
+      queryPool(this.#pool, query, request, thenOrCatch);
     });
   }
 

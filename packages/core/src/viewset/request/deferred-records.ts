@@ -3,7 +3,7 @@ import { whenReady } from '../../awaitable.ts';
 import type { Projection } from '../../language/projection.ts';
 import { hasPendingRelations, notFlushed } from '../../mikro/pending-relations.ts';
 import { backendOf } from '../../query/backend-of.ts';
-import { stateOf, type UnreadRecord } from './request-state.ts';
+import { stateOf, type DeferredRecord } from './request-state.ts';
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
@@ -12,7 +12,10 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
  *
  * @param names the names of the fields
  */
-export function unreadRecord({ who, ...made }: Omit<UnreadRecord, 'record'>, names: readonly string[]): UnreadRecord {
+export function deferRecord(
+  { who, ...made }: Omit<DeferredRecord, 'record'>,
+  names: readonly string[],
+): DeferredRecord {
   const get = (): never => {
     throw new Error(
       `${who} reads related records when the handler has returned; await the view's loadRelated() before it to read a field earlier, or to override represent()`,
@@ -23,9 +26,9 @@ export function unreadRecord({ who, ...made }: Omit<UnreadRecord, 'record'>, nam
 }
 
 /** Makes a handler read its unread records after it has returned. */
-export function readingRecords(handler: Handler): Handler {
+export function fillingDeferred(handler: Handler): Handler {
   return (request, reply) => {
-    const unread: UnreadRecord[] = [];
+    const unread: DeferredRecord[] = [];
     stateOf(request).unread = unread;
     return whenReady(handler(request, reply), (answer) =>
       unread.length === 0 ? answer : readAll(request, unread).then(() => answer),
@@ -33,7 +36,7 @@ export function readingRecords(handler: Handler): Handler {
   };
 }
 
-async function readAll(request: FastifyRequest, unread: readonly UnreadRecord[]): Promise<void> {
+async function readAll(request: FastifyRequest, unread: readonly DeferredRecord[]): Promise<void> {
   for (const [projection, records] of Map.groupBy(unread, (each) => each.projection)) {
     const entities = records.map(({ entity }) => entity);
     await loadStored(records[0]!.who, request, entities, projection);

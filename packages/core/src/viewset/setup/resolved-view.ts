@@ -36,7 +36,7 @@ import { RecordLists } from './record-lists.ts';
 import { SoftDelete } from '../visible/soft-delete.ts';
 import { Selections } from '../answers/selections.ts';
 import type { ReservedKeys } from '../visible/reserved-keys.ts';
-import { type ShownRecords, SHOWS } from '../visible/shown-records.ts';
+import { type ShownRecords, SHOWN_RECORDS } from '../visible/shown-records.ts';
 import {
   OUTPUT_OPERATIONS,
   isWrite,
@@ -62,7 +62,7 @@ interface ResourceView extends InputView, OutputView, ShapedView, RestoringView,
  * The declarations of a model view, resolved against the entity's metadata. Made when the view is registered, before
  * the first request. Throws ImproperlyConfigured for a declaration that does not fit the entity.
  */
-export class Resource implements ViewDefinition {
+export class ResolvedView implements ViewDefinition {
   /** The name of the view. */
   readonly name: string;
   readonly operations: readonly Operation[];
@@ -186,7 +186,7 @@ export class Resource implements ViewDefinition {
   }
 
   #makeFileActions(view: ResourceView, sent: readonly string[]): ReadonlyMap<string, Action> {
-    const recordOf: FileRecord = (request, reply, file) => view[SHOWS].findForFile(request, reply, file);
+    const recordOf: FileRecord = (request, reply, file) => view[SHOWN_RECORDS].findForFile(request, reply, file);
     return this.input === undefined ? new Map() : fileActions(this.input.files, sent, recordOf);
   }
 

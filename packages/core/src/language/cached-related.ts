@@ -17,12 +17,12 @@ const kept = new WeakMap<Shown, WeakMap<object, unknown>>();
  * Stores children or a value of an entity for the `readEntity` of a projection. Replaces the stored value, if there is
  * one.
  */
-export function keepShown(shown: Shown, entity: object, value: unknown): void {
+export function cacheRelated(shown: Shown, entity: object, value: unknown): void {
   getOrMake(kept, shown, () => new WeakMap<object, unknown>()).set(entity, value);
 }
 
 /** Reports whether all values from related records that a projection shows are stored for an entity. */
-export function isAllKept(
+export function hasAllRelated(
   {
     related = [],
     aggregates = [],
@@ -37,7 +37,7 @@ export function isAllKept(
  *
  * @throws Error if they were not read, because missing children must not look like none
  */
-export function keptChildren(related: readonly ShownChildren[], entity: object): readonly (readonly unknown[])[] {
+export function cachedChildren(related: readonly ShownChildren[], entity: object): readonly (readonly unknown[])[] {
   return related.map((one) => keptValue(one, entity, one.relation.name) as readonly unknown[]);
 }
 

@@ -55,7 +55,7 @@ type Params = Readonly<Record<string, string>>;
 export async function admitsSender(route: GuardedRoute, sender: FastifyRequest, known: Params = {}): Promise<boolean> {
   if (route.needsToken && getCurrentUser(sender) === null) return false;
   const ask = compilePermissions(route);
-  return ask === undefined || (await askForSender(route.plan, sender, ask, known)) !== 'refused';
+  return ask === undefined || (await tryPermission(route.plan, sender, ask, known)) !== 'refused';
 }
 
 /**
@@ -63,7 +63,7 @@ export async function admitsSender(route: GuardedRoute, sender: FastifyRequest, 
  * question reads an unknown part, and `refused` if it throws an error for the client. Throws other errors, which are
  * mistakes in the program.
  */
-export async function askForSender<Answer>(
+export async function tryPermission<Answer>(
   plan: Plan,
   sender: FastifyRequest,
   ask: (request: FastifyRequest) => Awaitable<Answer>,
