@@ -49,9 +49,9 @@ export function sendsTag({ action, detail, variant, preconditions }: Conditional
  */
 export function lacksTags(
   { action, detail, preconditions, isBuiltIn }: Conditional & { readonly isBuiltIn?: boolean },
-  { customized, key }: Pick<ViewDefinition, 'customized' | 'key'>,
+  { overrides, key }: Pick<ViewDefinition, 'overrides' | 'key'>,
 ): boolean {
-  if (preconditions !== undefined || isBuiltIn === undefined || customized === undefined) return false;
+  if (preconditions !== undefined || isBuiltIn === undefined || overrides === undefined) return false;
   const row = rowOf(action);
   return row !== undefined && row.returns !== 'list' && (detail || key.singleton === undefined);
 }

@@ -139,9 +139,9 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
     const { detail, returns, proof } = OPERATION[operation];
     const { body, response, ...further } = definition.schemas.of(operation, MODES[method] ?? 'create');
     const { summaries, descriptions, examples } = view.documentation;
-    const { customized } = definition;
+    const { overrides } = definition;
     // Built-in operations write everything or nothing.
-    const isGenerated = customized !== undefined && !customized.handles[operation];
+    const isGenerated = overrides !== undefined && !overrides.handles[operation];
     return {
       action: operation,
       method,
@@ -167,7 +167,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       isBuiltIn: isGenerated,
       transactionReasons: () => (isWrite(operation) ? (definition.transactionReasons?.(operation) ?? []) : []),
       handler: isGenerated ? operationHandler(view, operation) : fillingDeferred(operationHandler(view, operation)),
-      proof: isGenerated && !customized.findsRecord ? proof : 'none',
+      proof: isGenerated && !overrides.findsRecord ? proof : 'none',
     };
   });
 }
@@ -268,7 +268,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
     const { detail, returns, write } = OPERATION[operation];
     const method = write.bulkMethod;
     const variant = operation === 'create' ? 'bulk' : undefined;
-    const { customized } = definition;
+    const { overrides } = definition;
     const schemas = definition.schemas.forBulk?.(operation);
     if (schemas === undefined) return [];
     const { body, response, querystring, ...further } = schemas;
@@ -287,9 +287,9 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       isCommaSeparated: true,
       namesRecords: detail,
       preconditions: definition.preconditions,
-      transaction: customized?.handlesBulk[operation] === false,
-      isBuiltIn: customized?.handlesBulk[operation] === false,
-      transactionReasons: () => (customized?.reachesSeveral(operation) === true ? ['it writes several records'] : []),
+      transaction: overrides?.handlesBulk[operation] === false,
+      isBuiltIn: overrides?.handlesBulk[operation] === false,
+      transactionReasons: () => (overrides?.reachesSeveral(operation) === true ? ['it writes several records'] : []),
       handler: view[`${operation}Many` as const].bind(view),
       proof: 'none' as const,
     };
@@ -334,7 +334,7 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
         transactionReasons: () =>
           transaction ? [`an action by ${method.toUpperCase()} runs in one, unless it says "transaction: false"`] : [],
         handler: actionHandler(recorded(handler, definition, name, transaction), prepare, transaction),
-        proof: prepare !== undefined && definition.customized?.findsRecord === false ? 'record' : 'none',
+        proof: prepare !== undefined && definition.overrides?.findsRecord === false ? 'record' : 'none',
       };
     });
   });

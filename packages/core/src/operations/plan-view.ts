@@ -60,7 +60,7 @@ export function planView(mounted: MountedView): PlannedRoute[] {
   const { view } = mounted;
   const declared = declaredRoutes(mounted);
   // A view of an entity may have no routes, for nested views and for views that refer to its records.
-  if (declared.length === 0 && mounted.definition.customized === undefined) {
+  if (declared.length === 0 && mounted.definition.overrides === undefined) {
     throw new ImproperlyConfigured(`${view.name} has no route: it has no action, and none of ${OPERATIONS.join(', ')}`);
   }
   const routes = declared.map((each) => planRoute(mounted, declared, each));
@@ -150,7 +150,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
 
 /** @param responsesOf makes the responses when they are first read; only documents read them */
 function operationPlan(
-  { view, definition: { key, customized, lists }, basename, context, makeRules, takenIds }: MountedView,
+  { view, definition: { key, overrides, lists }, basename, context, makeRules, takenIds }: MountedView,
   permissions: readonly Permission[],
   pattern: string,
   { declared, parameters }: { readonly declared: DeclaredRoute; readonly parameters: readonly OperationParameter[] },
@@ -206,7 +206,7 @@ function operationPlan(
     view: operationView(view, basename, key.column?.key),
     list: action === 'list' ? lists?.declared : undefined,
     isLive: action === 'list' && variant === undefined && lists?.live === true,
-    handler: customized === undefined ? guarded : withRejections(guarded, { meta, key, parent }),
+    handler: overrides === undefined ? guarded : withRejections(guarded, { meta, key, parent }),
   });
 }
 

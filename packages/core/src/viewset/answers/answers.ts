@@ -11,7 +11,7 @@ import type { ParameterDeclaration, QueryParameters } from '../../parameters.ts'
 import { checkProjection } from '../../query/queryset.ts';
 import type { ReadShape } from '../../shapes/read/read-shape.ts';
 import type { Answer } from '../request/answer.ts';
-import type { Customized } from '../request/customized.ts';
+import type { ViewOverrides } from '../request/view-overrides.ts';
 import { isPlainColumn } from './plain-column.ts';
 import { ShapeChoice } from '../request/named-shapes.ts';
 import { parametersOf, type RequestState, stateOf } from '../request/request-state.ts';
@@ -36,7 +36,7 @@ interface AnswerDeclarations {
   readonly key: FieldPath;
   /** The operations of the view. */
   readonly operations: readonly Operation[];
-  readonly customized: Customized;
+  readonly overrides: ViewOverrides;
   /** Undefined if clients cannot select fields. */
   readonly selections: Selections | undefined;
 }
@@ -65,9 +65,9 @@ export class Answers {
   #representing: Answer | undefined;
 
   constructor(declarations: AnswerDeclarations) {
-    const { view, shapes, customized, selections } = declarations;
+    const { view, shapes, overrides, selections } = declarations;
     this.#declarations = declarations;
-    const choose = customized.choosesReadShape ? view.readShapeFor.bind(view) : undefined;
+    const choose = overrides.choosesReadShape ? view.readShapeFor.bind(view) : undefined;
     this.#choice = new ShapeChoice({
       shapes,
       operations: OUTPUT_OPERATIONS,
@@ -167,7 +167,7 @@ export class Answers {
     const { taggedBy } = this;
     if (taggedBy === undefined) return false;
     // The result of an override is unknown.
-    if (operation !== taggedBy && this.#declarations.customized.handles[taggedBy]) return false;
+    if (operation !== taggedBy && this.#declarations.overrides.handles[taggedBy]) return false;
     return this.isOne || this.#decide(request, operation) === unselected(this.#decide(request, taggedBy));
   }
 
@@ -182,12 +182,12 @@ export class Answers {
   }
 
   #make(name: string, shape: ReadShape<object, object>, selectedFrom?: Answer): Answer {
-    const { view, orm, meta, key, customized } = this.#declarations;
+    const { view, orm, meta, key, overrides } = this.#declarations;
     const { schema } = shape;
     const read = shape.bind(meta, orm.em.getPlatform());
     checkProjection(orm.em, read);
     const isPlain = read.related === undefined && read.paths.every(isPlainColumn);
-    const isRepresented = customized.represents;
+    const isRepresented = overrides.represents;
     const takesRequest = read.forRequest !== undefined || (isRepresented && view.represent.length > 1);
     const answerFor = (request: FastifyRequest | undefined): Answer => {
       const projection = (request && read.forRequest?.(request)) ?? read;

@@ -6,7 +6,7 @@ import { hasSubscriber } from '../../mikro/subscribers.ts';
 import type { BoundInput, Reference } from '../../shapes/write/bound-input.ts';
 import { shapeField } from '../../shapes/shape-field.ts';
 import { canBeLeftOut } from '../../shapes/write/write-shape.ts';
-import type { Customized } from '../request/customized.ts';
+import type { ViewOverrides } from '../request/view-overrides.ts';
 
 /** The declarations of a view that decide the values of a new record. */
 interface Creation {
@@ -17,7 +17,7 @@ interface Creation {
   readonly input: BoundInput;
   /** The fields that the path of a nested view sets. */
   readonly filled: readonly string[];
-  readonly customized: Customized;
+  readonly overrides: ViewOverrides;
 }
 
 /**
@@ -28,8 +28,8 @@ interface Creation {
  * @returns a message that names the columns without a value; undefined if there are none
  */
 export function faultOfCreation(creation: Creation): string | undefined {
-  const { customized, input } = creation;
-  if (customized.handles.create || customized.performs.create) return undefined;
+  const { overrides, input } = creation;
+  if (overrides.handles.create || overrides.performs.create) return undefined;
   return faultOfRecord(creation) ?? faultOfChildren(creation, input);
 }
 

@@ -14,7 +14,7 @@ import { invalidParameter, type ParameterDeclaration } from '../../parameters.ts
 import { observeFlushes } from '../../mikro/flushed-entities.ts';
 import type { Answer } from '../request/answer.ts';
 import type { Answers } from '../answers/answers.ts';
-import type { Customized } from '../request/customized.ts';
+import type { ViewOverrides } from '../request/view-overrides.ts';
 import { type Operation, requireOperation } from '../request/operation.ts';
 import { parametersOf } from '../request/request-state.ts';
 import { type ShownRecords, SHOWN_RECORDS } from '../visible/shown-records.ts';
@@ -115,7 +115,7 @@ interface HistoryDeclarations {
   readonly meta: EntityMetadata;
   readonly pk: FieldPath;
   readonly operations: readonly Operation[];
-  readonly customized: Customized;
+  readonly overrides: ViewOverrides;
   readonly answers: Answers;
   readonly input: ViewInput | undefined;
   readonly softDelete: SoftDelete | undefined;
@@ -264,9 +264,9 @@ export class RecordHistory {
 }
 
 /** @throws ImproperlyConfigured for an override that may hide data that a history would show */
-function checkView(owner: string, { operations, customized }: HistoryDeclarations): void {
+function checkView(owner: string, { operations, overrides }: HistoryDeclarations): void {
   requireOperation(owner, 'retrieve', operations);
-  const override = customized.handles.retrieve ? 'retrieve' : customized.represents ? 'represent' : undefined;
+  const override = overrides.handles.retrieve ? 'retrieve' : overrides.represents ? 'represent' : undefined;
   if (override === undefined) return;
   throw new ImproperlyConfigured(
     `${owner} would show what the override of ${override}() may hide; restrict records in getQueryset(), and fields in the read shape`,
@@ -275,10 +275,10 @@ function checkView(owner: string, { operations, customized }: HistoryDeclaration
 
 /** @throws ImproperlyConfigured for a view that cannot write the values of its history */
 function checkRevert(owner: string, declarations: HistoryDeclarations, kept: readonly KeptField[]): void {
-  const { operations, customized, input } = declarations;
+  const { operations, overrides, input } = declarations;
   const fields = (input?.choicesFor('update') ?? []).flatMap(({ shape }) => shape.fields);
   requireOperation(`${owner} with "revert"`, 'update', operations);
-  const why = customized.handles.update
+  const why = overrides.handles.update
     ? 'would pass by the override of update(); override performUpdate() instead'
     : writtenNames(declarations, fields, kept).length === 0
       ? 'has nothing to write: no field of the write shape is one of the read shape'

@@ -29,7 +29,7 @@ import type { Answers } from '../answers/answers.ts';
 import type { Envelope } from '../answers/envelope.ts';
 import { withKeyword } from '../../shapes/schema-object.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
-import type { Customized } from '../request/customized.ts';
+import type { ViewOverrides } from '../request/view-overrides.ts';
 import { parametersOf } from '../request/request-state.ts';
 import { type Operation, requireOperation } from '../request/operation.ts';
 import type { DeclaredList, ListDefinition, ViewContext } from './view-definition.ts';
@@ -52,7 +52,7 @@ interface ListDeclarations {
   readonly context: ViewContext;
   readonly isShown: IsShown;
   readonly envelope: Envelope;
-  readonly customized: Customized;
+  readonly overrides: ViewOverrides;
 }
 
 /** The lists of a view: their order, filters, pages, exports and query parameters. */
@@ -219,7 +219,7 @@ export class RecordLists implements ListDefinition {
  * @throws ImproperlyConfigured for a view without lists; for a view that overrides `list`, because a stream would not
  * use the override; and for lists that hide the keys of records, because events contain them
  */
-function checkLive({ name, operations, customized, key, answers }: ListDeclarations, isPaged: boolean): void {
+function checkLive({ name, operations, overrides, key, answers }: ListDeclarations, isPaged: boolean): void {
   requireOperation(`${name}: option "live"`, 'list', operations, "; use live: 'writes' if only its writes matter");
   const hiding = answers.choicesFor('list').find(({ shape }) => namesShowing(shape, key.key).length === 0);
   if (hiding !== undefined) {
@@ -227,7 +227,7 @@ function checkLive({ name, operations, customized, key, answers }: ListDeclarati
       `${name}: option "live" needs "${key.key}" in each read shape of the list, because events contain the keys of records`,
     );
   }
-  const maker = customized.listMaker(isPaged);
+  const maker = overrides.listMaker(isPaged);
   if (maker === undefined) return;
   throw new ImproperlyConfigured(
     `${name}: option "live" would send what the override of ${maker}() may hide; override getQueryset() or filterQueryset() instead`,
@@ -291,9 +291,9 @@ function makeSearch(name: string, records: QuerySet<object>, search: TextSearch<
 }
 
 /** Returns the most records of the view's pages, if a built-in paginator makes them and no hook changes them. */
-function maxItemsOf(paginator: Paginator | null, { customized }: ListDeclarations): number | undefined {
+function maxItemsOf(paginator: Paginator | null, { overrides }: ListDeclarations): number | undefined {
   const isBuiltIn = paginator instanceof CountedPagination || paginator instanceof CursorPagination;
-  return isBuiltIn && customized.listMaker(true) === undefined ? paginator.sizes.maxPageSize : undefined;
+  return isBuiltIn && overrides.listMaker(true) === undefined ? paginator.sizes.maxPageSize : undefined;
 }
 
 function makeFilters(target: FilterTarget, { filters }: AnyModelOptions, defaults: readonly FilterClass[]): Filter[] {

@@ -19,7 +19,7 @@ import { Envelope } from '../answers/envelope.ts';
 import { Bulk, type BulkOption } from '../writes/bulk.ts';
 import type { LiveOption } from '../../live/live-list.ts';
 import type { ListForm } from '../../live/list-question.ts';
-import { Customized } from '../request/customized.ts';
+import { ViewOverrides } from '../request/view-overrides.ts';
 import { checkCreatedReferences, faultOfCreation } from './creatable.ts';
 import { restoringActions, type RestoringView } from './deleted-records.ts';
 import { fileActions, type FileRecord } from './file-actions.ts';
@@ -96,7 +96,7 @@ export class ResolvedView implements ViewDefinition {
   readonly fileActions: ReadonlyMap<string, Action>;
   readonly prepareDetailAction: NonNullable<ViewDefinition['prepareDetailAction']>;
   readonly permissions: readonly Permission[];
-  readonly customized: Customized;
+  readonly overrides: ViewOverrides;
   readonly schemas: ViewSchemas;
   /** The summary of the records; undefined without the option `summary`. */
   readonly summary: Summary | undefined;
@@ -123,8 +123,8 @@ export class ResolvedView implements ViewDefinition {
     this.reservedKeys = context.reservedKeys;
     this.meta = meta;
     this.permissions = permissionsOf(view, context.defaults, meta);
-    const customized = new Customized(view, library, operations);
-    this.customized = customized;
+    const overrides = new ViewOverrides(view, library, operations);
+    this.overrides = overrides;
     this.pk = primaryKey(meta);
     this.key = new RecordKey(name, meta, options, templateOf(context.path));
     const key = this.key.column;
@@ -136,7 +136,7 @@ export class ResolvedView implements ViewDefinition {
     const input =
       options.write === undefined
         ? undefined
-        : new ViewInput(options, { view, customized, entity, meta, taken, owned, creationFault, context });
+        : new ViewInput(options, { view, overrides, entity, meta, taken, owned, creationFault, context });
     this.input = input;
     for (const { references } of input?.shapes ?? []) checkCreatedReferences(name, orm, references);
     this.resolution = new InputResolution(view, input, options, meta, context);
@@ -146,7 +146,7 @@ export class ResolvedView implements ViewDefinition {
 
     const shapes = this.#readShapes(entity, options.read);
     const selections = makeSelections(name, entity, options);
-    this.answers = new Answers({ view, shapes, orm, meta, key, operations, customized, selections });
+    this.answers = new Answers({ view, shapes, orm, meta, key, operations, overrides, selections });
 
     const { envelope: ofRouter } = context.defaults;
     this.envelope = options.envelope === undefined && ofRouter ? ofRouter : new Envelope(name, options.envelope);
@@ -163,7 +163,7 @@ export class ResolvedView implements ViewDefinition {
 
     const { envelope, answers } = this;
     const isShown = shownByAll(meta, shapes.values());
-    const declared = { name, options, operations, customized, key, answers, isShown, envelope };
+    const declared = { name, options, operations, overrides, key, answers, isShown, envelope };
     this.lists = new RecordLists({ records, context, ...declared });
     this.schemas = new ViewSchemas(this);
     this.summary = options.summary === undefined ? undefined : this.#makeSummary(options.summary);
@@ -171,9 +171,9 @@ export class ResolvedView implements ViewDefinition {
 
   /** @throws ImproperlyConfigured for a view whose overrides may hide data that a summary would show */
   #makeSummary(option: AnySummary): Summary {
-    const { name, meta, orm, answers, operations, customized, lists } = this;
+    const { name, meta, orm, answers, operations, overrides, lists } = this;
     requireOperation(`${name}: option "summary"`, 'list', operations);
-    const override = customized.handles.list ? 'list' : customized.represents ? 'represent' : undefined;
+    const override = overrides.handles.list ? 'list' : overrides.represents ? 'represent' : undefined;
     if (override !== undefined) {
       throw new ImproperlyConfigured(
         `${name}: option "summary" could show what the override of ${override}() hides; narrow the records with getQueryset() or ` +
@@ -212,17 +212,17 @@ export class ResolvedView implements ViewDefinition {
   }
 
   #creationFault(...[input, filled]: Parameters<InputPlace['creationFault']>): string | undefined {
-    const { name, orm, meta, operations, customized } = this;
+    const { name, orm, meta, operations, overrides } = this;
     if (!operations.includes('create')) return undefined;
-    return faultOfCreation({ name, orm, meta, input, customized, filled });
+    return faultOfCreation({ name, orm, meta, input, overrides, filled });
   }
 
   #makeHistory(view: HistoricView, option: HistoryOption = false, providers: Providers): RecordHistory | undefined {
-    const { name, orm, meta, pk, operations, customized, answers, input, softDelete } = this;
+    const { name, orm, meta, pk, operations, overrides, answers, input, softDelete } = this;
     if (option === false) return undefined;
     const plugin = providers.needed('history', name);
     return new RecordHistory(
-      { view, orm, meta, pk, operations, customized, answers, input, softDelete },
+      { view, orm, meta, pk, operations, overrides, answers, input, softDelete },
       option,
       plugin,
     );
@@ -254,30 +254,30 @@ export class ResolvedView implements ViewDefinition {
   }
 
   #readShapes(entity: EntityName<object>, read: unknown): ReadonlyMap<string, ReadShape<object, object>> {
-    const { name, operations, customized } = this;
+    const { name, operations, overrides } = this;
     return namedShapes(read, {
       name,
       option: 'read',
       operations: OUTPUT_OPERATIONS.filter((operation) => operations.includes(operation)),
-      isChosen: customized.choosesReadShape,
+      isChosen: overrides.choosesReadShape,
       make: (shape) => toReadShape(entity, shape as ReadShape<object, object>),
     });
   }
 
   #makeBulk(option: BulkOption): Bulk {
-    const { name, meta, input, key, customized, preconditions, updateMethods } = this;
+    const { name, meta, input, key, overrides, preconditions, updateMethods } = this;
     // Several records can only be updated by PATCH.
     const operations = this.operations.filter((each) => each !== 'update' || updateMethods.includes('PATCH'));
     const requiresMatch = preconditions?.isRequired === true;
-    return new Bulk({ name, meta, option, input, key: key.column, operations, requiresMatch, customized });
+    return new Bulk({ name, meta, option, input, key: key.column, operations, requiresMatch, overrides });
   }
 
   transactionReasons(operation: WriteOperation): readonly string[] {
-    const { customized } = this;
+    const { overrides } = this;
     const createsSeveral = operation === 'create' && this.bulk?.limit('create') !== undefined;
     return [
-      ...(customized.reaches(operation) ? this.writes.transactionReasons(operation) : []),
-      ...(createsSeveral && customized.reachesSeveral('create')
+      ...(overrides.reaches(operation) ? this.writes.transactionReasons(operation) : []),
+      ...(createsSeveral && overrides.reachesSeveral('create')
         ? [`${this.name} creates several at once ("bulk")`]
         : []),
     ];

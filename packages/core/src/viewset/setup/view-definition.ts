@@ -15,7 +15,7 @@ import type { Action } from './action.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { Providers } from './providers.ts';
 import type { RecordHistory } from './record-history.ts';
-import type { Customized } from '../request/customized.ts';
+import type { ViewOverrides } from '../request/view-overrides.ts';
 import type { ExportFormat } from '../../exports/list-export.ts';
 import type { LiveOption } from '../../live/live-list.ts';
 import type { Parent } from '../visible/parent.ts';
@@ -163,7 +163,7 @@ export interface ViewDefinition {
   readonly permissions: readonly Permission[];
   readonly key: KeyDefinition;
   /** The overrides of a view of an entity; undefined for a view without an entity. */
-  readonly customized?: Customized;
+  readonly overrides?: ViewOverrides;
   /** Undefined if the view has no entity. */
   readonly lists?: ListDefinition;
   /** The conditions of requests on one record; undefined if the view sends no `ETag`. */

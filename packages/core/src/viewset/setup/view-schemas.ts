@@ -7,7 +7,7 @@ import type { Envelope, EnvelopedBodies } from '../answers/envelope.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Bulk } from '../writes/bulk.ts';
-import type { Customized } from '../request/customized.ts';
+import type { ViewOverrides } from '../request/view-overrides.ts';
 import type { InputResolution } from '../writes/input-resolution.ts';
 import { placedError } from '../request/placed-error.ts';
 import { oneBody, type ReadInput } from '../request/read-input.ts';
@@ -34,7 +34,7 @@ interface SchemaParts {
   readonly input: ViewInput | undefined;
   readonly bulk: Bulk | undefined;
   readonly resolution: InputResolution;
-  readonly customized: Customized;
+  readonly overrides: ViewOverrides;
 }
 
 /** Reads a body without an envelope, of one record or several. */
@@ -134,8 +134,8 @@ export class ViewSchemas implements SchemaSource {
    * example by a duplicate key.
    */
   #refusalOf(operation: 'create' | 'update'): BodyRefusal | undefined {
-    const { bulk, resolution, customized } = this.#parts;
-    const isOverridden = { one: customized.handles[operation], several: customized.handlesBulk[operation] };
+    const { bulk, resolution, overrides } = this.#parts;
+    const isOverridden = { one: overrides.handles[operation], several: overrides.handlesBulk[operation] };
     if (!isOverridden.one && bulk === undefined) return undefined;
     return async (request) => {
       const input = inputOf(request);

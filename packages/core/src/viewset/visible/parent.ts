@@ -4,7 +4,7 @@ import type { TSchema } from 'typebox';
 import { ImproperlyConfigured, orNotFound } from '../../errors.ts';
 import { isUnfiltered } from '../../backends/entity-filters.ts';
 import type { PermissionGrant } from '../../permissions/evaluate.ts';
-import type { Customized } from '../request/customized.ts';
+import type { ViewOverrides } from '../request/view-overrides.ts';
 import { stateOf } from '../request/request-state.ts';
 import type { PathKey } from './refused-values.ts';
 import type { RecordKey } from './record-key.ts';
@@ -13,7 +13,7 @@ import type { ParentProof } from '../request/operation.ts';
 /** The declarations of a view that has nested views. */
 export interface ParentDefinition {
   readonly meta: EntityMetadata;
-  readonly customized: Customized;
+  readonly overrides: ViewOverrides;
   readonly key: RecordKey;
   /** The parent of this view. */
   readonly nesting: { readonly parent: Parent } | undefined;
@@ -142,7 +142,7 @@ export class Parent {
   }
 
   async #ask(request: FastifyRequest): Promise<ParentLookUp> {
-    const { meta, customized, softDelete } = this.definition;
+    const { meta, overrides, softDelete } = this.definition;
     const { outer: above } = this;
     const outer = above === undefined ? undefined : await above.#ask(request);
     const admitted = await this.#shown.ask(request, this.#textOf(request));
@@ -150,7 +150,7 @@ export class Parent {
     // A relation to a base entity may lead to another entity in the same table.
     const isRootClass = meta.root.class === meta.class;
     const isOpen =
-      !customized.hidesRecords &&
+      !overrides.hidesRecords &&
       softDelete === undefined &&
       isRootClass &&
       grant.scope === undefined &&

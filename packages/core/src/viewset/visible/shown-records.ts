@@ -118,14 +118,14 @@ export class ShownRecords {
    * @throws NotFound if no GET shows the file to the request
    */
   async findForFile(request: FastifyRequest, reply: FastifyReply, file: string): Promise<object> {
-    const { operations, answers, customized } = this.definition;
+    const { operations, answers, overrides } = this.definition;
     stateOf(request).reply = reply;
     const { shown } = await this.admit(request, (request.params as { readonly pk: string }).pk);
     const reads = operations.filter((operation): operation is 'list' | 'retrieve' => !isWrite(operation));
     const shapes = reads.map((operation) => answers.of(shown, operation).shape);
     const names = shapes.flatMap((shape) => namesShowing(shape, file));
     if (names.length === 0) throw new NotFound();
-    if (customized.handles.retrieve || customized.represents) {
+    if (overrides.handles.retrieve || overrides.represents) {
       const record = await this.#ask(shown, 'retrieve');
       if (!names.some((name) => isRecord(record[name]))) throw new NotFound();
     }
@@ -140,12 +140,12 @@ export class ShownRecords {
    * @throws HttpError if the route would refuse the request
    */
   async permit(request: FastifyRequest, { action, detail }: Plan): Promise<void> {
-    const { fileActions, customized } = this.definition;
+    const { fileActions, overrides } = this.definition;
     const { reply } = stateOf(request);
     if (detail && fileActions.has(action) && reply !== undefined) await this.findForFile(request, reply, action);
     else if (action === 'retrieve') await this.#find(request, false);
     else if (detail) await this.#lookUp(request, false);
-    else if (action === 'list' && customized.handles.list) await this.#ask(request, 'list');
+    else if (action === 'list' && overrides.handles.list) await this.#ask(request, 'list');
   }
 
   async #isPassing(request: FastifyRequest, entity: object): Promise<boolean> {
@@ -159,7 +159,7 @@ export class ShownRecords {
   }
 
   async #find(request: FastifyRequest, wantsEntity: boolean): Promise<object | undefined> {
-    if (this.definition.customized.retrieves) {
+    if (this.definition.overrides.retrieves) {
       await this.#ask(request, 'retrieve');
       if (!wantsEntity) return undefined;
     }
@@ -177,8 +177,8 @@ export class ShownRecords {
 
   /** Looks up the record of the path like the view's operations. Throws NotFound. */
   async #lookUp(request: FastifyRequest, wantsEntity: boolean): Promise<object | undefined> {
-    const { customized, answers } = this.definition;
-    if (customized.findsRecord) return this.view.getObject(request);
+    const { overrides, answers } = this.definition;
+    if (overrides.findsRecord) return this.view.getObject(request);
     const records = this.#records.forKey(request);
     const { lookUps = new SharedLookUps() } = stateOf(request);
     if (!wantsEntity && !this.#records.seesEntity(request)) {

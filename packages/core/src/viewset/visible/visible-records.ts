@@ -10,7 +10,7 @@ import { QuerySet, slicedError } from '../../query/queryset.ts';
 import { type Answer, byAuthor } from '../request/answer.ts';
 import { stateOf } from '../request/request-state.ts';
 import type { Answers } from '../answers/answers.ts';
-import type { Customized } from '../request/customized.ts';
+import type { ViewOverrides } from '../request/view-overrides.ts';
 import type { Nesting } from './nesting.ts';
 import type { RecordKey } from './record-key.ts';
 import type { SoftDelete } from './soft-delete.ts';
@@ -31,7 +31,7 @@ interface VisibleDefinition {
   readonly nesting: Nesting | undefined;
   /** How the view soft-deletes records; undefined if it deletes them for good. */
   readonly softDelete: SoftDelete | undefined;
-  readonly customized: Customized;
+  readonly overrides: ViewOverrides;
   readonly answers: Answers;
 }
 
@@ -101,7 +101,7 @@ export class VisibleRecords<Entity extends object> {
 
   /** Reports whether a hook of the view, or an object permission, needs the record as an entity. */
   seesEntity(request: FastifyRequest): boolean {
-    return this.#definition.customized.seesRecord || stateOf(request).grant?.needsObject === true;
+    return this.#definition.overrides.seesRecord || stateOf(request).grant?.needsObject === true;
   }
 
   /** Finds the record of the request's path as an entity; see `findAll`. */
@@ -136,7 +136,7 @@ export class VisibleRecords<Entity extends object> {
    */
   #selectStored(request: FastifyRequest, condition: Condition): QuerySet<Entity> {
     const records = QuerySet.of(request.em, this.#entity).where(condition);
-    const filters = this.#definition.customized.selectsRecords ? this.forList(request).filters : undefined;
+    const filters = this.#definition.overrides.selectsRecords ? this.forList(request).filters : undefined;
     return filters === undefined ? records : records.withFilters(filters);
   }
 

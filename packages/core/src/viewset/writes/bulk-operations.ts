@@ -91,7 +91,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
 
   async #createEach(request: FastifyRequest, resolved: readonly ResolvedBody[]): Promise<Entity[]> {
     const entities: Entity[] = [];
-    const isHooked = this.#definition.customized.performs.create;
+    const isHooked = this.#definition.overrides.performs.create;
     checkNotAborted(request);
     for (const { path, data, extra } of resolved) {
       const made = isHooked
@@ -110,7 +110,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
   ): Promise<readonly Entity[]> {
     const { fields } = this.#definition.input!.of(request, 'update').shape;
     const writesChildren = fields.some(({ children }) => children !== undefined);
-    const isHooked = this.#definition.customized.performs.update || writesChildren;
+    const isHooked = this.#definition.overrides.performs.update || writesChildren;
     const changes = resolved.map(({ data }, index) => ({ entity: entities[index]!, data: { ...data } }));
     await this.#writes.exchanging(request, changes, async () => {
       for (const [index, { path, data, extra }] of resolved.entries()) {
@@ -125,7 +125,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
   }
 
   async #destroyEach(request: FastifyRequest, entities: readonly Entity[]): Promise<readonly Entity[]> {
-    const isHooked = this.#definition.customized.performs.destroy;
+    const isHooked = this.#definition.overrides.performs.destroy;
     for (const entity of entities) {
       if (isHooked) await this.#view.performDestroy(request, entity);
       else this.#writes.remove(request, entity);

@@ -15,7 +15,7 @@ import { keyText } from '../../fields/primary-key.ts';
 import { unionOf, withProperties } from '../../shapes/schema-object.ts';
 import { type ShapeField, shapeField } from '../../shapes/shape-field.ts';
 import { writeSchema } from '../../shapes/wire-format.ts';
-import type { Customized } from '../request/customized.ts';
+import type { ViewOverrides } from '../request/view-overrides.ts';
 import { type InputOperation, type WriteOperation, WRITES } from '../request/operation.ts';
 import { type ReadBody, type ReadInput, validBody } from '../request/read-input.ts';
 import type { ViewInput } from './view-input.ts';
@@ -42,7 +42,7 @@ interface BulkDeclarations {
   readonly key: FieldPath;
   readonly operations: readonly string[];
   readonly requiresMatch: boolean;
-  readonly customized: Customized;
+  readonly overrides: ViewOverrides;
 }
 
 /** The requests of a view on several records. */
@@ -54,7 +54,7 @@ export class Bulk {
   readonly #keyName: string;
   readonly #field: ShapeField;
 
-  constructor({ name: view, meta, option, input, key, operations, requiresMatch, customized }: BulkDeclarations) {
+  constructor({ name: view, meta, option, input, key, operations, requiresMatch, overrides }: BulkDeclarations) {
     const owner = `${view}.bulk`;
     if (isRecord(option)) checkOptions(owner, option, { create: POSITIVE, update: POSITIVE, destroy: POSITIVE });
     const offered = WRITES.filter((operation) => operations.includes(operation));
@@ -68,7 +68,7 @@ export class Bulk {
     const wrong = declared.find((operation) => !offered.includes(operation));
     if (wrong !== undefined) throw new ImproperlyConfigured(`${owner}: "${wrong}" is no operation of the view`);
     for (const operation of declared) {
-      const passed = customized.bypassedByBulk(operation);
+      const passed = overrides.bypassedByBulk(operation);
       if (passed === undefined) continue;
       throw new ImproperlyConfigured(
         `${owner}: the view overrides ${passed}, which nothing asks for several records; override ${operation}Many too`,

@@ -67,7 +67,7 @@ export class ConditionalWrites<Entity extends object> {
    * the values that were read under the lock.
    */
   async lock(request: FastifyRequest): Promise<void> {
-    if (this.#definition.customized.findsRecord) await this.#records.lock(request);
+    if (this.#definition.overrides.findsRecord) await this.#records.lock(request);
   }
 
   /**
@@ -108,10 +108,10 @@ export class ConditionalWrites<Entity extends object> {
 
   /** Reads the record in the form that determines its tag. Undefined if `retrieve` returns no record. */
   async #read(request: FastifyRequest, reply: FastifyReply, answer: Answer): Promise<Row | undefined> {
-    const { answers, customized } = this.#definition;
+    const { answers, overrides } = this.#definition;
     const isRetrieved = answers.taggedBy === 'retrieve';
     const isMade = this.#records.seesEntity(request) || !answer.isPlain;
-    if (isRetrieved && (customized.handles.retrieve || isMade)) {
+    if (isRetrieved && (overrides.handles.retrieve || isMade)) {
       return answerOf((silent) => this.#view.retrieve(request, silent), reply);
     }
     if (isMade) return (await recordOf(request, answer, await this.#view.getObject(request))) as Row;

@@ -144,7 +144,7 @@ function reasonAgainst({ definition }: ShownRecords, target: Reference['target']
     return `whose records are of ${definition.meta.className}, and those of the field of ${target.className}`;
   }
   if (definition.key.singleton !== undefined) return 'which is a singleton, and shows one record alone';
-  const finder = definition.customized.recordFinder;
+  const finder = definition.overrides.recordFinder;
   if (finder !== undefined) {
     return `which overrides ${finder}, where it is asked for one record; override getQueryset or checkObjectPermissions`;
   }

@@ -23,7 +23,7 @@ import { countRelated, maxRelated } from '../../shapes/write/related-items.ts';
 import { joined, type ObjectSchema, partialOf } from '../../shapes/schema-object.ts';
 import { toWriteShape, type WriteShape } from '../../shapes/write/write-shape.ts';
 import { Problems } from './problems.ts';
-import type { Customized } from '../request/customized.ts';
+import type { ViewOverrides } from '../request/view-overrides.ts';
 import type { ReservedKeys } from '../visible/reserved-keys.ts';
 import { namedShapes, ShapeChoice } from '../request/named-shapes.ts';
 import { type InputShape, type ReadBody, validBody } from '../request/read-input.ts';
@@ -55,7 +55,7 @@ export interface ShapedView {
 /** The view that an input belongs to. */
 export interface InputPlace {
   readonly view: ShapedView;
-  readonly customized: Customized;
+  readonly overrides: ViewOverrides;
   readonly entity: EntityName<object>;
   readonly meta: EntityMetadata;
   /** The fields that the path of a nested view sets. */
@@ -101,7 +101,7 @@ export class ViewInput {
 
   constructor(
     options: InputOptions,
-    { view, customized, entity, meta, taken, owned, creationFault, context }: InputPlace,
+    { view, overrides, entity, meta, taken, owned, creationFault, context }: InputPlace,
   ) {
     const { name } = view;
     const { write, extra, fill = {} } = options;
@@ -121,7 +121,7 @@ export class ViewInput {
       name,
       option: 'write',
       operations: INPUT_OPERATIONS,
-      isChosen: customized.choosesWriteShape,
+      isChosen: overrides.choosesWriteShape,
       make: (shape, option) =>
         prefixErrors(`${name}: option "${option}"`, () =>
           toWriteShape(entity, shape as WriteShape<object, object>)
@@ -129,7 +129,7 @@ export class ViewInput {
             .bind(meta),
         ),
     });
-    const choose = customized.choosesWriteShape ? view.writeShapeFor.bind(view) : undefined;
+    const choose = overrides.choosesWriteShape ? view.writeShapeFor.bind(view) : undefined;
     this.#choice = new ShapeChoice({
       shapes: bound,
       operations: INPUT_OPERATIONS,

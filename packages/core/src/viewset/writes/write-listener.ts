@@ -2,7 +2,7 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '../../errors.ts';
 import type { OptionRule } from '../../options.ts';
-import type { Customized } from '../request/customized.ts';
+import type { ViewOverrides } from '../request/view-overrides.ts';
 import {
   byName,
   OPERATION,
@@ -67,7 +67,7 @@ export type ListenersByOperation = Readonly<Record<WriteOperation, readonly Opti
 interface ListenedView {
   readonly name: string;
   readonly operations: readonly Operation[];
-  readonly customized: Customized;
+  readonly overrides: ViewOverrides;
 }
 
 /** The available listeners; undefined if the view does not enable one. */
@@ -101,9 +101,9 @@ export function listenersOf(view: ListenedView, { emits, hasHistory, live }: Lis
 }
 
 /** @throws ImproperlyConfigured for an override whose writes would not reach the listeners */
-function checkNotifies({ customized }: ListenedView, owner: string, operation: WriteOperation): void {
-  const bypassing = customized.reaches(operation)
-    ? customized.reachesSeveral(operation) || `${operation}Many`
+function checkNotifies({ overrides }: ListenedView, owner: string, operation: WriteOperation): void {
+  const bypassing = overrides.reaches(operation)
+    ? overrides.reachesSeveral(operation) || `${operation}Many`
     : operation;
   if (bypassing === true) return;
   throw new ImproperlyConfigured(

@@ -17,7 +17,7 @@ import { CHECKS_RECORDS, HIDES_RECORDS, type Permission } from '../../permission
 import { backendOf } from '../../query/backend-of.ts';
 import type { Answer } from '../request/answer.ts';
 import type { Answers } from '../answers/answers.ts';
-import type { Customized } from '../request/customized.ts';
+import type { ViewOverrides } from '../request/view-overrides.ts';
 import { isPlainColumn } from '../answers/plain-column.ts';
 import type { ViewInput } from './view-input.ts';
 import type { WriteOperation } from '../request/operation.ts';
@@ -63,7 +63,7 @@ export interface WritingView {
   readonly meta: EntityMetadata;
   readonly key: { readonly column: FieldPath };
   readonly softDelete: SoftDelete | undefined;
-  readonly customized: Customized;
+  readonly overrides: ViewOverrides;
   readonly permissions: readonly Permission[];
   readonly nesting: { readonly relation: string } | undefined;
   readonly input: ViewInput | undefined;
@@ -167,9 +167,9 @@ const needsCheckAfterWrite: Readonly<Record<WriteOperation, Applies>> = {
 
 function ofHooks(
   operation: WriteOperation,
-  { name, customized, nesting, input, history, listeners }: WritingView,
+  { name, overrides, nesting, input, history, listeners }: WritingView,
 ): readonly string[] {
-  const hooks = customized.hooksOf(operation).map((hook) => `${name} overrides ${hook}`);
+  const hooks = overrides.hooksOf(operation).map((hook) => `${name} overrides ${hook}`);
   const options = [...listeners[operation].map(({ option }) => option), ...(history === undefined ? [] : ['history'])];
   if (options.length > 0) hooks.push(`${name} has options that receive each write: ${options.join(', ')}`);
   const set =

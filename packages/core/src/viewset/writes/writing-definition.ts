@@ -5,7 +5,7 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Envelope } from '../answers/envelope.ts';
 import type { Bulk } from './bulk.ts';
-import type { Customized } from '../request/customized.ts';
+import type { ViewOverrides } from '../request/view-overrides.ts';
 import type { HistoryRecorder } from './history-recorder.ts';
 import type { InputResolution } from './input-resolution.ts';
 import type { Nesting } from '../visible/nesting.ts';
@@ -34,7 +34,7 @@ export interface WritingDefinition {
   readonly nesting: Nesting | undefined;
   /** The soft deletion of records; undefined without the option `softDelete`. */
   readonly softDelete: SoftDelete | undefined;
-  readonly customized: Customized;
+  readonly overrides: ViewOverrides;
   readonly answers: Answers;
   readonly envelope: Envelope;
   /** Undefined if the view is read-only. */

@@ -26,7 +26,7 @@ type Hook =
  * Knows which methods a view overrides, and what follows from it. Made once, when the view is registered. Nothing else
  * compares a view with the library's class.
  */
-export class Customized {
+export class ViewOverrides {
   /** The operations that the view overrides, even if the override calls `super`. */
   readonly handles: Readonly<Record<Operation, boolean>>;
   /** The bulk operations that the view overrides. */
