@@ -18,7 +18,7 @@ import {
 } from '@viewset/core';
 import type { Backend } from '@viewset/core/backend';
 import { BatchViewSet } from '@viewset/batch';
-import type { EmailSender } from '@viewset/auth';
+import type { EmailSender, Organizations } from '@viewset/auth';
 import type { Client, ErrorDetail } from '@viewset/client';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Redis as RedisClient } from 'ioredis';
@@ -130,6 +130,47 @@ const TicketSchema = defineEntity({
 });
 export class Ticket extends TicketSchema.class {}
 TicketSchema.setClass(Ticket);
+
+const ProjectSchema = defineEntity({
+  name: 'Project',
+  properties: { id: p.integer().primary(), name: p.string(), members: () => p.oneToMany(Member).mappedBy('project') },
+});
+export class Project extends ProjectSchema.class {}
+ProjectSchema.setClass(Project);
+
+const MemberSchema = defineEntity({
+  name: 'Member',
+  properties: {
+    id: p.integer().primary(),
+    project: () => p.manyToOne(Project),
+    account: () => p.manyToOne(Account),
+    role: p.enum(['owner', 'member', 'guest']),
+  },
+});
+export class Member extends MemberSchema.class {}
+MemberSchema.setClass(Member);
+
+const InvitationSchema = defineEntity({
+  name: 'Invitation',
+  properties: {
+    id: p.integer().primary(),
+    project: () => p.manyToOne(Project),
+    email: p.string(),
+    role: p.enum(['owner', 'member', 'guest']),
+    expires_at: p.datetime(),
+    invited_by: () => p.manyToOne(Account),
+  },
+});
+export class Invitation extends InvitationSchema.class {}
+InvitationSchema.setClass(Invitation);
+
+const TaskSchema = defineEntity({
+  name: 'Task',
+  properties: { id: p.integer().primary(), title: p.string(), project: () => p.manyToOne(Project) },
+});
+export class Task extends TaskSchema.class {}
+TaskSchema.setClass(Task);
+export declare const projects: Organizations<Project, Member, 'owner' | 'member' | 'guest'>;
 
 export const read = readShape(Product, ['id', 'name', 'price']);
 export const write = writeShape(Product, ['name', 'price']);

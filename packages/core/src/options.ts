@@ -27,7 +27,7 @@ export function checkOptionNames(owner: string, given: object, known: readonly s
  *
  * @param separator the text between the owner and the message; a space if both form one sentence
  * @example
- * naming('BookViewSet.rate', () => compileValidator(Type.Unsafe({ minLenght: 1 }), 'body'));
+ * prefixErrors('BookViewSet.rate', () => compileValidator(Type.Unsafe({ minLenght: 1 }), 'body'));
  * // ImproperlyConfigured: BookViewSet.rate: The body schema cannot be compiled: …
  */
 export function prefixErrors<Result>(owner: string, step: () => Result, separator = ': '): Result {

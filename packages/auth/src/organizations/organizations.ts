@@ -104,7 +104,7 @@ export class Organizations<Organization extends object, Membership extends objec
    * @param entity the entity of the view
    * @param path the relations that lead to the organization, such as `project` or `ticket__project`
    * @example
-   * const TicketsOfOwnProjects = projects.within(Ticket, 'project');
+   * const TasksOfJoinedProjects = projects.within(Task, 'project');
    */
   within<Entity extends object>(entity: EntityName<Entity>, path: string): UserPermissionClass {
     return ofMember(entity as EntityName<object>, `${path}__${this.#memberships.options.members}__account`);
@@ -119,11 +119,11 @@ export class Organizations<Organization extends object, Membership extends objec
    * `auth` is set and lacks the name.
    *
    * @example
-   * class TicketViewSet extends ModelViewSet(Ticket, {
-   *   read,
-   *   permissionClasses: [IsSafeMethodOnly.or(projects.HasPermission('tickets.write'))],
+   * class TaskViewSet extends ModelViewSet(Task, {
+   *   read: readShape(Task, ['id', 'title']),
+   *   permissionClasses: [IsSafeMethodOnly.or(projects.HasPermission('tasks.write'))],
    * }) {}
-   * router.register('projects/:project/tickets', TicketViewSet);
+   * router.register('projects/:project/tasks', TaskViewSet);
    */
   HasPermission(permission: string): UserPermissionClass {
     return permissionIn(this.#memberships, permission);
@@ -169,8 +169,10 @@ export class Organizations<Organization extends object, Membership extends objec
    * @param entity has the reference to the organization, `email`, `role`, `expires_at` and `invited_by`, a reference to
    * the account. The organization and `email` are unique together
    * @example
-   * const email = ({ id }) => ({ subject: 'Join us', content: `https://app.example.com/invitations/${id}` });
-   * router.register('projects/:project/invitations', projects.InvitationViewSet(Invitation, { email }));
+   * const InvitationViewSet = projects.InvitationViewSet(Invitation, {
+   *   email: ({ id }) => ({ subject: 'Join us', content: `https://app.example.com/invitations/${String(id)}` }),
+   * });
+   * router.register('projects/:project/invitations', InvitationViewSet);
    */
   InvitationViewSet<Invitation extends object>(
     entity: EntityName<Invitation>,
@@ -283,7 +285,7 @@ function ofMember(entity: EntityName<object>, path: string): UserPermissionClass
  *   organization: Project,
  *   membership: Member,
  *   name: 'project',
- *   roles: { owner: ['organization.write', 'members.write', 'tickets.write'], member: ['tickets.write'], guest: [] },
+ *   roles: { owner: ['organization.write', 'members.write', 'tasks.write'], member: ['tasks.write'], guest: [] },
  * });
  */
 export function organizations<Organization extends object, Membership extends object, const Role extends string>(
